@@ -1,0 +1,1 @@
+"""whence: in what context would my plan have been better than yours?"""

@@ -1,0 +1,43 @@
+"""The errors of whence: one sentence each, naming the argument, what was expected and what came."""
+
+from __future__ import annotations
+
+from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
+
+__all__ = [
+    "InputError",
+    "InputTypeError",
+    "InternalError",
+    "MissingDependencyError",
+    "NotFittedError",
+    "SolverError",
+    "WhenceError",
+]
+
+
+class WhenceError(Exception):
+    """Base class of every error that whence raises on purpose."""
+
+
+class InputError(WhenceError, ValueError):
+    """An argument has the right type but a value that cannot be used."""
+
+
+class InputTypeError(WhenceError, TypeError):
+    """An argument is of a type that cannot be used."""
+
+
+class NotFittedError(WhenceError, _SklearnNotFittedError):
+    """A method that needs a fitted object was called before ``fit``."""
+
+
+class MissingDependencyError(WhenceError, ImportError):
+    """An optional component is not installed; the message says how to install it."""
+
+
+class SolverError(WhenceError, RuntimeError):
+    """A solver ended without the optimum it was asked for."""
+
+
+class InternalError(WhenceError, RuntimeError):
+    """A result failed its re-check: a defect of whence, never of the input."""

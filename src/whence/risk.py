@@ -1,0 +1,101 @@
+"""What the decision maker minimises: the mean of the costs, or the mean of their worst tail."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Protocol, runtime_checkable
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from whence.errors import InputError
+
+__all__ = ["CVaR", "Expectation", "Risk"]
+
+Floats = NDArray[np.float64]
+
+
+@runtime_checkable
+class Risk(Protocol):
+    """What a risk measure offers: one number for costs that occur with given weights."""
+
+    def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
+        """Risk of `costs`, one a sample, under `weights` that sum to one."""
+        ...
+
+
+@dataclass(frozen=True)
+class Expectation:
+    """Expected cost.
+
+    Examples
+    --------
+    >>> Expectation().of([1.0, 3.0], [0.25, 0.75])
+    2.5
+    """
+
+    name = "expected cost"
+
+    def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
+        """Weighted mean of `costs`."""
+        c, w = _checked(costs, weights)
+        return float(w @ c)
+
+
+@dataclass(frozen=True)
+class CVaR:
+    """Conditional value-at-risk: the mean of the worst ``1 - alpha`` share of the costs.
+
+    The atom at which the tail begins is split, so that exactly ``1 - alpha`` of the weight counts
+    (Rockafellar and Uryasev, 2002). ``CVaR(0)`` is the expected cost.
+
+    Parameters
+    ----------
+    alpha : float
+        Share of the outcomes that is left out, in [0, 1).
+
+    Examples
+    --------
+    >>> CVaR(0.5).of([1.0, 2.0, 3.0, 4.0], [0.25] * 4)
+    3.5
+    """
+
+    alpha: float
+
+    def __post_init__(self) -> None:
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, int | float | np.floating | np.integer):
+            raise InputError(f"The 'alpha' parameter of CVaR must be a float in [0, 1). Got {self.alpha!r} instead.")
+        if not 0.0 <= float(self.alpha) < 1.0:
+            raise InputError(f"The 'alpha' parameter of CVaR must be a float in [0, 1). Got {self.alpha!r} instead.")
+
+    @property
+    def name(self) -> str:
+        """How reports call it."""
+        return f"CVaR at {self.alpha:g}"
+
+    def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
+        """Mean of the ``1 - alpha`` tail of `costs`."""
+        c, w = _checked(costs, weights)
+        order = np.argsort(-c, kind="stable")
+        return float(tail_flow(w[order], 1.0 - float(self.alpha)) @ c[order] / (1.0 - float(self.alpha)))
+
+
+def tail_flow(weights: Floats, tail: float) -> Floats:
+    """Share of each weight, in the given order, that fills a tail of mass `tail`, the last one split."""
+    before = np.concatenate(([0.0], np.cumsum(weights)[:-1]))
+    flow: Floats = np.clip(tail - before, 0.0, weights)
+    # Weights that sum to a hair less than one must not leave the tail short.
+    missing = tail - flow.sum()
+    if missing > 0.0 and tail >= 1.0:
+        flow = weights * (tail / weights.sum())
+    return flow
+
+
+def _checked(costs: ArrayLike, weights: ArrayLike) -> tuple[Floats, Floats]:
+    c = np.asarray(costs, dtype=np.float64)
+    w = np.asarray(weights, dtype=np.float64)
+    if c.ndim != 1 or c.shape != w.shape:
+        raise InputError(
+            f"'costs' and 'weights' must be 1-D and of the same length. Got shapes {c.shape} and {w.shape} instead."
+        )
+    return c, w
