@@ -1,0 +1,53 @@
+# Every target sets up what it needs in .venv: nothing but make and Python 3.11+ (or uv) has to be there.
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help demo test lint format bench docs clean FORCE
+
+PYTHON_ENV := .venv/bin/python
+CODE := src tests benchmarks examples docs
+# The tests run in parallel processes; threads inside each would only get in each other's way.
+TEST_ENV := MPLBACKEND=Agg OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
+
+# An environment that was moved with the folder, or whose Python is gone, is set up again.
+STALE := $(shell [ -e .venv/.home ] && { [ "$$(cat .venv/.home)" = "$$(pwd)" ] && .venv/bin/python -c "" 2>/dev/null || echo FORCE; })
+
+help: ## Show this list
+	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-13s %s\n", $$1, $$2 }'
+
+demo: .venv/.ready-demo ## Decide and explain on built-in data, and write an HTML report
+	@.venv/bin/whence demo
+
+test: lint ## Run lint and the whole test suite (ARGS="-k name" narrows it)
+	@echo "test: pytest"
+	@$(TEST_ENV) $(PYTHON_ENV) -m pytest -q -n auto --maxprocesses 4 $(ARGS)
+
+lint: .venv/.ready-dev ## Check style and types: ruff and strict mypy
+	@echo "lint: ruff check"
+	@$(PYTHON_ENV) -m ruff check --quiet $(CODE)
+	@echo "lint: ruff format"
+	@$(PYTHON_ENV) -m ruff format --quiet --diff $(CODE)
+	@echo "lint: mypy"
+	@$(PYTHON_ENV) -m mypy --no-error-summary
+
+format: .venv/.ready-dev ## Rewrite the code in the project's style
+	@$(PYTHON_ENV) -m ruff check --quiet --fix-only $(CODE)
+	@$(PYTHON_ENV) -m ruff format $(CODE)
+
+bench: .venv/.ready-dev ## Measure: what the README's figures come from
+	@$(TEST_ENV) $(PYTHON_ENV) -m pytest benchmarks -q -p no:xdist -p no:doctest --override-ini "python_files=bench_*.py" $(ARGS)
+
+docs: .venv/.ready-dev ## Build the documentation into docs/_build/html
+	@echo "docs: sphinx"
+	@MPLBACKEND=Agg $(PYTHON_ENV) -m sphinx -W --keep-going -q -b html -d docs/_build/doctrees docs docs/_build/html
+	@echo "docs: open docs/_build/html/index.html"
+
+clean: ## Remove the environment and everything that was generated
+	@rm -rf .venv .venv.installing build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-report whence-demo
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+.venv/.ready-demo: pyproject.toml scripts/setup $(STALE)
+	@if [ -z "$(STALE)" ] && [ .venv/.ready-dev -nt pyproject.toml ] && [ .venv/.ready-dev -nt scripts/setup ]; \
+	then touch $@; else scripts/setup $@ plot; fi
+
+.venv/.ready-dev: pyproject.toml scripts/setup $(STALE)
+	@scripts/setup $@ dev,plot,gurobi,scip
