@@ -1,0 +1,37 @@
+"""How many people to plan for each shift, when what is missing on the day is bought from an agency."""
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import Bounds, LinearConstraint, milp
+
+import whence as wh
+
+Floats = NDArray[np.float64]
+
+
+class Staffing(wh.DecisionProblem):
+    def __init__(self, wage: float, agency: float, people: int) -> None:
+        self.wage, self.agency, self.people = wage, agency, people
+
+    def costs(self, decision: Floats, Y: Floats) -> Floats:
+        missing = np.maximum(Y - decision, 0).sum(axis=1)
+        return np.asarray(self.wage * np.sum(decision) + self.agency * missing)
+
+    def solve(self, Y: Floats, weights: Floats, risk: wh.Risk) -> Floats:
+        Y, weights = Y[weights > 0], weights[weights > 0]
+        n, shifts = Y.shape
+        tail = 1 - getattr(risk, "alpha", 0.0)  # the expected cost is CVaR(0)
+        # Columns: people a shift | missing a sample and shift | value-at-risk | cost above it a sample.
+        missing = sparse.hstack([np.tile(np.eye(shifts), (n, 1)), sparse.eye(n * shifts)])
+        cost = sparse.hstack([np.full((n, shifts), self.wage), self.agency * sparse.kron(np.eye(n), np.ones(shifts))])
+        rows = sparse.bmat([[missing, None, None], [-cost, np.ones((n, 1)), np.eye(n)]])
+        goal = np.r_[np.zeros(shifts + n * shifts), 1, weights / tail]
+        crew = (np.arange(goal.size) < shifts).astype(int)
+        limits = [LinearConstraint(rows, lb=np.r_[Y.ravel(), np.zeros(n)]), LinearConstraint(crew, ub=self.people)]
+        plan = milp(goal, integrality=crew, constraints=limits, bounds=Bounds(0, np.inf)).x[:shifts]
+        return np.asarray(np.round(plan))
+
+    def check(self, decision: Floats) -> str | None:
+        return f"The plan needs more than {self.people} people." if np.sum(decision) > self.people else None

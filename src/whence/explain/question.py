@@ -1,0 +1,165 @@
+"""The question an engine answers, in coordinates and cost vectors, and the answer it gives.
+
+Engines know nothing of problems, files or printing: a question holds where to look, the fitted weights,
+what the two plans cost under each past observation, and a way to ask for a better plan.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any, Literal, Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.explain.space import Space
+from whence.risk import Risk
+from whence.weights import ForestWeights, KNNWeights
+
+__all__ = ["Answer", "Engine", "InputMap", "Kind", "Limits", "Progress", "Question", "Status"]
+
+Floats = NDArray[np.float64]
+Kind = Literal["relative", "absolute"]
+Status = Literal["optimal", "already", "none", "time_limit", "interrupted"]
+
+
+@dataclass(frozen=True)
+class Progress:
+    """How far a search has come: boxes (or solver nodes) seen, best distance found, proved lower bound."""
+
+    nodes: int
+    distance: float
+    bound: float
+    seconds: float
+
+
+@dataclass
+class Limits:
+    """When a search must stop, and whom it tells how far it has come."""
+
+    time_limit: float | None = None
+    node_limit: int | None = None
+    on_progress: Callable[[Progress], Any] | None = None
+    started: float = field(default_factory=time.perf_counter)
+
+    @property
+    def seconds(self) -> float:
+        """Seconds since the search began."""
+        return time.perf_counter() - self.started
+
+    @property
+    def remaining(self) -> float:
+        """Seconds left, infinite without a time limit."""
+        return np.inf if self.time_limit is None else self.time_limit - self.seconds
+
+    def reached(self, nodes: int, distance: float, bound: float) -> Status | None:
+        """The status to stop with, or None to go on; tells the progress on the way."""
+        if self.on_progress is not None and (
+            self.on_progress(Progress(nodes, distance, bound, self.seconds)) is False
+        ):
+            return "interrupted"
+        if self.remaining <= 0 or (self.node_limit is not None and nodes >= self.node_limit):
+            return "time_limit"
+        return None
+
+
+@dataclass(frozen=True)
+class InputMap:
+    """How coordinates become the columns that the weights' estimator sees.
+
+    Column c of the estimator's input is ``point[coordinate[c]] * scale[c] + offset[c]``: the identity, except
+    for a frozen forest, which sees the user's own units.
+    """
+
+    coordinate: NDArray[np.int64]
+    scale: Floats
+    offset: Floats
+
+
+@dataclass(frozen=True)
+class Question:
+    """One explanation problem.
+
+    Attributes
+    ----------
+    space : Space
+        The initial context, where to look, and the distance.
+    weights : ForestWeights or KNNWeights
+        The fitted weights.
+    inputs : InputMap
+        From coordinates to what the weights' estimator sees.
+    alternative, decision : ndarray of shape (n,)
+        Cost of either plan under each past observation.
+    risk : Risk
+        Expectation or CVaR.
+    kind : {"relative", "absolute"}
+        What is asked.
+    tau : float
+        Tolerance on costs, the same for pruning, cuts and tests.
+    separation : float
+        Least gap between the k-th and (k+1)-th neighbour distance.
+    better : callable
+        For absolute questions: given weights, the sample costs of a plan that beats the alternative by more
+        than `tau`, or None where the alternative is optimal within `tau`.
+    limits : Limits
+        When to stop.
+    options : dict
+        What only some engines understand.
+    """
+
+    space: Space
+    weights: ForestWeights | KNNWeights
+    inputs: InputMap
+    alternative: Floats
+    decision: Floats
+    risk: Risk
+    kind: Kind
+    tau: float
+    separation: float
+    better: Callable[[Floats], Floats | None]
+    limits: Limits
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def holds(self, weights: Floats) -> bool:
+        """Whether the relative criterion holds under these weights."""
+        return self.risk.of(self.alternative, weights) <= self.risk.of(self.decision, weights) + self.tau
+
+
+@dataclass(frozen=True)
+class Answer:
+    """What an engine found, in coordinates.
+
+    Attributes
+    ----------
+    status : {"optimal", "none", "time_limit", "interrupted"}
+        How the search ended.
+    point : ndarray or None
+        The nearest context found.
+    distance, bound : float
+        Its distance, and a proved lower bound on the true optimum (both infinite for "none").
+    nodes, cuts : int
+        Boxes or solver nodes seen, and plans met on the way to an absolute explanation.
+    room : pair of ndarray, optional
+        Every point between these two (in coordinates) has the same weights as `point`: what rounding may use.
+    note : str
+        How it was proved, where that is worth a word.
+    """
+
+    status: Status
+    point: Floats | None
+    distance: float
+    bound: float
+    nodes: int = 0
+    cuts: int = 0
+    room: tuple[Floats, Floats] | None = None
+    note: str = ""
+
+
+class Engine(Protocol):
+    """One signature for every engine."""
+
+    def __call__(self, question: Question) -> Answer:
+        """Answer the question, within its limits."""
+        ...

@@ -1,0 +1,114 @@
+"""Reading the user's tables: DataFrames, arrays, and single contexts of any usual shape."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.utils import check_array
+
+from whence.errors import InputError, InputTypeError
+
+__all__ = ["as_outcomes", "as_row", "as_table"]
+
+
+def as_table(X: Any, name: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
+    """`X` as a DataFrame with string column names, in the order of `columns` where they are given."""
+    if isinstance(X, pd.DataFrame):
+        table = X.rename(columns=str)
+        if len(set(table.columns)) != table.shape[1]:
+            twice = table.columns[table.columns.duplicated()][0]
+            raise InputError(f"The column {twice!r} occurs more than once in {name!r}.")
+        if columns is not None:
+            table = _arranged(table, name, columns)
+    else:
+        array = _checked_array(X, name)
+        if columns is not None and array.shape[1] != len(columns):
+            # scikit-learn's own wording, which its estimator checks look for.
+            raise InputError(
+                f"{name} has {array.shape[1]} features, but Policy is expecting {len(columns)} features as input."
+            )
+        table = pd.DataFrame(array, columns=list(columns or (f"x{j}" for j in range(array.shape[1])))).infer_objects()
+    if len(table) == 0 or table.shape[1] == 0:
+        what = "sample(s)" if len(table) == 0 else "feature(s)"
+        raise InputError(f"Found array with 0 {what} (shape={table.shape}) in {name!r} while a minimum of 1 is required.")
+    return table
+
+
+def _arranged(table: pd.DataFrame, name: str, columns: Sequence[str]) -> pd.DataFrame:
+    missing = [c for c in columns if c not in table.columns]
+    if missing:
+        raise InputError(f"The column {missing[0]!r} is missing from {name!r}; expected {', '.join(map(repr, columns))}.")
+    extra = [c for c in table.columns if c not in set(columns)]
+    if extra:
+        raise InputError(f"The column {extra[0]!r} of {name!r} is unknown; expected {', '.join(map(repr, columns))}.")
+    return table[list(columns)]
+
+
+def _checked_array(X: Any, name: str) -> np.ndarray[Any, Any]:
+    try:
+        array = np.asarray(check_array(X, dtype=None, ensure_all_finite=False, input_name=name))
+        if array.dtype == object:
+            mixed = pd.DataFrame(array).infer_objects()
+            if all(pd.api.types.is_numeric_dtype(t) for t in mixed.dtypes):
+                check_array(array, dtype=np.float64, input_name=name)
+        elif np.issubdtype(array.dtype, np.number):
+            check_array(array, input_name=name)
+    except TypeError as error:
+        raise InputTypeError(str(error)) from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    return array
+
+
+def as_row(context: Any, columns: Sequence[str]) -> pd.Series:
+    """One context as a Series over `columns`; a Series, mapping, one-row table or 1-D array is accepted."""
+    if isinstance(context, pd.DataFrame):
+        if len(context) != 1:
+            raise InputError(f"The 'context' must be a single row. Got a table of {len(context)} rows instead.")
+        context = context.iloc[0]
+    if isinstance(context, pd.Series):
+        context = {str(k): v for k, v in context.items()}
+    if isinstance(context, Mapping):
+        given = {str(k): v for k, v in context.items()}
+        missing = [c for c in columns if c not in given]
+        if missing:
+            raise InputError(f"The 'context' must give {missing[0]!r}; expected {', '.join(map(repr, columns))}.")
+        extra = [k for k in given if k not in set(columns)]
+        if extra:
+            raise InputError(f"The 'context' gives {extra[0]!r}, which is unknown; expected {', '.join(map(repr, columns))}.")
+        values = [given[c] for c in columns]
+    else:
+        array = np.asarray(context, dtype=object if not isinstance(context, np.ndarray) else None)
+        if array.ndim == 2 and array.shape[0] == 1:
+            array = array[0]
+        if array.ndim != 1 or array.shape[0] != len(columns):
+            raise InputError(f"The 'context' must hold {len(columns)} values. Got shape {array.shape} instead.")
+        values = array.tolist()
+    return pd.Series(values, index=list(columns), dtype=object)
+
+
+def as_outcomes(Y: Any, rows: int) -> tuple[np.ndarray[Any, np.dtype[np.float64]], list[str]]:
+    """Outcomes as a 2-D float array with the names of their columns."""
+    names: list[str] | None = None
+    if isinstance(Y, pd.DataFrame):
+        names = [str(c) for c in Y.columns]
+    elif isinstance(Y, pd.Series):
+        names = [str(Y.name) if Y.name is not None else "y"]
+    if Y is None:
+        raise InputError("Policy requires y to be passed, but the target y is None: give one row of 'Y' a row of 'X'.")
+    try:
+        array = np.asarray(check_array(Y, dtype=np.float64, ensure_2d=False, input_name="Y"))
+    except TypeError as error:
+        raise InputTypeError(str(error)) from None
+    except ValueError as error:
+        raise InputError(str(error)) from None
+    if array.ndim == 1:
+        array = array[:, None]
+    if array.ndim != 2 or array.shape[0] != rows:
+        raise InputError(f"'Y' must have one row a row of 'X' ({rows}). Got shape {array.shape} instead.")
+    if names is None:
+        names = [f"y{j}" for j in range(array.shape[1])]
+    return np.ascontiguousarray(array), names

@@ -1,0 +1,238 @@
+"""Random-forest weights: a past observation speaks as often as it shares a leaf with the context."""
+
+from __future__ import annotations
+
+from typing import Any, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+from sklearn.ensemble import RandomForestRegressor
+from sklearn.utils.validation import check_is_fitted
+
+from whence.errors import InputError, InputTypeError, NotFittedError
+
+__all__ = ["ForestWeights", "LeafMembers"]
+
+Floats = NDArray[np.float64]
+
+
+class LeafMembers:
+    """Which training samples stand in which leaf of which tree.
+
+    Every tree keeps its samples sorted by leaf, so that the samples of a leaf are one slice: a context
+    touches only the samples it shares a leaf with, whatever the size of the history.
+
+    Attributes
+    ----------
+    order : ndarray of shape (trees, n)
+        Samples of each tree, sorted by leaf.
+    first, size : list of ndarray, one a tree
+        Where the samples of a node begin in `order`, and how many there are (0 for inner nodes).
+    """
+
+    def __init__(self, trees: list[Any], inputs: NDArray[np.float32]) -> None:
+        n = inputs.shape[0]
+        self.trees = trees
+        self.order = np.empty((len(trees), n), dtype=np.int32)
+        self.first: list[NDArray[np.int64]] = []
+        self.size: list[NDArray[np.int64]] = []
+        for t, tree in enumerate(trees):
+            leaves = tree.apply(inputs)
+            self.order[t] = np.argsort(leaves, kind="stable")
+            size = np.bincount(leaves, minlength=tree.node_count)
+            self.size.append(size)
+            self.first.append(np.cumsum(size) - size)
+
+    @property
+    def n_samples(self) -> int:
+        """Number of training samples."""
+        return int(self.order.shape[1])
+
+    def empty_leaf(self) -> tuple[int, int] | None:
+        """Tree and node of a leaf that holds no sample, if there is one."""
+        for t, (tree, size) in enumerate(zip(self.trees, self.size, strict=True)):
+            empty = np.flatnonzero((tree.children_left < 0) & (size == 0))
+            if empty.size:
+                return t, int(empty[0])
+        return None
+
+    def weights(self, row: NDArray[np.float32]) -> tuple[NDArray[np.int32], Floats]:
+        """Samples that share a leaf with `row` (of shape (1, d)), with repetition, and their shares."""
+        samples, shares = [], []
+        for t, tree in enumerate(self.trees):
+            leaf = tree.apply(row)[0]
+            size = self.size[t][leaf]
+            first = self.first[t][leaf]
+            samples.append(self.order[t, first : first + size])
+            shares.append(np.full(size, 1.0 / size))
+        return np.concatenate(samples), np.concatenate(shares) / len(self.trees)
+
+
+class ForestWeights(BaseEstimator):  # type: ignore[misc]
+    """Weights of a random forest on past observations.
+
+    Each tree gives equal weight to the training samples in the context's leaf; the forest averages its
+    trees. Every training sample is dropped through every tree, not only those of its bootstrap.
+
+    Parameters
+    ----------
+    n_trees : int
+        Number of trees.
+    max_depth : int or None
+        Depth limit of the trees.
+    max_features : str, int or float
+        As in scikit-learn's forests.
+    random_state : int, RandomState or None
+        Seed of the forest.
+    min_samples_leaf : int
+        Smallest number of bootstrap samples in a leaf.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> w = ForestWeights(n_trees=10, random_state=0).fit(X, X).weights([[0.5]])
+    >>> w.shape, round(float(w.sum()), 12)
+    ((1, 20), 1.0)
+    """
+
+    def __init__(
+        self,
+        n_trees: int = 100,
+        max_depth: int | None = 4,
+        max_features: str | int | float = "sqrt",
+        random_state: int | np.random.RandomState | None = None,
+        min_samples_leaf: int = 1,
+    ) -> None:
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.max_features = max_features
+        self.random_state = random_state
+        self.min_samples_leaf = min_samples_leaf
+
+    frozen: Any = None
+
+    @classmethod
+    def of(cls, fitted: Any) -> ForestWeights:
+        """Weights of a forest, extra-trees or single tree that scikit-learn has already fitted.
+
+        It is frozen: ``fit`` only records which samples stand in which leaf. It sees the user's own
+        columns in their own units.
+        """
+        if not (hasattr(fitted, "tree_") or hasattr(fitted, "estimators_") or hasattr(fitted, "apply")):
+            raise InputTypeError(
+                "'fitted' must be a fitted scikit-learn random forest, extra-trees or decision tree. "
+                f"Got {type(fitted).__name__} instead."
+            )
+        try:
+            check_is_fitted(fitted)
+            trees = _trees_of(fitted)
+        except InputTypeError:
+            raise
+        except Exception:
+            raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
+        weights = cls(n_trees=len(trees), max_depth=getattr(fitted, "max_depth", None))
+        weights.frozen = fitted
+        return weights
+
+    def __sklearn_clone__(self) -> ForestWeights:
+        if self.frozen is not None:
+            return ForestWeights.of(self.frozen)
+        return type(self)(**self.get_params(deep=False))
+
+    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
+        """Train the forest on contexts `X` (coordinates) and outcomes `Y`, or record the samples of a frozen one."""
+        inputs = _matrix(X)
+        if self.frozen is None:
+            self._check_parameters()
+            outcomes = np.asarray(Y, dtype=np.float64)
+            self.forest_ = RandomForestRegressor(
+                n_estimators=self.n_trees,
+                max_depth=self.max_depth,
+                max_features=self.max_features,
+                min_samples_leaf=self.min_samples_leaf,
+                random_state=self.random_state,
+            ).fit(inputs, outcomes.ravel() if outcomes.ndim == 2 and outcomes.shape[1] == 1 else outcomes)
+        else:
+            self.forest_ = self.frozen
+            if inputs.shape[1] != self.forest_.n_features_in_:
+                raise InputError(
+                    f"'X' must have the {self.forest_.n_features_in_} columns that the fitted forest has seen. "
+                    f"Got {inputs.shape[1]} instead."
+                )
+        self.members_ = LeafMembers(_trees_of(self.forest_), inputs)
+        empty = self.members_.empty_leaf()
+        if empty is not None:
+            raise InputError(
+                f"Every leaf of the fitted forest must hold at least one row of 'X'. Leaf {empty[1]} of tree {empty[0]} "
+                "holds none, so its weights are undefined: give the rows that the forest was trained on."
+            )
+        self.n_samples_ = inputs.shape[0]
+        self.n_features_in_ = inputs.shape[1]
+        return self
+
+    def _check_parameters(self) -> None:
+        for name, least in (("n_trees", 1), ("min_samples_leaf", 1), ("max_depth", 1)):
+            value = getattr(self, name)
+            if name == "max_depth" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
+                raise InputError(
+                    f"The {name!r} parameter of ForestWeights must be an int >= {least}. Got {value!r} instead."
+                )
+
+    def weights(self, X: ArrayLike, as_sparse: bool = False) -> Any:
+        """Weights of every training sample for each row of `X`.
+
+        Returns
+        -------
+        ndarray of shape (rows, n), or a CSR matrix where `as_sparse` is True.
+        """
+        self._check_fitted()
+        inputs = _matrix(X, self.n_features_in_)
+        n = self.n_samples_
+        rows = []
+        for row in inputs:
+            samples, shares = self.members_.weights(row[None, :])
+            rows.append(np.bincount(samples, shares, minlength=n))
+            if as_sparse:
+                rows[-1] = sparse.csr_matrix(rows[-1])
+        return sparse.vstack(rows, format="csr") if as_sparse else np.array(rows)
+
+    def at(self, row: ArrayLike) -> Floats:
+        """Weights for one context."""
+        return np.asarray(self.weights(np.asarray(row, dtype=np.float64)[None, :])[0])
+
+    @property
+    def trees(self) -> list[Any]:
+        """The fitted scikit-learn trees (their ``tree_``)."""
+        self._check_fitted()
+        return self.members_.trees
+
+    def _check_fitted(self) -> None:
+        if not hasattr(self, "members_"):
+            raise NotFittedError("This ForestWeights is not fitted yet; call 'fit' before using it.")
+
+
+def _trees_of(fitted: Any) -> list[Any]:
+    if hasattr(fitted, "tree_"):
+        return [fitted.tree_]
+    try:
+        return [tree.tree_ for tree in fitted.estimators_]
+    except (AttributeError, TypeError):
+        raise InputTypeError(
+            "'fitted' must be a fitted scikit-learn random forest, extra-trees or decision tree. "
+            f"Got {type(fitted).__name__} instead."
+        ) from None
+
+
+def _matrix(X: ArrayLike, columns: int | None = None) -> NDArray[np.float32]:
+    inputs = np.ascontiguousarray(X, dtype=np.float32)
+    if inputs.ndim != 2 or (columns is not None and inputs.shape[1] != columns):
+        wanted = "2-D" if columns is None else f"of shape (rows, {columns})"
+        raise InputError(f"'X' must be {wanted}. Got shape {inputs.shape} instead.")
+    if not np.isfinite(inputs).all():
+        raise InputError("'X' must be finite. Got NaN or infinity.")
+    return inputs
