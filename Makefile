@@ -4,7 +4,6 @@
 .PHONY: help demo test lint format bench docs clean FORCE
 
 PYTHON_ENV := .venv/bin/python
-CODE := src tests benchmarks examples docs
 # The tests run in parallel processes; threads inside each would only get in each other's way.
 TEST_ENV := MPLBACKEND=Agg OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 
@@ -23,15 +22,15 @@ test: lint ## Run lint and the whole test suite (ARGS="-k name" narrows it)
 
 lint: .venv/.ready-dev ## Check style and types: ruff and strict mypy
 	@echo "lint: ruff check"
-	@$(PYTHON_ENV) -m ruff check --quiet $(CODE)
+	@$(PYTHON_ENV) -m ruff check --quiet .
 	@echo "lint: ruff format"
-	@$(PYTHON_ENV) -m ruff format --quiet --diff $(CODE)
+	@$(PYTHON_ENV) -m ruff format --quiet --diff .
 	@echo "lint: mypy"
 	@$(PYTHON_ENV) -m mypy --no-error-summary
 
 format: .venv/.ready-dev ## Rewrite the code in the project's style
-	@$(PYTHON_ENV) -m ruff check --quiet --fix-only $(CODE)
-	@$(PYTHON_ENV) -m ruff format $(CODE)
+	@$(PYTHON_ENV) -m ruff check --quiet --fix-only .
+	@$(PYTHON_ENV) -m ruff format .
 
 bench: .venv/.ready-dev ## Measure: what the README's figures come from
 	@$(TEST_ENV) $(PYTHON_ENV) -m pytest benchmarks -q -p no:xdist -p no:doctest --override-ini "python_files=bench_*.py" $(ARGS)

@@ -35,3 +35,13 @@ class Staffing(wh.DecisionProblem):
 
     def check(self, decision: Floats) -> str | None:
         return f"The plan needs more than {self.people} people." if np.sum(decision) > self.people else None
+
+
+if __name__ == "__main__":
+    rng = np.random.default_rng(0)
+    days = pd.DataFrame({"flu": rng.uniform(0, 100, 200), "holiday": rng.random(200) < 0.1})
+    load = rng.poisson(np.outer(1 + days["flu"] / 50 - 0.5 * days["holiday"], [6, 8, 4]))
+    policy = wh.Policy(Staffing(wage=1, agency=2.5, people=40), weights=wh.ForestWeights(random_state=0)).fit(
+        days, load
+    )
+    print("People for the three shifts today:", policy.decide(pd.Series({"flu": 20.0, "holiday": False})))

@@ -53,6 +53,7 @@ def test_code_on_page_prints_what_it_says(
     """The sessions printed on a page give the output printed there, and every block is such a session."""
     code = code_of(page)
     assert all(block.group(1).startswith(">>> ") for block in BLOCK.finditer(page.read_text("utf-8")))
+    monkeypatch.syspath_prepend(ROOT / "examples")
     monkeypatch.chdir(tmp_path)
     session = doctest.DocTestParser().get_doctest(code, {"__name__": "__main__"}, page.name, str(page), 0)
     flags = doctest.NORMALIZE_WHITESPACE | doctest.ELLIPSIS
