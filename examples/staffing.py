@@ -1,5 +1,7 @@
 """How many people to plan for each shift, when what is missing on the day is bought from an agency."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
@@ -19,7 +21,7 @@ class Staffing(wh.DecisionProblem):
         missing = np.maximum(Y - decision, 0).sum(axis=1)
         return np.asarray(self.wage * np.sum(decision) + self.agency * missing)
 
-    def solve(self, Y: Floats, weights: Floats, risk: wh.Risk) -> Floats:
+    def solve(self, Y: Floats, weights: Floats, risk: Any) -> Floats:
         Y, weights = Y[weights > 0], weights[weights > 0]
         n, shifts = Y.shape
         tail = 1 - getattr(risk, "alpha", 0.0)  # the expected cost is CVaR(0)
