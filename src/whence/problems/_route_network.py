@@ -1,0 +1,246 @@
+"""The part of a directed graph that routes from source to target can use, and its cheapest routes."""
+
+from __future__ import annotations
+
+import heapq
+from collections.abc import Hashable, Iterator
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+
+from whence.errors import InputError, InputTypeError
+
+__all__ = ["RouteNetwork"]
+
+Floats = NDArray[np.float64]
+
+# Bellman-Ford takes an improvement below this share of the largest edge cost for rounding, not for a negative cycle.
+ROUNDING = 1e-12
+
+
+class RouteNetwork:
+    """Source-to-target routes of a directed graph, with nodes and edges as integers.
+
+    Edge numbers follow ``graph.edges``. Routes visit no node twice, so edges into the source, out of the target, from
+    a node to itself, or between nodes that no route passes are left out of `successors`.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        The graph; it is read once, here.
+    source, target : hashable
+        First and last node of every route.
+    """
+
+    def __init__(self, graph: Any, source: Hashable, target: Hashable) -> None:
+        _check_graph(graph, source, target)
+        self.nodes: list[Any] = list(graph.nodes)
+        self.node_number: dict[Any, int] = {node: i for i, node in enumerate(self.nodes)}
+        self.edges: list[tuple[Any, Any]] = list(graph.edges)
+        self.edge_number: dict[tuple[Any, Any], int] = {edge: e for e, edge in enumerate(self.edges)}
+        self.head: list[int] = [self.node_number[v] for _, v in self.edges]
+        self.source: int = self.node_number[source]
+        self.target: int = self.node_number[target]
+        self.successors = self._useful_successors()
+        self._predecessors: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        for u, arcs in enumerate(self.successors):
+            for e, v in arcs:
+                self._predecessors[v].append((e, u))
+        self._used = np.array([e for arcs in self.successors for e, _ in arcs])
+        order = self._reverse_topological()
+        self.acyclic: bool = order is not None
+        self._backwards = [(u, self.successors[u]) for u in order or ()]
+        self._listing: sp.csr_matrix | None = None
+
+    def cheapest(self, costs: Floats) -> list[int]:
+        """Edges of the route with the smallest sum of `costs`, one cost an edge.
+
+        Among equally cheap continuations the edge that comes first in ``graph.edges`` is taken on an acyclic graph.
+        """
+        return self.follow(self.to_target(costs)[1])
+
+    def follow(self, next_edge: list[int]) -> list[int]:
+        """Edges of the route that leaves each node by its entry in `next_edge`."""
+        node, route = self.source, []
+        while node != self.target:
+            route.append(next_edge[node])
+            node = self.head[route[-1]]
+        return route
+
+    def to_target(self, costs: Floats) -> tuple[list[float], list[int]]:
+        """Smallest cost from every node to the target, and the edge by which to leave (-1: none).
+
+        Dynamic programming on an acyclic graph, Dijkstra on costs that are nowhere negative, Bellman-Ford otherwise.
+
+        Raises
+        ------
+        InputError
+            Where a cycle has a negative cost.
+        """
+        if self.acyclic:
+            return self._dynamic_programming(costs.tolist())
+        used = costs[self._used]
+        if used.min() >= 0.0:
+            return self._dijkstra(costs.tolist())
+        return self._bellman_ford(costs.tolist(), ROUNDING * float(np.abs(used).max()))
+
+    def count(self) -> int:
+        """Number of routes of an acyclic graph."""
+        routes = [0] * len(self.nodes)
+        routes[self.target] = 1
+        for u, arcs in self._backwards:
+            routes[u] = sum(routes[v] for _, v in arcs)
+        return routes[self.source]
+
+    def routes(self) -> Iterator[list[int]]:
+        """Every route of an acyclic graph, as edges, in lexicographic order of `successors`."""
+        route: list[int] = []
+        stack = [iter(self.successors[self.source])]
+        while stack:
+            step = next(stack[-1], None)
+            if step is None:
+                stack.pop()
+                if route:
+                    route.pop()
+                continue
+            route.append(step[0])
+            if step[1] == self.target:
+                yield list(route)
+                route.pop()
+            else:
+                stack.append(iter(self.successors[step[1]]))
+
+    def listing(self, limit: int) -> sp.csr_matrix | None:
+        """Every route as a row of a 0/1 matrix by edges; None for a cyclic graph or more routes than `limit`."""
+        if self._listing is None and self.acyclic and self.count() <= limit:
+            routes = list(self.routes())
+            ends = np.cumsum([0, *(len(route) for route in routes)])
+            edges = np.concatenate([np.asarray(route, dtype=np.int32) for route in routes])
+            self._listing = sp.csr_matrix((np.ones(edges.size), edges, ends), shape=(len(routes), len(self.edges)))
+        return self._listing
+
+    def _useful_successors(self) -> list[list[tuple[int, int]]]:
+        """For every node the (edge, head) pairs by which a route may leave it."""
+        tails = [self.node_number[u] for u, _ in self.edges]
+        forward: list[list[int]] = [[] for _ in self.nodes]
+        backward: list[list[int]] = [[] for _ in self.nodes]
+        for u, v in zip(tails, self.head, strict=True):
+            if u != v and v != self.source and u != self.target:
+                forward[u].append(v)
+                backward[v].append(u)
+        reached = _reach(forward, self.source)
+        useful = reached & _reach(backward, self.target)
+        if self.target not in reached:
+            raise InputError(
+                f"The 'graph' parameter of ShortestPath must have a path from {self.nodes[self.source]} to "
+                f"{self.nodes[self.target]}. Got a graph without one instead."
+            )
+        successors: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
+        for e, (u, v) in enumerate(zip(tails, self.head, strict=True)):
+            if u != v and v != self.source and u != self.target and u in useful and v in useful:
+                successors[u].append((e, v))
+        return successors
+
+    def _reverse_topological(self) -> list[int] | None:
+        """Nodes with successors, each after all its successors; None where there is a cycle."""
+        waiting = [len(arcs) for arcs in self.successors]
+        order: list[int] = []
+        ready = [self.target]
+        while ready:
+            for _, u in self._predecessors[ready.pop()]:
+                waiting[u] -= 1
+                if waiting[u] == 0:
+                    order.append(u)
+                    ready.append(u)
+        return order if not any(waiting) else None
+
+    def _dynamic_programming(self, costs: list[float]) -> tuple[list[float], list[int]]:
+        distance = [float("inf")] * len(self.nodes)
+        next_edge = [-1] * len(self.nodes)
+        distance[self.target] = 0.0
+        for u, arcs in self._backwards:
+            best = float("inf")
+            for e, v in arcs:
+                through = costs[e] + distance[v]
+                if through < best:
+                    best = through
+                    next_edge[u] = e
+            distance[u] = best
+        return distance, next_edge
+
+    def _dijkstra(self, costs: list[float]) -> tuple[list[float], list[int]]:
+        distance = [float("inf")] * len(self.nodes)
+        next_edge = [-1] * len(self.nodes)
+        distance[self.target] = 0.0
+        heap = [(0.0, self.target)]
+        while heap:
+            reached, v = heapq.heappop(heap)
+            if reached > distance[v]:
+                continue
+            for e, u in self._predecessors[v]:
+                through = costs[e] + reached
+                if through < distance[u]:
+                    distance[u], next_edge[u] = through, e
+                    heapq.heappush(heap, (through, u))
+        return distance, next_edge
+
+    def _bellman_ford(self, costs: list[float], rounding: float) -> tuple[list[float], list[int]]:
+        distance = [float("inf")] * len(self.nodes)
+        next_edge = [-1] * len(self.nodes)
+        distance[self.target] = 0.0
+        sweeps, improved = 0, True
+        while improved:
+            improved = False
+            for u, arcs in enumerate(self.successors):
+                for e, v in arcs:
+                    if costs[e] + distance[v] < distance[u] - rounding:
+                        distance[u], next_edge[u], improved = costs[e] + distance[v], e, True
+            sweeps += 1
+            if sweeps >= len(self.nodes):
+                self._refuse_cycle(next_edge, costs)
+        return distance, next_edge
+
+    def _refuse_cycle(self, next_edge: list[int], costs: list[float]) -> None:
+        """Raise where `next_edge` runs in a circle, which it does only around a negative cycle."""
+        settled: set[int] = set()
+        for start in range(len(self.nodes)):
+            node, walk = start, dict[int, int]()
+            while next_edge[node] >= 0 and node not in settled and node not in walk:
+                walk[node] = next_edge[node]
+                node = self.head[next_edge[node]]
+            if node in walk:
+                nodes = list(walk)
+                cycle = nodes[nodes.index(node) :]
+                names = " -> ".join(str(self.nodes[i]) for i in [*cycle, node])
+                raise InputError(
+                    "The 'Y' argument of ShortestPath must give every cycle a weighted mean cost of at least 0. "
+                    f"Got {sum(costs[walk[i]] for i in cycle):g} on {names} instead."
+                )
+            settled.update(walk)
+
+
+def _reach(neighbours: list[list[int]], start: int) -> set[int]:
+    seen, stack = {start}, [start]
+    while stack:
+        for v in neighbours[stack.pop()]:
+            if v not in seen:
+                seen.add(v)
+                stack.append(v)
+    return seen
+
+
+def _check_graph(graph: Any, source: Hashable, target: Hashable) -> None:
+    if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
+        raise InputTypeError(
+            f"The 'graph' parameter of ShortestPath must be a networkx DiGraph. Got {type(graph).__name__} instead."
+        )
+    for name, node in (("source", source), ("target", target)):
+        if node not in graph:
+            raise InputError(
+                f"The '{name}' parameter of ShortestPath must be a node of the graph. Got {node!r} instead."
+            )
+    if source == target:
+        raise InputError(f"The 'target' parameter of ShortestPath must differ from 'source'. Got {target!r} for both.")

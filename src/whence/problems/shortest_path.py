@@ -1,0 +1,163 @@
+"""Routes through a network whose edge costs are uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Sequence
+from typing import Any
+
+import networkx as nx
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator
+
+from whence.errors import InputError, InputTypeError
+from whence.problems._route_network import RouteNetwork
+from whence.problems._route_plans import read_route
+from whence.problems._route_risk import safest_of, safest_route
+from whence.problems.base import DecisionProblem, check_samples
+from whence.risk import CVaR, Expectation, Risk
+
+__all__ = ["ShortestPath"]
+
+Floats = NDArray[np.float64]
+
+# Up to here every route of an acyclic graph is listed once for CVaR; beyond, partial routes are searched.
+LISTED_ROUTES = 20_000
+
+
+class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
+    """Cheapest route from one node to another, in expectation or in the tail.
+
+    A plan is a list of nodes. A list of edges ``[(u, v), ...]`` or a 0/1 array with one entry an edge is accepted
+    wherever a plan is. Routes visit no node twice.
+
+    Expected cost is minimised by dynamic programming on an acyclic graph, by Dijkstra or Bellman-Ford otherwise; CVaR
+    exactly by bounds from its risk envelope. Costs may be negative as long as no cycle has a negative weighted mean.
+
+    Parameters
+    ----------
+    graph : networkx.DiGraph
+        The network. Columns of Y are the edges in the order of ``graph.edges``, which groups edges by their tail and
+        need not be the order in which they were added. Do not change the graph afterwards.
+    source, target : hashable
+        First and last node of every route.
+
+    Examples
+    --------
+    >>> import networkx as nx
+    >>> graph = nx.DiGraph([("home", "bridge"), ("home", "tunnel"), ("bridge", "work"), ("tunnel", "work")])
+    >>> problem = ShortestPath(graph, "home", "work")
+    >>> list(problem.parts())
+    ['home -> bridge', 'home -> tunnel', 'bridge -> work', 'tunnel -> work']
+    >>> Y = np.array([[5.0, 1.0, 5.0, 1.0], [5.0, 9.0, 5.0, 9.0]])
+    >>> problem.solve(Y, np.array([0.6, 0.4]), Expectation())
+    ['home', 'tunnel', 'work']
+    >>> problem.solve(Y, np.array([0.6, 0.4]), CVaR(0.5))
+    ['home', 'bridge', 'work']
+    >>> problem.check(["home", "work"])
+    'The route does not exist: there is no edge home -> work.'
+    """
+
+    def __init__(self, graph: Any, source: Hashable, target: Hashable) -> None:
+        self.graph = graph
+        self.source = source
+        self.target = target
+        self._network()
+
+    @classmethod
+    def grid(cls, width: int) -> ShortestPath:
+        """Routes over a square grid, right and down, from its first corner to the opposite one.
+
+        Parameters
+        ----------
+        width : int
+            Nodes a side, at least 2. Nodes are ``(row, column)``; there are ``2 * width * (width - 1)`` edges.
+
+        Examples
+        --------
+        >>> len(ShortestPath.grid(4).parts())
+        24
+        """
+        if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 2:
+            raise InputError(f"The 'width' parameter of ShortestPath.grid must be an int of at least 2. Got {width!r}.")
+        graph = nx.DiGraph()
+        for row in range(width):
+            for column in range(width):
+                if column + 1 < width:
+                    graph.add_edge((row, column), (row, column + 1))
+                if row + 1 < width:
+                    graph.add_edge((row, column), (row + 1, column))
+        return cls(graph, (0, 0), (int(width) - 1, int(width) - 1))
+
+    def solve(self, Y: Floats, weights: Floats, risk: Risk) -> list[Any]:
+        """Nodes of a route that minimises `risk` of its cost when row i of `Y` has weight ``weights[i]``."""
+        network = self._network()
+        y, w = check_samples(Y, weights, len(network.edges), "ShortestPath.solve")
+        if not isinstance(risk, Expectation | CVaR):
+            raise InputTypeError(
+                f"The 'risk' argument of ShortestPath.solve must be Expectation or CVaR. Got {risk!r} instead."
+            )
+        if isinstance(risk, Expectation) or risk.alpha == 0.0:
+            route = network.cheapest(w @ y)
+        else:
+            listed = network.listing(LISTED_ROUTES)
+            if listed is None:
+                route = safest_route(network, y, w, risk.alpha)
+            else:
+                row = safest_of(listed, y, w, risk.alpha)
+                route = listed.indices[listed.indptr[row] : listed.indptr[row + 1]].tolist()
+        return self._nodes(network, route)
+
+    def costs(self, decision: Any, Y: Floats) -> Floats:
+        """Sum of the edge costs of the route under every row of `Y`."""
+        route = self._route(decision)
+        y = np.asarray(Y, dtype=np.float64)
+        columns = len(self._network().edges)
+        if y.ndim != 2 or y.shape[1] != columns:
+            raise InputError(
+                f"The 'Y' argument of ShortestPath.costs must be 2-D with {columns} columns. Got shape {y.shape}."
+            )
+        total: Floats = y[:, route].sum(axis=1)
+        return total
+
+    def check(self, decision: Any) -> str | None:
+        """None where `decision` is a route of the graph, otherwise one sentence, with the missing hop named."""
+        route = read_route(self._network(), decision)
+        return route if isinstance(route, str) else None
+
+    def vector(self, decision: Any) -> Floats:
+        """`decision` as a 0/1 array, one entry an edge in the order of ``graph.edges``."""
+        chosen = np.zeros(len(self._network().edges))
+        chosen[self._route(decision)] = 1.0
+        return chosen
+
+    def parts(self, outcomes: Sequence[str] = ()) -> list[str]:
+        """Names of the edges, ``"u -> v"``."""
+        return [f"{u} -> {v}" for u, v in self._network().edges]
+
+    def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
+        """The nodes of the route, joined by arrows."""
+        return " → ".join(str(node) for node in self._nodes(self._network(), self._route(decision)))
+
+    def _nodes(self, network: RouteNetwork, route: list[int]) -> list[Any]:
+        return [network.nodes[network.source], *(network.edges[e][1] for e in route)]
+
+    def _route(self, decision: Any) -> list[int]:
+        route = read_route(self._network(), decision)
+        if isinstance(route, str):
+            raise InputError(f"The 'decision' argument of ShortestPath must be a route of the graph. {route}")
+        return route
+
+    def _network(self) -> RouteNetwork:
+        """The graph as the solvers see it, read again where `set_params` has changed it."""
+        derived = self.__dict__.get("_derived")
+        if derived is None or derived[0] is not self.graph or derived[1:3] != (self.source, self.target):
+            derived = (self.graph, self.source, self.target, RouteNetwork(self.graph, self.source, self.target))
+            self._derived = derived
+        network: RouteNetwork = derived[3]
+        return network
+
+    def __getstate__(self) -> dict[str, Any]:
+        state: dict[str, Any] = dict(super().__getstate__())
+        state.pop("_derived", None)
+        return state
