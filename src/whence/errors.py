@@ -27,7 +27,7 @@ class InputTypeError(WhenceError, TypeError):
     """An argument is of a type that cannot be used."""
 
 
-class NotFittedError(WhenceError, _SklearnNotFittedError):
+class NotFittedError(WhenceError, _SklearnNotFittedError):  # type: ignore[misc]
     """A method that needs a fitted object was called before ``fit``."""
 
 

@@ -43,7 +43,7 @@ class Feature:
                 f"Got {self.change!r} instead."
             )
         if not (isinstance(self.weight, int | float | np.number) and 0 < float(self.weight) < np.inf):
-            raise InputError(f"The 'weight' parameter of {kind} must be a positive number. Got {self.weight!r} instead.")
+            raise InputError(f"The 'weight' parameter of {kind} must be a positive number. Got {self.weight!r}.")
 
 
 @dataclass(frozen=True)
@@ -144,7 +144,7 @@ class Categorical(Feature):
                 object.__setattr__(self, "categories", self.columns)
         if self.categories is not None:
             if isinstance(self.categories, str):
-                raise InputTypeError(f"The 'categories' of Categorical must be a list. Got {self.categories!r} instead.")
+                raise InputTypeError(f"The 'categories' of Categorical must be a list. Got {self.categories!r}.")
             levels = tuple(self.categories)
             if not levels or len(set(levels)) != len(levels):
                 raise InputError(f"The 'categories' of Categorical must be distinct, at least one. Got {levels!r}.")
@@ -342,11 +342,28 @@ class Schema:
 
     def encode_row(self, row: pd.Series) -> Floats:
         """Coordinates of one context as given by :meth:`row`."""
-        return self.encode(pd.DataFrame([row.to_list()], columns=list(self._order)).infer_objects())[0]
+        coordinates: Floats = self.encode(self._one_row(row))[0]
+        return coordinates
 
-    def decode(self, point: Floats, like: pd.Series | None = None) -> pd.Series:
-        """The context at `point`, in the user's units; values that did not move are taken from `like`."""
+    def _one_row(self, row: pd.Series) -> pd.DataFrame:
+        return pd.DataFrame([row.to_list()], columns=list(self._order)).infer_objects()
+
+    def decode(
+        self, point: Floats, like: pd.Series | None = None, room: tuple[Floats, Floats] | None = None
+    ) -> pd.Series:
+        """The context at `point`, in the user's units.
+
+        Parameters
+        ----------
+        point : ndarray
+            Coordinates.
+        like : Series, optional
+            A context from which values that did not move are taken as they are.
+        room : pair of ndarray, optional
+            Box of coordinates that the result must not leave when it is encoded again.
+        """
         start = None if like is None else self.encode_row(like)
+        low, high = (point, point) if room is None else room
         values: dict[str, Any] = {}
         for c in self._columns:
             if like is not None and start is not None and np.array_equal(point[c.at], start[c.at]):
@@ -358,7 +375,8 @@ class Schema:
                 else:
                     values.update({name: int(i == chosen) for i, name in enumerate(c.columns)})
             else:
-                values[c.name] = c.restore(_unscaled(c, float(point[c.at][0])))
+                j = c.at.start
+                values[c.name] = c.restore(_unscaled(c, float(point[j]), float(low[j]), float(high[j])))
         return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
 
     def feature_values(self, row: pd.Series) -> dict[str, Any]:
@@ -370,6 +388,28 @@ class Schema:
             else:
                 out[c.name] = row[c.name]
         return out
+
+    def numbers(self, X: Any) -> Floats:
+        """The user's columns as plain numbers in their own units: what a frozen forest sees."""
+        table = as_table(X, "X", self._order)
+        for c in self._columns:
+            if c.categories and not (isinstance(c.feature, Categorical) and c.feature.columns):
+                raise InputError(
+                    f"A fitted forest sees numbers only: declare the category {c.name!r} by its 0/1 columns, "
+                    "Categorical(columns=[...]), or as Discrete."
+                )
+            _raw(c, table)
+        return np.column_stack([_numbers(name, table[name]) for name in self._order])
+
+    def numbers_row(self, row: pd.Series) -> Floats:
+        """One context as plain numbers in its own units."""
+        numbers: Floats = self.numbers(self._one_row(row))[0]
+        return numbers
+
+    def coordinate_of_column(self) -> NDArray[np.int64]:
+        """For every column of the user's table (all of them numbers), its coordinate."""
+        place = {name: c.at.start + i for c in self._columns for i, name in enumerate(c.columns)}
+        return np.array([place[name] for name in self._order], dtype=np.int64)
 
     def affine(self) -> tuple[Floats, Floats]:
         """Offset and scale of every coordinate: ``coordinate = (raw - offset) / scale``."""
@@ -426,8 +466,8 @@ class Schema:
                 for i, ok in enumerate(allowed):
                     j = c.at.start + i
                     only = start[j] > 0 and allowed.sum() == 1
-                    levels[j] = np.array([0.5]) if only else np.array([0.0, 0.5]) if ok else np.array([0.0])
-                    lower[j], upper[j] = levels[j][0], levels[j][-1]  # type: ignore[index]
+                    values = np.array([0.5]) if only else np.array([0.0, 0.5]) if ok else np.array([0.0])
+                    lower[j], upper[j], levels[j] = values[0], values[-1], values
             else:
                 j = c.at.start
                 lower[j], upper[j], levels[j] = _allowed_numbers(c, float(start[j]), free, limit, restricted)
@@ -480,13 +520,13 @@ def _fitted(name: str, feature: Feature, table: pd.DataFrame, start: int) -> _Co
             categories = tuple(feature.categories or _inferred_categories(values))
         at = slice(start, start + len(categories))
         column = _Column(name, feature, columns, at, scale=2.0, categories=categories)
-        seen = _raw(column, table).any(axis=0)
+        seen = np.asarray(_raw(column, table).any(axis=0))
         return _Column(name, feature, columns, at, scale=2.0, categories=categories, seen=seen)
     values = table[name]
     raw = _numbers(name, values)
     at = slice(start, start + 1)
     dtype = values.dtype if isinstance(values.dtype, np.dtype) else None
-    if dtype is not None and dtype == object:
+    if dtype is not None and dtype.kind == "O":
         dtype = np.dtype(bool) if values.map(lambda v: isinstance(v, bool)).all() else None
     low, high = float(raw.min()), float(raw.max())
     if isinstance(feature, Binary):
@@ -515,7 +555,8 @@ def _inferred_categories(values: pd.Series) -> tuple[Hashable, ...]:
 
 def _no_missing(name: str, values: pd.Series) -> None:
     if values.isna().any():
-        raise InputError(f"The column {name!r} must not hold missing values (NaN). Got {int(values.isna().sum())} of them.")
+        count = int(values.isna().sum())
+        raise InputError(f"The column {name!r} must not hold missing values (NaN). Got {count} of them.")
 
 
 def _numbers(name: str, values: pd.Series) -> Floats:
@@ -546,7 +587,7 @@ def _one_hot(c: _Column, table: pd.DataFrame) -> Floats:
         raw = np.column_stack([_numbers(name, table[name]) for name in c.columns])
         if not np.isin(raw, (0.0, 1.0)).all() or not (raw.sum(axis=1) == 1.0).all():
             raise InputError(
-                f"The columns {', '.join(map(repr, c.columns))} of {c.name!r} must hold exactly one 1 and otherwise 0 a row."
+                f"The columns {', '.join(map(repr, c.columns))} of {c.name!r} must hold one 1 and else 0 in every row."
             )
         return raw
     values = table[c.name]
@@ -561,18 +602,28 @@ def _one_hot(c: _Column, table: pd.DataFrame) -> Floats:
     return np.eye(len(c.categories))[codes]
 
 
-def _unscaled(c: _Column, coordinate: float) -> float:
-    """The raw value at a coordinate, as the shortest number that maps back to it."""
+def _unscaled(c: _Column, coordinate: float, low: float, high: float) -> float:
+    """The shortest raw value that maps back to a coordinate, without leaving [low, high]."""
     raw = c.offset + coordinate * c.scale
     if c.levels is not None:
-        return float(c.levels[int(np.argmin(np.abs(c.levels - raw)))]) if c.levels.size else raw
-    for digits in (12, 15, 17):
+        return float(c.levels[int(np.argmin(np.abs(c.levels - raw)))])
+
+    def fits(value: float, slack: float) -> bool:
+        back = (value - c.offset) / c.scale
+        return low <= back <= high and abs(back - coordinate) <= slack
+
+    for digits in range(6, 18):
         short = float(f"{raw:.{digits}g}")
-        if (short - c.offset) / c.scale == coordinate:
+        if fits(short, 1e-9 if low < high else 0.0):
             return short
-    # A large offset beside a small range swallows the last digits: step until the coordinate is met as closely as can be.
-    candidates = [raw, np.nextafter(raw, -np.inf), np.nextafter(raw, np.inf)]
-    return float(min(candidates, key=lambda v: abs((v - c.offset) / c.scale - coordinate)))
+    # A large offset beside a small range swallows the last digits: step into the room until the value fits.
+    inward = np.inf if coordinate - low <= high - coordinate else -np.inf
+    value, step = raw, abs(float(np.nextafter(raw, inward) - raw))
+    for _ in range(64):
+        if fits(value, 1e-7):
+            return value
+        value, step = raw + np.copysign(step, inward), 2.0 * step
+    return raw
 
 
 def _allowed_categories(c: _Column, start: Floats, change: str, limit: Any) -> NDArray[np.bool_]:
@@ -630,7 +681,7 @@ def _interval(name: str, limit: Any) -> tuple[float, float]:
         first = -np.inf if first is None else float(first)
         last = np.inf if last is None else float(last)
     except (TypeError, ValueError):
-        raise InputError(f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r} instead.") from None
+        raise InputError(f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r}.") from None
     if np.isnan(first) or np.isnan(last) or first > last:
         raise InputError(f"The 'bounds' of {name!r} must be a pair low <= high. Got {limit!r} instead.")
     return first, last

@@ -33,17 +33,18 @@ def as_table(X: Any, name: str, columns: Sequence[str] | None = None) -> pd.Data
         table = pd.DataFrame(array, columns=list(columns or (f"x{j}" for j in range(array.shape[1])))).infer_objects()
     if len(table) == 0 or table.shape[1] == 0:
         what = "sample(s)" if len(table) == 0 else "feature(s)"
-        raise InputError(f"Found array with 0 {what} (shape={table.shape}) in {name!r} while a minimum of 1 is required.")
+        raise InputError(f"Found array with 0 {what} (shape={table.shape}) in {name!r} while at least 1 is required.")
     return table
 
 
 def _arranged(table: pd.DataFrame, name: str, columns: Sequence[str]) -> pd.DataFrame:
+    expected = ", ".join(map(repr, columns))
     missing = [c for c in columns if c not in table.columns]
     if missing:
-        raise InputError(f"The column {missing[0]!r} is missing from {name!r}; expected {', '.join(map(repr, columns))}.")
+        raise InputError(f"The column {missing[0]!r} is missing from {name!r}; expected {expected}.")
     extra = [c for c in table.columns if c not in set(columns)]
     if extra:
-        raise InputError(f"The column {extra[0]!r} of {name!r} is unknown; expected {', '.join(map(repr, columns))}.")
+        raise InputError(f"The column {extra[0]!r} of {name!r} is unknown; expected {expected}.")
     return table[list(columns)]
 
 
@@ -73,12 +74,13 @@ def as_row(context: Any, columns: Sequence[str]) -> pd.Series:
         context = {str(k): v for k, v in context.items()}
     if isinstance(context, Mapping):
         given = {str(k): v for k, v in context.items()}
+        expected = ", ".join(map(repr, columns))
         missing = [c for c in columns if c not in given]
         if missing:
-            raise InputError(f"The 'context' must give {missing[0]!r}; expected {', '.join(map(repr, columns))}.")
+            raise InputError(f"The 'context' must give {missing[0]!r}; expected {expected}.")
         extra = [k for k in given if k not in set(columns)]
         if extra:
-            raise InputError(f"The 'context' gives {extra[0]!r}, which is unknown; expected {', '.join(map(repr, columns))}.")
+            raise InputError(f"The 'context' gives {extra[0]!r}, which is unknown; expected {expected}.")
         values = [given[c] for c in columns]
     else:
         array = np.asarray(context, dtype=object if not isinstance(context, np.ndarray) else None)

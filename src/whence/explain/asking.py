@@ -1,0 +1,262 @@
+"""From a planner's question to a confirmed explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.errors import InputError
+from whence.explain.explanation import Costs, Explanation
+from whence.explain.question import Answer, Engine, Kind, Limits, Progress, Question
+from whence.explain.verification import confirmed
+from whence.weights import ForestWeights
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
+
+__all__ = ["Request", "explain"]
+
+Floats = NDArray[np.float64]
+
+
+@dataclass(frozen=True)
+class Request:
+    """What the user asked for, apart from the policy."""
+
+    context: Any
+    instead: Any
+    kind: Kind = "relative"
+    decision: Any = None
+    fixed: Collection[str] = ()
+    bounds: Mapping[str, Any] | None = None
+    engine: str = "auto"
+    time_limit: float | None = None
+    node_limit: int | None = None
+    tolerance: float = 1e-6
+    separation: float = 1e-6
+    on_progress: Callable[[Progress], Any] | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("relative", "absolute"):
+            raise InputError(f"'kind' must be 'relative' or 'absolute'. Got {self.kind!r} instead.")
+        if self.engine not in ("auto", "search", "milp"):
+            raise InputError(f"'engine' must be 'auto', 'search' or 'milp'. Got {self.engine!r} instead.")
+        for name in ("tolerance", "separation"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float | np.number) or not 0 <= float(value) < np.inf:
+                raise InputError(f"{name!r} must be a number >= 0. Got {value!r} instead.")
+        for name in ("time_limit", "node_limit"):
+            value = getattr(self, name)
+            if value is not None and (
+                isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0
+            ):
+                raise InputError(f"{name!r} must be a positive number or None. Got {value!r} instead.")
+
+
+def explain(policy: Policy, request: Request) -> Explanation:
+    """The nearest context in which ``request.instead`` is better than, or as good as, any plan."""
+    limits = Limits(request.time_limit, request.node_limit, request.on_progress)
+    engine, engine_name = _engine(policy, request)
+    initial = policy.schema_.row(request.context)
+    before = policy.weights_at(initial)
+    prescribed = policy.problem.solve(policy.Y_, before, policy.risk_)
+    decision = prescribed if request.decision is None else request.decision
+    _feasible(policy, "instead", request.instead)
+    if request.decision is not None:
+        _feasible(policy, "decision", decision)
+    alternative_costs = _costs(policy, request.instead, "instead")
+    decision_costs = _costs(policy, decision, "decision")
+    tau = float(request.tolerance) * float(np.abs(alternative_costs).max())
+
+    def better(weights: Floats) -> Floats | None:
+        rival = policy.problem.solve(policy.Y_, weights, policy.risk_)
+        costs = _costs(policy, rival, "decision")
+        regret = policy.risk_.of(alternative_costs, weights) - policy.risk_.of(costs, weights)
+        return costs if regret > tau else None
+
+    question = Question(
+        space=policy.schema_.space(initial, request.fixed, request.bounds),
+        weights=policy.weights_,
+        inputs=policy.input_map_,
+        alternative=alternative_costs,
+        decision=decision_costs,
+        risk=policy.risk_,
+        kind=request.kind,
+        tau=tau,
+        separation=float(request.separation),
+        better=better,
+        limits=limits,
+        options=dict(request.options),
+    )
+    prescribed_costs = decision_costs if request.decision is None else _costs(policy, prescribed, "decision")
+    answer = _without_search(question, before, prescribed_costs) or engine(question)
+    draft = _draft(policy, request, question, initial, before, decision, engine_name)
+    explanation = _completed(policy, question, answer, draft)
+    if answer.status == "none":
+        explanation = _freed(policy, request, question, engine, explanation)
+    return replace(explanation, seconds=limits.seconds)
+
+
+def _engine(policy: Policy, request: Request) -> tuple[Engine, str]:
+    """The engine to use and its name."""
+    forest = isinstance(policy.weights_, ForestWeights)
+    if request.engine == "milp":
+        from whence import milp
+
+        return milp.explain, f"milp ({request.options.get('solver', 'highs')})"
+    unknown = [name for name in request.options if request.options[name] is not None]
+    if "plausibility" in unknown:
+        raise InputError("'plausibility' is a constraint of the integer program: use it with engine='milp'.")
+    if unknown:
+        raise InputError(f"{unknown[0]!r} is an option of engine='milp'; the search does not know it.")
+    if forest:
+        from whence.search import forest as engine
+
+        return engine.explain, "search (forest)"
+    from whence.search import knn
+
+    return knn.explain, "search (nearest neighbours)"
+
+
+def _feasible(policy: Policy, name: str, plan: Any) -> None:
+    try:
+        reason = policy.problem.check(plan)
+    except (ValueError, TypeError) as error:
+        reason = str(error)
+    if reason:
+        raise InputError(f"The plan given as {name!r} is not feasible: {reason}")
+
+
+def _costs(policy: Policy, plan: Any, name: str) -> Floats:
+    costs = np.asarray(policy.problem.costs(plan, policy.Y_), dtype=np.float64)
+    if costs.shape != (policy.Y_.shape[0],) or not np.isfinite(costs).all():
+        raise InputError(
+            f"The problem's 'costs' must return one finite number a row of Y ({policy.Y_.shape[0]}) for the plan given "
+            f"as {name!r}. Got shape {costs.shape}."
+        )
+    return costs
+
+
+def _without_search(question: Question, before: Floats, prescribed: Floats) -> Answer | None:
+    """The answers that need no search: the criterion holds already, or no observation speaks for the plan."""
+    reference = question.decision if question.kind == "relative" else prescribed
+    gap = question.risk.of(question.alternative, before) - question.risk.of(reference, before)
+    if gap <= question.tau:
+        return Answer("already", question.space.start, 0.0, 0.0)
+    if (question.alternative - question.decision > question.tau).all():
+        note = "every past observation costs more with the alternative than with the decision"
+        return Answer("none", None, np.inf, np.inf, note=note)
+    return None
+
+
+def _draft(
+    policy: Policy, request: Request, question: Question, initial: pd.Series, before: Floats, decision: Any, engine: str
+) -> Explanation:
+    """The explanation with everything that is known before the answer."""
+    risk = question.risk
+    return Explanation(
+        status="none",
+        kind=request.kind,
+        initial=initial,
+        context=None,
+        changes=_changes(policy, question, initial, None),
+        distance=np.inf,
+        bound=np.inf,
+        decision=decision,
+        alternative=request.instead,
+        cost_before=Costs(risk.of(question.decision, before), risk.of(question.alternative, before)),
+        cost_after=None,
+        weights_before=before,
+        weights_after=None,
+        risk=str(getattr(risk, "name", type(risk).__name__)),
+        engine=engine,
+        seconds=0.0,
+        nodes=0,
+        tolerance=question.tau,
+        separation=None if isinstance(policy.weights_, ForestWeights) else question.separation,
+        decision_text=policy.problem.describe(decision, policy.outcome_names_),
+        alternative_text=policy.problem.describe(request.instead, policy.outcome_names_),
+        units={name: policy.schema_.unit(name) for name in policy.schema_.names if policy.schema_.unit(name)},
+    )
+
+
+def _completed(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
+    """`draft` with the confirmed answer."""
+    common: dict[str, Any] = {"status": answer.status, "nodes": answer.nodes, "cuts": answer.cuts, "note": answer.note}
+    if answer.point is None:
+        return replace(draft, **common, distance=answer.distance, bound=answer.bound)
+    if answer.status == "already":
+        return replace(
+            draft,
+            **common,
+            distance=0.0,
+            bound=0.0,
+            context=draft.initial,
+            cost_after=draft.cost_before,
+            weights_after=draft.weights_before,
+        )
+    context, after, distance = confirmed(question, answer, policy.schema_, draft.initial, policy.inputs_of)
+    risk = question.risk
+    bound = distance if answer.status == "optimal" else min(answer.bound, distance)
+    return replace(
+        draft,
+        **common,
+        context=context,
+        changes=_changes(policy, question, draft.initial, context),
+        distance=distance,
+        bound=bound,
+        cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
+        weights_after=after,
+    )
+
+
+def _changes(policy: Policy, question: Question, initial: pd.Series, context: pd.Series | None) -> pd.DataFrame:
+    schema = policy.schema_
+    rows = []
+    if context is not None:
+        moved = np.abs(schema.encode_row(context) - question.space.start) * question.space.weight
+        owner = schema.feature_of_coordinate()
+        before, after = schema.feature_values(initial), schema.feature_values(context)
+        for name in schema.names:
+            distance = float(sum(moved[j] for j in range(len(owner)) if owner[j] == name))
+            if distance > 0.0:
+                rows.append((name, before[name], after[name], distance))
+    return pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])
+
+
+def _freed(
+    policy: Policy, request: Request, question: Question, engine: Engine, explanation: Explanation
+) -> Explanation:
+    """Where restrictions may be what rules out an explanation: solve once more without them and say so."""
+    schema = policy.schema_
+    free = schema.space(explanation.initial, restricted=False)
+    same = all(
+        np.array_equal(a, b)
+        for a, b in ((free.lower, question.space.lower), (free.upper, question.space.upper))
+    ) and all(
+        (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
+        for a, b in zip(free.levels, question.space.levels, strict=True)
+    )
+    if same or explanation.note or question.limits.remaining <= 0:
+        return explanation
+    left = question.limits.remaining
+    limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress)
+    wider = replace(question, space=free, limits=limits)
+    answer = engine(wider)
+    relaxed = _completed(policy, wider, answer, replace(explanation, status="none", note=""))
+    blocking = (
+        []
+        if relaxed.context is None
+        else schema.restrictions_in_the_way(
+            explanation.initial, schema.encode_row(relaxed.context), request.fixed, request.bounds
+        )
+    )
+    return replace(explanation, unrestricted=relaxed, blocking=blocking)
+
+

@@ -1,0 +1,77 @@
+"""The re-check: no answer leaves the package before the fitted estimator and the problem confirm it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.neighbors import NearestNeighbors
+
+from whence.errors import InternalError
+from whence.explain.question import Answer, Question
+from whence.features import Schema
+from whence.weights import ForestWeights, KNNWeights
+
+__all__ = ["confirmed"]
+
+Floats = NDArray[np.float64]
+
+#: Distances may differ by this much between an engine and the context it leads to.
+DISTANCE_SLACK = 1e-6
+#: Costs may differ by this share of the largest cost: rounding of sums, far below the tolerance.
+COST_SLACK = 1e-9
+
+
+def confirmed(
+    question: Question, answer: Answer, schema: Schema, initial: pd.Series, inputs_of: Any
+) -> tuple[pd.Series, Floats, float]:
+    """The context of `answer` in the user's units, its weights and its distance, all computed afresh.
+
+    Parameters
+    ----------
+    inputs_of : callable
+        From a context in the user's units to the row that the weights' estimator sees.
+    """
+    assert answer.point is not None
+    context = schema.decode(answer.point, initial, answer.room)
+    point = schema.encode_row(context)
+    if not question.space.contains(point, slack=1e-7):
+        raise InternalError(f"The {question.kind} explanation lies outside the allowed contexts: {context.to_dict()}.")
+    distance = question.space.distance(point)
+    if abs(distance - answer.distance) > DISTANCE_SLACK:
+        raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
+    row = inputs_of(context)
+    weights = _weights(question, row)
+    slack = COST_SLACK * max(1e-300, float(np.abs(question.alternative).max()), float(np.abs(question.decision).max()))
+    gap = question.risk.of(question.alternative, weights) - question.risk.of(question.decision, weights)
+    if gap > question.tau + slack:
+        raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
+    if question.kind == "absolute":
+        rival = question.better(weights)
+        if rival is not None:
+            regret = question.risk.of(question.alternative, weights) - question.risk.of(rival, weights)
+            if regret > question.tau + slack:
+                raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
+    return context, weights, distance
+
+
+def _weights(question: Question, row: Floats) -> Floats:
+    weights = question.weights
+    if isinstance(weights, KNNWeights):
+        return _separated(weights, row, question.separation)
+    assert isinstance(weights, ForestWeights)
+    return weights.at(row)
+
+
+def _separated(weights: KNNWeights, row: Floats, separation: float) -> Floats:
+    """Weights at `row` by scikit-learn's own distances, which must set the k nearest apart from the rest."""
+    finder = NearestNeighbors(n_neighbors=weights.k + 1, algorithm="brute", metric="manhattan").fit(weights.points_)
+    distance, index = finder.kneighbors(row[None, :])
+    gap = float(distance[0, -1] - distance[0, -2])
+    if gap < separation - 1e-9:
+        raise InternalError(f"The k-th and (k+1)-th neighbour are only {gap:.3g} apart in the context found.")
+    out = np.zeros(weights.n_samples_)
+    out[index[0, :-1]] = 1.0 / weights.k
+    return out

@@ -1,0 +1,231 @@
+"""The pipeline: history to weights, weights to a plan, and back again to the context."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+from sklearn.base import BaseEstimator, clone
+
+from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.explain.asking import Request, explain
+from whence.explain.explanation import Explanation
+from whence.explain.question import InputMap, Kind, Progress
+from whence.features import Schema
+from whence.problems.base import DecisionProblem
+from whence.risk import Expectation, Risk
+from whence.tables import as_outcomes, as_table
+from whence.weights import ForestWeights, KNNWeights
+
+__all__ = ["Policy"]
+
+Floats = NDArray[np.float64]
+
+
+class Policy(BaseEstimator):  # type: ignore[misc]
+    """A data-driven policy: learns from history which plan is best in a context, and explains it.
+
+    Parameters
+    ----------
+    problem : DecisionProblem
+        What is decided and what it costs.
+    weights : ForestWeights or KNNWeights, optional
+        How a context weighs past observations; a forest by default.
+    risk : Expectation or CVaR, optional
+        What is minimised; the expected cost by default.
+    schema : Schema, optional
+        The features of a context; inferred from the training data where it says nothing.
+
+    Attributes
+    ----------
+    schema_ : Schema
+        The features with their training ranges.
+    weights_ : ForestWeights or KNNWeights
+        The fitted weights.
+    X_, Y_ : DataFrame, ndarray
+        The history.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((60, 2))
+    >>> Y = 10 + 20 * X[:, :1] + rng.random((60, 1))
+    >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=3), wh.KNNWeights(k=5)).fit(X, Y)
+    >>> plan = policy.decide([0.2, 0.5])
+    >>> why = policy.explain([0.2, 0.5], instead=plan + 5)
+    >>> why.status
+    'optimal'
+    """
+
+    def __init__(
+        self,
+        problem: DecisionProblem,
+        weights: ForestWeights | KNNWeights | None = None,
+        risk: Risk | None = None,
+        schema: Schema | None = None,
+    ) -> None:
+        self.problem = problem
+        self.weights = weights
+        self.risk = risk
+        self.schema = schema
+
+    # ---- from context to decision ----------------------------------------------------------------
+
+    def fit(self, X: Any, Y: Any = None) -> Self:
+        """Learn from contexts `X` and outcomes `Y`, row by row."""
+        self._check_parameters()
+        table = as_table(X, "X")
+        outcomes, names = as_outcomes(Y, len(table))
+        schema = (self.schema or Schema()).fit(table)
+        self.schema_ = schema
+        self.risk_ = Expectation() if self.risk is None else self.risk
+        self.n_features_in_ = table.shape[1]
+        if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
+            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        weights = ForestWeights() if self.weights is None else clone(self.weights)
+        self._sees_units = isinstance(weights, ForestWeights) and weights.frozen is not None
+        self.input_map_ = self._input_map()
+        self.weights_ = weights.fit(self._inputs(table), outcomes)
+        self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
+        return self
+
+    def decide(self, context: Any) -> Any:
+        """The plan for one context, in its natural form."""
+        return self.problem.solve(self._history(), self.weights_at(context), self.risk_)
+
+    def predict(self, X: Any) -> Any:
+        """Decision vectors for many contexts, one a row: an array, or a DataFrame where `X` is one."""
+        history = self._history()
+        rows = self.weights_.weights(self._inputs(X), as_sparse=True)
+        solve, vector = self.problem.solve, self.problem.vector
+        plans = np.array([vector(solve(history, row.toarray().ravel(), self.risk_)) for row in rows])
+        if not isinstance(X, pd.DataFrame):
+            return plans
+        names = self.problem.parts(self.outcome_names_)
+        return pd.DataFrame(plans, index=X.index, columns=names or [f"z{j}" for j in range(plans.shape[1])])
+
+    def weights_at(self, context: Any) -> Floats:
+        """Weight of every past observation in one context."""
+        self._history()
+        return self.weights_.at(self.inputs_of(self.schema_.row(context)))
+
+    def score(self, X: Any, Y: Any) -> float:
+        """Minus the mean cost of the decisions for contexts `X` under the outcomes `Y` that came."""
+        table = as_table(X, "X")
+        outcomes, _ = as_outcomes(Y, len(table))
+        rows = self.weights_.weights(self._inputs(table), as_sparse=True) if self._history() is not None else []
+        costs = [
+            self.problem.costs(self.problem.solve(self.Y_, row.toarray().ravel(), self.risk_), outcomes[i : i + 1])[0]
+            for i, row in enumerate(rows)
+        ]
+        return -float(np.mean(costs))
+
+    # ---- and back again ----------------------------------------------------------------------------
+
+    def explain(
+        self,
+        context: Any,
+        instead: Any,
+        *,
+        kind: Kind = "relative",
+        decision: Any = None,
+        fixed: Collection[str] = (),
+        bounds: Mapping[str, Any] | None = None,
+        engine: str = "auto",
+        time_limit: float | None = None,
+        node_limit: int | None = None,
+        tolerance: float = 1e-6,
+        separation: float = 1e-6,
+        on_progress: Callable[[Progress], Any] | None = None,
+        **engine_options: Any,
+    ) -> Explanation:
+        """The nearest context in which the plan `instead` would have been better, or optimal.
+
+        Parameters
+        ----------
+        context : Series, mapping, one-row table or 1-D array
+            The context of the decision.
+        instead : plan
+            The alternative that the planner has in mind.
+        kind : {"relative", "absolute"}
+            Whether `instead` must cost no more than the decision, or be optimal.
+        decision : plan, optional
+            The plan to be explained where it is not what the policy decides.
+        fixed : collection of str
+            Features that must stay as they are.
+        bounds : mapping, optional
+            Feature name to (low, high), or to the categories allowed.
+        engine : {"auto", "search", "milp"}
+            The native search (auto), or the integer program of the paper.
+        time_limit, node_limit : float, int, optional
+            When to stop with the best found so far and a bound.
+        tolerance : float
+            Costs count as equal within this share of the alternative's largest sample cost.
+        separation : float
+            Neighbours only: least gap between the k-th and the next distance.
+        on_progress : callable, optional
+            Called with a `Progress` (nodes, distance, bound, seconds); returning False stops the search.
+        **engine_options
+            For ``engine="milp"``: solver, method, mip_gap, threads, plausibility.
+
+        Returns
+        -------
+        Explanation
+        """
+        self._history()
+        request = Request(
+            context=context,
+            instead=instead,
+            kind=kind,
+            decision=decision,
+            fixed=fixed,
+            bounds=bounds,
+            engine=engine,
+            time_limit=time_limit,
+            node_limit=node_limit,
+            tolerance=tolerance,
+            separation=separation,
+            on_progress=on_progress,
+            options=engine_options,
+        )
+        return explain(self, request)
+
+    # ---- what the estimators see -----------------------------------------------------------------
+
+    def inputs_of(self, row: pd.Series) -> Floats:
+        """One context as the row that the weights' estimator sees."""
+        if self._sees_units:
+            return self.schema_.numbers_row(row)
+        return self.schema_.encode_row(row)
+
+    def _inputs(self, X: Any) -> Floats:
+        return self.schema_.numbers(X) if self._sees_units else self.schema_.encode(X)
+
+    def _input_map(self) -> InputMap:
+        d = self.schema_.n_coordinates
+        if not self._sees_units:
+            return InputMap(np.arange(d), np.ones(d), np.zeros(d))
+        coordinate = self.schema_.coordinate_of_column()
+        offset, scale = self.schema_.affine()
+        return InputMap(coordinate, scale[coordinate], offset[coordinate])
+
+    def _history(self) -> Floats:
+        if not hasattr(self, "weights_"):
+            raise NotFittedError("This Policy is not fitted yet; call 'fit' with contexts and outcomes first.")
+        return self.Y_
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.problem, DecisionProblem):
+            raise InputTypeError(f"'problem' must be a DecisionProblem. Got {self.problem!r} instead.")
+        if self.weights is not None and not isinstance(self.weights, ForestWeights | KNNWeights):
+            raise InputTypeError(f"'weights' must be a ForestWeights or KNNWeights. Got {self.weights!r} instead.")
+        if self.risk is not None and not isinstance(self.risk, Risk):
+            raise InputTypeError(f"'risk' must be an Expectation or CVaR. Got {self.risk!r} instead.")
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise InputError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
