@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from numbers import Real
 from typing import Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from whence.errors import InputError
+from whence.errors import InputError, InputTypeError
 
 __all__ = ["CVaR", "Expectation", "Risk"]
 
@@ -63,10 +64,11 @@ class CVaR:
     alpha: float
 
     def __post_init__(self) -> None:
-        if isinstance(self.alpha, bool) or not isinstance(self.alpha, int | float | np.floating | np.integer):
-            raise InputError(f"The 'alpha' parameter of CVaR must be a float in [0, 1). Got {self.alpha!r} instead.")
+        wanted = f"The 'alpha' parameter of CVaR must be a float in [0, 1). Got {self.alpha!r} instead."
+        if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real):
+            raise InputTypeError(wanted)
         if not 0.0 <= float(self.alpha) < 1.0:
-            raise InputError(f"The 'alpha' parameter of CVaR must be a float in [0, 1). Got {self.alpha!r} instead.")
+            raise InputError(wanted)
 
     @property
     def name(self) -> str:
@@ -76,18 +78,24 @@ class CVaR:
     def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
         """Mean of the ``1 - alpha`` tail of `costs`."""
         c, w = _checked(costs, weights)
+        # Most weights of a forest or of neighbours are zero, and only the others need sorting.
+        speaking = np.flatnonzero(w)
+        c, w = c[speaking], w[speaking]
         order = np.argsort(-c, kind="stable")
-        return float(tail_flow(w[order], 1.0 - float(self.alpha)) @ c[order] / (1.0 - float(self.alpha)))
+        tail = 1.0 - float(self.alpha)
+        return float(tail_flow(w[order], tail) @ c[order] / tail)
 
 
 def tail_flow(weights: Floats, tail: float) -> Floats:
-    """Share of each weight, in the given order, that fills a tail of mass `tail`, the last one split."""
-    before = np.concatenate(([0.0], np.cumsum(weights)[:-1]))
-    flow: Floats = np.clip(tail - before, 0.0, weights)
-    # Weights that sum to a hair less than one must not leave the tail short.
-    missing = tail - flow.sum()
-    if missing > 0.0 and tail >= 1.0:
-        flow = weights * (tail / weights.sum())
+    """Share of each weight, in the given order, that fills a tail of mass `tail`, the last one split.
+
+    Weights that sum to a hair less than `tail` are stretched, so that the tail is never short.
+    """
+    upto = np.cumsum(weights)
+    if weights.size and 0.0 < upto[-1] < tail:
+        stretched: Floats = weights * (tail / upto[-1])
+        return stretched
+    flow: Floats = np.clip(tail - (upto - weights), 0.0, weights)
     return flow
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import highspy
@@ -34,6 +34,8 @@ class Program:
         Limits of the rows; infinite limits are allowed.
     integer : array of bool, optional
         Which variables are integer; none where left out.
+    presolve : bool
+        Whether HiGHS presolves; small dense programs are quicker without.
     """
 
     cost: Floats
@@ -43,6 +45,7 @@ class Program:
     row_lower: Floats
     row_upper: Floats
     integer: NDArray[np.bool_] | None = None
+    presolve: bool = True
 
 
 def minimise(program: Program, caller: str) -> Floats:
@@ -72,8 +75,10 @@ def minimise(program: Program, caller: str) -> Floats:
         return values
     lower, upper = program.lower.copy(), program.upper.copy()
     lower[integer] = upper[integer] = whole
-    rest = Program(program.cost, lower, upper, program.rows, program.row_lower, program.row_upper)
-    return _run(rest, None, caller)
+    try:
+        return _run(replace(program, lower=lower, upper=upper), None, caller)
+    except SolverError:
+        raise SolverError(f"{caller} was not solved: HiGHS left integer variables that cannot be rounded.") from None
 
 
 def _run(program: Program, integer: NDArray[np.bool_] | None, caller: str) -> Floats:
@@ -83,9 +88,12 @@ def _run(program: Program, integer: NDArray[np.bool_] | None, caller: str) -> Fl
     highs.setOptionValue("output_flag", False)
     # One thread of HiGHS: the same answer on every machine, and nothing to fight over in a parallel loop.
     highs.setOptionValue("parallel", "off")
+    if not program.presolve:
+        highs.setOptionValue("presolve", "off")
     if integer is not None:
         highs.setOptionValue("mip_rel_gap", 0.0)
         highs.setOptionValue("mip_abs_gap", 0.0)
+        highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
     highs.passModel(
         program.cost.size,
         rows.shape[0],
@@ -109,7 +117,8 @@ def _run(program: Program, integer: NDArray[np.bool_] | None, caller: str) -> Fl
         status = _settle(highs)
     if status != highspy.HighsModelStatus.kOptimal:
         raise SolverError(f"{caller} {_reason(status)}.")
-    return np.array(highs.getSolution().col_value, dtype=np.float64)
+    # Adding zero turns -0.0 into 0.0, which reads better in a plan.
+    return np.array(highs.getSolution().col_value, dtype=np.float64) + 0.0
 
 
 def _settle(highs: Any) -> Any:
@@ -124,6 +133,8 @@ def _reason(status: Any) -> str:
     kinds = highspy.HighsModelStatus
     if status == kinds.kInfeasible:
         return "is infeasible: no plan satisfies its rows, bounds and integrality"
-    if status in (kinds.kUnbounded, kinds.kUnboundedOrInfeasible):
-        return "is unbounded: its cost can be lowered without end (or no plan is feasible)"
+    if status == kinds.kUnbounded:
+        return "is unbounded: its cost can be lowered without end"
+    if status == kinds.kUnboundedOrInfeasible:
+        return "is infeasible or unbounded"
     return f"was not solved to optimality: HiGHS ended with status {status.name}"

@@ -1,0 +1,111 @@
+"""Reads the parameters of LinearProblem: arrays, sparse arrays and bounds in the manner of scipy.optimize."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+from scipy import sparse
+from scipy.optimize import Bounds
+
+from whence.errors import InputError, InputTypeError
+
+__all__ = ["read_bounds", "read_cost_map", "read_integrality", "read_rows"]
+
+Floats = NDArray[np.float64]
+
+
+def read_rows(kind: str, A: Any, b: Any, sizes: dict[str, int]) -> tuple[sparse.csr_array | None, Floats]:
+    """Matrix and right-hand side of one kind of rows; what the matrix says about the variables goes into `sizes`."""
+    if (A is None) != (b is None):
+        raise InputError(
+            f"The 'A_{kind}' and 'b_{kind}' parameters of LinearProblem must be given together. Got only one of them."
+        )
+    if A is None:
+        return None, np.zeros(0)
+    matrix = _read_matrix(f"A_{kind}", A)
+    limits = np.atleast_1d(_numbers(f"b_{kind}", b))
+    if limits.shape != (matrix.shape[0],):
+        raise InputError(
+            f"The 'b_{kind}' parameter of LinearProblem must hold one number a row of A_{kind} ({matrix.shape[0]}). "
+            f"Got shape {limits.shape} instead."
+        )
+    if np.isnan(limits).any() or (kind == "eq" and np.isinf(limits).any()) or (limits == -np.inf).any():
+        raise InputError(f"The 'b_{kind}' parameter of LinearProblem must be finite. Got NaN or infinity.")
+    sizes[f"A_{kind}"] = matrix.shape[1]
+    return sparse.csr_array(matrix), limits
+
+
+def read_bounds(bounds: Any) -> tuple[Floats, Floats]:
+    """Lower and upper bounds: 0-D where one pair stands for all variables, otherwise one a variable."""
+    if isinstance(bounds, Bounds):
+        lower, upper = np.broadcast_arrays(_numbers("bounds", bounds.lb), _numbers("bounds", bounds.ub))
+    else:
+        pairs = _open_ends((None, None) if bounds is None else bounds)
+        lower, upper = pairs[..., 0], pairs[..., 1]
+    if np.isnan(lower).any() or np.isnan(upper).any() or (lower > upper).any():
+        raise InputError(
+            f"The 'bounds' parameter of LinearProblem must have lower bounds up to the upper ones. Got {bounds!r}."
+        )
+    return lower, upper
+
+
+def _open_ends(bounds: Any) -> Floats:
+    """`bounds` as an array of pairs, with infinities for None."""
+    try:
+        given: NDArray[Any] = np.array(bounds, dtype=object)
+        if given.shape[-1:] != (2,) or given.ndim > 2:
+            raise ValueError
+        lower, upper = given[..., 0], given[..., 1]
+        ends = np.where(lower == np.array(None), -np.inf, lower), np.where(upper == np.array(None), np.inf, upper)
+        return np.stack(ends, axis=-1).astype(np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            "The 'bounds' parameter of LinearProblem must be a pair of numbers or None, a sequence of pairs or "
+            f"scipy.optimize.Bounds. Got {bounds!r} instead."
+        ) from None
+
+
+def read_integrality(given: Any) -> NDArray[np.float64]:
+    flags = _numbers("integrality", 0 if given is None else given)
+    if flags.ndim > 1 or not np.isin(flags, (0.0, 1.0)).all():
+        raise InputError(
+            f"The 'integrality' parameter of LinearProblem must be 0 or 1, or one of them a variable. Got {given!r}."
+        )
+    return flags
+
+
+def read_cost_map(given: Any) -> tuple[Any, Floats]:
+    """Matrix (None for the identity) and shift of the map from a row of Y to the cost vector."""
+    if given is None:
+        return None, np.zeros(1)
+    shift: Any = 0.0
+    if isinstance(given, tuple) and len(given) == 2 and (sparse.issparse(given[0]) or np.ndim(given[0]) == 2):
+        given, shift = given
+    matrix = _read_matrix("cost_map", given)
+    offset = _numbers("cost_map", shift)
+    if offset.ndim > 1 or offset.size not in (1, matrix.shape[0]):
+        raise InputError(
+            f"The 'cost_map' parameter of LinearProblem must shift by one number a row of its matrix "
+            f"({matrix.shape[0]}). Got shape {offset.shape} instead."
+        )
+    return matrix, offset
+
+
+def _read_matrix(name: str, given: Any) -> Any:
+    matrix = sparse.csr_array(given) if sparse.issparse(given) else _numbers(name, given)
+    if matrix.ndim != 2:
+        raise InputError(f"The '{name}' parameter of LinearProblem must be 2-D. Got shape {matrix.shape} instead.")
+    if not np.isfinite(matrix.data if sparse.issparse(given) else matrix).all():
+        raise InputError(f"The '{name}' parameter of LinearProblem must be finite. Got NaN or infinity.")
+    return matrix
+
+
+def _numbers(name: str, given: Any) -> Floats:
+    try:
+        return np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"The '{name}' parameter of LinearProblem must hold numbers. Got {given!r} instead."
+        ) from None

@@ -1,0 +1,288 @@
+"""Linear and integer programs whose cost vector is uncertain."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from scipy import sparse
+from sklearn.base import BaseEstimator
+
+from whence.errors import InputError, InputTypeError
+from whence.problems._highs import Program, minimise
+from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
+from whence.problems.base import DecisionProblem, check_samples
+from whence.risk import CVaR, Expectation, Risk
+
+__all__ = ["LinearProblem", "Polytope"]
+
+Floats = NDArray[np.float64]
+
+_FEASIBILITY = 1e-6
+
+
+@dataclass(frozen=True)
+class Polytope:
+    """What plans of a :class:`LinearProblem` must satisfy.
+
+    Attributes
+    ----------
+    A_ub, A_eq : scipy.sparse.csr_array
+        Coefficients of the rows ``A_ub @ z <= b_ub`` and ``A_eq @ z == b_eq``; no rows where there are none.
+    b_ub, b_eq : array
+        Right-hand sides.
+    lower, upper : array of shape (variables,)
+        Bounds, infinite where there are none.
+    integrality : array of bool, shape (variables,)
+        Which variables must be whole numbers.
+    """
+
+    A_ub: sparse.csr_array
+    b_ub: Floats
+    A_eq: sparse.csr_array
+    b_eq: Floats
+    lower: Floats
+    upper: Floats
+    integrality: NDArray[np.bool_]
+
+    @property
+    def variables(self) -> int:
+        """Number of variables."""
+        return int(self.lower.size)
+
+
+class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
+    """Linear or integer program with fixed constraints and an uncertain cost vector.
+
+    Minimises ``(sum_i w_i d_i) @ z`` over ``A_ub @ z <= b_ub``, ``A_eq @ z == b_eq`` and bounds, or the CVaR of
+    ``d_i @ z``. The cost vector ``d_i`` of sample i is row i of Y, carried through `cost_map`.
+
+    Parameters
+    ----------
+    A_ub, A_eq : array or sparse array of shape (rows, variables), optional
+        Coefficients of the inequality and equality rows.
+    b_ub, b_eq : array of shape (rows,), optional
+        Their right-hand sides.
+    bounds : pair, sequence of pairs or scipy.optimize.Bounds
+        ``(lower, upper)`` for all variables or one pair each; None stands for no bound.
+    integrality : int or array of int, optional
+        1 for a variable that must be a whole number, 0 otherwise, as in :func:`scipy.optimize.milp`.
+    cost_map : array, sparse array or pair, optional
+        None for ``d = y``, a matrix M for ``d = M @ y``, or ``(M, m0)`` for ``d = M @ y + m0``.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from whence.risk import Expectation
+    >>> problem = LinearProblem(A_eq=[[1, 1, 1]], b_eq=[2], bounds=(0, 1))
+    >>> prices = np.array([[3.0, 1.0, 2.0], [1.0, 1.0, 4.0]])
+    >>> problem.solve(prices, np.array([0.5, 0.5]), Expectation())
+    array([1., 1., 0.])
+    """
+
+    def __init__(
+        self,
+        A_ub: Any = None,
+        b_ub: ArrayLike | None = None,
+        A_eq: Any = None,
+        b_eq: ArrayLike | None = None,
+        bounds: Any = (0, None),
+        integrality: ArrayLike | None = None,
+        cost_map: Any = None,
+    ) -> None:
+        self.A_ub = A_ub
+        self.b_ub = b_ub
+        self.A_eq = A_eq
+        self.b_eq = b_eq
+        self.bounds = bounds
+        self.integrality = integrality
+        self.cost_map = cost_map
+        self._constraints(None)
+
+    def polytope(self) -> Polytope:
+        """Rows, bounds and integrality as arrays: what a dual reformulation needs."""
+        found = self._constraints(None)
+        if found is None:
+            raise InputError(
+                "The 'A_ub', 'A_eq', 'bounds', 'integrality' or 'cost_map' parameter of LinearProblem must tell the "
+                "number of variables. Got none that does."
+            )
+        return found
+
+    def cost_rows(self, Y: Floats) -> Floats:
+        """Cost vectors ``d_i``, one a row of `Y`, as an array of shape (n, variables)."""
+        y = np.asarray(Y, dtype=np.float64)
+        matrix, shift = read_cost_map(self.cost_map)
+        wanted = self._variables() if matrix is None else matrix.shape[1]
+        if y.ndim != 2 or (wanted is not None and y.shape[1] != wanted):
+            columns = "columns" if wanted is None else f"{wanted} columns"
+            raise InputError(
+                f"The 'Y' argument of LinearProblem must be 2-D with {columns}. Got shape {y.shape} instead."
+            )
+        if matrix is None:
+            return y
+        rows: Floats = np.asarray((matrix @ y.T).T) + shift
+        return rows
+
+    def costs(self, decision: Any, Y: Floats) -> Floats:
+        """Cost ``d_i @ decision`` of every row of `Y`, as a 1-D array."""
+        rows = self.cost_rows(Y)
+        z = np.asarray(decision, dtype=np.float64)
+        if z.shape != (rows.shape[1],):
+            raise InputError(
+                f"The 'decision' argument of LinearProblem must hold one value a variable ({rows.shape[1]}). "
+                f"Got shape {z.shape} instead."
+            )
+        total: Floats = rows @ z
+        return total
+
+    def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
+        """Values of the variables that minimise `risk` when row i of `Y` has weight ``weights[i]``."""
+        if not isinstance(risk, Expectation | CVaR):
+            raise InputTypeError(
+                f"The 'risk' argument of LinearProblem must be Expectation or CVaR. Got {risk!r} instead."
+            )
+        y, w = check_samples(Y, weights, None, "LinearProblem")
+        speaking = np.flatnonzero(w)
+        rows = self.cost_rows(y[speaking])
+        # Very small or very large costs would be lost in the solver's absolute tolerances.
+        rows = rows / (float(np.abs(rows).max(initial=0.0)) or 1.0)
+        w = w[speaking] / w[speaking].sum()
+        space = self._constraints(rows.shape[1])
+        assert space is not None
+        if isinstance(risk, Expectation) or risk.alpha == 0.0:
+            program = _expectation_program(space, w @ rows)
+        else:
+            program = _cvar_program(space, rows, w / (1.0 - float(risk.alpha)))
+        return minimise(program, "LinearProblem")[: space.variables]
+
+    def check(self, decision: Any) -> str | None:
+        """None where the values are feasible, otherwise one sentence that says what they violate and by how much."""
+        try:
+            z = np.asarray(decision, dtype=np.float64)
+        except (TypeError, ValueError):
+            return f"The plan must be an array of numbers, but it is {decision!r}."
+        variables = self._variables()
+        if z.ndim != 1 or (variables is not None and z.size != variables):
+            wanted = "one value a variable" if variables is None else f"{variables} values, one a variable"
+            return f"The plan must hold {wanted}, but its shape is {z.shape}."
+        if not np.isfinite(z).all():
+            j = int(np.flatnonzero(~np.isfinite(z))[0])
+            return f"Variable {j} must be a finite number, but it is {z[j]:g}."
+        space = self._constraints(z.size)
+        assert space is not None
+        return _violated_bound(z, space) or _violated_row(z, space)
+
+    def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
+        """Names of the variables: `outcomes` where every variable has a column of Y of its own, otherwise None."""
+        variables = self._variables()
+        if self.cost_map is None and len(outcomes) and variables in (None, len(outcomes)):
+            return [str(name) for name in outcomes]
+        return None
+
+    def _variables(self) -> int | None:
+        found = self._constraints(None)
+        return None if found is None else found.variables
+
+    def _constraints(self, variables: int | None) -> Polytope | None:
+        """The polytope, or None where neither `variables` nor a parameter tells the number of variables."""
+        sizes: dict[str, int] = {} if variables is None else {"Y": variables}
+        A_ub, b_ub = read_rows("ub", self.A_ub, self.b_ub, sizes)
+        A_eq, b_eq = read_rows("eq", self.A_eq, self.b_eq, sizes)
+        lower, upper = read_bounds(self.bounds)
+        whole = read_integrality(self.integrality)
+        matrix, _ = read_cost_map(self.cost_map)
+        if lower.ndim:
+            sizes["bounds"] = lower.size
+        if whole.ndim:
+            sizes["integrality"] = whole.size
+        if matrix is not None:
+            sizes["cost_map"] = matrix.shape[0]
+        if not sizes:
+            return None
+        if len(set(sizes.values())) > 1:
+            told = ", ".join(f"{size} by {name!r}" for name, size in sizes.items())
+            raise InputError(
+                f"The parameters of LinearProblem must agree on the number of variables. Got {told} instead."
+            )
+        d = next(iter(sizes.values()))
+        none = sparse.csr_array((0, d))
+        return Polytope(
+            A_ub=none if A_ub is None else A_ub,
+            b_ub=b_ub,
+            A_eq=none if A_eq is None else A_eq,
+            b_eq=b_eq,
+            lower=np.broadcast_to(lower, d).astype(np.float64),
+            upper=np.broadcast_to(upper, d).astype(np.float64),
+            integrality=np.broadcast_to(whole, d).astype(np.bool_),
+        )
+
+
+def _expectation_program(space: Polytope, cost: Floats) -> Program:
+    return Program(
+        cost=cost,
+        lower=space.lower,
+        upper=space.upper,
+        rows=sparse.vstack([space.A_ub, space.A_eq], format="csr"),
+        row_lower=np.concatenate((np.full(space.b_ub.size, -np.inf), space.b_eq)),
+        row_upper=np.concatenate((space.b_ub, space.b_eq)),
+        integer=space.integrality,
+    )
+
+
+def _cvar_program(space: Polytope, costs: Floats, share: Floats) -> Program:
+    """Rockafellar and Uryasev's program: after the variables, the value-at-risk and each sample's excess over it."""
+    samples, d = costs.shape
+    extra = samples + 1
+    fixed = _expectation_program(space, np.zeros(d))
+    excess = sparse.hstack([costs, np.full((samples, 1), -1.0), -sparse.eye_array(samples)])
+    rows = sparse.vstack([sparse.hstack([fixed.rows, sparse.csr_array((fixed.rows.shape[0], extra))]), excess])
+    return Program(
+        cost=np.concatenate((np.zeros(d), [1.0], share)),
+        lower=np.concatenate((space.lower, [-np.inf], np.zeros(samples))),
+        upper=np.concatenate((space.upper, np.full(extra, np.inf))),
+        rows=rows,
+        row_lower=np.concatenate((fixed.row_lower, np.full(samples, -np.inf))),
+        row_upper=np.concatenate((fixed.row_upper, np.zeros(samples))),
+        integer=np.concatenate((space.integrality, np.zeros(extra, dtype=np.bool_))),
+    )
+
+
+def _violated_bound(z: Floats, space: Polytope) -> str | None:
+    for side, limit, excess in (
+        ("lower", space.lower, space.lower - z),
+        ("upper", space.upper, z - space.upper),
+    ):
+        worst = excess - _FEASIBILITY * np.maximum(1.0, np.abs(np.where(np.isfinite(limit), limit, 1.0)))
+        if (worst > 0.0).any():
+            j = int(worst.argmax())
+            word = "below" if side == "lower" else "above"
+            return f"Variable {j} is {z[j]:g}, {excess[j]:g} {word} its {side} bound of {limit[j]:g}."
+    away = np.where(space.integrality, np.abs(z - np.round(z)), 0.0)
+    if (away > _FEASIBILITY).any():
+        j = int(away.argmax())
+        return f"Variable {j} must be a whole number, but it is {z[j]:g}."
+    return None
+
+
+def _violated_row(z: Floats, space: Polytope) -> str | None:
+    value = space.A_ub @ z
+    worst = value - space.b_ub - _FEASIBILITY * np.maximum(1.0, np.abs(space.b_ub))
+    if (worst > 0.0).any():
+        i = int(worst.argmax())
+        return (
+            f"Row {i} of A_ub gives {value[i]:g}, {value[i] - space.b_ub[i]:g} more than its limit of "
+            f"{space.b_ub[i]:g}."
+        )
+    value = space.A_eq @ z
+    worst = np.abs(value - space.b_eq) - _FEASIBILITY * np.maximum(1.0, np.abs(space.b_eq))
+    if (worst > 0.0).any():
+        i = int(worst.argmax())
+        return (
+            f"Row {i} of A_eq gives {value[i]:g}, {abs(value[i] - space.b_eq[i]):g} away from the {space.b_eq[i]:g} it "
+            "must equal."
+        )
+    return None

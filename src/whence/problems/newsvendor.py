@@ -1,0 +1,262 @@
+"""The newsvendor with many products: order before the demands are known, within a budget."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from numbers import Real
+from typing import Any
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import BaseEstimator
+
+from whence.errors import InputError, InputTypeError
+from whence.problems._newsvendor_tail import least_cvar
+from whence.problems.base import DecisionProblem, check_samples
+from whence.risk import CVaR, Expectation, Risk
+
+__all__ = ["Newsvendor"]
+
+Floats = NDArray[np.float64]
+
+_FEASIBILITY = 1e-6
+# Gains this small against holding + backorder are roundoff of the cumulated weights: the smaller order wins the tie.
+_TIE = 1e-12
+
+
+class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
+    """Order quantities for several products whose demands are uncertain.
+
+    A plan holds one quantity ``z_j >= 0`` a product with ``sum(z) <= budget``. Against demands ``y`` it costs
+    ``sum_j holding_j * max(z_j - y_j, 0) + backorder_j * max(y_j - z_j, 0)``.
+
+    Expected cost is minimised exactly by weighted quantiles, with one multiplier on the budget; CVaR exactly by
+    linear programs over the tail. Of several optimal plans for the expected cost the smallest quantities are
+    returned; under a binding budget, earlier products are served first where the gain is the same.
+
+    Parameters
+    ----------
+    holding : float or array of shape (products,)
+        Cost of a unit left over, non-negative; one number stands for every product.
+    backorder : float or array of shape (products,)
+        Cost of a unit short, non-negative; not zero where `holding` is.
+    budget : float, optional
+        Most units ordered in total; None for no limit.
+    names : sequence of str, optional
+        Names of the products; the names of the outcomes are used where left out.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from whence.risk import Expectation
+    >>> demands = np.array([[1.0, 4.0], [2.0, 5.0], [3.0, 6.0]])
+    >>> problem = Newsvendor(holding=1, backorder=4, budget=8, names=["rye", "wheat"])
+    >>> plan = problem.solve(demands, np.full(3, 1 / 3), Expectation())
+    >>> problem.describe(plan)
+    'rye 3, wheat 5'
+    """
+
+    def __init__(
+        self,
+        holding: ArrayLike,
+        backorder: ArrayLike,
+        budget: float | None = None,
+        names: Sequence[str] | None = None,
+    ) -> None:
+        self.holding = holding
+        self.backorder = backorder
+        self.budget = budget
+        self.names = names
+        self._validated(None)
+
+    def costs(self, decision: Any, Y: Floats) -> Floats:
+        """Cost of the quantities `decision` under every row of `Y`, as a 1-D array."""
+        y = np.asarray(Y, dtype=np.float64)
+        if y.ndim != 2:
+            raise InputError(f"The 'Y' argument of Newsvendor must be 2-D. Got shape {y.shape} instead.")
+        holding, backorder, _ = self._validated(y.shape[1])
+        z = np.asarray(decision, dtype=np.float64)
+        if z.shape != (y.shape[1],):
+            raise InputError(
+                f"The 'decision' argument of Newsvendor must hold one quantity a product ({y.shape[1]}). "
+                f"Got shape {z.shape} instead."
+            )
+        over = z - y
+        # The larger of the two lines is the cost, because both rates are non-negative.
+        total: Floats = np.maximum(holding * over, -backorder * over).sum(axis=1)
+        return total
+
+    def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
+        """Quantities that minimise `risk` of the cost when row i of `Y` has weight ``weights[i]``."""
+        if not isinstance(risk, Expectation | CVaR):
+            raise InputTypeError(
+                f"The 'risk' argument of Newsvendor must be Expectation or CVaR. Got {risk!r} instead."
+            )
+        y, w = check_samples(Y, weights, None, "Newsvendor")
+        holding, backorder, budget = self._validated(y.shape[1])
+        speaking = np.flatnonzero(w)
+        y, w = y[speaking], w[speaking]
+        plan = _least_expectation(y, w, holding, backorder, budget)
+        if isinstance(risk, Expectation) or risk.alpha == 0.0:
+            return plan
+        return least_cvar(y, w / w.sum(), (holding, backorder, budget), float(risk.alpha), plan)
+
+    def check(self, decision: Any) -> str | None:
+        """None where the quantities are feasible, otherwise one sentence that says why they are not."""
+        products, (_, _, budget) = self._products(), self._validated(None)
+        try:
+            z = np.asarray(decision, dtype=np.float64)
+        except (TypeError, ValueError):
+            return f"The plan must be an array of quantities, but it is {decision!r}."
+        if z.ndim != 1 or (products is not None and z.size != products):
+            wanted = "one quantity a product" if products is None else f"{products} quantities, one a product"
+            return f"The plan must hold {wanted}, but its shape is {z.shape}."
+        names = self._labels(z.size)
+        if not np.isfinite(z).all():
+            j = int(np.flatnonzero(~np.isfinite(z))[0])
+            return f"The quantity of {names[j]} must be a finite number, but it is {z[j]:g}."
+        slack = _FEASIBILITY * max(1.0, float(np.abs(z).max(initial=0.0)))
+        if z.size and z.min() < -slack:
+            j = int(z.argmin())
+            return f"The quantity of {names[j]} must not be negative, but it is {z[j]:g}."
+        total = float(z.sum())
+        if total > budget + _FEASIBILITY * max(1.0, budget):
+            return f"The plan orders {total:g} in total, {total - budget:g} more than the budget of {budget:g}."
+        return None
+
+    def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
+        """Names of the products: those given, otherwise `outcomes`, otherwise "product 1" and so on.
+
+        None where neither names nor arrays of costs say how many products there are.
+        """
+        if self.names is not None:
+            return [str(name) for name in self.names]
+        if len(outcomes):
+            return [str(name) for name in outcomes]
+        products = self._products()
+        return None if products is None else self._labels(products)
+
+    def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
+        """The quantities that are not zero, as short readable text."""
+        values = self.vector(decision)
+        return super().describe(decision, self.parts(outcomes) or self._labels(values.size))
+
+    def _labels(self, products: int) -> list[str]:
+        if self.names is not None:
+            return [str(name) for name in self.names]
+        return [f"product {j + 1}" for j in range(products)]
+
+    def _products(self) -> int | None:
+        """How many products there are, where the parameters tell."""
+        for given in (self.holding, self.backorder):
+            if np.ndim(given) == 1:
+                return len(np.asarray(given))
+        return None if self.names is None else len(self.names)
+
+    def _validated(self, columns: int | None) -> tuple[Floats, Floats, float]:
+        """Both rates, one a column where `columns` is known, and the budget (infinite where there is none)."""
+        holding = _rates("holding", self.holding)
+        backorder = _rates("backorder", self.backorder)
+        if holding.ndim and backorder.ndim and holding.size != backorder.size:
+            raise InputError(
+                "The 'holding' and 'backorder' parameters of Newsvendor must be of the same length. "
+                f"Got {holding.size} and {backorder.size} instead."
+            )
+        if ((holding == 0.0) & (backorder == 0.0)).any():
+            raise InputError(
+                "The 'holding' and 'backorder' parameters of Newsvendor must not both be 0 for a product. Got 0 and 0."
+            )
+        budget = _limit(self.budget)
+        self._check_names()
+        if columns is None:
+            return holding, backorder, budget
+        products = self._products()
+        if products is not None and products != columns:
+            raise InputError(
+                f"The 'Y' argument of Newsvendor must have one column a product ({products}). Got {columns} columns."
+            )
+        return np.broadcast_to(holding, columns), np.broadcast_to(backorder, columns), budget
+
+    def _check_names(self) -> None:
+        if self.names is None:
+            return
+        if isinstance(self.names, str) or not hasattr(self.names, "__len__"):
+            raise InputTypeError(
+                f"The 'names' parameter of Newsvendor must be a sequence of str or None. Got {self.names!r} instead."
+            )
+        products = self._products()
+        if len(self.names) != products:
+            raise InputError(
+                f"The 'names' parameter of Newsvendor must hold one name a product ({products}). "
+                f"Got {len(self.names)} names instead."
+            )
+
+
+def _rates(name: str, given: ArrayLike) -> Floats:
+    try:
+        rates = np.asarray(given, dtype=np.float64)
+    except (TypeError, ValueError):
+        raise InputTypeError(
+            f"The '{name}' parameter of Newsvendor must be a number or an array of numbers. Got {given!r} instead."
+        ) from None
+    if rates.ndim > 1 or not rates.size:
+        raise InputError(
+            f"The '{name}' parameter of Newsvendor must be a number or a 1-D array, one a product. "
+            f"Got shape {rates.shape} instead."
+        )
+    if not (np.isfinite(rates) & (rates >= 0.0)).all():
+        raise InputError(f"The '{name}' parameter of Newsvendor must be finite and non-negative. Got {given!r}.")
+    return rates
+
+
+def _limit(budget: Any) -> float:
+    if budget is None:
+        return np.inf
+    if isinstance(budget, bool) or not isinstance(budget, Real):
+        raise InputTypeError(
+            f"The 'budget' parameter of Newsvendor must be a non-negative number or None. Got {budget!r} instead."
+        )
+    if not float(budget) >= 0.0:
+        raise InputError(
+            f"The 'budget' parameter of Newsvendor must be a non-negative number or None. Got {budget!r} instead."
+        )
+    return float(budget)
+
+
+def _least_expectation(y: Floats, w: Floats, holding: Floats, backorder: Floats, budget: float) -> Floats:
+    """Quantities of least expected cost: every product is filled while a further unit still gains.
+
+    Between two neighbouring demands of product j a further unit gains ``backorder - (holding + backorder) * F``, F the
+    weight of the demands below: a falling step function. The best plan takes the steps of largest gain, and the gain of
+    the last one it takes is the multiplier of the budget.
+    """
+    demand = np.maximum(y.T, 0.0)
+    order = np.argsort(demand, axis=1)
+    rows = np.arange(demand.shape[0])
+    demand = demand[rows[:, None], order]
+    below = np.zeros((rows.size, w.size + 1))
+    np.cumsum(w[order], axis=1, out=below[:, 1:])
+    both = (holding + backorder)[:, None]
+    gain = (backorder * below[:, -1])[:, None] - both * below[:, :-1]
+    taken = gain > _TIE * both
+    steps = taken.sum(axis=1)
+    plan: Floats = np.where(steps > 0, demand[rows, steps - 1], 0.0)
+    if plan.sum() <= budget:
+        return plan
+    width = demand.copy()
+    width[:, 1:] -= demand[:, :-1]
+    return _within_budget(gain, width, taken & (width > 0.0), budget)
+
+
+def _within_budget(gain: Floats, width: Floats, wanted: NDArray[np.bool_], budget: float) -> Floats:
+    """The steps of largest gain whose widths use up `budget`."""
+    gains = gain[wanted]
+    # A stable sort merges the products, whose gains already fall.
+    order = np.argsort(-gains, kind="stable")
+    used = np.cumsum(width[wanted][order])
+    multiplier = gains[order[min(int(np.searchsorted(used, budget)), used.size - 1)]]
+    plan: Floats = (width * (wanted & (gain > multiplier))).sum(axis=1)
+    marginal = (width * (wanted & (gain == multiplier))).sum(axis=1)
+    left = budget - plan.sum() - np.concatenate(([0.0], np.cumsum(marginal)[:-1]))
+    plan += np.clip(left, 0.0, marginal)
+    return plan
