@@ -183,6 +183,12 @@ def _draft(
         decision_text=policy.problem.describe(decision, policy.outcome_names_),
         alternative_text=policy.problem.describe(request.instead, policy.outcome_names_),
         units={name: policy.schema_.unit(name) for name in policy.schema_.names if policy.schema_.unit(name)},
+        kinds={name: type(policy.schema_.kind(name)).__name__.lower() for name in policy.schema_.names},
+        costs_decision=question.decision,
+        costs_alternative=question.alternative,
+        history=policy.X_,
+        problem=policy.problem,
+        outcomes=policy.outcome_names_,
     )
 
 
@@ -204,16 +210,35 @@ def _completed(policy: Policy, question: Question, answer: Answer, draft: Explan
     context, after, distance = confirmed(question, answer, policy.schema_, draft.initial, policy.inputs_of)
     risk = question.risk
     bound = distance if answer.status == "optimal" else min(answer.bound, distance)
+    changes = _changes(policy, question, draft.initial, context)
     return replace(
         draft,
         **common,
         context=context,
-        changes=_changes(policy, question, draft.initial, context),
+        changes=changes,
+        room=_room(policy, question, answer, changes["feature"].tolist()),
         distance=distance,
         bound=bound,
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
         weights_after=after,
     )
+
+
+def _room(policy: Policy, question: Question, answer: Answer, changed: list[str]) -> dict[str, tuple[float, float]]:
+    """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
+    if answer.room is None:
+        return {}
+    schema = policy.schema_
+    offset, scale = schema.affine()
+    low = offset + scale * np.maximum(answer.room[0], question.space.lower)
+    high = offset + scale * np.minimum(answer.room[1], question.space.upper)
+    # What is typed in again goes through the scaling once more: keep clear of its last digits.
+    margin = 1e-9 * np.maximum(scale, np.abs(offset))
+    return {
+        name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
+        for j, name in enumerate(schema.feature_of_coordinate())
+        if name in changed and question.space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
+    }
 
 
 def _changes(policy: Policy, question: Question, initial: pd.Series, context: pd.Series | None) -> pd.DataFrame:

@@ -10,6 +10,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.explain.question import Kind, Status
+from whence.problems.base import DecisionProblem
 
 __all__ = ["Costs", "Explanation"]
 
@@ -44,6 +45,8 @@ class Explanation:
         Of the decision and the alternative in the initial context and in `context`.
     weights_before, weights_after : ndarray of shape (n,)
         Which past observations speak in either context.
+    costs_decision, costs_alternative : ndarray of shape (n,)
+        What either plan costs under each past observation.
     """
 
     status: Status
@@ -71,6 +74,17 @@ class Explanation:
     alternative_text: str = ""
     #: Units of the features that have one.
     units: dict[str, str] = field(default_factory=dict)
+    #: Kind of every feature: "continuous", "discrete", "categorical" or "binary".
+    kinds: dict[str, str] = field(default_factory=dict)
+    #: For continuous features that change: between these two values (in the user's units) the verdict stays the same.
+    room: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: Cost of either plan under each past observation.
+    costs_decision: Floats | None = None
+    costs_alternative: Floats | None = None
+    #: What the report draws from: past contexts, the problem and the names of its outcomes (references, not copies).
+    history: pd.DataFrame | None = None
+    problem: DecisionProblem | None = None
+    outcomes: list[str] = field(default_factory=list)
     #: Restrictions that rule out every explanation, where freeing them would help (status "none").
     blocking: list[str] = field(default_factory=list)
     #: The explanation without the user's restrictions, where the restricted question has none.
@@ -100,8 +114,8 @@ class Explanation:
 
         return fragment(self)
 
-    def to_html(self, path: Any) -> None:
-        """Write a self-contained report to `path`."""
+    def to_html(self, path: Any, *, title: str = "Why not my plan?", question: str = "") -> None:
+        """Write a self-contained report to `path`, under `title` and after a sentence that says what was asked."""
         from whence.report.html import write
 
-        write(self, path)
+        write(self, path, title=title, question=question)
