@@ -46,4 +46,6 @@ if __name__ == "__main__":
     policy = wh.Policy(Staffing(wage=1, agency=2.5, people=40), weights=wh.ForestWeights(random_state=0)).fit(
         days, load
     )
-    print("People for the three shifts today:", policy.decide(pd.Series({"flu": 20.0, "holiday": False})))
+    today = {"flu": 20.0, "holiday": False}
+    print("People for the three shifts today:", policy.decide(today))
+    print(policy.explain(today, instead=[16, 20, 10]))
