@@ -2,25 +2,25 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from whence.errors import InputError, InputTypeError
 
-__all__ = ["as_outcomes", "as_row", "as_table"]
+__all__ = ["as_outcomes", "as_row", "as_table", "missing_error", "no_missing", "number", "numbers"]
+
+Floats = NDArray[np.float64]
 
 
 def as_table(X: Any, name: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """`X` as a DataFrame with string column names, in the order of `columns` where they are given."""
     if isinstance(X, pd.DataFrame):
-        table = X.rename(columns=str)
-        if len(set(table.columns)) != table.shape[1]:
-            twice = table.columns[table.columns.duplicated()][0]
-            raise InputError(f"The column {twice!r} occurs more than once in {name!r}.")
+        table = X.set_axis(_names(X.columns, name), axis="columns").infer_objects()
         if columns is not None:
             table = _arranged(table, name, columns)
     else:
@@ -37,18 +37,28 @@ def as_table(X: Any, name: str, columns: Sequence[str] | None = None) -> pd.Data
     return table
 
 
+def _names(labels: Iterable[Any], table: str) -> list[str]:
+    """Labels as strings, each of them once."""
+    names = [str(label) for label in labels]
+    if len(set(names)) != len(names):
+        twice = next(k for i, k in enumerate(names) if k in names[:i])
+        raise InputError(f"The column {twice!r} must occur only once in {table!r}. Got it {names.count(twice)} times.")
+    return names
+
+
 def _arranged(table: pd.DataFrame, name: str, columns: Sequence[str]) -> pd.DataFrame:
     expected = ", ".join(map(repr, columns))
     missing = [c for c in columns if c not in table.columns]
     if missing:
         raise InputError(f"The column {missing[0]!r} is missing from {name!r}; expected {expected}.")
-    extra = [c for c in table.columns if c not in set(columns)]
+    known = set(columns)
+    extra = [c for c in table.columns if c not in known]
     if extra:
         raise InputError(f"The column {extra[0]!r} of {name!r} is unknown; expected {expected}.")
     return table[list(columns)]
 
 
-def _checked_array(X: Any, name: str) -> np.ndarray[Any, Any]:
+def _checked_array(X: Any, name: str) -> NDArray[Any]:
     try:
         array = np.asarray(check_array(X, dtype=None, ensure_all_finite=False, input_name=name))
         if array.dtype == object:
@@ -69,19 +79,11 @@ def as_row(context: Any, columns: Sequence[str]) -> pd.Series:
     if isinstance(context, pd.DataFrame):
         if len(context) != 1:
             raise InputError(f"The 'context' must be a single row. Got a table of {len(context)} rows instead.")
-        context = context.iloc[0]
-    if isinstance(context, pd.Series):
-        context = {str(k): v for k, v in context.items()}
-    if isinstance(context, Mapping):
-        given = {str(k): v for k, v in context.items()}
-        expected = ", ".join(map(repr, columns))
-        missing = [c for c in columns if c not in given]
-        if missing:
-            raise InputError(f"The 'context' must give {missing[0]!r}; expected {expected}.")
-        extra = [k for k in given if k not in set(columns)]
-        if extra:
-            raise InputError(f"The 'context' gives {extra[0]!r}, which is unknown; expected {expected}.")
-        values = [given[c] for c in columns]
+        # By column, so that a row of numbers and bools does not become one of objects or floats.
+        names = _names(context.columns, "context")
+        context = {name: context.iloc[0, j] for j, name in enumerate(names)}
+    if isinstance(context, pd.Series | Mapping):
+        values = _arranged_values(context, columns)
     else:
         array = np.asarray(context, dtype=object if not isinstance(context, np.ndarray) else None)
         if array.ndim == 2 and array.shape[0] == 1:
@@ -92,7 +94,19 @@ def as_row(context: Any, columns: Sequence[str]) -> pd.Series:
     return pd.Series(values, index=list(columns), dtype=object)
 
 
-def as_outcomes(Y: Any, rows: int) -> tuple[np.ndarray[Any, np.dtype[np.float64]], list[str]]:
+def _arranged_values(context: pd.Series | Mapping[Any, Any], columns: Sequence[str]) -> list[Any]:
+    given = dict(zip(_names(context.keys(), "context"), (v for _, v in context.items()), strict=True))
+    missing = [c for c in columns if c not in given]
+    extra = [] if missing or len(given) == len(columns) else [k for k in given if k not in set(columns)]
+    if missing or extra:
+        expected = ", ".join(map(repr, columns))
+        if missing:
+            raise InputError(f"The 'context' must give {missing[0]!r}; expected {expected}.")
+        raise InputError(f"The 'context' gives {extra[0]!r}, which is unknown; expected {expected}.")
+    return [given[c] for c in columns]
+
+
+def as_outcomes(Y: Any, rows: int) -> tuple[Floats, list[str]]:
     """Outcomes as a 2-D float array with the names of their columns."""
     names: list[str] | None = None
     if isinstance(Y, pd.DataFrame):
@@ -114,3 +128,43 @@ def as_outcomes(Y: Any, rows: int) -> tuple[np.ndarray[Any, np.dtype[np.float64]
     if names is None:
         names = [f"y{j}" for j in range(array.shape[1])]
     return np.ascontiguousarray(array), names
+
+
+def missing_error(name: str, count: int) -> InputError:
+    """The error for missing values in the column `name`."""
+    return InputError(f"The column {name!r} must not hold missing values (NaN). Got {count} of them.")
+
+
+def no_missing(name: str, values: pd.Series) -> None:
+    """Refuse a column with missing values."""
+    missing = values.isna()
+    if missing.any():
+        raise missing_error(name, int(missing.sum()))
+
+
+def number(name: str, value: Any) -> float:
+    """One value of the column `name` as a finite number."""
+    try:
+        if isinstance(value, str | bytes):
+            raise TypeError
+        found = float(value)
+    except (TypeError, ValueError):
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            raise missing_error(name, 1) from None
+        raise InputTypeError(f"The column {name!r} must hold numbers. Got {value!r} instead.") from None
+    if not np.isfinite(found):
+        if np.isnan(found):
+            raise missing_error(name, 1)
+        raise InputError(f"The column {name!r} must be finite. Got infinity (inf).")
+    return found
+
+
+def numbers(name: str, values: pd.Series) -> Floats:
+    """The column `name` as finite numbers."""
+    no_missing(name, values)
+    if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_complex_dtype(values.dtype):
+        return np.array([number(name, value) for value in values.tolist()], dtype=np.float64)
+    raw = values.to_numpy(dtype=np.float64)
+    if not np.isfinite(raw).all():
+        raise InputError(f"The column {name!r} must be finite. Got infinity (inf).")
+    return raw
