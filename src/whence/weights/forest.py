@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import copy
 from typing import Any, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
-from sklearn.ensemble import RandomForestRegressor
+from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.exceptions import NotFittedError as SklearnNotFittedError
+from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from whence.errors import InputError, InputTypeError, NotFittedError
@@ -16,6 +19,19 @@ from whence.errors import InputError, InputTypeError, NotFittedError
 __all__ = ["ForestWeights", "LeafMembers"]
 
 Floats = NDArray[np.float64]
+
+#: Weights computed at once in a batch of contexts (rows times samples): what bounds its memory.
+BATCH = 2_000_000
+
+#: What may be frozen: estimators whose trees count alike and see all columns.
+FITTED = (
+    RandomForestRegressor,
+    RandomForestClassifier,
+    ExtraTreesRegressor,
+    ExtraTreesClassifier,
+    DecisionTreeRegressor,
+    DecisionTreeClassifier,
+)
 
 
 class LeafMembers:
@@ -58,16 +74,22 @@ class LeafMembers:
                 return t, int(empty[0])
         return None
 
-    def weights(self, row: NDArray[np.float32]) -> tuple[NDArray[np.int32], Floats]:
-        """Samples that share a leaf with `row` (of shape (1, d)), with repetition, and their shares."""
-        samples, shares = [], []
+    def weights(self, inputs: NDArray[np.float32]) -> Floats:
+        """Weights of every sample for each row of `inputs`, of shape (rows, n)."""
+        rows, n = inputs.shape[0], self.n_samples
+        total = np.zeros(rows * n)
+        share = 1.0 / len(self.trees)
         for t, tree in enumerate(self.trees):
-            leaf = tree.apply(row)[0]
-            size = self.size[t][leaf]
-            first = self.first[t][leaf]
-            samples.append(self.order[t, first : first + size])
-            shares.append(np.full(size, 1.0 / size))
-        return np.concatenate(samples), np.concatenate(shares) / len(self.trees)
+            leaves = tree.apply(inputs)
+            first, size = self.first[t][leaves], self.size[t][leaves]
+            if rows == 1:
+                total[self.order[t, first[0] : first[0] + size[0]]] += share / size[0]
+                continue
+            # Every sample of every row's leaf at once; no sample occurs twice in a tree, so that += adds them all.
+            within = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
+            samples = self.order[t, np.repeat(first, size) + within]
+            total[np.repeat(np.arange(rows) * n, size) + samples] += np.repeat(share / size, size)
+        return total.reshape(rows, n)
 
 
 class ForestWeights(BaseEstimator):  # type: ignore[misc]
@@ -121,18 +143,16 @@ class ForestWeights(BaseEstimator):  # type: ignore[misc]
         It is frozen: ``fit`` only records which samples stand in which leaf. It sees the user's own
         columns in their own units.
         """
-        if not (hasattr(fitted, "tree_") or hasattr(fitted, "estimators_") or hasattr(fitted, "apply")):
+        if not isinstance(fitted, FITTED):
             raise InputTypeError(
                 "'fitted' must be a fitted scikit-learn random forest, extra-trees or decision tree. "
                 f"Got {type(fitted).__name__} instead."
             )
         try:
             check_is_fitted(fitted)
-            trees = _trees_of(fitted)
-        except InputTypeError:
-            raise
-        except Exception:
+        except SklearnNotFittedError:
             raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
+        trees = _trees_of(fitted)
         weights = cls(n_trees=len(trees), max_depth=getattr(fitted, "max_depth", None))
         weights.frozen = fitted
         return weights
@@ -140,7 +160,8 @@ class ForestWeights(BaseEstimator):  # type: ignore[misc]
     def __sklearn_clone__(self) -> ForestWeights:
         if self.frozen is not None:
             return ForestWeights.of(self.frozen)
-        return type(self)(**self.get_params(deep=False))
+        # Copied like scikit-learn's own clone does, so that two clones never share one random state.
+        return type(self)(**copy.deepcopy(self.get_params(deep=False)))
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
         """Train the forest on contexts `X` (coordinates) and outcomes `Y`, or record the samples of a frozen one."""
@@ -166,8 +187,8 @@ class ForestWeights(BaseEstimator):  # type: ignore[misc]
         empty = self.members_.empty_leaf()
         if empty is not None:
             raise InputError(
-                f"Every leaf of the fitted forest must hold at least one row of 'X'. Leaf {empty[1]} of tree {empty[0]} "
-                "holds none, so its weights are undefined: give the rows that the forest was trained on."
+                f"Every leaf of the fitted forest must hold at least one row of 'X'. Leaf {empty[1]} of tree "
+                f"{empty[0]} holds none, so its weights are undefined: give the rows that the forest was trained on."
             )
         self.n_samples_ = inputs.shape[0]
         self.n_features_in_ = inputs.shape[1]
@@ -192,14 +213,11 @@ class ForestWeights(BaseEstimator):  # type: ignore[misc]
         """
         self._check_fitted()
         inputs = _matrix(X, self.n_features_in_)
-        n = self.n_samples_
-        rows = []
-        for row in inputs:
-            samples, shares = self.members_.weights(row[None, :])
-            rows.append(np.bincount(samples, shares, minlength=n))
-            if as_sparse:
-                rows[-1] = sparse.csr_matrix(rows[-1])
-        return sparse.vstack(rows, format="csr") if as_sparse else np.array(rows)
+        step = max(1, BATCH // self.n_samples_)
+        parts = [self.members_.weights(inputs[i : i + step]) for i in range(0, len(inputs), step)]
+        if as_sparse:
+            return sparse.vstack([sparse.csr_matrix(part) for part in parts], format="csr")
+        return np.concatenate(parts)
 
     def at(self, row: ArrayLike) -> Floats:
         """Weights for one context."""
@@ -217,15 +235,7 @@ class ForestWeights(BaseEstimator):  # type: ignore[misc]
 
 
 def _trees_of(fitted: Any) -> list[Any]:
-    if hasattr(fitted, "tree_"):
-        return [fitted.tree_]
-    try:
-        return [tree.tree_ for tree in fitted.estimators_]
-    except (AttributeError, TypeError):
-        raise InputTypeError(
-            "'fitted' must be a fitted scikit-learn random forest, extra-trees or decision tree. "
-            f"Got {type(fitted).__name__} instead."
-        ) from None
+    return [fitted.tree_] if hasattr(fitted, "tree_") else [tree.tree_ for tree in fitted.estimators_]
 
 
 def _matrix(X: ArrayLike, columns: int | None = None) -> NDArray[np.float32]:
