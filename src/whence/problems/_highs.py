@@ -36,6 +36,8 @@ class Program:
         Which variables are integer; none where left out.
     presolve : bool
         Whether HiGHS presolves; small dense programs are quicker without.
+    tolerance : float
+        Feasibility of rows and of reduced costs, absolute; well scaled programs bear 1e-10.
     """
 
     cost: Floats
@@ -46,6 +48,7 @@ class Program:
     row_upper: Floats
     integer: NDArray[np.bool_] | None = None
     presolve: bool = True
+    tolerance: float = 1e-7
 
 
 def minimise(program: Program, caller: str) -> Floats:
@@ -88,6 +91,8 @@ def _run(program: Program, integer: NDArray[np.bool_] | None, caller: str) -> Fl
     highs.setOptionValue("output_flag", False)
     # One thread of HiGHS: the same answer on every machine, and nothing to fight over in a parallel loop.
     highs.setOptionValue("parallel", "off")
+    highs.setOptionValue("primal_feasibility_tolerance", program.tolerance)
+    highs.setOptionValue("dual_feasibility_tolerance", program.tolerance)
     if not program.presolve:
         highs.setOptionValue("presolve", "off")
     if integer is not None:

@@ -44,6 +44,9 @@ def read_bounds(bounds: Any) -> tuple[Floats, Floats]:
     else:
         pairs = _open_ends((None, None) if bounds is None else bounds)
         lower, upper = pairs[..., 0], pairs[..., 1]
+    if lower.shape == (1,):
+        # As in scipy.optimize, a single pair stands for all variables.
+        lower, upper = lower[0], upper[0]
     if np.isnan(lower).any() or np.isnan(upper).any() or (lower > upper).any():
         raise InputError(
             f"The 'bounds' parameter of LinearProblem must have lower bounds up to the upper ones. Got {bounds!r}."

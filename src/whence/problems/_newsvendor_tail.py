@@ -43,11 +43,11 @@ def least_cvar(y: Floats, w: Floats, terms: Terms, alpha: float, start: Floats) 
         Feasible quantities to begin with.
     """
     holding, backorder, budget = terms
-    units = max(float(y.max(initial=0.0)), 1e-300) if y.size else 1.0
+    units = float(np.abs(y).max()) or 1.0
     money = float(max(holding.max(), backorder.max()))
     scaled = y / units
     rates = holding / money, backorder / money, budget / units
-    plan = _search(scaled, w, rates, alpha, np.minimum(start / units, 1.0)) * units
+    plan = _search(scaled, w, rates, alpha, start / units) * units
     plan = np.maximum(plan, 0.0)
     if plan.sum() > budget:
         plan *= budget / plan.sum()
@@ -151,6 +151,7 @@ def _least_on_grid(y: Floats, share: Floats, terms: Terms, grid: Floats) -> tupl
             row_lower=np.full(samples + 1, -np.inf),
             row_upper=np.append(-cost[0].sum(axis=1), budget),
             presolve=False,
+            tolerance=1e-10,
         ),
         "Newsvendor",
     )
