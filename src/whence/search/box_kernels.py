@@ -1,0 +1,147 @@
+"""Compiled helpers that every search over cells shares: boxes, projections, leaves, the heap.
+
+A box is kept as a chain of restrictions (one column, one interval each) up to the root, so that a search of
+millions of boxes costs a few numbers a box whatever the dimension.
+"""
+
+from __future__ import annotations
+
+import numba as nb
+import numpy as np
+
+__all__ = ["keep_leaves", "leaves_at", "pop", "project", "push", "rebuild", "restrict"]
+
+
+@nb.njit(cache=True)
+def push(keys, items, size, key, item):  # type: ignore[no-untyped-def]
+    """Put an item on the heap; the new size."""
+    i = size
+    while i > 0:
+        up = (i - 1) // 2
+        if keys[up] <= key:
+            break
+        keys[i], items[i] = keys[up], items[up]
+        i = up
+    keys[i], items[i] = key, item
+    return size + 1
+
+
+@nb.njit(cache=True)
+def pop(keys, items, size):  # type: ignore[no-untyped-def]
+    """Take the item with the smallest key off the heap: key, item, new size."""
+    key, item = keys[0], items[0]
+    size -= 1
+    last_key, last_item = keys[size], items[size]
+    i = 0
+    while True:
+        child = 2 * i + 1
+        if child >= size:
+            break
+        if child + 1 < size and keys[child + 1] < keys[child]:
+            child += 1
+        if keys[child] >= last_key:
+            break
+        keys[i], items[i] = keys[child], items[child]
+        i = child
+    keys[i], items[i] = last_key, last_item
+    return key, item, size
+
+
+@nb.njit(cache=True)
+def restrict(grid, located, low, high, j, first, last):  # type: ignore[no-untyped-def]
+    """Narrow column `j` of a box to the cells first..last; False where nothing allowed is left."""
+    base = grid.face_start[j] + j
+    first, last = max(first, low[j]), min(last, high[j])
+    if first > last:
+        return False
+    first, last = located.up[base + first], located.down[base + last]
+    if first < 0 or last < 0 or first > last:
+        return False
+    low[j], high[j] = first, last
+    g = located.group[j]
+    if g < 0:
+        return True
+    # One category is always on, and only one.
+    on, possible, candidate = 0, 0, -1
+    for i in range(low.size):
+        if located.group[i] == g:
+            if low[i] > 0:
+                on += 1
+                candidate = i
+            if high[i] > 0:
+                possible += 1
+                if on == 0:
+                    candidate = i
+    if on > 1 or possible == 0:
+        return False
+    if on == 1 or possible == 1:
+        for i in range(low.size):
+            if located.group[i] == g:
+                if i == candidate:
+                    low[i] = high[i]
+                elif high[i] > 0:
+                    high[i] = 0
+    return True
+
+
+@nb.njit(cache=True)
+def project(grid, located, low, high, cells):  # type: ignore[no-untyped-def]
+    """Nearest cell of a box to the start, into `cells`; its distance."""
+    total = 0.0
+    grouped = False
+    for j in range(low.size):
+        c = min(max(located.start[j], low[j]), high[j])
+        cells[j] = c
+        total += located.distance[grid.face_start[j] + j + c]
+        grouped |= located.group[j] >= 0
+    if grouped:
+        for j in range(low.size):
+            g = located.group[j]
+            if g < 0 or high[j] == 0:
+                continue
+            lit = False
+            for i in range(low.size):
+                if located.group[i] == g and cells[i] > 0:
+                    lit = True
+            if not lit:
+                cells[j] = high[j]
+    return total
+
+
+@nb.njit(cache=True)
+def rebuild(grid, located, chain, node, low, high):  # type: ignore[no-untyped-def]
+    """The box of a node of the chain; False where it is empty."""
+    low[:] = located.low
+    high[:] = located.high
+    for j in range(low.size):
+        if located.group[j] >= 0 and not restrict(grid, located, low, high, j, low[j], high[j]):
+            return False
+    while node >= 0:
+        if not restrict(grid, located, low, high, chain[node, 1], chain[node, 2], chain[node, 3]):
+            return False
+        node = chain[node, 0]
+    return True
+
+
+@nb.njit(cache=True)
+def keep_leaves(grid, masks, low, high, j, reach):  # type: ignore[no-untyped-def]
+    """Drop from `reach` the leaves that column `j` of the box does not meet."""
+    first = grid.face_start[j]
+    if low[j] > 0:
+        row = masks.at_least[first + low[j] - 1]
+        for w in range(reach.size):
+            reach[w] &= row[w]
+    if high[j] < grid.face_start[j + 1] - first:
+        row = masks.at_most[first + high[j]]
+        for w in range(reach.size):
+            reach[w] &= row[w]
+
+
+@nb.njit(cache=True)
+def leaves_at(grid, cells, leaves):  # type: ignore[no-untyped-def]
+    """Leaf of every tree at a cell, into `leaves`."""
+    for t in range(grid.root.size):
+        v = grid.root[t]
+        while grid.column[v] >= 0:
+            v = grid.left[v] if cells[grid.column[v]] <= grid.split[v] else grid.right[v]
+        leaves[t] = grid.left[v]

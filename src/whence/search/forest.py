@@ -1,0 +1,173 @@
+"""Nearest explanations of forest policies: best-first search over the cells of the forest."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.explain.question import Answer, Question
+from whence.risk import CVaR
+from whence.search import driver, forest_kernels
+from whence.search.grid import ForestGrid, Located, grid_of, leaf_means, locate
+from whence.search.grid_kernels import face_masks
+
+__all__ = ["ForestFrontier", "explain"]
+
+Floats = NDArray[np.float64]
+
+
+class Masks(NamedTuple):
+    """The leaves of every tree as bits: which of them reach either side of a face.
+
+    Attributes
+    ----------
+    at_most, at_least : ndarray of shape (faces, words)
+        Leaves with a cell at or below a face, and above it.
+    everything : ndarray of shape (words,)
+        All leaves.
+    tree_word : ndarray of shape (trees + 1,)
+        Words of each tree.
+    word_leaf : ndarray of shape (64 * words,)
+        Leaf of every bit.
+    """
+
+    at_most: NDArray[np.uint64]
+    at_least: NDArray[np.uint64]
+    everything: NDArray[np.uint64]
+    tree_word: NDArray[np.int32]
+    word_leaf: NDArray[np.int32]
+
+
+def masks_of(grid: ForestGrid) -> Masks:
+    """Bits of every leaf of the grid, 64 a word, words of a tree together."""
+    sizes = np.diff(grid.leaf_start)
+    words = -(-sizes // 64)
+    tree_word = np.concatenate([[0], np.cumsum(words)]).astype(np.int32)
+    within = np.arange(grid.leaf_start[-1]) - np.repeat(grid.leaf_start[:-1], sizes)
+    leaf_word = (np.repeat(tree_word[:-1], sizes) + within // 64).astype(np.int32)
+    leaf_bit = (within % 64).astype(np.int32)
+    word_leaf = np.full(64 * tree_word[-1], -1, dtype=np.int32)
+    word_leaf[leaf_word * 64 + leaf_bit] = np.arange(leaf_word.size)
+    bits = face_masks(
+        grid.face_start,
+        grid.path_start,
+        grid.path_column,
+        grid.path_low,
+        grid.path_high,
+        leaf_word,
+        leaf_bit,
+        int(tree_word[-1]),
+    )
+    return Masks(*bits, tree_word, word_leaf)
+
+
+class ForestFrontier:
+    """Boxes of cells in the order of their distance, for expected costs."""
+
+    def __init__(self, question: Question) -> None:
+        self.question = question
+        self.kept = grid_of(question)
+        self.grid = self.kept.grid
+        self.located: Located = locate(question, self.grid)
+        if self.kept.masks is None:
+            self.kept.masks = masks_of(self.grid)
+        self.values = np.zeros((0, int(self.grid.leaf_start[-1])))
+        self.limit = np.zeros(0)
+        self.excluded = np.zeros((0, self.grid.root.size), dtype=np.int32)
+        self.chain = np.zeros((1024, 4), dtype=np.int32)
+        self.keys = np.zeros(1024)
+        self.items = np.zeros(1024, dtype=np.int32)
+        self.state = np.array([0, 1, 0], dtype=np.int64)
+        self.items[0] = -1
+        self.cells = np.zeros(self.located.start.size, dtype=np.int32)
+        self.bound = 0.0
+        if (self.located.low < 0).any():
+            self.state[1] = 0
+
+    @property
+    def nodes(self) -> int:
+        """Boxes examined so far."""
+        return int(self.state[2])
+
+    def cut(self, rival: Floats) -> None:
+        """Ask that the alternative cost no more than `rival`."""
+        table = leaf_means(self.kept, self.question.alternative - rival)
+        self.values = np.vstack([self.values, table])
+        self.limit = np.append(self.limit, self.question.tau)
+
+    def exclude(self, point: Floats) -> None:
+        """Leave out the region in which every tree has the same leaf as at the last candidate."""
+        leaves = np.empty(self.grid.root.size, dtype=np.int32)
+        forest_kernels.leaves_at(self.grid, self.cells, leaves)
+        self.excluded = np.vstack([self.excluded, leaves])
+
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        """Search on; the nearest candidate left, if it was reached."""
+        target = self.state[2] + nodes
+        while True:
+            code, bound = forest_kernels.advance(
+                self.grid,
+                self.located,
+                self.kept.masks,
+                self.values,
+                self.limit,
+                self.excluded,
+                self.chain,
+                self.keys,
+                self.items,
+                self.state,
+                target - self.state[2],
+                cutoff,
+                self.cells,
+            )
+            self.bound = max(self.bound, bound)
+            if code != forest_kernels.GROW:
+                break
+            self._grow()
+        return self._point() if code == forest_kernels.CANDIDATE else None
+
+    def _grow(self) -> None:
+        size = self.chain.shape[0]
+        self.chain = np.vstack([self.chain, np.zeros((size, 4), dtype=np.int32)])
+        self.keys = np.concatenate([self.keys, np.zeros(size)])
+        self.items = np.concatenate([self.items, np.zeros(size, dtype=np.int32)])
+
+    def _point(self) -> Floats:
+        """Coordinates of the last candidate."""
+        at = self.grid.face_start[:-1] + np.arange(self.cells.size) + self.cells
+        point = np.empty(self.cells.size)
+        point[self.question.inputs.coordinate] = self.located.value[at]
+        return point
+
+    def propose(self, cutoff: float) -> Floats | None:
+        """No proposal yet."""
+        return None
+
+    def weights(self, point: Floats) -> Floats:
+        """Weights at `point` from the fitted forest."""
+        inputs = self.question.inputs
+        return self.question.weights.at(point[inputs.coordinate] * inputs.scale + inputs.offset)
+
+    def room(self, point: Floats) -> tuple[Floats, Floats] | None:
+        """The cell around `point`, in coordinates."""
+        grid, inputs = self.grid, self.question.inputs
+        low, high = point.copy(), point.copy()
+        for c, cell in enumerate(self.cells):
+            q, first, last = inputs.coordinate[c], grid.face_start[c], grid.face_start[c + 1]
+            bottom = -np.inf if cell == 0 else float(grid.above[first + cell - 1])
+            top = np.inf if first + cell == last else float(grid.cut[first + cell])
+            low[q] = (bottom - inputs.offset[c]) / inputs.scale[c]
+            high[q] = (top - inputs.offset[c]) / inputs.scale[c]
+        space = self.question.space
+        moved = point != space.start
+        low = np.where(moved & (point > space.start), point, np.maximum(low, np.minimum(space.lower, point)))
+        high = np.where(moved & (point < space.start), point, np.minimum(high, np.maximum(space.upper, point)))
+        return low, high
+
+
+def explain(question: Question) -> Answer:
+    """Answer a question about a forest policy."""
+    assert not isinstance(question.risk, CVaR)
+    return driver.run(question, ForestFrontier(question))

@@ -1,0 +1,185 @@
+"""A fitted forest as a grid: cells between thresholds, faces between cells, leaves as bits.
+
+Contexts that fall between the same thresholds have the same weights, so the search walks over cells. What
+depends on the forest alone is built once a fitted policy (`ForestGrid`); what depends on the question, the
+allowed cells and their distances, is laid over it (`Located`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.explain.question import InputMap, Question
+from whence.search import grid_kernels as kernels
+from whence.weights import ForestWeights
+
+__all__ = ["ForestGrid", "Located", "grid_of", "locate"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+class ForestGrid(NamedTuple):
+    """The forest in cells. Column j has cells ``0..n`` and faces between them; faces of all columns are concatenated.
+
+    Attributes
+    ----------
+    face_start : ndarray of shape (d + 1,)
+        Where the faces of each column begin; cells of column j begin at ``face_start[j] + j``.
+    cut, above : ndarray of shape (faces,)
+        Largest float32 value on the lower side of a face, and the next float32 above it, in forest units.
+    column, split, left, right : ndarray of shape (nodes,)
+        The trees: a context goes left where its cell in `column` is at most `split`; `column` is -1 in a leaf and
+        `left` is then the number of the leaf.
+    root : ndarray of shape (trees,)
+        Root node of each tree.
+    leaf_start : ndarray of shape (trees + 1,)
+        Where the leaves of each tree begin.
+    path_start, path_column, path_low, path_high
+        Cells that a leaf allows in the columns on its path.
+    """
+
+    face_start: Ints
+    cut: NDArray[np.float32]
+    above: NDArray[np.float32]
+    column: Ints
+    split: Ints
+    left: Ints
+    right: Ints
+    root: Ints
+    leaf_start: Ints
+    path_start: Ints
+    path_column: Ints
+    path_low: Ints
+    path_high: Ints
+
+
+class Located(NamedTuple):
+    """The cells of a question: which are allowed, how far they are from the initial context, and where to stand.
+
+    Attributes
+    ----------
+    distance : ndarray of shape (cells,)
+        Weighted distance of each cell from the start, infinite where it is not allowed.
+    value : ndarray of shape (cells,)
+        Coordinate of the nearest allowed point of each cell.
+    up, down : ndarray of shape (cells,)
+        Nearest allowed cell at or above (below) each cell, within its column; -1 where there is none.
+    start : ndarray of shape (d,)
+        Cell of the initial context.
+    low, high : ndarray of shape (d,)
+        First and last allowed cell.
+    group : ndarray of shape (d,)
+        Group of one-hot columns, -1 for numbers.
+    """
+
+    distance: Floats
+    value: Floats
+    up: Ints
+    down: Ints
+    start: Ints
+    low: Ints
+    high: Ints
+    group: Ints
+
+
+@dataclass
+class _Kept:
+    """What is kept with the fitted weights between questions."""
+
+    grid: ForestGrid
+    samples: Ints
+    first: NDArray[np.int64]
+    size: Floats
+    masks: Any = None
+
+
+def grid_of(question: Question) -> _Kept:
+    """The grid of the question's forest, built on first use and kept with the fitted weights."""
+    weights = question.weights
+    assert isinstance(weights, ForestWeights)
+    kept = getattr(weights, "_grid", None)
+    if kept is None or kept.samples is not weights.members_.order:
+        kept = _build(weights, question.inputs, question.space.group)
+        weights._grid = kept  # type: ignore[attr-defined]
+    return kept
+
+
+def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -> _Kept:
+    trees = weights.trees
+    counts = np.array([tree.node_count for tree in trees])
+    root = (np.cumsum(counts) - counts).astype(np.int32)
+    column = np.concatenate([tree.feature for tree in trees]).astype(np.int32)
+    threshold = np.concatenate([tree.threshold for tree in trees])
+    left = np.concatenate([tree.children_left + r for tree, r in zip(trees, root, strict=True)]).astype(np.int32)
+    right = np.concatenate([tree.children_right + r for tree, r in zip(trees, root, strict=True)]).astype(np.int32)
+    inner = np.flatnonzero(column >= 0)
+    column[column < 0] = -1
+    cut = threshold[inner].astype(np.float32)
+    over = cut.astype(np.float64) > threshold[inner]
+    cut[over] = np.nextafter(cut[over], np.float32(-np.inf))
+    # A category that no tree asks for still needs its off and on cells: one is always on.
+    d = weights.n_features_in_
+    silent = [c for c in range(d) if group[inputs.coordinate[c]] >= 0]
+    columns = np.concatenate([column[inner], np.array(silent, dtype=np.int32)])
+    middle = np.float32(0.25) * inputs.scale[silent] + inputs.offset[silent]
+    pairs = np.rec.fromarrays([columns, np.concatenate([cut, middle.astype(np.float32)])], names="column,cut")
+    faces, face = np.unique(pairs, return_inverse=True)
+    face_start = np.searchsorted(faces["column"], np.arange(d + 1)).astype(np.int32)
+    split = np.zeros(column.size, dtype=np.int32)
+    split[inner] = (face[: inner.size] - face_start[column[inner]]).astype(np.int32)
+    leaves = column < 0
+    left[leaves] = np.cumsum(leaves)[leaves] - 1
+    per_tree = np.add.reduceat(leaves.astype(np.int32), root)
+    leaf_start = np.concatenate([[0], np.cumsum(per_tree)]).astype(np.int32)
+    path = kernels.leaf_paths(column, split, left, right, root, face_start, int(leaf_start[-1]))
+    cuts = np.ascontiguousarray(faces["cut"], dtype=np.float32)
+    grid = ForestGrid(
+        face_start, cuts, np.nextafter(cuts, np.float32(np.inf)), column, split, left, right, root, leaf_start, *path
+    )
+    members = weights.members_
+    n = members.n_samples
+    first = np.concatenate(
+        [t * n + members.first[t][tree.children_left < 0] for t, tree in enumerate(trees)]
+    ).astype(np.int64)
+    size = np.concatenate([members.size[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(np.float64)
+    return _Kept(grid, members.order, first, size)
+
+
+def leaf_means(kept: _Kept, values: Floats) -> Floats:
+    """Mean of `values` over the samples of every leaf, divided by the number of trees."""
+    trees = kept.grid.root.size
+    sums = np.add.reduceat(values[kept.samples.ravel()], kept.first)
+    means: Floats = sums / (kept.size * trees)
+    return means
+
+
+def locate(question: Question, grid: ForestGrid) -> Located:
+    """The allowed cells of the question and their distances."""
+    space, inputs = question.space, question.inputs
+    order = inputs.coordinate
+    levels = [space.levels[q] for q in order]
+    level_start = np.concatenate([[0], np.cumsum([0 if v is None else v.size for v in levels])]).astype(np.int32)
+    given = [v for v in levels if v is not None]
+    level = np.concatenate(given) if given else np.zeros(0)
+    group = space.group[order].astype(np.int32)
+    located = kernels.locate(
+        grid.face_start,
+        grid.cut,
+        grid.above,
+        np.array([v is not None for v in levels], dtype=np.bool_),
+        level_start,
+        level,
+        space.start[order],
+        space.lower[order],
+        space.upper[order],
+        space.weight[order],
+        inputs.scale,
+        inputs.offset,
+        group,
+    )
+    return Located(*located, group)
