@@ -1,0 +1,248 @@
+"""An explanation as a page: one self-contained file, or a fragment for a notebook."""
+
+from __future__ import annotations
+
+import os
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.errors import InputError
+from whence.report import words
+from whence.report.markup import Markup, join, tag
+from whence.report.numbers import duration, plain, share, value
+from whence.report.observations import Observation, most_moved, moved_share, speaking
+from whence.report.plans import picture
+from whence.report.style import STYLE
+from whence.report.svg import Bar, Curve, bars, distribution
+from whence.report.versions import versions
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import Explanation
+
+__all__ = ["fragment", "write"]
+
+#: Bins of a distribution of outcomes.
+BINS = 30
+#: Most columns of a past context that are shown.
+COLUMNS = 6
+
+
+def fragment(explanation: Explanation, title: str = "", question: str = "") -> str:
+    """The report as one element with its own style, as a notebook shows it."""
+    return str(join(tag("style", Markup(STYLE)), _report(explanation, title, question)))
+
+
+def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?", question: str = "") -> None:
+    """Write the report to `path`: a file that needs nothing else and never touches the network.
+
+    The file appears complete or not at all.
+
+    Parameters
+    ----------
+    explanation : Explanation
+        What to tell.
+    path : str or path
+        Where to write, in a folder that exists.
+    title, question : str
+        Heading of the page, and a sentence or two that say what was asked.
+
+    Examples
+    --------
+    >>> write(explanation, "why.html", title="Why not the southern route?")  # doctest: +SKIP
+    """
+    target = Path(path)
+    if not target.parent.is_dir():
+        raise InputError(f"The 'path' of a report must lie in a folder that exists. Got {str(target)!r} instead.")
+    now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
+    base = "html { background: #fff; } body { margin: 0; }"
+    night = "@media screen and (prefers-color-scheme: dark) { html { background: #14181c; } }"
+    head = tag(
+        "head",
+        tag("meta", charset="utf-8"),
+        tag("meta", name="viewport", content="width=device-width, initial-scale=1"),
+        tag("meta", name="color-scheme", content="light dark"),
+        tag("title", title),
+        tag("style", Markup(f"{base} {night}\n{STYLE}")),
+    )
+    body = tag("body", _report(explanation, title, question, now))
+    page = f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
+    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
+    try:
+        partial.write_text(page, "utf-8")
+        os.replace(partial, target)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def _report(explanation: Explanation, title: str, question: str, now: str = "") -> Markup:
+    sections = [
+        ("What would have to be different", _changes(explanation)),
+        ("What both plans cost", _costs(explanation)),
+        ("The two plans", picture(explanation)),
+        ("How the outcomes spread", _outcomes(explanation)),
+        ("Which past observations speak", _observations(explanation)),
+        ("How sure this is", _certificate(explanation, now)),
+    ]
+    return tag(
+        "div",
+        tag("h1", title) if title else Markup(""),
+        tag("p", question, class_="wh-soft") if question else Markup(""),
+        _verdict(explanation),
+        *(tag("section", tag("h2", heading), body) for heading, body in sections),
+        class_="whence",
+    )
+
+
+def _verdict(explanation: Explanation) -> Markup:
+    lead, *lines = words.verdict(explanation).strip().split("\n")
+    body = [tag("p", lead)]
+    if lines:
+        body.append(tag("ul", *(tag("li", line.strip().removeprefix("- ")) for line in lines)))
+    body += [tag("p", text) for text in (words.staying(explanation), words.costs(explanation)) if text]
+    body += [tag("p", words.certainty(explanation)), *(tag("p", t) for t in words.help_(explanation).split("\n") if t)]
+    return tag("div", *body, class_="wh-verdict")
+
+
+def _changes(explanation: Explanation) -> Markup:
+    told, heading = explanation, Markup("")
+    if explanation.context is None and explanation.unrestricted is not None and explanation.unrestricted.found:
+        told, heading = explanation.unrestricted, tag("p", "Without your restrictions:")
+    if not len(told.changes):
+        said = "Nothing: it holds as it is." if told.status == "already" else "There is no context to show."
+        return tag("p", said)
+    rows = []
+    rounded = False
+    for (name, before, after), record in zip(words.changes(told), told.changes.to_dict("records"), strict=True):
+        exact = value(record["to"], told.kinds.get(name, ""), told.units.get(name, ""))
+        changed = tag("b", after)
+        if exact != after:
+            rounded = True
+            changed = join(changed, tag("span", f" (nearest: {exact})", class_="wh-soft"))
+        rows.append([name, before, changed, plain(float(record["distance"]), 3)])
+    table = _table(["", "as it is", "changed", "distance"], rows, numbers={3})
+    note = (
+        "A number counts by the share of its range in the history that it moves; a category or switch that changes "
+        "counts 1, each times the weight that you gave it."
+    )
+    if rounded:
+        note += " Numbers are rounded so that the verdict holds; distances are those of the nearest values."
+    return join(heading, table, tag("p", note, class_="wh-soft"))
+
+
+def _costs(explanation: Explanation) -> Markup:
+    shown = words.costs_shown(explanation)
+    contexts = [
+        ("In the context as it is", explanation.cost_before),
+        ("In the changed context", explanation.cost_after),
+    ]
+    groups = [
+        (heading, [Bar("d", "decision", cost.decision, text[0]), Bar("a", "your plan", cost.alternative, text[1])])
+        for (heading, cost), text in zip(contexts, shown, strict=False)
+        if cost is not None
+    ]
+    caption = f"{explanation.risk[:1].upper()}{explanation.risk[1:]} of both plans."
+    return tag("figure", bars(groups, caption), tag("figcaption", caption))
+
+
+def _outcomes(explanation: Explanation) -> Markup:
+    costs, other = explanation.costs_decision, explanation.costs_alternative
+    if costs is None or other is None:
+        return tag("p", "The costs of the single observations are not at hand.")
+    before, after = explanation.weights_before, explanation.weights_after
+    contexts = [("The context as it is", before, explanation.cost_before)]
+    if after is not None and explanation.cost_after is not None and explanation.status != "already":
+        contexts.append(("The changed context", after, explanation.cost_after))
+    heard = sum(w for _, w, _ in contexts) > 0
+    spread = np.concatenate([costs[heard], other[heard]])
+    low, high = float(spread.min()), float(spread.max())
+    edges = np.linspace(low, high, BINS + 1) if high > low else np.linspace(low - 0.5, low + 0.5, BINS + 1)
+    highest = max(float(np.histogram(c, edges, weights=w)[0].max()) for _, w, _ in contexts for c in (costs, other))
+    shown = words.costs_shown(explanation)
+    figures = []
+    for (heading, weights, cost), text in zip(contexts, shown, strict=True):
+        curves = [Curve("d", costs, weights, cost.decision), Curve("a", other, weights, cost.alternative)]
+        caption = f"{heading}: {explanation.risk} {text[0]} for the decision, {text[1]} for your plan (marked)."
+        drawn = distribution(curves, edges, highest, caption, "cost under past observations")
+        figures.append(tag("figure", drawn, tag("figcaption", caption)))
+    said = (
+        "What either plan would have cost under the past observations, each with the weight that it has in the "
+        "context. Filled with a solid line: the decision. With a dashed line: your plan."
+    )
+    return join(tag("p", said, class_="wh-soft"), tag("div", *figures, class_="wh-columns"))
+
+
+def _observations(explanation: Explanation) -> Markup:
+    gaining, losing = most_moved(explanation)
+    before, after = speaking(explanation)
+    said = f"{before} of {explanation.weights_before.size} past observations have a weight in the context as it is"
+    moved = explanation.context is not None and explanation.status != "already"
+    said += f", {after} in the changed one; {share(moved_share(explanation))} of the weight moves." if moved else "."
+    parts = [tag("p", said)]
+    tables = [("They gain most weight", gaining), ("They lose most weight", losing)]
+    for heading, chosen in tables if moved else [("They weigh most", gaining)]:
+        if chosen:
+            parts += [tag("h3", heading), _observation_table(explanation, chosen, moved)]
+    if any(o.part is not None for o in gaining + losing):
+        note = "Share: how much of the turn in your plan's favour comes from this observation's change of weight."
+        parts.append(tag("p", note, class_="wh-soft"))
+    return join(*parts)
+
+
+def _observation_table(explanation: Explanation, chosen: list[Observation], moved: bool) -> Markup:
+    changed = [str(name) for name in explanation.changes["feature"]]
+    columns = list(chosen[0].values)
+    columns = ([c for c in changed if c in columns] + [c for c in columns if c not in changed])[:COLUMNS]
+    head = ["row", *columns, "weight", *(["changed"] if moved else []), "decision costs", "your plan costs"]
+    parts = any(o.part is not None for o in chosen)
+    rows = []
+    for o in chosen:
+        row: list[str] = [o.label]
+        row += [value(o.values[c], explanation.kinds.get(c, ""), explanation.units.get(c, "")) for c in columns]
+        row += [share(o.before), *([share(o.after)] if moved else []), plain(o.decision, 4), plain(o.alternative, 4)]
+        rows.append(row + ([share(o.part or 0.0)] if parts else []))
+    head += ["share"] if parts else []
+    return _table(head, rows, numbers=set(range(1 + len(columns), len(head))))
+
+
+def _certificate(explanation: Explanation, now: str) -> Markup:
+    entries = [
+        ("status", explanation.status),
+        ("kind", explanation.kind),
+        ("risk", explanation.risk),
+        ("distance", plain(explanation.distance, 9)),
+        ("proved lower bound", plain(explanation.bound, 9)),
+        ("gap", plain(explanation.gap, 3)),
+        ("tolerance on costs", f"{explanation.tolerance:.3g}"),
+        ("engine", explanation.engine),
+        ("boxes or nodes searched", str(explanation.nodes)),
+        ("time", duration(explanation.seconds)),
+    ]
+    if explanation.kind == "absolute":
+        entries.append(("rival plans met", str(explanation.cuts)))
+    if explanation.separation is not None:
+        entries.append(("separation of neighbours", f"{explanation.separation:g}"))
+    if explanation.note:
+        entries.append(("note", explanation.note))
+    said = (
+        "The answer was computed once more from the fitted model and the decision problem themselves before it was "
+        "returned."
+    )
+    return join(
+        tag("p", words.certainty(explanation)),
+        tag("p", said) if explanation.context is not None else Markup(""),
+        _table([], [[name, text] for name, text in entries]),
+        tag("details", tag("summary", "Versions"), _table([], [[k, v] for k, v in versions().items()])),
+        tag("p", now, class_="wh-soft") if now else Markup(""),
+    )
+
+
+def _table(head: list[str], rows: list[list[str]], numbers: set[int] | frozenset[int] = frozenset()) -> Markup:
+    def cell(kind: str, column: int, text: str) -> Markup:
+        return tag(kind, text, class_="wh-n" if column in numbers else None)
+
+    top = tag("thead", tag("tr", *(cell("th", j, text) for j, text in enumerate(head)))) if head else Markup("")
+    body = (tag("tr", *(cell("td", j, text) for j, text in enumerate(row))) for row in rows)
+    return tag("div", tag("table", top, tag("tbody", *body)), class_="wh-scroll")

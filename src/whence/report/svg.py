@@ -1,0 +1,208 @@
+"""Small charts as inline SVG: bars, distributions and maps, narrow enough to be read on a phone.
+
+Classes instead of colours, so that the page decides how they look by day, by night and on paper: ``wh-d`` is the
+decision, ``wh-a`` the alternative.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.report.markup import Markup, tag
+from whence.report.numbers import plain
+
+__all__ = ["Bar", "Curve", "RouteMap", "bars", "distribution", "route_map", "ticks"]
+
+Floats = NDArray[np.float64]
+Point = tuple[float, float]
+
+WIDTH = 360.0
+#: Width of a letter in a label, for leaving enough room.
+LETTER = 6.2
+
+
+@dataclass(frozen=True)
+class Bar:
+    """One bar: which plan it belongs to ("d" or "a"), its label, its length and the number beside it."""
+
+    plan: str
+    label: str
+    length: float
+    text: str
+
+
+def bars(groups: Sequence[tuple[str, Sequence[Bar]]], title: str) -> Markup:
+    """Horizontal bars in groups, from zero, each with its number."""
+    every = [bar for _, group in groups for bar in group]
+    left = LETTER * max((len(bar.label) for bar in every), default=0) + 6
+    right = LETTER * max((len(bar.text) for bar in every), default=0) + 10
+    low = min(0.0, *(bar.length for bar in every))
+    high = max(0.0, *(bar.length for bar in every))
+    scale = (WIDTH - left - right) / ((high - low) or 1.0)
+    zero = left - low * scale
+    drawn: list[Markup] = []
+    y = 0.0
+    for heading, group in groups:
+        if heading:
+            drawn.append(tag("text", heading, x=0, y=y + 13, class_="wh-head"))
+            y += 20
+        for bar in group:
+            x, width = zero + min(0.0, bar.length) * scale, max(abs(bar.length) * scale, 1.0)
+            drawn.append(tag("text", bar.label, x=0, y=y + 12, class_="wh-small"))
+            drawn.append(tag("rect", x=x, y=y, width=width, height=15, rx=2, class_=f"wh-bar wh-{bar.plan}"))
+            drawn.append(tag("text", bar.text, x=max(x + width, zero) + 5, y=y + 12, class_="wh-number"))
+            y += 19
+        y += 7
+    drawn.append(tag("line", x1=zero, x2=zero, y1=0, y2=y - 7, class_="wh-axis"))
+    return _svg(WIDTH, y, title, drawn)
+
+
+@dataclass(frozen=True)
+class Curve:
+    """Outcomes of one plan in one context: costs, their weights, and the number that sums them up."""
+
+    plan: str
+    costs: Floats
+    weights: Floats
+    mark: float
+
+
+def distribution(curves: Sequence[Curve], edges: Floats, highest: float, title: str, axis: str) -> Markup:
+    """Weighted histograms over the bins `edges`, drawn as steps over each other on a common scale up to `highest`."""
+    top, bottom, side = 8.0, 150.0, 10.0
+    scale = (WIDTH - 2 * side) / (edges[-1] - edges[0])
+
+    def at(cost: float) -> float:
+        return float(side + (cost - edges[0]) * scale)
+
+    drawn: list[Markup] = []
+    for tick in ticks(float(edges[0]), float(edges[-1])):
+        drawn.append(tag("line", x1=at(tick), x2=at(tick), y1=bottom, y2=bottom + 4, class_="wh-axis"))
+        drawn.append(tag("text", plain(tick), x=at(tick), y=bottom + 16, class_="wh-small wh-mid"))
+    for curve in curves:
+        mass, _ = np.histogram(curve.costs, edges, weights=curve.weights)
+        heights = bottom - (bottom - top) * mass / (highest or 1.0)
+        steps = [f"M{at(edges[0]):.1f} {bottom:.1f}"]
+        for first, last, height in zip(edges[:-1], edges[1:], heights, strict=True):
+            steps.append(f"L{at(first):.1f} {height:.1f}L{at(last):.1f} {height:.1f}")
+        steps.append(f"L{at(edges[-1]):.1f} {bottom:.1f}")
+        drawn.append(tag("path", d="".join(steps), class_=f"wh-step wh-{curve.plan}"))
+    for curve in curves:
+        x = at(min(max(curve.mark, float(edges[0])), float(edges[-1])))
+        drawn.append(tag("line", x1=x, x2=x, y1=top, y2=bottom, class_=f"wh-mark wh-{curve.plan}"))
+        size = 5.0 if curve.plan == "d" else -5.0
+        y = top if curve.plan == "d" else top + 12.0
+        shape = f"{x - 5:.1f},{y - size / 2:.1f} {x + 5:.1f},{y - size / 2:.1f} {x:.1f},{y + size:.1f}"
+        drawn.append(tag("polygon", points=shape, class_=f"wh-tip wh-{curve.plan}"))
+    drawn.append(tag("line", x1=side, x2=WIDTH - side, y1=bottom, y2=bottom, class_="wh-axis"))
+    drawn.append(tag("text", axis, x=WIDTH / 2, y=bottom + 32, class_="wh-small wh-mid"))
+    return _svg(WIDTH, bottom + 38, title, drawn)
+
+
+def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
+    """Round numbers between `low` and `high`.
+
+    Examples
+    --------
+    >>> ticks(17.0, 62.0)
+    [20.0, 30.0, 40.0, 50.0, 60.0]
+    """
+    if not high > low:
+        return [low]
+    rough = (high - low) / wanted
+    power = 10.0 ** math.floor(math.log10(rough))
+    step = next(power * m for m in (1.0, 2.0, 5.0, 10.0) if power * m >= rough * 0.999)
+    first = math.ceil(low / step - 1e-9)
+    return [float(k * step) for k in range(first, math.floor(high / step + 1e-9) + 1)]
+
+
+@dataclass(frozen=True)
+class RouteMap:
+    """A network drawn on its map: where its nodes are (y upwards), its streets, and the two routes along them."""
+
+    positions: dict[Any, Point]
+    edges: list[tuple[Any, Any]]
+    decision: list[tuple[Any, Any]]
+    alternative: list[tuple[Any, Any]]
+    ends: tuple[Any, Any]
+    #: Names of the streets that have one.
+    streets: dict[tuple[Any, Any], str] = field(default_factory=dict)
+
+
+def route_map(city: RouteMap, title: str) -> Markup:
+    """The network in grey, the decision as a broad line and the alternative as a dashed one over it."""
+    width = 440.0
+    place, height = _placed(city.positions, width)
+    network = "".join(f"M{_xy(place[u])}L{_xy(place[v])}" for u, v in city.edges)
+    drawn = [tag("path", d=network, class_="wh-street")]
+    for plan, route in (("d", city.decision), ("a", city.alternative)):
+        line = "".join(f"M{_xy(place[u])}L{_xy(place[v])}" for u, v in route)
+        named = [city.streets[hop] for hop in route if city.streets.get(hop)]
+        hint = tag("title", ", ".join(dict.fromkeys(named))) if named else Markup("")
+        drawn.append(tag("path", hint, d=line, class_=f"wh-route wh-{plan}"))
+    visited = {node for route in (city.decision, city.alternative) for hop in route for node in hop}
+    radius = 2.5 if len(place) <= 60 else 1.2
+    for node, (x, y) in place.items():
+        end = node in city.ends
+        if end or node in visited or len(place) <= 200:
+            size = 6.0 if end else radius + (node in visited)
+            drawn.append(tag("circle", cx=x, cy=y, r=size, class_="wh-end" if end else "wh-node"))
+    drawn += _labels(place, list(city.ends), [n for n in visited if n not in city.ends], (width, height))
+    return _svg(width, height, title, drawn)
+
+
+def _placed(positions: dict[Any, Point], width: float) -> tuple[dict[Any, Point], float]:
+    """Positions on the page, and its height: the same scale both ways, unless that would be a very flat or tall map."""
+    xs, ys = (np.array([p[i] for p in positions.values()], dtype=np.float64) for i in (0, 1))
+    margin = 26.0
+    wide, tall = float(np.ptp(xs)) or 1.0, float(np.ptp(ys)) or 1.0
+    across = (width - 2 * margin) / wide
+    inner = min(max(tall * across, 140.0), 400.0)
+    along = inner / tall
+    if tall * across > 400.0:
+        across = along
+    shift = (width - wide * across) / 2
+    place = {
+        node: (shift + (p[0] - xs.min()) * across, margin + (ys.max() - p[1]) * along) for node, p in positions.items()
+    }
+    return place, inner + 2 * margin
+
+
+def _labels(place: dict[Any, Point], ends: list[Any], others: list[Any], size: Point) -> list[Markup]:
+    """Names of the nodes where there is room for them; those of the two ends in any case."""
+    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in place.values()] if len(place) <= 200 else []
+    drawn = []
+    for node in [*ends, *sorted(others, key=str)]:
+        x, y = place[node]
+        wide = LETTER * len(str(node))
+        spots = [(x + 9, y + 4), (x - 9 - wide, y + 4), (x - wide / 2, y - 10), (x - wide / 2, y + 18)]
+        spots += [(x + 6, y - 8), (x + 6, y + 15), (x - 6 - wide, y - 8), (x - 6 - wide, y + 15)]
+        boxes = [(left, base - 10, left + wide, base + 3) for left, base in spots]
+        inside = [box for box in boxes if box[0] >= 0 and box[2] <= size[0] and box[1] >= 0 and box[3] <= size[1]]
+        free = [box for box in inside if not any(_overlap(box, other) for other in taken)]
+        if not free and node not in ends:
+            continue
+        box = (free or inside or boxes)[0]
+        taken.append(box)
+        text_class = "wh-label wh-strong" if node in ends else "wh-label"
+        drawn.append(tag("text", str(node), x=max(box[0], 0.0), y=box[3] - 3, class_=text_class))
+    return drawn
+
+
+def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
+
+
+def _xy(point: Point) -> str:
+    return f"{point[0]:.1f} {point[1]:.1f}"
+
+
+def _svg(width: float, height: float, title: str, drawn: Sequence[Markup]) -> Markup:
+    box = f"0 0 {width:.0f} {max(height, 1.0):.0f}"
+    return tag("svg", tag("title", title), *drawn, viewBox=box, role="img", class_="wh-chart")

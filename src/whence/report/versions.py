@@ -1,0 +1,35 @@
+"""Versions of everything that has a part in a result."""
+
+from __future__ import annotations
+
+import platform
+from importlib.metadata import PackageNotFoundError, version
+
+__all__ = ["versions"]
+
+REQUIRED = ("numpy", "scipy", "scikit-learn", "pandas", "numba", "highspy", "networkx", "joblib", "typer", "rich")
+OPTIONAL = ("matplotlib", "fastapi", "plotly", "gurobipy", "pyscipopt", "dask")
+
+
+def versions() -> dict[str, str]:
+    """Name to version: whence, Python, the system, what whence needs, and what else of use is installed.
+
+    Examples
+    --------
+    >>> list(versions())[:2]
+    ['whence', 'python']
+    """
+    from whence import __version__
+
+    found = {
+        "whence": __version__,
+        "python": f"{platform.python_version()} ({platform.python_implementation()})",
+        "system": f"{platform.system()} {platform.release()} {platform.machine()}",
+    }
+    for name in REQUIRED + OPTIONAL:
+        try:
+            found[name] = version(name)
+        except PackageNotFoundError:
+            if name in REQUIRED:
+                found[name] = "not found"
+    return found
