@@ -85,7 +85,7 @@ def minimise(program: Program, caller: str) -> Floats:
 
 
 def _run(program: Program, integer: NDArray[np.bool_] | None, caller: str) -> Floats:
-    rows = sparse.csr_array(program.rows)
+    rows = program.rows if isinstance(program.rows, sparse.csr_array) else sparse.csr_array(program.rows)
     kinds = np.zeros(program.cost.size, dtype=np.int32) if integer is None else integer.astype(np.int32)
     highs = highspy.Highs()
     highs.setOptionValue("output_flag", False)

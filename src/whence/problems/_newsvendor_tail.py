@@ -14,6 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 
 from whence.problems._highs import Program, minimise
 from whence.risk import CVaR
@@ -136,11 +137,7 @@ def _least_on_grid(y: Floats, share: Floats, terms: Terms, grid: Floats) -> tupl
     over = grid[:, None, :] - y
     cost = np.maximum(holding * over, -backorder * over)
     slope = (cost[step + 1, :, product] - cost[step, :, product]) / widths[:, None]
-    rows = np.zeros((samples + 1, widths.size + 1 + samples))
-    rows[:-1, : widths.size] = slope.T
-    rows[:-1, widths.size] = -1.0
-    rows[np.arange(samples), widths.size + 1 + np.arange(samples)] = -1.0
-    rows[-1, : widths.size] = 1.0
+    rows = _with_excess(slope.T)
     price = np.concatenate((np.zeros(widths.size), [1.0], share))
     values = minimise(
         Program(
@@ -158,3 +155,22 @@ def _least_on_grid(y: Floats, share: Floats, terms: Terms, grid: Floats) -> tupl
     plan = np.zeros(products)
     np.add.at(plan, product, values[: widths.size])
     return plan, float(price @ values)
+
+
+def _with_excess(slope: Floats) -> sparse.csr_array:
+    """Rows "cost - value-at-risk - excess", one a sample, and below them the row that adds up all steps."""
+    samples, steps = slope.shape
+    data = np.full((samples, steps + 2), -1.0)
+    data[:, :steps] = slope
+    columns = np.empty(data.shape, dtype=np.int32)
+    columns[:] = np.arange(steps + 2)
+    columns[:, -1] += np.arange(samples, dtype=np.int32)
+    starts = np.arange(0, data.size + 1, steps + 2)
+    return sparse.csr_array(
+        (
+            np.concatenate((data.ravel(), np.ones(steps))),
+            np.concatenate((columns.ravel(), np.arange(steps, dtype=np.int32))),
+            np.append(starts, data.size + steps),
+        ),
+        shape=(samples + 1, steps + 1 + samples),
+    )
