@@ -33,7 +33,7 @@ format: .venv/.ready-dev ## Rewrite the code in the project's style
 	@$(PYTHON_ENV) -m ruff format .
 
 bench: .venv/.ready-dev ## Measure: what the README's figures come from
-	@$(TEST_ENV) $(PYTHON_ENV) -m pytest benchmarks -q -s -o addopts=--import-mode=importlib -o "python_files=bench_*.py" $(ARGS)
+	@for script in benchmarks/[a-z]*.py; do echo "bench: $$script"; $(TEST_ENV) $(PYTHON_ENV) "$$script" $(ARGS) || exit 1; done
 
 docs: .venv/.ready-dev ## Build the documentation into docs/_build/html
 	@echo "docs: sphinx"

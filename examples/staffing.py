@@ -43,9 +43,8 @@ if __name__ == "__main__":
     rng = np.random.default_rng(0)
     days = pd.DataFrame({"flu": rng.uniform(0, 100, 200), "holiday": rng.random(200) < 0.1})
     load = rng.poisson(np.outer(1 + days["flu"] / 50 - 0.5 * days["holiday"], [6, 8, 4]))
-    policy = wh.Policy(Staffing(wage=1, agency=2.5, people=40), weights=wh.ForestWeights(random_state=0)).fit(
-        days, load
-    )
+    problem = Staffing(wage=1, agency=2.5, people=60)
+    policy = wh.Policy(problem, weights=wh.ForestWeights(random_state=0)).fit(days, load)
     today = {"flu": 20.0, "holiday": False}
     print("People for the three shifts today:", policy.decide(today))
-    print(policy.explain(today, instead=[16, 20, 10]))
+    print(policy.explain(today, instead=[14, 18, 9]))
