@@ -1,0 +1,136 @@
+"""The reference: nearest explanations of forest policies by looking at every cell.
+
+Written from the definition alone, and sharing nothing with the search: a tree sends a context to the left where
+the float32 of its column is at most the threshold, so contexts between the same thresholds have the same weights.
+One nearest point of every cell is tried. A point above a threshold is realised by the next float32.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from whence.explain.question import Question
+from whence.explain.space import Space
+from whence.risk import CVaR, Expectation, Risk
+
+#: More cells than this are a mistake of the test, which would take too long.
+MOST_CELLS = 300_000
+
+
+class Nearest(NamedTuple):
+    """The nearest explanation, and how many cells were looked at."""
+
+    distance: float
+    point: np.ndarray
+    cells: int
+
+
+def nearest(question: Question) -> Nearest | None:
+    """The nearest context that satisfies the question, or None where there is none."""
+    points = cells(question)
+    distance = np.abs(points - question.space.start) @ question.space.weight
+    order = np.argsort(distance, kind="stable")
+    points, distance = points[order], distance[order]
+    weights = question.weights.weights(estimator_rows(question, points))
+    holds = np.flatnonzero(satisfied(question, weights))
+    for i in holds:
+        # The array formula only sorts out the hopeless; the word on a cell is the risk measure's own.
+        if question.holds(weights[i]) and (question.kind == "relative" or question.better(weights[i]) is None):
+            return Nearest(float(distance[i]), points[i], len(points))
+    return None
+
+
+def estimator_rows(question: Question, points: np.ndarray) -> np.ndarray:
+    """What the fitted estimator sees at `points`."""
+    inputs = question.inputs
+    return points[:, inputs.coordinate] * inputs.scale + inputs.offset
+
+
+def satisfied(question: Question, weights: np.ndarray) -> np.ndarray:
+    """For every row of weights, whether the relative criterion may hold, with a hair of slack for rounding."""
+    alternative = risk_of_rows(question.risk, question.alternative, weights)
+    decision = risk_of_rows(question.risk, question.decision, weights)
+    slack = 1e-9 * (1.0 + np.abs(decision))
+    return alternative <= decision + question.tau + slack
+
+
+def risk_of_rows(risk: Risk, costs: np.ndarray, weights: np.ndarray) -> np.ndarray:
+    """Risk of `costs` under every row of `weights`; CVaR by the formula of Rockafellar and Uryasev."""
+    if isinstance(risk, Expectation):
+        return weights @ costs
+    assert isinstance(risk, CVaR)
+    excess = np.maximum(costs[:, None] - costs[None, :], 0.0)
+    return (costs[None, :] + weights @ excess / (1.0 - risk.alpha)).min(axis=1)
+
+
+def cells(question: Question) -> np.ndarray:
+    """The nearest allowed point of every cell that holds one."""
+    blocks = [np.arange(question.space.start.size)[question.space.group == g] for g in _groups(question.space)]
+    blocks += [np.array([j]) for j in np.flatnonzero(question.space.group < 0)]
+    choices = [
+        _categories(question.space, block) if question.space.group[block[0]] >= 0 else _values(question, int(block[0]))
+        for block in blocks
+    ]
+    sizes = [len(choice) for choice in choices]
+    assert np.prod(sizes, dtype=float) <= MOST_CELLS, f"{sizes} cells are too many to enumerate"
+    picks = np.indices(sizes).reshape(len(sizes), -1)
+    points = np.empty((picks.shape[1], question.space.start.size))
+    for block, choice, pick in zip(blocks, choices, picks, strict=True):
+        points[:, block] = choice[pick]
+    return points
+
+
+def _groups(space: Space) -> list[int]:
+    return [int(g) for g in np.unique(space.group) if g >= 0]
+
+
+def _categories(space: Space, block: np.ndarray) -> np.ndarray:
+    """Every allowed category of a group: one coordinate at 1/2, the others at 0."""
+    found = []
+    for chosen in block:
+        point = np.where(block == chosen, 0.5, 0.0)
+        if all(_allowed(space, int(j), value) for j, value in zip(block, point, strict=True)):
+            found.append(point)
+    start = space.start[block]
+    if not any(np.array_equal(start, point) for point in found):
+        found.append(start)
+    return np.array(found)
+
+
+def _values(question: Question, j: int) -> np.ndarray:
+    """The nearest allowed value of coordinate j in each of its cells, of shape (cells, 1)."""
+    space, inputs = question.space, question.inputs
+    columns = np.flatnonzero(inputs.coordinate == j)
+    levels = space.levels[j]
+    tried = [space.start[j], *((space.lower[j], space.upper[j]) if levels is None else levels)]
+    cell_of = {}
+    for column in columns:
+        thresholds = np.unique([t for tree in question.weights.trees for t in tree.threshold[tree.feature == column]])
+        cell_of[column] = thresholds
+        if levels is None:
+            for threshold in thresholds:
+                below = np.float32(threshold)
+                if float(below) > threshold:
+                    below = np.nextafter(below, np.float32(-np.inf))
+                for side in (below, np.nextafter(below, np.float32(np.inf))):
+                    tried.append((float(side) - inputs.offset[column]) / inputs.scale[column])
+    best: dict[tuple[int, ...], float] = {}
+    for value in tried:
+        if not _allowed(space, j, value):
+            continue
+        seen = {c: float(np.float32(value * inputs.scale[c] + inputs.offset[c])) for c in columns}
+        cell = tuple(int((thresholds < seen[c]).sum()) for c, thresholds in cell_of.items())
+        if cell not in best or abs(value - space.start[j]) < abs(best[cell] - space.start[j]):
+            best[cell] = float(value)
+    return np.array(list(best.values()))[:, None]
+
+
+def _allowed(space: Space, j: int, value: float) -> bool:
+    if value == space.start[j]:
+        return True
+    levels = space.levels[j]
+    if levels is not None and value not in levels:
+        return False
+    return bool(space.lower[j] <= value <= space.upper[j])
