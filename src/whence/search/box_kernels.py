@@ -145,3 +145,36 @@ def leaves_at(grid, cells, leaves):  # type: ignore[no-untyped-def]
         while grid.column[v] >= 0:
             v = grid.left[v] if cells[grid.column[v]] <= grid.split[v] else grid.right[v]
         leaves[t] = grid.left[v]
+
+
+@nb.njit(cache=True)
+def tighten(grid, located, low, high, cells, room):  # type: ignore[no-untyped-def]
+    """Narrow a box to the cells less than `room` farther than its projection; False where that leaves nothing."""
+    if room <= 0.0:
+        return False
+    for j in range(low.size):
+        base = grid.face_start[j] + j
+        here = located.distance[base + cells[j]]
+        if located.group[j] >= 0:
+            if here == 0.0 and located.start[j] > 0 and cells[j] > 0 and low[j] == 0:
+                if located.distance[base] >= room and not restrict(grid, located, low, high, j, cells[j], high[j]):
+                    return False
+            continue
+        # Distances grow away from the start, so the cells in reach are an interval around the projection.
+        a, b = cells[j], high[j]
+        while a < b:
+            middle = (a + b + 1) // 2
+            if located.distance[base + located.up[base + middle]] - here < room:
+                a = middle
+            else:
+                b = middle - 1
+        last = located.down[base + a]
+        a, b = low[j], cells[j]
+        while a < b:
+            middle = (a + b) // 2
+            if located.distance[base + located.down[base + middle]] - here < room:
+                b = middle
+            else:
+                a = middle + 1
+        low[j], high[j] = located.up[base + b], last
+    return True

@@ -8,14 +8,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR
 from whence.search import driver, forest_kernels
-from whence.search.grid import ForestGrid, Located, grid_of, leaf_means, locate
+from whence.search.grid import ForestGrid, Located, grid_of, locate
 from whence.search.grid_kernels import face_masks
+from whence.search.proposals import propose, sample_cells
+from whence.search.tables import empty_tables, with_rival
+from whence.weights import ForestWeights
 
 __all__ = ["ForestFrontier", "explain"]
 
 Floats = NDArray[np.float64]
+
+#: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR.
+PATIENCE = (1000, 64)
 
 
 class Masks(NamedTuple):
@@ -73,16 +78,16 @@ class ForestFrontier:
         self.located: Located = locate(question, self.grid)
         if self.kept.masks is None:
             self.kept.masks = masks_of(self.grid)
-        self.values = np.zeros((0, int(self.grid.leaf_start[-1])))
-        self.limit = np.zeros(0)
+        self.tables = empty_tables(question, self.kept)
         self.excluded = np.zeros((0, self.grid.root.size), dtype=np.int32)
-        self.chain = np.zeros((1024, 4), dtype=np.int32)
+        self.chain = np.zeros((1024, 6), dtype=np.int32)
         self.keys = np.zeros(1024)
         self.items = np.zeros(1024, dtype=np.int32)
         self.state = np.array([0, 1, 0], dtype=np.int64)
         self.items[0] = -1
         self.cells = np.zeros(self.located.start.size, dtype=np.int32)
         self.bound = 0.0
+        self.proposed = False
         if (self.located.low < 0).any():
             self.state[1] = 0
 
@@ -93,9 +98,8 @@ class ForestFrontier:
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
-        table = leaf_means(self.kept, self.question.alternative - rival)
-        self.values = np.vstack([self.values, table])
-        self.limit = np.append(self.limit, self.question.tau)
+        self.tables = with_rival(self.tables, self.question, self.kept, rival)
+        self.proposed = False
 
     def exclude(self, point: Floats) -> None:
         """Leave out the region in which every tree has the same leaf as at the last candidate."""
@@ -111,9 +115,9 @@ class ForestFrontier:
                 self.grid,
                 self.located,
                 self.kept.masks,
-                self.values,
-                self.limit,
+                self.tables,
                 self.excluded,
+                self.question.tau,
                 self.chain,
                 self.keys,
                 self.items,
@@ -126,24 +130,32 @@ class ForestFrontier:
             if code != forest_kernels.GROW:
                 break
             self._grow()
-        return self._point() if code == forest_kernels.CANDIDATE else None
+        return self._point(self.cells) if code == forest_kernels.CANDIDATE else None
 
     def _grow(self) -> None:
         size = self.chain.shape[0]
-        self.chain = np.vstack([self.chain, np.zeros((size, 4), dtype=np.int32)])
+        self.chain = np.vstack([self.chain, np.zeros((size, 6), dtype=np.int32)])
         self.keys = np.concatenate([self.keys, np.zeros(size)])
         self.items = np.concatenate([self.items, np.zeros(size, dtype=np.int32)])
 
-    def _point(self) -> Floats:
-        """Coordinates of the last candidate."""
-        at = self.grid.face_start[:-1] + np.arange(self.cells.size) + self.cells
-        point = np.empty(self.cells.size)
+    def _point(self, cells: NDArray[np.int32]) -> Floats:
+        """Coordinates of the nearest point of a cell."""
+        at = self.grid.face_start[:-1] + np.arange(cells.size) + cells
+        point = np.empty(cells.size)
         point[self.question.inputs.coordinate] = self.located.value[at]
         return point
 
     def propose(self, cutoff: float) -> Floats | None:
-        """No proposal yet."""
-        return None
+        """A past context that satisfies all cuts, pulled towards the start; tried once a set of cuts."""
+        if self.proposed or self.nodes < PATIENCE[self.tables.tail]:
+            return None
+        self.proposed = True
+        weights = self.question.weights
+        assert isinstance(weights, ForestWeights)
+        if self.kept.past is None:
+            self.kept.past = sample_cells(self.grid, weights)
+        cells = propose(self.grid, self.located, self.tables, self.question.tau, self.kept.past, cutoff)
+        return None if cells is None else self._point(cells)
 
     def weights(self, point: Floats) -> Floats:
         """Weights at `point` from the fitted forest."""
@@ -154,8 +166,9 @@ class ForestFrontier:
         """The cell around `point`, in coordinates."""
         grid, inputs = self.grid, self.question.inputs
         low, high = point.copy(), point.copy()
-        for c, cell in enumerate(self.cells):
+        for c in range(point.size):
             q, first, last = inputs.coordinate[c], grid.face_start[c], grid.face_start[c + 1]
+            cell = int(np.searchsorted(grid.cut[first:last], np.float32(point[q] * inputs.scale[c] + inputs.offset[c])))
             bottom = -np.inf if cell == 0 else float(grid.above[first + cell - 1])
             top = np.inf if first + cell == last else float(grid.cut[first + cell])
             low[q] = (bottom - inputs.offset[c]) / inputs.scale[c]
@@ -169,5 +182,4 @@ class ForestFrontier:
 
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
-    assert not isinstance(question.risk, CVaR)
     return driver.run(question, ForestFrontier(question))

@@ -1,8 +1,12 @@
-"""Compiled search over the boxes of a forest for expected costs: additive constraints on leaves.
+"""Compiled best-first search over the boxes of a forest.
 
-With a(leaf) the mean cost difference over a leaf's samples, divided by the number of trees, the criterion at a
-context is the sum over trees of a(its leaf) <= tau. The sum of the trees' smallest reachable values bounds it
-from below over a box.
+Expected cost: with a(leaf) the mean cost difference over a leaf's samples, divided by the number of trees, the
+criterion at a context is the sum over trees of a(its leaf) <= tau, and the sum of the trees' smallest reachable
+values bounds it from below over a box.
+
+CVaR: the alternative's is the smallest, over thresholds eta among its sample costs, of a sum over trees of
+A(leaf, eta); any single threshold gives an upper bound on the rival's. For a pair of thresholds the criterion is
+again a sum over trees. A box carries the range of eta that is still possible; it is empty when none is left.
 """
 
 from __future__ import annotations
@@ -11,12 +15,52 @@ import numba as nb
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from whence.search.box_kernels import keep_leaves, leaves_at, pop, project, push, rebuild, restrict
+from whence.search.box_kernels import keep_leaves, leaves_at, pop, project, push, rebuild, restrict, tighten
 
 __all__ = ["BUDGET", "CANDIDATE", "EXHAUSTED", "GROW", "advance"]
 
 BUDGET, CANDIDATE, EXHAUSTED, GROW = 0, 1, 2, 3
 ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+@nb.njit(cache=True)
+def excess_at(tables, leaves, first, last, sums, threshold):  # type: ignore[no-untyped-def]
+    """By how much the alternative's risk exceeds that of the rival it does worst against, and which rival that is.
+
+    The rivals' own thresholds at these leaves go to `threshold`.
+    """
+    worst, over = 0, -np.inf
+    if not tables.tail:
+        for r in range(tables.mean.shape[0]):
+            total = 0.0
+            for t in range(leaves.size):
+                total += tables.mean[r, leaves[t]]
+            if total > over:
+                worst, over = r, total
+        return over, worst
+    sums[first : last + 1] = 0.0
+    for t in range(leaves.size):
+        row = tables.alternative[leaves[t]]
+        for k in range(first, last + 1):
+            sums[k] += row[k]
+    mine = np.inf
+    for k in range(first, last + 1):
+        mine = min(mine, sums[k])
+    for r in range(tables.rival.shape[0]):
+        count = tables.sizes[r]
+        sums[:count] = 0.0
+        for t in range(leaves.size):
+            row = tables.rival[r, leaves[t]]
+            for k in range(count):
+                sums[k] += row[k]
+        theirs, at = np.inf, 0
+        for k in range(count):
+            if sums[k] < theirs:
+                theirs, at = sums[k], k
+        threshold[r] = at
+        if mine - theirs > over:
+            worst, over = r, mine - theirs
+    return over, worst
 
 
 @nb.njit(cache=True)
@@ -40,32 +84,85 @@ def _bound(masks, reach, values, arg):  # type: ignore[no-untyped-def]
 
 
 @nb.njit(cache=True)
-def _sum(values, leaves):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for t in range(leaves.size):
-        total += values[leaves[t]]
-    return total
+def _pull(masks, reach, alternative, eta, rival, here, arg, gains):  # type: ignore[no-untyped-def]
+    """For one eta, every tree's leaf with the smallest A - B, and how much smaller it is than at the projection."""
+    for t in range(arg.size):
+        best = np.inf
+        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                value = alternative[leaf, eta] - rival[leaf]
+                if value < best:
+                    best = value
+                    arg[t] = leaf
+        gains[t] = alternative[here[t], eta] - rival[here[t]] - best
+
+
+@nb.njit(cache=True)
+def _tail_bounds(masks, reach, alternative, rival, first, last, sums, part):  # type: ignore[no-untyped-def]
+    """For every eta in first..last, the sum over trees of the smallest A(leaf, eta) - B(leaf) in reach."""
+    sums[first : last + 1] = 0.0
+    for t in range(masks.tree_word.size - 1):
+        fresh = True
+        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                row = alternative[leaf]
+                b = rival[leaf]
+                if fresh:
+                    for k in range(first, last + 1):
+                        part[k] = row[k] - b
+                    fresh = False
+                else:
+                    for k in range(first, last + 1):
+                        x = row[k] - b
+                        part[k] = x if x < part[k] else part[k]
+        if fresh:
+            sums[first : last + 1] = np.inf
+            return
+        for k in range(first, last + 1):
+            sums[k] += part[k]
+
+
+@nb.njit(cache=True)
+def _tail_range(tables, masks, reach, worst, threshold, tau, first, last, sums, part):  # type: ignore[no-untyped-def]
+    """The range of eta that no rival rules out, and the eta with the smallest bound: (first, last, best)."""
+    best = -1
+    for i in range(tables.rival.shape[0]):
+        r = worst if i == 0 else (i - 1 if i <= worst else i)
+        _tail_bounds(masks, reach, tables.alternative, tables.rival_of[r, threshold[r]], first, last, sums, part)
+        while first <= last and sums[first] > tau:
+            first += 1
+        while first <= last and sums[last] > tau:
+            last -= 1
+        if first > last:
+            return first, last, -1
+        if i == 0:
+            best = first
+            for k in range(first, last + 1):
+                if sums[k] < sums[best]:
+                    best = k
+    return first, last, min(max(best, first), last)
 
 
 @nb.njit(cache=True)
 def _is_excluded(excluded, leaves):  # type: ignore[no-untyped-def]
     for e in range(excluded.shape[0]):
-        same = True
-        for t in range(leaves.size):
-            if excluded[e, t] != leaves[t]:
-                same = False
-                break
-        if same:
+        if (excluded[e] == leaves).all():
             return True
     return False
 
 
 @nb.njit(cache=True)
-def _best_face(grid, located, values, here, arg, cells, low, high, score, touched):  # type: ignore[no-untyped-def]
+def _best_face(grid, located, gains, arg, cells, score, touched):  # type: ignore[no-untyped-def]
     """The face that separates the projection from the leaves that pull hardest, or -1: (column, cut)."""
     n_touched = 0
     for t in range(arg.size):
-        gain = values[here[t]] - values[arg[t]]
+        gain = gains[t]
         if gain <= 0.0:
             continue
         leaf = arg[t]
@@ -95,8 +192,8 @@ def _best_face(grid, located, values, here, arg, cells, low, high, score, touche
 
 
 @nb.njit(cache=True)
-def _face_around(grid, here, cells, low, high):  # type: ignore[no-untyped-def]
-    """A face of the box that bounds the region with the same leaves as the projection, or -1."""
+def _face_around(grid, here, low, high):  # type: ignore[no-untyped-def]
+    """A face inside the box that bounds the region with the same leaves as the projection, or -1."""
     for t in range(here.size):
         leaf = here[t]
         for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
@@ -126,19 +223,48 @@ def _far_key(grid, located, low, high, key, cells, j, first, last, low2, high2, 
 
 
 @nb.njit(cache=True)
-def advance(grid, located, masks, values, limit, excluded, chain, keys, items, state, budget, cutoff, out):  # type: ignore[no-untyped-def]
+def _drop_far_leaves(grid, located, masks, reach, cells, room):  # type: ignore[no-untyped-def]
+    """Drop from `reach` the leaves that are `room` or more away from the projection."""
+    for w in range(reach.size):
+        bits = reach[w]
+        while bits != ZERO:
+            bit = bits & (ZERO - bits)
+            bits ^= bit
+            leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
+            extra = 0.0
+            for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
+                j = grid.path_column[i]
+                base = grid.face_start[j] + j
+                if cells[j] < grid.path_low[i]:
+                    target = located.up[base + grid.path_low[i]]
+                elif cells[j] > grid.path_high[i]:
+                    target = located.down[base + grid.path_high[i]]
+                else:
+                    continue
+                if located.group[j] < 0:
+                    extra += located.distance[base + target] - located.distance[base + cells[j]]
+            if extra >= room:
+                reach[w] ^= bit
+
+
+@nb.njit(cache=True)
+def advance(grid, located, masks, tables, excluded, tau, chain, keys, items, state, budget, cutoff, out):  # type: ignore[no-untyped-def]
     """Search on for `budget` boxes. state: nodes in the chain, size of the heap, boxes examined.
 
     Returns a code and the proved bound; a candidate's cells go to `out`.
     """
-    d, trees = located.start.size, grid.root.size
-    low, high = np.empty(d, np.int32), np.empty(d, np.int32)
+    d, trees, rivals = located.start.size, grid.root.size, tables.mean.shape[0]
+    etas = tables.alternative.shape[1]
+    low, high, cells = np.empty(d, np.int32), np.empty(d, np.int32), np.empty(d, np.int32)
     low2, high2, cells2 = np.empty(d, np.int32), np.empty(d, np.int32), np.empty(d, np.int32)
-    cells = np.empty(d, np.int32)
     here, arg, other = np.empty(trees, np.int32), np.empty(trees, np.int32), np.empty(trees, np.int32)
     reach = np.empty(masks.everything.size, np.uint64)
     score = np.zeros(grid.cut.size)
     touched = np.empty((max(1, grid.cut.size), 2), np.int32)
+    longest = max(etas, tables.rival.shape[2])
+    sums, part = np.empty(longest), np.empty(longest)
+    threshold = np.zeros(rivals, np.int32)
+    gains = np.empty(trees)
     stop_at = state[2] + budget
     while state[1] > 0:
         if keys[0] >= cutoff:
@@ -148,19 +274,20 @@ def advance(grid, located, masks, values, limit, excluded, chain, keys, items, s
         key, node, state[1] = pop(keys, items, state[1])
         if not rebuild(grid, located, chain, node, low, high):
             continue
+        first, last = (0, etas - 1) if node < 0 else (chain[node, 4], chain[node, 5])
         project(grid, located, low, high, cells)
         leaves_at(grid, cells, here)
-        worst, slack = 0, -np.inf
-        for k in range(limit.size):
-            over = _sum(values[k], here) - limit[k]
-            if over > slack:
-                worst, slack = k, over
-        feasible = slack <= 0.0
+        over, worst = excess_at(tables, here, first, last, sums, threshold)
+        feasible = over <= tau
         barred = feasible and _is_excluded(excluded, here)
+        if cutoff < np.inf and not tighten(grid, located, low, high, cells, cutoff - key):
+            continue
         reach[:] = masks.everything
         for j in range(d):
             if low[j] > 0 or high[j] < grid.face_start[j + 1] - grid.face_start[j]:
                 keep_leaves(grid, masks, low, high, j, reach)
+        if cutoff < np.inf:
+            _drop_far_leaves(grid, located, masks, reach, cells, cutoff - key)
         while True:
             state[2] += 1
             if feasible and not barred:
@@ -168,18 +295,29 @@ def advance(grid, located, masks, values, limit, excluded, chain, keys, items, s
                 out[:] = cells
                 return CANDIDATE, key
             if barred:
-                column, cut = _face_around(grid, here, cells, low, high)
+                column, cut = _face_around(grid, here, low, high)
+            elif tables.tail:
+                first, last, best = _tail_range(
+                    tables, masks, reach, worst, threshold, tau, first, last, sums, part
+                )
+                if first > last:
+                    break
+                rival = tables.rival_of[worst, threshold[worst]]
+                _pull(masks, reach, tables.alternative, best, rival, here, arg, gains)
+                column, cut = _best_face(grid, located, gains, arg, cells, score, touched)
             else:
-                if _bound(masks, reach, values[worst], arg) > limit[worst]:
+                if _bound(masks, reach, tables.mean[worst], arg) > tau:
                     break
                 pruned = False
-                for k in range(limit.size):
-                    if k != worst and _bound(masks, reach, values[k], other) > limit[k]:
+                for r in range(rivals):
+                    if r != worst and _bound(masks, reach, tables.mean[r], other) > tau:
                         pruned = True
                         break
                 if pruned:
                     break
-                column, cut = _best_face(grid, located, values[worst], here, arg, cells, low, high, score, touched)
+                for t in range(trees):
+                    gains[t] = tables.mean[worst, here[t]] - tables.mean[worst, arg[t]]
+                column, cut = _best_face(grid, located, gains, arg, cells, score, touched)
             if column < 0:
                 break
             if state[0] + 2 > chain.shape[0]:
@@ -189,21 +327,23 @@ def advance(grid, located, masks, values, limit, excluded, chain, keys, items, s
                 near_first, near_last, far_first, far_last = low[column], cut, cut + 1, high[column]
             else:
                 near_first, near_last, far_first, far_last = cut + 1, high[column], low[column], cut
-            far = _far_key(grid, located, low, high, key, cells, column, far_first, far_last, low2, high2, cells2)
-            if far < cutoff:
-                at = state[0]
-                chain[at, 0], chain[at, 1], chain[at, 2], chain[at, 3] = node, column, far_first, far_last
-                state[1] = push(keys, items, state[1], far, at)
-                state[0] += 1
+            if far_first <= far_last:
+                far = _far_key(grid, located, low, high, key, cells, column, far_first, far_last, low2, high2, cells2)
+                if far < cutoff:
+                    at = state[0]
+                    chain[at, 0], chain[at, 1], chain[at, 2], chain[at, 3] = node, column, far_first, far_last
+                    chain[at, 4], chain[at, 5] = first, last
+                    state[1] = push(keys, items, state[1], far, at)
+                    state[0] += 1
             at = state[0]
             chain[at, 0], chain[at, 1], chain[at, 2], chain[at, 3] = node, column, near_first, near_last
+            chain[at, 4], chain[at, 5] = first, last
             state[0] += 1
             node = at
+            restrict(grid, located, low, high, column, near_first, near_last)
             if located.group[column] < 0:
-                restrict(grid, located, low, high, column, near_first, near_last)
                 keep_leaves(grid, masks, low, high, column, reach)
             else:
-                restrict(grid, located, low, high, column, near_first, near_last)
                 for j in range(d):
                     if located.group[j] == located.group[column]:
                         keep_leaves(grid, masks, low, high, j, reach)

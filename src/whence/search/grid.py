@@ -17,7 +17,7 @@ from whence.explain.question import InputMap, Question
 from whence.search import grid_kernels as kernels
 from whence.weights import ForestWeights
 
-__all__ = ["ForestGrid", "Located", "grid_of", "locate"]
+__all__ = ["ForestGrid", "KeptGrid", "Located", "grid_of", "leaf_means", "locate"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -88,7 +88,7 @@ class Located(NamedTuple):
 
 
 @dataclass
-class _Kept:
+class KeptGrid:
     """What is kept with the fitted weights between questions."""
 
     grid: ForestGrid
@@ -96,9 +96,10 @@ class _Kept:
     first: NDArray[np.int64]
     size: Floats
     masks: Any = None
+    past: Any = None
 
 
-def grid_of(question: Question) -> _Kept:
+def grid_of(question: Question) -> KeptGrid:
     """The grid of the question's forest, built on first use and kept with the fitted weights."""
     weights = question.weights
     assert isinstance(weights, ForestWeights)
@@ -109,7 +110,7 @@ def grid_of(question: Question) -> _Kept:
     return kept
 
 
-def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -> _Kept:
+def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -> KeptGrid:
     trees = weights.trees
     counts = np.array([tree.node_count for tree in trees])
     root = (np.cumsum(counts) - counts).astype(np.int32)
@@ -147,10 +148,10 @@ def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -
         [t * n + members.first[t][tree.children_left < 0] for t, tree in enumerate(trees)]
     ).astype(np.int64)
     size = np.concatenate([members.size[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(np.float64)
-    return _Kept(grid, members.order, first, size)
+    return KeptGrid(grid, members.order, first, size)
 
 
-def leaf_means(kept: _Kept, values: Floats) -> Floats:
+def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
     """Mean of `values` over the samples of every leaf, divided by the number of trees."""
     trees = kept.grid.root.size
     sums = np.add.reduceat(values[kept.samples.ravel()], kept.first)

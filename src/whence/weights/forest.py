@@ -190,6 +190,7 @@ class ForestWeights(BaseEstimator):  # type: ignore[misc]
                 f"Every leaf of the fitted forest must hold at least one row of 'X'. Leaf {empty[1]} of tree "
                 f"{empty[0]} holds none, so its weights are undefined: give the rows that the forest was trained on."
             )
+        self.inputs_ = inputs
         self.n_samples_ = inputs.shape[0]
         self.n_features_in_ = inputs.shape[1]
         return self
