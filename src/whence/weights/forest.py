@@ -168,14 +168,7 @@ class ForestWeights(BaseEstimator):  # type: ignore[misc]
         inputs = _matrix(X)
         if self.frozen is None:
             self._check_parameters()
-            outcomes = np.asarray(Y, dtype=np.float64)
-            self.forest_ = RandomForestRegressor(
-                n_estimators=self.n_trees,
-                max_depth=self.max_depth,
-                max_features=self.max_features,
-                min_samples_leaf=self.min_samples_leaf,
-                random_state=self.random_state,
-            ).fit(inputs, outcomes.ravel() if outcomes.ndim == 2 and outcomes.shape[1] == 1 else outcomes)
+            self.forest_ = self._trained(inputs, np.asarray(Y, dtype=np.float64))
         else:
             self.forest_ = self.frozen
             if inputs.shape[1] != self.forest_.n_features_in_:
@@ -195,15 +188,27 @@ class ForestWeights(BaseEstimator):  # type: ignore[misc]
         self.n_features_in_ = inputs.shape[1]
         return self
 
+    def _trained(self, inputs: NDArray[np.float32], outcomes: Floats) -> RandomForestRegressor:
+        forest = RandomForestRegressor(
+            n_estimators=self.n_trees,
+            max_depth=self.max_depth,
+            max_features=self.max_features,
+            min_samples_leaf=self.min_samples_leaf,
+            random_state=self.random_state,
+        )
+        try:
+            return forest.fit(inputs, outcomes.ravel() if outcomes.ndim == 2 and outcomes.shape[1] == 1 else outcomes)
+        except ValueError as error:
+            raise InputError(str(error).replace("RandomForestRegressor", "ForestWeights")) from None
+
     def _check_parameters(self) -> None:
-        for name, least in (("n_trees", 1), ("min_samples_leaf", 1), ("max_depth", 1)):
+        for name in ("n_trees", "min_samples_leaf", "max_depth"):
             value = getattr(self, name)
             if name == "max_depth" and value is None:
                 continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < least:
-                raise InputError(
-                    f"The {name!r} parameter of ForestWeights must be an int >= {least}. Got {value!r} instead."
-                )
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                wanted = "an int >= 1 or None" if name == "max_depth" else "an int >= 1"
+                raise InputError(f"The {name!r} parameter of ForestWeights must be {wanted}. Got {value!r} instead.")
 
     def weights(self, X: ArrayLike, as_sparse: bool = False) -> Any:
         """Weights of every training sample for each row of `X`.
