@@ -9,7 +9,6 @@ from typing import Annotated
 import typer
 from rich.console import Console
 from rich.markup import escape
-from rich.table import Table
 
 from whence.errors import InputError, WhenceError
 from whence.report.versions import versions
@@ -25,9 +24,9 @@ Explains data-driven decisions: in what context would your plan have been the be
 
 [bold]Examples[/bold]
 
-  whence demo                  decide and explain on built-in data, reports in ./whence-demo
-  whence demo --out reports    the same, into another folder
-  whence version               versions of everything, for a bug report
+  whence demo                 decide and explain on built-in data
+  whence demo --out reports   the same, with the reports in ./reports
+  whence version              versions of everything, for a bug report
 """
 
 app = typer.Typer(
@@ -49,10 +48,10 @@ def _whence() -> None:
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the reports.", show_default=True)] = Path("whence-demo"),
 ) -> None:
-    """Decide and explain on built-in data: a bakery's order and a courier's route.
+    """Decide and explain on built-in data.
 
-    Prints the decision, the planner's own plan and two explanations of each, and writes an HTML report for each
-    explanation. Needs no data and no network.
+    A bakery's order and a courier's route: prints the decision, the planner's own plan and two explanations, and
+    writes an HTML report of each. Needs no data and no network.
 
     [bold]Example[/bold]
 
@@ -74,10 +73,8 @@ def demo(
 @app.command()
 def version() -> None:
     """Print versions of everything that has a part in a result, for a bug report."""
-    table = Table(box=None, show_header=False, pad_edge=False)
     for name, number in versions().items():
-        table.add_row(name, escape(number))
-    _console().print(table)
+        print(f"{name:14}{number}")
 
 
 def main() -> None:
@@ -99,7 +96,8 @@ def _shown(console: Console, example: object, out: Path) -> list[Path]:
     from whence.explain.question import Kind
 
     assert isinstance(example, Example)
-    console.rule(f"[bold]{escape(example.title)}[/bold]", align="left")
+    console.print(f"[bold]{escape(example.title)}[/bold]")
+    console.print("=" * len(example.title))
     console.print(example.question, markup=False)
     policy = example.policy.fit(example.X, example.Y)
     problem, names = example.problem, list(example.Y.columns)

@@ -12,11 +12,11 @@ import numpy as np
 from whence.errors import InputError
 from whence.report import words
 from whence.report.markup import Markup, join, tag
-from whence.report.numbers import duration, plain, share, value
+from whence.report.numbers import aligned, duration, plain, share, value
 from whence.report.observations import Observation, most_moved, moved_share, speaking
 from whence.report.plans import picture
 from whence.report.style import STYLE
-from whence.report.svg import Bar, Curve, bars, distribution
+from whence.report.svg import Bar, Curve, Floats, bars, distribution, masses
 from whence.report.versions import versions
 
 if TYPE_CHECKING:
@@ -26,6 +26,8 @@ __all__ = ["fragment", "write"]
 
 #: Bins of a distribution of outcomes.
 BINS = 30
+#: Costs beyond which no more than this share of the weight lies are not drawn one by one.
+RARE = 0.005
 #: Most columns of a past context that are shown.
 COLUMNS = 6
 
@@ -143,7 +145,7 @@ def _costs(explanation: Explanation) -> Markup:
         for (heading, cost), text in zip(contexts, shown, strict=False)
         if cost is not None
     ]
-    caption = f"{explanation.risk[:1].upper()}{explanation.risk[1:]} of both plans."
+    caption = f"{words.risk_named(explanation.risk)} of both plans."
     return tag("figure", bars(groups, caption), tag("figcaption", caption))
 
 
@@ -155,23 +157,36 @@ def _outcomes(explanation: Explanation) -> Markup:
     contexts = [("The context as it is", before, explanation.cost_before)]
     if after is not None and explanation.cost_after is not None and explanation.status != "already":
         contexts.append(("The changed context", after, explanation.cost_after))
-    heard = sum(w for _, w, _ in contexts) > 0
-    spread = np.concatenate([costs[heard], other[heard]])
-    low, high = float(spread.min()), float(spread.max())
-    edges = np.linspace(low, high, BINS + 1) if high > low else np.linspace(low - 0.5, low + 0.5, BINS + 1)
-    highest = max(float(np.histogram(c, edges, weights=w)[0].max()) for _, w, _ in contexts for c in (costs, other))
-    shown = words.costs_shown(explanation)
+    panels = [
+        [Curve("d", costs, weights, cost.decision), Curve("a", other, weights, cost.alternative)]
+        for _, weights, cost in contexts
+    ]
+    curves = [curve for panel in panels for curve in panel]
+    edges = _edges(curves)
+    highest = max(float(masses(curve, edges).max()) for curve in curves)
     figures = []
-    for (heading, weights, cost), text in zip(contexts, shown, strict=True):
-        curves = [Curve("d", costs, weights, cost.decision), Curve("a", other, weights, cost.alternative)]
-        caption = f"{heading}: {explanation.risk} {text[0]} for the decision, {text[1]} for your plan (marked)."
-        drawn = distribution(curves, edges, highest, caption, "cost under past observations")
+    for (heading, _, _), panel, text in zip(contexts, panels, words.costs_shown(explanation), strict=True):
+        caption = f"{heading}; {explanation.risk}: {text[0]} for the decision, {text[1]} for your plan (marked)."
+        drawn = distribution(panel, edges, highest, caption, "cost under past observations")
         figures.append(tag("figure", drawn, tag("figcaption", caption)))
     said = (
         "What either plan would have cost under the past observations, each with the weight that it has in the "
         "context. Filled with a solid line: the decision. With a dashed line: your plan."
     )
+    if any((curve.costs[curve.weights > 0] > edges[-1]).any() for curve in curves):
+        said += " The last bar also holds the rare costs beyond it."
     return join(tag("p", said, class_="wh-soft"), tag("div", *figures, class_="wh-columns"))
+
+
+def _edges(curves: list[Curve]) -> Floats:
+    """Bins from the smallest cost to one that is hardly ever exceeded."""
+    low = min(float(curve.costs[curve.weights > 0].min()) for curve in curves)
+    high = max(curve.mark for curve in curves)
+    for curve in curves:
+        order = np.argsort(curve.costs, kind="stable")
+        reached = int(np.searchsorted(np.cumsum(curve.weights[order]), 1.0 - RARE))
+        high = max(high, float(curve.costs[order[min(reached, order.size - 1)]]))
+    return np.linspace(low, high, BINS + 1) if high > low else np.linspace(low - 0.5, low + 0.5, BINS + 1)
 
 
 def _observations(explanation: Explanation) -> Markup:
@@ -195,13 +210,15 @@ def _observation_table(explanation: Explanation, chosen: list[Observation], move
     changed = [str(name) for name in explanation.changes["feature"]]
     columns = list(chosen[0].values)
     columns = ([c for c in changed if c in columns] + [c for c in columns if c not in changed])[:COLUMNS]
-    head = ["row", *columns, "weight", *(["changed"] if moved else []), "decision costs", "your plan costs"]
+    weights = ["weight as it is", "weight changed"] if moved else ["weight"]
+    head = ["row", *columns, *weights, "cost of decision", "cost of your plan"]
     parts = any(o.part is not None for o in chosen)
     rows = []
-    for o in chosen:
+    costs = aligned([(o.decision, o.alternative) for o in chosen])
+    for o, cost in zip(chosen, costs, strict=True):
         row: list[str] = [o.label]
         row += [value(o.values[c], explanation.kinds.get(c, ""), explanation.units.get(c, "")) for c in columns]
-        row += [share(o.before), *([share(o.after)] if moved else []), plain(o.decision, 4), plain(o.alternative, 4)]
+        row += [share(o.before), *([share(o.after)] if moved else []), *cost]
         rows.append(row + ([share(o.part or 0.0)] if parts else []))
     head += ["share"] if parts else []
     return _table(head, rows, numbers=set(range(1 + len(columns), len(head))))
@@ -245,4 +262,5 @@ def _table(head: list[str], rows: list[list[str]], numbers: set[int] | frozenset
 
     top = tag("thead", tag("tr", *(cell("th", j, text) for j, text in enumerate(head)))) if head else Markup("")
     body = (tag("tr", *(cell("td", j, text) for j, text in enumerate(row))) for row in rows)
-    return tag("div", tag("table", top, tag("tbody", *body)), class_="wh-scroll")
+    # Tables of names and texts may break their lines, those with numbers scroll sideways on a narrow screen.
+    return tag("div", tag("table", top, tag("tbody", *body)), class_="wh-scroll" if numbers else "wh-scroll wh-wide")

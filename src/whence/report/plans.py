@@ -78,6 +78,9 @@ def _route(explanation: Explanation, problem: ShortestPath, place: dict[Any, Poi
         f"From {problem.source} to {problem.target}: {len(taken[0])} stretches in the decision, {len(taken[1])} in "
         f"your plan, {shared or 'none'} of them shared."
     )
+    along = [" – ".join(dict.fromkeys(streets[hop] for hop in route if hop in streets)) for route in taken]
+    if all(along):
+        said += f" The decision follows {along[0]}; your plan follows {along[1]}."
     return join(_legend("line"), tag("figure", route_map(city, said), tag("figcaption", said), class_="wh-map"))
 
 
@@ -105,7 +108,8 @@ def _quantities(explanation: Explanation) -> Markup | None:
         for j in shown
     ]
     half = (len(groups) + 1) // 2 if len(groups) > 3 else len(groups)
-    charts = [tag("figure", bars(part, "Quantities of both plans")) for part in (groups[:half], groups[half:]) if part]
+    halves = [(groups[:half], groups[half:]), (groups[half:], groups[:half])]
+    charts = [tag("figure", bars(part, "Quantities of both plans", other)) for part, other in halves if part]
     rest = used.size - shown.size
     note = tag("p", f"{rest} more parts, on which the plans differ less, are not drawn.") if rest else Markup("")
     return join(_legend("bar"), tag("div", *charts, class_="wh-columns"), note)

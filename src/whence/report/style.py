@@ -69,13 +69,13 @@ _RULES = """
 .whence .wh-scroll { overflow-x: auto; margin: .4rem 0; }
 .whence table { border-collapse: collapse; font-size: .9rem; font-variant-numeric: tabular-nums; margin: 0;
   background: none; color: inherit; }
-.whence th, .whence td { text-align: left; padding: .3rem .9rem .3rem 0; border: 0; vertical-align: top;
+.whence th, .whence td { text-align: left; padding: .3rem .8rem .3rem 0; border: 0; vertical-align: top;
   border-bottom: 1px solid var(--rule); background: none; }
 .whence th { font-weight: 600; color: var(--soft); }
-.whence .wh-n { text-align: right; white-space: nowrap; }
-.whence .wh-to { font-weight: 600; }
-.whence .wh-gain { color: var(--a); }
-.whence .wh-loss { color: var(--d); }
+.whence td { white-space: nowrap; }
+.whence .wh-wide td { white-space: normal; }
+.whence th { vertical-align: bottom; }
+.whence .wh-n { text-align: right; }
 .whence details { margin: .6rem 0; }
 .whence summary { cursor: pointer; color: var(--soft); }
 """

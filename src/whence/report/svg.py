@@ -17,10 +17,11 @@ from numpy.typing import NDArray
 from whence.report.markup import Markup, tag
 from whence.report.numbers import plain
 
-__all__ = ["Bar", "Curve", "RouteMap", "bars", "distribution", "route_map", "ticks"]
+__all__ = ["Bar", "Curve", "RouteMap", "bars", "distribution", "masses", "route_map", "ticks"]
 
 Floats = NDArray[np.float64]
 Point = tuple[float, float]
+Box = tuple[float, float, float, float]
 
 WIDTH = 360.0
 #: Width of a letter in a label, for leaving enough room.
@@ -37,9 +38,11 @@ class Bar:
     text: str
 
 
-def bars(groups: Sequence[tuple[str, Sequence[Bar]]], title: str) -> Markup:
-    """Horizontal bars in groups, from zero, each with its number."""
-    every = [bar for _, group in groups for bar in group]
+def bars(
+    groups: Sequence[tuple[str, Sequence[Bar]]], title: str, beside: Sequence[tuple[str, Sequence[Bar]]] = ()
+) -> Markup:
+    """Horizontal bars in groups, from zero, each with its number; on one scale with the groups drawn `beside`."""
+    every = [bar for _, group in [*groups, *beside] for bar in group]
     left = LETTER * max((len(bar.label) for bar in every), default=0) + 6
     right = LETTER * max((len(bar.text) for bar in every), default=0) + 10
     low = min(0.0, *(bar.length for bar in every))
@@ -52,6 +55,7 @@ def bars(groups: Sequence[tuple[str, Sequence[Bar]]], title: str) -> Markup:
         if heading:
             drawn.append(tag("text", heading, x=0, y=y + 13, class_="wh-head"))
             y += 20
+        drawn.append(tag("line", x1=zero, x2=zero, y1=y - 2, y2=y + 19 * len(group) - 2, class_="wh-axis"))
         for bar in group:
             x, width = zero + min(0.0, bar.length) * scale, max(abs(bar.length) * scale, 1.0)
             drawn.append(tag("text", bar.label, x=0, y=y + 12, class_="wh-small"))
@@ -59,7 +63,6 @@ def bars(groups: Sequence[tuple[str, Sequence[Bar]]], title: str) -> Markup:
             drawn.append(tag("text", bar.text, x=max(x + width, zero) + 5, y=y + 12, class_="wh-number"))
             y += 19
         y += 7
-    drawn.append(tag("line", x1=zero, x2=zero, y1=0, y2=y - 7, class_="wh-axis"))
     return _svg(WIDTH, y, title, drawn)
 
 
@@ -86,7 +89,7 @@ def distribution(curves: Sequence[Curve], edges: Floats, highest: float, title: 
         drawn.append(tag("line", x1=at(tick), x2=at(tick), y1=bottom, y2=bottom + 4, class_="wh-axis"))
         drawn.append(tag("text", plain(tick), x=at(tick), y=bottom + 16, class_="wh-small wh-mid"))
     for curve in curves:
-        mass, _ = np.histogram(curve.costs, edges, weights=curve.weights)
+        mass = masses(curve, edges)
         heights = bottom - (bottom - top) * mass / (highest or 1.0)
         steps = [f"M{at(edges[0]):.1f} {bottom:.1f}"]
         for first, last, height in zip(edges[:-1], edges[1:], heights, strict=True):
@@ -103,6 +106,13 @@ def distribution(curves: Sequence[Curve], edges: Floats, highest: float, title: 
     drawn.append(tag("line", x1=side, x2=WIDTH - side, y1=bottom, y2=bottom, class_="wh-axis"))
     drawn.append(tag("text", axis, x=WIDTH / 2, y=bottom + 32, class_="wh-small wh-mid"))
     return _svg(WIDTH, bottom + 38, title, drawn)
+
+
+def masses(curve: Curve, edges: Floats) -> Floats:
+    """Weight in every bin; the first and the last one also hold what lies further out."""
+    inside = np.clip(curve.costs, edges[0], edges[-1])
+    mass: Floats = np.histogram(inside, edges, weights=curve.weights)[0]
+    return mass
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
@@ -137,7 +147,7 @@ class RouteMap:
 
 def route_map(city: RouteMap, title: str) -> Markup:
     """The network in grey, the decision as a broad line and the alternative as a dashed one over it."""
-    width = 440.0
+    width = 400.0
     place, height = _placed(city.positions, width)
     network = "".join(f"M{_xy(place[u])}L{_xy(place[v])}" for u, v in city.edges)
     drawn = [tag("path", d=network, class_="wh-street")]
@@ -153,7 +163,7 @@ def route_map(city: RouteMap, title: str) -> Markup:
         if end or node in visited or len(place) <= 200:
             size = 6.0 if end else radius + (node in visited)
             drawn.append(tag("circle", cx=x, cy=y, r=size, class_="wh-end" if end else "wh-node"))
-    drawn += _labels(place, list(city.ends), [n for n in visited if n not in city.ends], (width, height))
+    drawn += _labels(place, city, (width, height))
     return _svg(width, height, title, drawn)
 
 
@@ -174,28 +184,49 @@ def _placed(positions: dict[Any, Point], width: float) -> tuple[dict[Any, Point]
     return place, inner + 2 * margin
 
 
-def _labels(place: dict[Any, Point], ends: list[Any], others: list[Any], size: Point) -> list[Markup]:
-    """Names of the nodes where there is room for them; those of the two ends in any case."""
-    taken = [(x - 4, y - 4, x + 4, y + 4) for x, y in place.values()] if len(place) <= 200 else []
+def _labels(place: dict[Any, Point], city: RouteMap, size: Point) -> list[Markup]:
+    """Names of the nodes on the routes where there is room for them; those of the two ends in any case."""
+    nodes = [_around(point, 4.0) for point in place.values()] if len(place) <= 200 else []
+    lines = [_around(p, 2.0) for hop in city.decision + city.alternative for p in _along(place[hop[0]], place[hop[1]])]
+    visited = {node for hop in city.decision + city.alternative for node in hop}
     drawn = []
-    for node in [*ends, *sorted(others, key=str)]:
-        x, y = place[node]
-        wide = LETTER * len(str(node))
-        spots = [(x + 9, y + 4), (x - 9 - wide, y + 4), (x - wide / 2, y - 10), (x - wide / 2, y + 18)]
-        spots += [(x + 6, y - 8), (x + 6, y + 15), (x - 6 - wide, y - 8), (x - 6 - wide, y + 15)]
-        boxes = [(left, base - 10, left + wide, base + 3) for left, base in spots]
+    for node in [*city.ends, *sorted(visited - set(city.ends), key=str)]:
+        boxes = _spots(place[node], LETTER * len(str(node)))
         inside = [box for box in boxes if box[0] >= 0 and box[2] <= size[0] and box[1] >= 0 and box[3] <= size[1]]
-        free = [box for box in inside if not any(_overlap(box, other) for other in taken)]
-        if not free and node not in ends:
+        free = [box for box in inside if not any(_overlap(box, other) for other in nodes)]
+        # A name across a route can still be read, one across another name cannot.
+        best = [box for box in free if not any(_overlap(box, other) for other in lines)] or free
+        if not best and node not in city.ends:
             continue
-        box = (free or inside or boxes)[0]
-        taken.append(box)
-        text_class = "wh-label wh-strong" if node in ends else "wh-label"
+        box = (best or inside or boxes)[0]
+        nodes.append(box)
+        text_class = "wh-label wh-strong" if node in city.ends else "wh-label"
         drawn.append(tag("text", str(node), x=max(box[0], 0.0), y=box[3] - 3, class_=text_class))
     return drawn
 
 
-def _overlap(a: tuple[float, float, float, float], b: tuple[float, float, float, float]) -> bool:
+def _spots(point: Point, wide: float) -> list[Box]:
+    """Where a name of that width may stand beside a point."""
+    x, y = point
+    spots = [(x + 9, y + 4), (x - 9 - wide, y + 4), (x - wide / 2, y - 10), (x - wide / 2, y + 18)]
+    spots += [(x + 6, y - 8), (x + 6, y + 15), (x - 6 - wide, y - 8), (x - 6 - wide, y + 15)]
+    return [(left, base - 10, left + wide, base + 3) for left, base in spots]
+
+
+def _along(start: Point, end: Point, step: float = 6.0) -> list[Point]:
+    """Points between two places, a few pixels apart, without the places themselves."""
+    count = max(int(math.hypot(end[0] - start[0], end[1] - start[1]) / step), 1)
+    return [
+        (start[0] + (end[0] - start[0]) * i / count, start[1] + (end[1] - start[1]) * i / count)
+        for i in range(1, count)
+    ]
+
+
+def _around(point: Point, radius: float) -> Box:
+    return point[0] - radius, point[1] - radius, point[0] + radius, point[1] + radius
+
+
+def _overlap(a: Box, b: Box) -> bool:
     return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 

@@ -7,12 +7,23 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.report.numbers import aligned, beyond, duration, plain, value
+from whence.report.numbers import aligned, beyond, duration, plain, share, value
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["certainty", "changes", "costs", "costs_shown", "help_", "plans", "sentences", "staying", "verdict"]
+__all__ = [
+    "certainty",
+    "changes",
+    "costs",
+    "costs_shown",
+    "help_",
+    "plans",
+    "risk_named",
+    "sentences",
+    "staying",
+    "verdict",
+]
 
 #: Up to so many changes are told in one sentence, more of them one a line.
 IN_A_SENTENCE = 3
@@ -98,13 +109,27 @@ def staying(explanation: Explanation) -> str:
 
 def costs(explanation: Explanation) -> str:
     """What both plans cost in the context as it is and in the changed one."""
-    risk = explanation.risk[:1].upper() + explanation.risk[1:]
+    risk = risk_named(explanation.risk)
     shown = costs_shown(explanation)
     before = "{} for the decision, {} for your plan".format(*shown[0])
     if len(shown) == 1:
         return f"{risk}: {before}."
     after = "{} for the decision, {} for your plan".format(*shown[1])
     return f"{risk}, as it is: {before}. In the changed context: {after}."
+
+
+def risk_named(risk: str) -> str:
+    """What is minimised, with the meaning of CVaR for who has forgotten it.
+
+    Examples
+    --------
+    >>> risk_named("expected cost"), risk_named("CVaR at 0.8")
+    ('Expected cost', 'CVaR at 0.8 (mean of the worst 20 %)')
+    """
+    alpha = risk.removeprefix("CVaR at ")
+    if alpha != risk:
+        return f"{risk} (mean of the worst {share(1.0 - float(alpha))})"
+    return risk[:1].upper() + risk[1:]
 
 
 def costs_shown(explanation: Explanation) -> list[tuple[str, str]]:
