@@ -121,6 +121,20 @@ def test_paper_size_is_the_textbook_optimum(risk, ties):
     )
 
 
+def test_cvar_is_found_far_from_the_expected_plan():
+    """Many breakpoints and rates for which the tail wants quite another plan: still the textbook optimum."""
+    for seed in range(25):
+        rng = np.random.default_rng(seed)
+        n, p = int(rng.integers(80, 160)), int(rng.integers(2, 7))
+        Y = rng.gamma(1.0, 4.0, (n, p)) * rng.choice([1.0, 10.0], p)
+        w = rng.dirichlet(np.ones(n))
+        holding, backorder = rng.uniform(0.1, 3, p), rng.uniform(0.1, 3, p)
+        budget = [None, float(rng.uniform(1, 10 * p))][seed % 2]
+        problem = Newsvendor(holding, backorder, budget)
+        value = CVaR(0.9).of(problem.costs(problem.solve(Y, w, CVaR(0.9)), Y), w)
+        assert value == pytest.approx(textbook(Y, w, holding, backorder, budget, 0.9), rel=1e-8), seed
+
+
 @pytest.mark.parametrize("scale", [1e-7, 1e7])
 def test_cvar_does_not_depend_on_the_units(scale):
     """Demands and rates in tiny or huge units give the same plan in those units."""
