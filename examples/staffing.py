@@ -4,24 +4,21 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds, LinearConstraint, milp
 
 import whence as wh
-
-Floats = NDArray[np.float64]
 
 
 class Staffing(wh.DecisionProblem):
     def __init__(self, wage: float, agency: float, people: int) -> None:
         self.wage, self.agency, self.people = wage, agency, people
 
-    def costs(self, decision: Floats, Y: Floats) -> Floats:
+    def costs(self, decision: Any, Y: Any) -> Any:
         missing = np.maximum(Y - decision, 0).sum(axis=1)
-        return np.asarray(self.wage * np.sum(decision) + self.agency * missing)
+        return self.wage * np.sum(decision) + self.agency * missing
 
-    def solve(self, Y: Floats, weights: Floats, risk: Any) -> Floats:
+    def solve(self, Y: Any, weights: Any, risk: Any) -> Any:
         Y, weights = Y[weights > 0], weights[weights > 0]
         n, shifts = Y.shape
         tail = 1 - getattr(risk, "alpha", 0.0)  # the expected cost is CVaR(0)
@@ -33,9 +30,12 @@ class Staffing(wh.DecisionProblem):
         crew = (np.arange(goal.size) < shifts).astype(int)
         limits = [LinearConstraint(rows, lb=np.r_[Y.ravel(), np.zeros(n)]), LinearConstraint(crew, ub=self.people)]
         plan = milp(goal, integrality=crew, constraints=limits, bounds=Bounds(0, np.inf)).x[:shifts]
-        return np.asarray(np.round(plan))
+        return np.round(plan)
 
-    def check(self, decision: Floats) -> str | None:
+    def parts(self, outcomes: Any = ()) -> list[str]:
+        return ["day", "late", "night"]
+
+    def check(self, decision: Any) -> str | None:
         return f"The plan needs more than {self.people} people." if np.sum(decision) > self.people else None
 
 
@@ -46,5 +46,5 @@ if __name__ == "__main__":
     problem = Staffing(wage=1, agency=2.5, people=60)
     policy = wh.Policy(problem, weights=wh.ForestWeights(random_state=0)).fit(days, load)
     today = {"flu": 20.0, "holiday": False}
-    print("People for the three shifts today:", policy.decide(today))
+    print("People for day, late and night today:", policy.decide(today))
     print(policy.explain(today, instead=[14, 18, 9]))
