@@ -109,7 +109,7 @@ class NumberColumn(Column):
             bad = raw[(raw != 0.0) & (raw != 1.0)]
             if bad.size:
                 raise InputError(
-                    f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g} instead."
+                    f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}."
                 )
 
     def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
