@@ -211,10 +211,11 @@ def _observation_table(explanation: Explanation, chosen: list[Observation], move
     columns = list(chosen[0].values)
     columns = ([c for c in changed if c in columns] + [c for c in columns if c not in changed])[:COLUMNS]
     weights = ["weight as it is", "weight changed"] if moved else ["weight"]
-    head = ["row", *columns, *weights, "cost of decision", "cost of your plan"]
+    known = [(o.decision, o.alternative) for o in chosen if o.decision is not None and o.alternative is not None]
+    head = ["row", *columns, *weights, *(["cost of decision", "cost of your plan"] if known else [])]
     parts = any(o.part is not None for o in chosen)
     rows = []
-    costs = aligned([(o.decision, o.alternative) for o in chosen])
+    costs = aligned(known) if known else [()] * len(chosen)
     for o, cost in zip(chosen, costs, strict=True):
         row: list[str] = [o.label]
         row += [value(o.values[c], explanation.kinds.get(c, ""), explanation.units.get(c, "")) for c in columns]

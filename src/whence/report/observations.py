@@ -27,8 +27,8 @@ class Observation:
         Its context by column, empty where the history is not at hand.
     before, after : float
         Its weight in the initial context and in the changed one.
-    decision, alternative : float
-        What either plan costs under it.
+    decision, alternative : float or None
+        What either plan costs under it, where that is known.
     part : float or None
         The share of the turn in the expected costs that its change of weight carries; None for other risks.
     """
@@ -37,8 +37,8 @@ class Observation:
     values: dict[str, object]
     before: float
     after: float
-    decision: float
-    alternative: float
+    decision: float | None
+    alternative: float | None
     part: float | None
 
 
@@ -95,7 +95,7 @@ def _observation(explanation: Explanation, row: int, part: float | None) -> Obse
         values={} if history is None else {str(k): v for k, v in history.iloc[row].to_dict().items()},
         before=before,
         after=before if after is None else float(after[row]),
-        decision=np.nan if costs is None else float(costs[row]),
-        alternative=np.nan if other is None else float(other[row]),
+        decision=None if costs is None else float(costs[row]),
+        alternative=None if other is None else float(other[row]),
         part=part,
     )

@@ -1,0 +1,105 @@
+"""Explanations of every kind, put together by hand, for the texts and pages that tell them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import whence as wh
+from whence.explain.explanation import Costs
+
+Make = Callable[..., wh.Explanation]
+
+COLUMNS = ["feature", "from", "to", "distance"]
+
+
+def _explanation(changes: list[tuple[Any, ...]] = (), **given: Any) -> wh.Explanation:
+    """A relative explanation of a bakery's order with the given changes; fields may be overridden."""
+    initial = pd.Series(
+        {"weekday": "Thursday", "temperature": 7.0, "rain": 0, "promotion": False, "staff": 4}, dtype=object
+    )
+    context = initial.copy()
+    for name, _, to, _ in changes:
+        context[name] = to
+    rng = np.random.default_rng(5)
+    before, after = (rng.dirichlet(np.ones(30)) for _ in range(2))
+    history = pd.DataFrame(
+        {
+            "weekday": rng.choice(["Thursday", "Saturday"], 30),
+            "temperature": rng.normal(12, 5, 30).round(1),
+            "rain": rng.integers(0, 2, 30),
+            "promotion": rng.random(30) < 0.3,
+            "staff": rng.integers(2, 7, 30),
+        }
+    )
+    demand = rng.poisson(60, (30, 2)).astype(float)
+    problem = wh.Newsvendor(holding=1.0, backorder=2.0, names=["bread", "cake"])
+    fields: dict[str, Any] = {
+        "status": "optimal",
+        "kind": "relative",
+        "initial": initial,
+        "context": context,
+        "changes": pd.DataFrame(list(changes), columns=COLUMNS),
+        "distance": float(sum(change[3] for change in changes)),
+        "bound": float(sum(change[3] for change in changes)),
+        "decision": np.array([60.0, 70.0]),
+        "alternative": np.array([80.0, 70.0]),
+        "cost_before": Costs(31.2, 35.0),
+        "cost_after": Costs(41.3, 40.9),
+        "weights_before": before,
+        "weights_after": after,
+        "risk": "expected cost",
+        "engine": "search (forest)",
+        "seconds": 0.21,
+        "nodes": 120,
+        "tolerance": 1e-4,
+        "decision_text": "bread 60, cake 70",
+        "alternative_text": "bread 80, cake 70",
+        "units": {"temperature": "°C"},
+        "kinds": {
+            "weekday": "categorical",
+            "temperature": "continuous",
+            "rain": "binary",
+            "promotion": "binary",
+            "staff": "discrete",
+        },
+        "costs_decision": problem.costs([60.0, 70.0], demand),
+        "costs_alternative": problem.costs([80.0, 70.0], demand),
+        "history": history,
+        "problem": problem,
+        "outcomes": ["bread", "cake"],
+    }
+    if given.get("status") in ("none", "time_limit", "interrupted") and not changes:
+        fields |= {"context": None, "cost_after": None, "weights_after": None, "distance": np.inf, "bound": np.inf}
+    if given.get("status") == "already":
+        fields |= {"cost_after": fields["cost_before"], "weights_after": before}
+    return wh.Explanation(**{**fields, **given})
+
+
+@pytest.fixture
+def make() -> Make:
+    """A maker of explanations: ``make(changes, **fields)``."""
+    return _explanation
+
+
+WEEKDAY = ("weekday", "Thursday", "Saturday", 1.0)
+WARMER = ("temperature", 7.0, 16.2512345678, 0.3)
+RAIN = ("rain", 0, 1, 1.0)
+PROMOTION = ("promotion", False, True, 1.0)
+STAFF = ("staff", 4, 6, 0.5)
+
+
+@pytest.fixture
+def weekday() -> tuple[Any, ...]:
+    """A category that changes."""
+    return WEEKDAY
+
+
+@pytest.fixture
+def every_change() -> list[tuple[Any, ...]]:
+    """All five features change."""
+    return [WEEKDAY, WARMER, RAIN, PROMOTION, STAFF]

@@ -1,0 +1,212 @@
+"""An explanation in words reads well and stays true."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import whence as wh
+from whence.explain.explanation import Costs
+
+Make = Callable[..., wh.Explanation]
+Change = tuple[Any, ...]
+
+
+def line(text: str, start: str) -> str:
+    """The line of a text that begins with `start`."""
+    (found,) = [one for one in text.split("\n") if one.startswith(start)]
+    return found
+
+
+def numbers(text: str) -> list[float]:
+    """All numbers of a text, in order."""
+    return [float(found) for found in re.findall(r"-?\d+(?:\.\d+)?", text)]
+
+
+def test_one_change_is_told_in_full(make: Make, weekday: Change) -> None:
+    """The whole text for one category that changes, word by word."""
+    assert str(make([weekday])) == (
+        "Decision: bread 60, cake 70.\n"
+        "Your plan: bread 80, cake 70.\n"
+        "Your plan would have been better than the decision if weekday were Saturday rather than Thursday. "
+        "Nothing else has to change: temperature (7 °C), rain (off), promotion (off) and staff (4) stay as they are.\n"
+        "Expected cost, as it is: 31.2 for the decision, 35.0 for your plan. "
+        "In the changed context: 41.3 for the decision, 40.9 for your plan.\n"
+        "Proved nearest, at distance 1: no nearer context would do."
+    )
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        (("rain", 0, 1, 1.0), "rain were on rather than off"),
+        (("promotion", True, False, 1.0), "promotion were off rather than on"),
+        (("staff", 4, 6, 0.5), "staff were 6 rather than 4"),
+        (("weekday", "Thursday", "a, b", 1.0), "weekday were “a, b” rather than Thursday"),
+        (("temperature", 7.0, 16.25, 0.3), "temperature were 16.25 °C rather than 7 °C"),
+        (("temperature", 7.0, 16.2512345678, 0.3), "temperature were about 16.2512 °C rather than 7 °C"),
+        (("temperature", 7.0, 7.00000001, 0.3), "temperature were 7.00000001 °C rather than 7 °C"),
+    ],
+)
+def test_each_kind_of_change(make: Make, change: Change, said: str) -> None:
+    """Switches, counts, categories and numbers with units are each told in their own way."""
+    assert f"if {said}." in str(make([change]))
+
+
+def test_two_and_three_changes_make_a_sentence(make: Make, every_change: list[Change]) -> None:
+    """A few changes are listed with commas and an 'and'."""
+    assert "if weekday were Saturday rather than Thursday and rain were on" in str(
+        make([every_change[0], every_change[2]])
+    )
+    three = str(make([every_change[0], *every_change[2:4]]))
+    assert "Thursday, rain were on rather than off and promotion were on rather than off." in three
+
+
+def test_many_changes_are_listed_one_a_line(make: Make, every_change: list[Change]) -> None:
+    """Five changes get a line each, and nothing is said to stay where nothing does."""
+    text = str(make(every_change))
+    assert "if these 5 things had been different together:" in text
+    assert len(re.findall(r"^  - \w+: .+ rather than .+$", text, re.MULTILINE)) == 5
+    assert "stay" not in text
+
+
+def test_many_features_that_stay_are_counted(make: Make, weekday: Change) -> None:
+    """Where many features stay, their number is given instead of their names."""
+    kinds = {"weekday": "categorical"} | {f"x{i}": "continuous" for i in range(12)}
+    assert "The other 12 features stay as they are." in str(make([weekday], kinds=kinds))
+
+
+def test_a_value_in_its_room_is_rounded_on_the_safe_side(make: Make) -> None:
+    """A rounded value lies in the room in which the verdict is the same, beyond the nearest value, and is short."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        start, move = rng.normal(0, 10 ** rng.uniform(-2, 4)), rng.normal(0, 10 ** rng.uniform(-2, 3))
+        to, wide = start + move, abs(move) * 10 ** rng.uniform(-6, 1)
+        low, high = (to, to + wide) if move > 0 else (to - wide, to)
+        text = str(make([("temperature", start, to, 0.3)], room={"temperature": (low, high)}))
+        shown = re.search(r"temperature were (-?[\d.]+) °C rather", text)
+        assert shown is not None, text
+        number = float(shown.group(1))
+        assert low <= number <= high
+        assert (number - to) * move >= 0
+        assert abs(number - to) <= 0.05 * abs(move)
+        assert len(shown.group(1)) <= 4 + max(0.0, np.log10(abs(to) / min(wide, 0.05 * abs(move))) + 2)
+
+
+def test_costs_are_shown_so_that_the_verdict_is_visible(make: Make, weekday: Change) -> None:
+    """However close both costs are, the numbers shown are in the order that the sentence claims."""
+    for seed in range(300):
+        rng = np.random.default_rng(seed)
+        size = 10 ** rng.uniform(-3, 7)
+        gap = size * 10 ** rng.uniform(-8, -1)
+        base = rng.normal(0, size)
+        costs = {"cost_before": Costs(base, base + gap), "cost_after": Costs(base + gap, base)}
+        why = make([weekday], **costs, tolerance=1e-9 * size)
+        decision, plan, decision_after, plan_after = numbers(line(str(why), "Expected cost"))
+        assert decision < plan
+        assert plan_after < decision_after
+
+
+def test_costs_equal_within_the_tolerance_look_equal(make: Make, weekday: Change) -> None:
+    """A plan that is dearer by less than the tolerance is as good, and its cost is not shown as larger."""
+    why = make([weekday], cost_after=Costs(41.29999999, 41.30000001), tolerance=1e-6)
+    assert "Your plan would have been as good as the decision if" in str(why)
+    assert "In the changed context: 41.3 for the decision, 41.3 for your plan." in str(why)
+
+
+def test_large_costs_have_no_needless_decimals(make: Make, weekday: Change) -> None:
+    """Costs in the thousands are shown as whole numbers, without an exponent."""
+    text = str(make([weekday], cost_before=Costs(1234567.0, 2345678.0), cost_after=Costs(3456789.0, 3000000.0)))
+    assert "as it is: 1234567 for the decision, 2345678 for your plan." in text
+
+
+def test_cvar_is_named_with_its_meaning(make: Make, weekday: Change) -> None:
+    """Who does not know CVaR is told what it is the mean of."""
+    text = str(make([weekday], risk="CVaR at 0.8"))
+    assert line(text, "CVaR at 0.8 (mean of the worst 20 %), as it is: 31.2")
+
+
+def test_absolute_explanations_speak_of_all_plans(make: Make, weekday: Change) -> None:
+    """An absolute explanation says that no plan is better, not only that one plan is worse."""
+    assert "No plan would have been better than yours if weekday were Saturday" in str(make([weekday], kind="absolute"))
+
+
+@pytest.mark.parametrize(("kind", "said"), [("relative", "your plan is as good as"), ("absolute", "no plan is better")])
+def test_already(make: Make, kind: str, said: str) -> None:
+    """Where the criterion holds as it is, the text says so and names no changed context."""
+    text = str(make(status="already", kind=kind, cost_before=Costs(5.0, 5.0)))
+    assert f"Nothing has to change: {said}" in text
+    assert "changed context" not in text
+    assert "It holds already" in text
+
+
+def test_none_is_proved(make: Make) -> None:
+    """Where no context exists, the text says that this is proved, and why."""
+    text = str(make(status="none", note="every past observation costs more with it"))
+    assert "Within the ranges of the history, there is no context in which your plan would have been as good" in text
+    assert "The reason: every past observation costs more with it." in text
+    assert "Proved: no such context exists." in text
+
+
+def test_absolute_none(make: Make) -> None:
+    """Where the plan is best nowhere, the text says that another one is better everywhere."""
+    assert "some other plan is better than yours in every context" in str(make(status="none", kind="absolute"))
+
+
+def test_none_names_the_restrictions_in_the_way(make: Make, weekday: Change) -> None:
+    """Where restrictions rule out every context, the text names them and what would be found without them."""
+    text = str(make(status="none", blocking=["weekday"], unrestricted=make([weekday])))
+    assert "Within the ranges of the history and your restrictions, there is no context" in text
+    assert (
+        "Your restriction stands in the way: weekday. Without it: Your plan would have been better than the decision "
+        "if weekday were Saturday rather than Thursday." in text
+    )
+    both = str(make(status="none", blocking=["weekday", "staff"], unrestricted=make([weekday])))
+    assert "Your restrictions stand in the way: weekday and staff. Without them:" in both
+
+
+def test_none_where_lifting_restrictions_does_not_help(make: Make) -> None:
+    """Where there is no context even without restrictions, or that is open, the text says so."""
+    assert "It would not help to lift your restrictions" in str(make(status="none", unrestricted=make(status="none")))
+    unknown = make(status="time_limit", bound=0.25, seconds=10.0)
+    text = str(make(status="none", unrestricted=unknown))
+    assert "Whether lifting your restrictions would help is open. None found within 10 s" in text
+
+
+def test_time_limit(make: Make, weekday: Change) -> None:
+    """A search that ran out of time tells its best distance and its bound, or its bound alone."""
+    found = make([weekday], status="time_limit", bound=0.12, seconds=10.004)
+    assert "Nearest found within 10 s, at distance 1; none nearer than 0.12 exists." in str(found)
+    nothing = make(status="time_limit", bound=0.12, seconds=10.004)
+    assert "No context was found in which your plan would have been as good as the decision." in str(nothing)
+    assert "None found within 10 s; if there is one, it is no nearer than 0.12." in str(nothing)
+    stopped = make([weekday], status="interrupted", bound=0.12, seconds=3.2)
+    assert "Nearest found before the search was stopped at 3.2 s" in str(stopped)
+
+
+def test_separation_of_neighbours_is_named(make: Make, weekday: Change) -> None:
+    """Explanations by neighbours name the separation that makes the neighbours unambiguous."""
+    assert "set apart from all others by at least 1e-06." in str(make([weekday], separation=1e-6))
+    assert "set apart" not in str(make([weekday]))
+
+
+def test_a_category_held_in_several_columns(make: Make) -> None:
+    """A feature that the data holds as 0/1 columns is named although the context has no such entry."""
+    why = make([("staff", 4, 6, 0.5)], kinds={"season": "categorical", "staff": "discrete"})
+    assert "Nothing else has to change: season stays as it is." in str(why)
+
+
+def test_a_real_explanation_in_words() -> None:
+    """The text of an explanation that was searched for names the context that was found."""
+    X = np.linspace(0.0, 10.0, 60)[:, None]
+    Y = np.where(X < 5.0, 10.0, 30.0)
+    policy = wh.Policy(wh.Newsvendor(holding=1, backorder=1), wh.KNNWeights(k=5)).fit(X, Y)
+    why = policy.explain([1.0], instead=[30.0])
+    assert why.status == "optimal"
+    assert "Your plan would have been better than the decision if x0 were" in str(why)
+    shown = numbers(line(str(why), "Your plan would"))
+    assert 4.0 < shown[1] < 6.0

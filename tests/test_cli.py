@@ -1,0 +1,123 @@
+"""The command `whence`, in this process and as a program of its own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+import whence
+from whence import cli
+from whence.errors import InputError
+
+REPORTS = {"bakery-relative.html", "bakery-absolute.html", "city-relative.html", "city-absolute.html"}
+
+# One process compiles and runs the demo for all of them.
+pytestmark = pytest.mark.xdist_group("demo")
+
+
+def program(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
+    """The command as a user runs it in a pipe."""
+    return subprocess.run(
+        [sys.executable, "-m", "whence.cli", *arguments],
+        cwd=cwd,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        env={**os.environ, "PYTHONUTF8": "1"},
+    )
+
+
+def test_version_lists_everything() -> None:
+    """`whence version` names the versions of whence, Python and what they need, a line each."""
+    result = CliRunner().invoke(cli.app, ["version"])
+    assert result.exit_code == 0
+    lines = dict(line.split(maxsplit=1) for line in result.output.splitlines())
+    assert lines["whence"] == whence.__version__
+    assert {"python", "numpy", "scikit-learn", "numba", "highspy"} <= set(lines)
+
+
+def test_help_shows_examples() -> None:
+    """`whence --help` says what it is for and how it is called, and so does the help of a command."""
+    result = CliRunner().invoke(cli.app, ["--help"])
+    assert result.exit_code == 0
+    assert "whence demo --out reports" in result.output
+    assert "whence demo --out reports" in CliRunner().invoke(cli.app, ["demo", "--help"]).output
+
+
+def test_demo_in_a_pipe(tmp_path: Path) -> None:
+    """The demo prints decisions, plans and explanations without colour, and writes a report for each explanation."""
+    done = program("demo", "--out", "reports", cwd=tmp_path)
+    assert done.returncode == 0, done.stderr
+    assert "\x1b" not in done.stdout
+    assert done.stdout.count("Decision   ") == 2
+    assert done.stdout.count("Your plan  ") == 2
+    assert done.stdout.count("Proved nearest, at distance ") == 4
+    assert "if weekday were Saturday rather than Thursday" in done.stdout
+    assert "if period were morning peak rather than midday. Nothing else has to change" in done.stdout
+    assert {path.name for path in (tmp_path / "reports").iterdir()} == REPORTS
+    for name in REPORTS:
+        assert name in done.stdout
+        assert "</html>" in (tmp_path / "reports" / name).read_text("utf-8")
+
+
+def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """A file in the place of the folder is an error of one sentence on stderr, with exit code 2."""
+    (tmp_path / "taken").write_text("", "utf-8")
+    done = program("demo", "--out", "taken", cwd=tmp_path)
+    assert done.returncode == 2
+    assert done.stdout == ""
+    assert done.stderr.startswith("whence: The folder given as '--out' cannot be made:")
+    assert done.stderr.count("\n") == 1
+
+
+def test_an_unknown_command(tmp_path: Path) -> None:
+    """A command that does not exist ends with exit code 2 and no traceback."""
+    done = program("dmeo", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(("error", "code"), [(InputError("The 'x' is wrong."), 2), (KeyboardInterrupt(), 130)])
+def test_errors_become_exit_codes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException, code: int
+) -> None:
+    """An error of whence's own is one sentence and exit code 2, Ctrl-C exit code 130; neither is a traceback."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr(cli, "_make_folder", fail)
+    monkeypatch.setattr(sys, "argv", ["whence", "demo"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == code
+    said = capsys.readouterr().err
+    assert said.count("\n") <= 2
+    assert "Traceback" not in said
+
+
+def test_ctrl_c_while_it_runs(tmp_path: Path) -> None:
+    """A real interrupt of the running demo ends it at once with exit code 130 and without a traceback."""
+    running = subprocess.Popen(
+        [sys.executable, "-m", "whence.cli", "demo"],
+        cwd=tmp_path,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env={**os.environ, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"},
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline().startswith("Why not")
+    time.sleep(0.1)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    assert "Traceback" not in said
