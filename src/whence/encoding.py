@@ -317,7 +317,8 @@ def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
         kinds = pd.unique(values).tolist()
     except TypeError:
         raise InputTypeError(
-            f"The column {name!r} must hold names or numbers. Got {values.iloc[0]!r} instead."
+            f"The column {name!r} cannot be a category: every argument must be a string or a number. "
+            f"Got {values.iloc[0]!r} instead."
         ) from None
     try:
         return tuple(sorted(kinds))

@@ -80,15 +80,17 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         self._check_parameters()
         table = as_table(X, "X")
         outcomes, names = as_outcomes(Y, len(table))
-        schema = (self.schema or Schema()).fit(table)
-        self.schema_ = schema
+        weights = ForestWeights() if self.weights is None else clone(self.weights)
+        named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
+        if named:
+            _check_frozen(weights, list(table.columns))
+        self.schema_ = (self.schema or Schema()).fit(table)
         self.risk_ = Expectation() if self.risk is None else self.risk
         self.n_features_in_ = table.shape[1]
-        if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
+        if named:
             self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        weights = ForestWeights() if self.weights is None else clone(self.weights)
         self._sees_units = isinstance(weights, ForestWeights) and weights.frozen is not None
         self.input_map_ = self._input_map()
         self.weights_ = weights.fit(self._inputs(table), outcomes)
@@ -101,10 +103,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
 
     def predict(self, X: Any) -> Any:
         """Decision vectors for many contexts, one a row: an array, or a DataFrame where `X` is one."""
-        history = self._history()
-        rows = self.weights_.weights(self._inputs(X), as_sparse=True)
-        solve, vector = self.problem.solve, self.problem.vector
-        plans = np.array([vector(solve(history, row.toarray().ravel(), self.risk_)) for row in rows])
+        plans = np.array([self.problem.vector(plan) for plan in self._plans(X)])
         if not isinstance(X, pd.DataFrame):
             return plans
         names = self.problem.parts(self.outcome_names_)
@@ -117,14 +116,22 @@ class Policy(BaseEstimator):  # type: ignore[misc]
 
     def score(self, X: Any, Y: Any) -> float:
         """Minus the mean cost of the decisions for contexts `X` under the outcomes `Y` that came."""
-        table = as_table(X, "X")
-        outcomes, _ = as_outcomes(Y, len(table))
-        rows = self.weights_.weights(self._inputs(table), as_sparse=True) if self._history() is not None else []
-        costs = [
-            self.problem.costs(self.problem.solve(self.Y_, row.toarray().ravel(), self.risk_), outcomes[i : i + 1])[0]
-            for i, row in enumerate(rows)
-        ]
+        plans = self._plans(X)
+        outcomes, names = as_outcomes(Y, len(plans))
+        if sorted(names) == sorted(self.outcome_names_):
+            outcomes = outcomes[:, [names.index(name) for name in self.outcome_names_]]
+        if outcomes.shape[1] != self.Y_.shape[1]:
+            raise InputError(
+                f"'Y' must have the {self.Y_.shape[1]} columns seen in fit. Got {outcomes.shape[1]} instead."
+            )
+        costs = [self.problem.costs(plan, outcomes[i : i + 1])[0] for i, plan in enumerate(plans)]
         return -float(np.mean(costs))
+
+    def _plans(self, X: Any) -> list[Any]:
+        """The plan for every row of `X`, in its natural form."""
+        history = self._history()
+        rows = self.weights_.weights(self._inputs(X), as_sparse=True)
+        return [self.problem.solve(history, row.toarray().ravel(), self.risk_) for row in rows]
 
     # ---- and back again ----------------------------------------------------------------------------
 
@@ -228,4 +235,14 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         if self.risk is not None and not isinstance(self.risk, Risk):
             raise InputTypeError(f"'risk' must be an Expectation or CVaR. Got {self.risk!r} instead.")
         if self.schema is not None and not isinstance(self.schema, Schema):
-            raise InputError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
+            raise InputTypeError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
+
+
+def _check_frozen(weights: ForestWeights | KNNWeights, columns: list[str]) -> None:
+    """Refuse columns in another order than a frozen forest has seen them: it would take one for the other."""
+    seen = getattr(getattr(weights, "frozen", None), "feature_names_in_", None)
+    if seen is not None and list(seen) != columns:
+        raise InputError(
+            f"'X' must have the columns that the fitted forest has seen, in their order: {', '.join(map(repr, seen))}. "
+            f"Got {', '.join(map(repr, columns))} instead."
+        )

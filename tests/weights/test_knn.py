@@ -68,7 +68,7 @@ def test_k_is_checked(k: Any) -> None:
     """k must be an int, at least 1 and less than the number of observations."""
     with pytest.raises(InputError) as error:
         KNNWeights(k).fit(np.zeros((5, 1)))
-    assert f"The 'k' parameter of KNNWeights must be an int in [1, n) with n = 5 observations. Got {k!r}" in str(
+    assert f"The 'k' parameter of KNNWeights must be an int in [1, n_samples) with n_samples = 5. Got {k!r}" in str(
         error.value
     )
 

@@ -45,7 +45,7 @@ class KNNWeights(BaseEstimator):  # type: ignore[misc]
         n = points.shape[0]
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 1 <= self.k < n:
             raise InputError(
-                f"The 'k' parameter of KNNWeights must be an int in [1, n) with n = {n} observations. "
+                f"The 'k' parameter of KNNWeights must be an int in [1, n_samples) with n_samples = {n}. "
                 f"Got {self.k!r} instead."
             )
         self.points_ = points
