@@ -1,0 +1,159 @@
+"""Every coordinate as a line of ordered points, with one variable a step from each point to the next.
+
+Step q of an axis is 0 while the coordinate lies at or before point q - 1, and 1 once it lies at or beyond
+point q. A *jump* may not stop in between (its step is binary): that is how the cells of a forest, the levels
+of a discrete feature and the gap to a start outside its bounds are modelled. Whatever is linear between
+neighbouring points of the line (a distance, for instance) is a linear expression of the steps.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.explain.space import Space
+from whence.milp.model import Columns, Linear, Model
+
+__all__ = ["Axis", "Splits", "add_axes", "cell_axis", "floor32", "line_axis"]
+
+Floats = NDArray[np.float64]
+
+
+def floor32(thresholds: Floats) -> NDArray[np.float32]:
+    """The largest float32 not above each threshold: as scikit-learn compares, ``float32(x) <= threshold``."""
+    near = thresholds.astype(np.float32)
+    below = np.nextafter(near, np.float32(-np.inf), dtype=np.float32)
+    return np.where(near.astype(np.float64) <= thresholds, near, below).astype(np.float32)
+
+
+@dataclass(frozen=True)
+class Splits:
+    """A column of an estimator that compares with thresholds: ``float32(x * scale + offset) <= thresholds[.]``.
+
+    Thresholds are float32 numbers, sorted and unique.
+    """
+
+    scale: float
+    offset: float
+    thresholds: NDArray[np.float32]
+
+    def passed(self, points: Floats) -> NDArray[np.int64]:
+        """Number of thresholds that each of `points` (in coordinates) lies beyond."""
+        return np.searchsorted(self.thresholds, self.seen(points), side="left")
+
+    def seen(self, points: Floats) -> NDArray[np.float32]:
+        """What the estimator sees at `points`."""
+        return (points * self.scale + self.offset).astype(np.float32)
+
+    def sides(self) -> tuple[Floats, Floats]:
+        """For every threshold, the last point before it and the first beyond it, in coordinates."""
+        beyond = np.nextafter(self.thresholds, np.float32(np.inf), dtype=np.float32)
+        return (
+            (self.thresholds.astype(np.float64) - self.offset) / self.scale,
+            (beyond.astype(np.float64) - self.offset) / self.scale,
+        )
+
+
+@dataclass
+class Axis:
+    """One coordinate: its points in increasing order, and which steps between them are jumps.
+
+    Attributes
+    ----------
+    points : ndarray of shape (m + 1,)
+        Points, the domain's ends included.
+    jump : ndarray of bool of shape (m,)
+        Whether the step from point q to point q + 1 may not stop in between.
+    steps : ndarray of int of shape (m,)
+        Columns of the step variables.
+    """
+
+    points: Floats
+    jump: NDArray[np.bool_]
+    steps: Columns = field(default_factory=lambda: np.empty(0, dtype=np.int64))
+
+    def expression(self, values: Floats) -> Linear:
+        """A function of the coordinate, given by its values at the points."""
+        return Linear(self.steps, np.diff(values), float(values[0]))
+
+    def position(self, x: Floats) -> float:
+        """The coordinate where the variables are `x`."""
+        taken = x[self.steps]
+        if self.jump.all():
+            return float(self.points[int(np.count_nonzero(taken > 0.5))])
+        return float(np.clip(self.points[0] + np.diff(self.points) @ taken, self.points[0], self.points[-1]))
+
+
+def cell_axis(space: Space, j: int, splits: Sequence[Splits]) -> Axis:
+    """Coordinate `j` where only its side of every threshold matters: the nearest allowed point of each cell."""
+    levels = space.levels[j]
+    start = space.start[j]
+    if space.group[j] >= 0:
+        assert levels is not None
+        return Axis(levels, np.ones(levels.size - 1, dtype=bool))
+    if levels is None:
+        ends = [side for column in splits for side in column.sides()]
+        inside = np.concatenate(([space.lower[j], space.upper[j]], *ends))
+        inside = inside[(inside >= space.lower[j]) & (inside <= space.upper[j])]
+    else:
+        inside = levels
+    points = np.unique(np.append(inside, start))
+    # Points in one cell pass the same thresholds; among them only the nearest one is of use.
+    cell = np.zeros(points.size, dtype=np.int64)
+    for column in splits:
+        cell += column.passed(points)
+    nearest = np.lexsort((np.abs(points - start), cell))
+    first = np.unique(cell[nearest], return_index=True)[1]
+    points = points[np.sort(nearest[first])]
+    return Axis(points, np.ones(points.size - 1, dtype=bool))
+
+
+def line_axis(space: Space, j: int, splits: Sequence[Splits], samples: Floats) -> Axis:
+    """Coordinate `j` where its distance from every one of `samples` matters too."""
+    levels = space.levels[j]
+    if levels is not None:
+        return Axis(levels, np.ones(levels.size - 1, dtype=bool))
+    start, low, high = space.start[j], space.lower[j], space.upper[j]
+    ends = [column.sides() for column in splits]
+    inside = np.concatenate(([low, high], samples, *(side for pair in ends for side in pair)))
+    points = np.unique(np.append(inside[(inside >= low) & (inside <= high)], start))
+    jump = (points[:-1] < low) | (points[1:] > high)
+    for column in splits:
+        jump |= np.diff(column.passed(points)) > 0
+    return Axis(points, jump)
+
+
+def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:
+    """Give every axis its step variables, order them, close the groups, and minimise the distance."""
+    for j, axis in enumerate(axes):
+        axis.steps = model.variables(axis.jump.size, integer=axis.jump)
+        model.minimise(axis.expression(np.abs(axis.points - space.start[j]) * space.weight[j]))
+        _order(model, axis)
+    for g in np.unique(space.group[space.group >= 0]):
+        members = [axes[int(j)] for j in np.flatnonzero(space.group == g)]
+        total = members[0].expression(members[0].points)
+        for axis in members[1:]:
+            total = total + axis.expression(axis.points)
+        model.row(total * 2.0, 1.0, 1.0)
+
+
+def _order(model: Model, axis: Axis) -> None:
+    """A step may only begin once the one before it is complete."""
+    before, after = axis.steps[:-1], axis.steps[1:]
+    # Between two steps that may both stop half-way, only a binary knows whether the first is complete.
+    loose = ~axis.jump[:-1] & ~axis.jump[1:]
+    complete = before.copy()
+    complete[loose] = model.variables(int(loose.sum()), integer=True)
+    _not_above(model, after, complete)
+    _not_above(model, complete[loose], before[loose])
+
+
+def _not_above(model: Model, lesser: Columns, greater: Columns) -> None:
+    n = lesser.size
+    if n:
+        at = np.tile(np.arange(n), 2)
+        ones = np.repeat([1.0, -1.0], n)
+        model.rows(at, np.concatenate((lesser, greater)), ones, -np.inf, 0.0, n)

@@ -1,0 +1,134 @@
+"""The alternative costs no more than a rival plan: as rows, for the expected cost and for CVaR."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import InputError
+from whence.explain.question import Question
+from whence.milp.model import Columns, Linear, Model
+from whence.milp.solvers.base import Row
+from whence.milp.weighting import Weighting
+from whence.risk import CVaR, Expectation
+
+__all__ = ["Criterion", "criterion_of"]
+
+Floats = NDArray[np.float64]
+
+
+class Criterion(Protocol):
+    """How a rival plan restricts the weights."""
+
+    def reserve(self, sets: int) -> None:
+        """Add the variables that `sets` further rivals will need."""
+        ...
+
+    def spare(self) -> bool:
+        """Whether the next rival's row needs no new variables."""
+        ...
+
+    def against(self, rival: Floats) -> Row:
+        """The row that says: the alternative costs at most tau more than a plan with the sample costs `rival`."""
+        ...
+
+
+def criterion_of(model: Model, weighting: Weighting, question: Question, w_max: str) -> Criterion:
+    """The criterion that belongs to the question's risk measure."""
+    risk = question.risk
+    if isinstance(risk, Expectation) or (isinstance(risk, CVaR) and risk.alpha == 0):
+        return ExpectedCost(weighting, question)
+    if isinstance(risk, CVaR):
+        return TailCost(model, weighting, question, weighting.ceilings(w_max))
+    raise InputError(f"The 'risk' parameter must be Expectation or CVaR for engine='milp'. Got {risk!r} instead.")
+
+
+def scaled(expression: Linear, upper: float) -> Row:
+    """``expression <= upper`` with coefficients of at most 1, so that the solver's tolerance stays far below tau."""
+    largest = float(np.abs(expression.coefficients).max(initial=0.0))
+    factor = 1.0 / largest if largest > 0 else 1.0
+    return Row(expression * factor, -np.inf, upper * factor)
+
+
+class ExpectedCost:
+    """Expected cost: the weighted mean of the cost differences."""
+
+    def __init__(self, weighting: Weighting, question: Question) -> None:
+        self.weighting, self.question = weighting, question
+
+    def reserve(self, sets: int) -> None:
+        """Nothing to reserve."""
+
+    def spare(self) -> bool:
+        """Always: no variables are needed."""
+        return True
+
+    def against(self, rival: Floats) -> Row:
+        """Weighted mean of the differences at most tau."""
+        return scaled(self.weighting.mean(self.question.alternative - rival), self.question.tau)
+
+
+class TailCost:
+    """CVaR: flows that fill the tail with the largest costs.
+
+    The alternative's flow must be the right one (ordered binaries see to that). A rival's flow may be any that
+    fills the tail: every such flow costs at most the rival's CVaR, so that none of them accepts too much.
+    """
+
+    def __init__(self, model: Model, weighting: Weighting, question: Question, ceilings: Floats) -> None:
+        assert isinstance(question.risk, CVaR)
+        self.model, self.question = model, question
+        self.tail = 1.0 - float(question.risk.alpha)
+        self.weights = weighting.columns()
+        self.ceilings = ceilings
+        # Both flows have the same mass: a constant in all costs cancels, and small numbers are safer.
+        self.base = float(question.alternative.min())
+        self.alternative = self._ordered_tail()
+        self._spare: list[Columns] = []
+
+    def reserve(self, sets: int) -> None:
+        """Add the flows of `sets` further rivals."""
+        self._spare += [self._flow() for _ in range(sets)]
+
+    def spare(self) -> bool:
+        """Whether a flow is left from those reserved."""
+        return bool(self._spare)
+
+    def against(self, rival: Floats) -> Row:
+        """The alternative's tail costs at most tau more than what the rival's flow carries."""
+        flow = self._spare.pop() if self._spare else self._flow()
+        limit = Linear(flow, rival - self.base)
+        return scaled(self.alternative - limit, self.question.tau * self.tail)
+
+    def _flow(self) -> Columns:
+        """Flow variables, at most the weights, that add up to the tail."""
+        n = self.weights.size
+        flow = self.model.variables(n, 0.0, self.ceilings)
+        self.model.row(Linear(flow, np.ones(n)), self.tail, self.tail)
+        self._pairs(flow, self.weights, -1.0, np.zeros(n))
+        return flow
+
+    def _ordered_tail(self) -> Linear:
+        """Cost of the alternative's tail: its flow follows the order of the costs, the last sample split."""
+        costs = self.question.alternative
+        order = np.argsort(-costs, kind="stable")
+        n = order.size
+        flow = self._flow()[order]
+        weights, most = self.weights[order], self.ceilings[order]
+        full = self.model.variables(n, integer=True)
+        self._pairs(full[1:], full[:-1], -1.0, np.zeros(n - 1))
+        # full[i]: sample i lies wholly in the tail. Whoever follows one that does not carries nothing.
+        self._pairs(flow[1:], full[:-1], -most[1:], np.zeros(n - 1))
+        at = np.tile(np.arange(n), 3)
+        columns = np.concatenate((weights, flow, full))
+        self.model.rows(at, columns, np.concatenate((np.ones(n), -np.ones(n), most)), -np.inf, most, n)
+        return Linear(flow, costs[order] - self.base)
+
+    def _pairs(self, first: Columns, second: Columns, factor: Floats | float, upper: Floats) -> None:
+        """``first + factor * second <= upper``, one row a pair."""
+        n = first.size
+        coefficients = np.concatenate((np.ones(n), np.broadcast_to(factor, (n,))))
+        columns = np.concatenate((first, second))
+        self.model.rows(np.tile(np.arange(n), 2), columns, coefficients, -np.inf, upper, n)

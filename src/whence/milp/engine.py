@@ -1,0 +1,186 @@
+"""The paper's integer programs as an engine: build, solve, check, cut, again."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.explain.question import Answer, Limits, Progress, Question, Status
+from whence.milp.criteria import Criterion, criterion_of
+from whence.milp.forest import ForestWeighting
+from whence.milp.knn import NeighbourWeighting
+from whence.milp.model import Linear, Model, Program
+from whence.milp.options import Options
+from whence.milp.solvers import solver_named
+from whence.milp.solvers.base import Outcome, Row, Settings, Solver
+from whence.milp.solvers.highs import Highs
+from whence.milp.weighting import Weighting
+from whence.weights import ForestWeights
+
+__all__ = ["explain"]
+
+Floats = NDArray[np.float64]
+
+#: Seconds between two reports of progress from within a solver.
+PACE = 0.05
+
+
+def explain(question: Question) -> Answer:
+    """Answer `question` by integer programming.
+
+    Besides ``solver``, ``method``, ``mip_gap``, ``threads``, ``log``, ``plausibility``, ``w_max``,
+    ``valid_inequality`` and ``linear`` (see :class:`whence.milp.options.Options`) nothing in
+    ``question.options`` matters here.
+
+    Parameters
+    ----------
+    question : Question
+        What is asked.
+
+    Returns
+    -------
+    Answer
+        The nearest explanation, or the proof that there is none, or what was known when a limit was reached.
+    """
+    options = Options.of(question)
+    solver = solver_named(options.solver)
+    options.check_ability(solver, question)
+    return _Run(question, options, solver).answer()
+
+
+@dataclass
+class _Run:
+    """One question on its way through a solver."""
+
+    question: Question
+    options: Options
+    solver: Solver
+    model: Model = field(default_factory=Model)
+    nodes: int = 0
+    cuts: int = 0
+    lower: float = 0.0
+
+    def __post_init__(self) -> None:
+        question, options = self.question, self.options
+        self.weighting = _weighting(self.model, question)
+        self.criterion: Criterion = criterion_of(self.model, self.weighting, question, options.w_max)
+        self._add(self.criterion.against(question.decision))
+        self.lazy = question.kind == "absolute" and options.method == "lazy"
+
+    def answer(self) -> Answer:
+        """Solve until a context stands the test, none is left, or a limit is reached."""
+        while True:
+            program = self.model.program()
+            outcome = self.solver.solve(program, self._settings(), lazy=self._refusals if self.lazy else None)
+            self.nodes += outcome.nodes
+            if outcome.status == "infeasible":
+                return self._result("none", None, np.inf)
+            self.lower = max(self.lower, outcome.bound)
+            done = outcome.status == "optimal"
+            if outcome.values is not None:
+                context, refused = self._judge(program, outcome.values)
+                if context is not None:
+                    return self._found(context, outcome)
+                for row in refused:
+                    self._add(row)
+            stop = self.question.limits.reached(self.nodes, np.inf, self.lower)
+            if not done or stop is not None:
+                status: Status = "interrupted" if "interrupted" in (outcome.status, stop) else "time_limit"
+                return self._result(status, None, self.lower)
+
+    def _found(self, context: Floats, outcome: Outcome) -> Answer:
+        distance = self.question.space.distance(context)
+        if outcome.status != "optimal":
+            return self._result("interrupted" if outcome.status == "interrupted" else "time_limit", context, self.lower)
+        return self._result("optimal", context, distance if self.options.mip_gap == 0 else self.lower)
+
+    def _result(self, status: Status, context: Floats | None, bound: float) -> Answer:
+        distance = np.inf if context is None else self.question.space.distance(context)
+        note = f"integer program, {self.solver.name}"
+        return Answer(status, context, distance, min(bound, distance), self.nodes, self.cuts, note=note)
+
+    def _judge(self, program: Program, x: Floats) -> tuple[Floats | None, list[Row]]:
+        """The context found at `x` where it is an explanation; otherwise the rows that rule it out."""
+        x = _settled(program, x)
+        context = self.weighting.context(x)
+        weights = self.weighting.confirmed(context)
+        if weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
+            # Only feasible within the solver's tolerance: these binaries lead nowhere.
+            return None, [_other_binaries(program, x)]
+        refused = self._test(x, weights)
+        return (None, refused) if refused else (context, [])
+
+    def _refusals(self, x: Floats) -> list[Row]:
+        """For the solver's callback: the rows that rule out the solution `x`, none where it may stand."""
+        return self._test(x, self.weighting.chosen(x))
+
+    def _test(self, x: Floats, weights: Floats) -> list[Row]:
+        question = self.question
+        if question.kind == "relative":
+            return [] if question.holds(weights) else [self.weighting.leave(x)]
+        rival = question.better(weights)
+        if rival is None:
+            return []
+        self.cuts += 1
+        rows = [self.weighting.leave(x)]
+        if self.options.valid_inequality and (self.criterion.spare() or not self.lazy):
+            rows.append(self.criterion.against(rival))
+        return rows
+
+    def _add(self, row: Row) -> None:
+        self.model.row(row.expression, row.lower, row.upper)
+
+    def _settings(self) -> Settings:
+        limits, options = self.question.limits, self.options
+        node_limit = None if limits.node_limit is None else max(limits.node_limit - self.nodes, 0)
+        return Settings(
+            limits.remaining, node_limit, options.mip_gap, options.threads, options.log, self._reporter(limits)
+        )
+
+    def _reporter(self, limits: Limits) -> Callable[[int, float, float], bool] | None:
+        """Tells the progress from within a solver, not too often."""
+        tell = limits.on_progress
+        if tell is None:
+            return None
+        before, told = self.nodes, time.perf_counter()
+        settled = self.question.kind == "relative"
+
+        def report(nodes: int, value: float, bound: float) -> bool:
+            nonlocal told
+            if time.perf_counter() - told < PACE:
+                return True
+            told = time.perf_counter()
+            best = value if settled and value < 1e20 else np.inf
+            return tell(Progress(before + nodes, best, max(self.lower, bound), limits.seconds)) is not False
+
+        return report
+
+
+def _weighting(model: Model, question: Question) -> Weighting:
+    """The weights' part of the model."""
+    space, weights = question.space, question.weights
+    if isinstance(weights, ForestWeights):
+        return ForestWeighting(model, space, weights, question.inputs)
+    return NeighbourWeighting(model, space, weights, question.separation)
+
+
+def _settled(program: Program, x: Floats) -> Floats:
+    """`x` with whole binaries, and the rest as near as these allow."""
+    whole = np.where(program.integer, np.round(x), x)
+    if not program.integer.any() or bool(np.isin(program.cost.nonzero()[0], program.integer.nonzero()[0]).all()):
+        return whole
+    lower = np.where(program.integer, whole, program.lower)
+    upper = np.where(program.integer, whole, program.upper)
+    outcome = Highs().solve(program.with_bounds(lower, upper, relaxed=True), Settings())
+    return whole if outcome.values is None else np.where(program.integer, whole, outcome.values)
+
+
+def _other_binaries(program: Program, x: Floats) -> Row:
+    """At least one binary variable must differ from its value in `x`."""
+    binaries = np.flatnonzero(program.integer)
+    sign = np.where(x[binaries] > 0.5, -1.0, 1.0)
+    return Row(Linear(binaries, sign, float(np.count_nonzero(sign < 0))), 1.0, np.inf)

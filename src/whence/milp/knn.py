@@ -1,0 +1,170 @@
+"""Nearest-neighbour weights in an integer program."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.explain.space import Space
+from whence.milp.axes import Axis, Splits, add_axes, line_axis
+from whence.milp.ceilings import w_max
+from whence.milp.model import Columns, Linear, Model
+from whence.milp.solvers.base import Row
+from whence.weights import KNNWeights
+
+__all__ = ["NeighbourWeighting"]
+
+Floats = NDArray[np.float64]
+
+#: What is asked beyond the separation, so that a solver's rounding does not fall short of it.
+MARGIN = 1e-8
+
+
+class NeighbourWeighting:
+    """Weights of the k nearest neighbours: a binary a sample, and a radius that separates those in from those out.
+
+    Parameters
+    ----------
+    model : Model
+        Where variables and rows go.
+    space : Space
+        Where the context may lie.
+    neighbours : KNNWeights
+        The fitted weights.
+    separation : float
+        Least gap between the k-th and the (k+1)-th neighbour distance.
+    more : sequence of (coordinate, Splits)
+        Thresholds that other parts of the model compare coordinates with.
+    """
+
+    def __init__(
+        self,
+        model: Model,
+        space: Space,
+        neighbours: KNNWeights,
+        separation: float,
+        more: Sequence[tuple[int, Splits]] = (),
+    ) -> None:
+        self.model, self.space, self.neighbours, self.separation = model, space, neighbours, separation
+        samples = neighbours.points_
+        self.axes = [
+            line_axis(space, j, [s for i, s in more if i == j], samples[:, j]) for j in range(space.start.size)
+        ]
+        add_axes(model, space, self.axes)
+        self.chosen_columns = model.variables(neighbours.n_samples_, integer=True)
+        self._separate(self._distances())
+        self._columns: Columns | None = None
+
+    def _distances(self) -> list[Linear]:
+        """Distance of the context from every sample."""
+        samples = self.neighbours.points_
+        gaps = [_gaps(self.model, axis, samples[:, j]) for j, axis in enumerate(self.axes)]
+        return [_sum([gap[i] for gap in gaps]) for i in range(samples.shape[0])]
+
+    def _separate(self, distances: Sequence[Linear]) -> None:
+        """Those chosen lie within the radius, all others beyond it."""
+        model, k, inside = self.model, int(self.neighbours.k), self.chosen_columns
+        nearest, farthest = _ranges(self.axes, self.neighbours.points_)
+        # The radius may be taken as the k-th distance, which lies between the k-th smallest of either bound.
+        low, high = np.partition(nearest, k - 1)[k - 1], np.partition(farthest, k - 1)[k - 1]
+        gap = self.separation + MARGIN
+        radius = model.variables(1, low, high)
+        model.row(Linear(inside, np.ones(inside.size)), float(k), float(k))
+        for i, distance in enumerate(distances):
+            chosen = inside[i : i + 1]
+            beyond = float(max(farthest[i] - low, 0.0))
+            within = float(max(high + gap - nearest[i], 0.0))
+            difference = distance - Linear(radius, np.ones(1))
+            model.row(difference + Linear(chosen, np.array([beyond])), -np.inf, beyond)
+            model.row(difference + Linear(chosen, np.array([within])), gap, np.inf)
+
+    def mean(self, values: Floats) -> Linear:
+        """Weighted mean of `values`, one a past observation."""
+        return Linear(self.chosen_columns, values / self.neighbours.k)
+
+    def means(self, values: Floats) -> list[Linear]:
+        """Weighted mean of every column of `values`."""
+        return [self.mean(column) for column in values.T]
+
+    def columns(self) -> Columns:
+        """Variables that hold the weights, one a past observation; added to the model when first asked for."""
+        if self._columns is None:
+            n = self.chosen_columns.size
+            self._columns = self.model.variables(n, 0.0, 1.0 / self.neighbours.k)
+            columns = np.concatenate((self._columns, self.chosen_columns))
+            coefficients = np.repeat([1.0, -1.0 / self.neighbours.k], n)
+            self.model.rows(np.tile(np.arange(n), 2), columns, coefficients, 0.0, 0.0, n)
+        return self._columns
+
+    def ceilings(self, how: str) -> Floats:
+        """Upper bounds on the weights."""
+        return w_max(self.neighbours, how)
+
+    def context(self, x: Floats) -> Floats:
+        """The context where the variables are `x`."""
+        return np.array([axis.position(x) for axis in self.axes])
+
+    def chosen(self, x: Floats) -> Floats:
+        """The weights where the variables are `x`: 1/k for each sample chosen."""
+        return np.where(x[self.chosen_columns] > 0.5, 1.0 / self.neighbours.k, 0.0)
+
+    def confirmed(self, context: Floats) -> Floats | None:
+        """Weights at `context`; None where the neighbours are not separated from the others."""
+        k = int(self.neighbours.k)
+        distances = np.abs(self.neighbours.points_ - context).sum(axis=1)
+        order = np.argsort(distances, kind="stable")
+        if distances[order[k]] - distances[order[k - 1]] < self.separation:
+            return None
+        weights = np.zeros(distances.size)
+        weights[order[:k]] = 1.0 / k
+        return weights
+
+    def leave(self, x: Floats) -> Row:
+        """At least one of the samples chosen where the variables are `x` must go."""
+        kept = self.chosen_columns[x[self.chosen_columns] > 0.5]
+        return Row(Linear(kept, np.ones(kept.size)), -np.inf, kept.size - 1.0)
+
+
+def _gaps(model: Model, axis: Axis, samples: Floats) -> list[Linear]:
+    """Distance of an axis's position from every one of `samples`.
+
+    Written out, each would carry every step of the axis. From one sample to the next it changes by what lies
+    between the two, so that one variable a distinct value keeps the rows short.
+    """
+    values, which = np.unique(samples, return_inverse=True)
+    at_points = np.abs(axis.points[None, :] - values[:, None])
+    if axis.steps.size <= 3:
+        known = [axis.expression(row) for row in at_points]
+        return [known[v] for v in which.ravel()]
+    columns = model.variables(values.size, at_points.min(axis=1), at_points.max(axis=1))
+    gaps = [Linear(columns[v : v + 1], np.ones(1)) for v in range(values.size)]
+    model.row(gaps[0] - axis.expression(at_points[0]), 0.0, 0.0)
+    for v in range(1, values.size):
+        change = axis.expression(at_points[v] - at_points[v - 1])
+        model.row(gaps[v] - gaps[v - 1] - _without_zeros(change), 0.0, 0.0)
+    return [gaps[v] for v in which.ravel()]
+
+
+def _without_zeros(expression: Linear) -> Linear:
+    present = np.abs(expression.coefficients) > 1e-14
+    return Linear(expression.columns[present], expression.coefficients[present], expression.constant)
+
+
+def _sum(expressions: Sequence[Linear]) -> Linear:
+    return Linear(
+        np.concatenate([e.columns for e in expressions]),
+        np.concatenate([e.coefficients for e in expressions]),
+        float(sum(e.constant for e in expressions)),
+    )
+
+
+def _ranges(axes: Sequence[Axis], samples: Floats) -> tuple[Floats, Floats]:
+    """Smallest and largest distance that each sample can have from a context on the axes."""
+    nearest, farthest = np.zeros(samples.shape[0]), np.zeros(samples.shape[0])
+    for j, axis in enumerate(axes):
+        low, high = axis.points[0], axis.points[-1]
+        farthest += np.maximum(np.abs(samples[:, j] - low), np.abs(samples[:, j] - high))
+        nearest += np.maximum(np.maximum(low - samples[:, j], samples[:, j] - high), 0.0)
+    return nearest, farthest

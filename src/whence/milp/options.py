@@ -1,0 +1,88 @@
+"""What the integer programs may be told beyond the question itself."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whence.errors import InputError
+from whence.explain.question import Question
+from whence.milp.solvers.base import Solver
+
+__all__ = ["Options"]
+
+
+@dataclass(frozen=True)
+class Options:
+    """Options of the integer programs.
+
+    Attributes
+    ----------
+    solver : {"highs", "gurobi", "scip"}
+        Who solves.
+    method : {"iterative", "lazy", "dual"}
+        How an absolute explanation is found: by an outer loop of solves and cuts, by cuts within one solve, or by
+        the dual of a linear decision problem.
+    mip_gap : float
+        Relative gap at which a solution counts as optimal; 0 for the exact optimum.
+    threads : int or None
+        Threads of the solver; None leaves it to the solver.
+    log : bool
+        Whether the solver prints its log.
+    w_max : {"sample", "path", "mean", "unit"}
+        Upper bound on weights in the CVaR model.
+    valid_inequality : bool
+        Whether a better plan met on the way also becomes a row of its own, besides the region that is cut off.
+    plausibility : Plausibility or None
+        Restricts the contexts to those that an isolation forest takes for inliers.
+    linear : tuple or None
+        For ``method="dual"``: the polytope of plans, the cost vectors (one a past observation), the alternative.
+    """
+
+    solver: str = "highs"
+    method: str = "iterative"
+    mip_gap: float = 0.0
+    threads: int | None = None
+    log: bool = False
+    w_max: str = "sample"
+    valid_inequality: bool = True
+    plausibility: Any = None
+    linear: Any = None
+
+    @classmethod
+    def of(cls, question: Question) -> Options:
+        """The options in ``question.options``, checked."""
+        given = {name: question.options[name] for name in cls.__dataclass_fields__ if name in question.options}
+        options = cls(**given)
+        _member("solver", options.solver, ("highs", "gurobi", "scip"))
+        _member("method", options.method, ("iterative", "lazy", "dual"))
+        _member("w_max", options.w_max, ("sample", "path", "mean", "unit"))
+        for name in ("log", "valid_inequality"):
+            if not isinstance(getattr(options, name), bool | np.bool_):
+                raise InputError(
+                    f"The {name!r} parameter must be True or False. Got {getattr(options, name)!r} instead."
+                )
+        gap, threads = options.mip_gap, options.threads
+        if isinstance(gap, bool) or not isinstance(gap, int | float | np.number) or not 0 <= float(gap) < np.inf:
+            raise InputError(f"The 'mip_gap' parameter must be a float >= 0. Got {gap!r} instead.")
+        if threads is not None and (
+            isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1
+        ):
+            raise InputError(f"The 'threads' parameter must be an int >= 1 or None. Got {threads!r} instead.")
+        return options
+
+    def check_ability(self, solver: Solver, question: Question) -> None:
+        """Refuse what the solver cannot do."""
+        if self.method == "lazy" and question.kind == "absolute" and not solver.abilities.lazy:
+            raise InputError(
+                f"The 'method' parameter must be 'iterative' or 'dual' with solver={solver.name!r}, which has no lazy "
+                "constraints. Got 'lazy' instead."
+            )
+
+
+def _member(name: str, value: object, allowed: tuple[str, ...]) -> None:
+    if not (isinstance(value, str) and value in allowed):
+        names = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
+        raise InputError(f"The {name!r} parameter must be {names}. Got {value!r} instead.")

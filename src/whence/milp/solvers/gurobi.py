@@ -1,0 +1,134 @@
+"""Gurobi, where it is installed."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import MissingDependencyError, SolverError
+from whence.milp.model import Columns, Program
+from whence.milp.solvers.base import Abilities, Lazy, Outcome, Settings
+
+__all__ = ["Gurobi"]
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+_SIZE_LIMIT = 10010
+
+
+class Gurobi:
+    """Gurobi through ``gurobipy``; without a licence it takes 2,000 variables and 2,000 rows."""
+
+    name = "gurobi"
+    abilities = Abilities(lazy=True, warm_start=True, time_limit=True, threads=True)
+
+    def __init__(self) -> None:
+        try:
+            import gurobipy
+        except ImportError:
+            raise MissingDependencyError(
+                "solver='gurobi' needs the package 'gurobipy', which is not installed: pip install whence[gurobi]"
+            ) from None
+        self._gurobi: Any = gurobipy
+
+    def solve(
+        self,
+        program: Program,
+        settings: Settings,
+        start: tuple[Columns, Floats] | None = None,
+        lazy: Lazy | None = None,
+    ) -> Outcome:
+        """Solve `program`; see :class:`whence.milp.solvers.base.Solver`."""
+        try:
+            with (
+                self._gurobi.Env(params={"OutputFlag": int(settings.log)}) as env,
+                self._gurobi.Model(env=env) as model,
+            ):
+                x = self._build(model, program)
+                if start is not None:
+                    for column, value in zip(*start, strict=True):
+                        x[int(column)].Start = float(value)
+                for name, value in _parameters(settings, lazy is not None).items():
+                    model.setParam(name, value)
+                model.optimize(self._callback(x, settings, lazy))
+                return self._outcome(model, x, program)
+        except self._gurobi.GurobiError as error:
+            if error.errno == _SIZE_LIMIT:
+                raise SolverError(
+                    f"Gurobi's free licence ends at 2,000 variables and 2,000 rows, and this program has "
+                    f"{program.cost.size} and {program.row_lower.size}: use solver='highs' or a full licence."
+                ) from None
+            raise SolverError(f"Gurobi ended without an answer: {error}.") from None
+
+    def _build(self, model: Any, program: Program) -> list[Any]:
+        kinds = np.where(program.integer, "I", "C")
+        x = model.addMVar(program.cost.size, program.lower, program.upper, program.cost, kinds)
+        model.ObjCon = program.offset
+        low, high = np.isfinite(program.row_lower), np.isfinite(program.row_upper)
+        same = low & high & (program.row_lower == program.row_upper)
+        for at, sense, limit in (
+            (same, "=", program.row_lower),
+            (low & ~same, ">", program.row_lower),
+            (high & ~same, "<", program.row_upper),
+        ):
+            if at.any():
+                model.addMConstr(program.rows[np.flatnonzero(at)], x, sense, limit[at])
+        model.update()
+        return list(x.tolist())
+
+    def _callback(self, x: list[Any], settings: Settings, lazy: Lazy | None) -> Any:
+        codes = self._gurobi.GRB.Callback
+
+        def called(model: Any, where: int) -> None:
+            if where == codes.MIPSOL and lazy is not None:
+                for row in lazy(np.array(model.cbGetSolution(x))):
+                    terms = self._gurobi.LinExpr(
+                        row.expression.coefficients.tolist(), [x[j] for j in row.expression.columns]
+                    )
+                    if np.isfinite(row.upper):
+                        model.cbLazy(terms <= row.upper - row.expression.constant)
+                    if np.isfinite(row.lower):
+                        model.cbLazy(terms >= row.lower - row.expression.constant)
+            elif where == codes.MIP and settings.on_progress is not None:
+                nodes, best = model.cbGet(codes.MIP_NODCNT), model.cbGet(codes.MIP_OBJBST)
+                if not settings.on_progress(int(nodes), float(best), float(model.cbGet(codes.MIP_OBJBND))):
+                    model.terminate()
+
+        return called
+
+    def _outcome(self, model: Any, x: list[Any], program: Program) -> Outcome:
+        codes = self._gurobi.GRB
+        nodes = int(model.NodeCount)
+        if model.Status in (codes.INFEASIBLE, codes.INF_OR_UNBD):
+            # The objective is a distance: nothing here is unbounded.
+            return Outcome("infeasible", None, np.inf, nodes)
+        values = np.array([v.X for v in x]) if model.SolCount else None
+        bound = float(model.ObjBound) if program.integer.any() else float(model.ObjVal)
+        if model.Status == codes.OPTIMAL:
+            return Outcome("optimal", values, bound, nodes)
+        if model.Status in (codes.TIME_LIMIT, codes.NODE_LIMIT):
+            return Outcome("limit", values, bound, nodes)
+        if model.Status == codes.INTERRUPTED:
+            return Outcome("interrupted", values, bound, nodes)
+        raise SolverError(f"Gurobi ended without an answer: its status is {model.Status}.")
+
+
+def _parameters(settings: Settings, lazy: bool) -> dict[str, Any]:
+    parameters: dict[str, Any] = {
+        "MIPGap": settings.mip_gap,
+        "MIPGapAbs": TOLERANCE,
+        "FeasibilityTol": TOLERANCE,
+        "IntFeasTol": TOLERANCE,
+        "OptimalityTol": TOLERANCE,
+        "LazyConstraints": int(lazy),
+    }
+    if np.isfinite(settings.time_limit):
+        parameters["TimeLimit"] = max(settings.time_limit, 0.0)
+    if settings.node_limit is not None:
+        parameters["NodeLimit"] = settings.node_limit
+    if settings.threads is not None:
+        parameters["Threads"] = settings.threads
+    return parameters

@@ -1,0 +1,119 @@
+"""HiGHS, which comes with whence."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import InputError, SolverError
+from whence.milp.model import Columns, Program
+from whence.milp.solvers.base import Abilities, Lazy, Outcome, Settings
+
+__all__ = ["Highs"]
+
+Floats = NDArray[np.float64]
+
+#: Feasibility and integrality tolerance. Criteria may differ by 1e-6 of a cost, so that the default 1e-6 is too loose.
+TOLERANCE = 1e-9
+
+
+class Highs:
+    """HiGHS through ``highspy``; it has no lazy constraints."""
+
+    name = "highs"
+    abilities = Abilities(lazy=False, warm_start=True, time_limit=True, threads=True)
+
+    def solve(
+        self,
+        program: Program,
+        settings: Settings,
+        start: tuple[Columns, Floats] | None = None,
+        lazy: Lazy | None = None,
+    ) -> Outcome:
+        """Solve `program`; see :class:`whence.milp.solvers.base.Solver`."""
+        if lazy is not None:
+            raise InputError("The 'method' parameter must be 'iterative' or 'dual' with HiGHS. Got 'lazy' instead.")
+        import highspy
+
+        highs = highspy.Highs()
+        for name, value in _options(settings).items():
+            highs.setOptionValue(name, value)
+        highs.passModel(_lp(highspy, program))
+        if start is not None:
+            highs.setSolution(start[0].size, start[0].astype(np.int32), start[1])
+        if settings.on_progress is not None:
+            _report(highs, settings)
+        highs.run()
+        return _outcome(highspy, highs, program)
+
+
+def _options(settings: Settings) -> dict[str, Any]:
+    options: dict[str, Any] = {
+        "output_flag": settings.log,
+        "mip_rel_gap": settings.mip_gap,
+        "mip_abs_gap": TOLERANCE,
+        "mip_feasibility_tolerance": TOLERANCE,
+        "primal_feasibility_tolerance": TOLERANCE,
+        "dual_feasibility_tolerance": TOLERANCE,
+    }
+    if np.isfinite(settings.time_limit):
+        options["time_limit"] = max(settings.time_limit, 0.0)
+    if settings.node_limit is not None:
+        options["mip_max_nodes"] = settings.node_limit
+    if settings.threads is not None:
+        options["threads"] = settings.threads
+        options["parallel"] = "off" if settings.threads == 1 else "on"
+    return options
+
+
+def _lp(highspy: Any, program: Program) -> Any:
+    lp = highspy.HighsLp()
+    lp.num_col_, lp.num_row_ = program.cost.size, program.row_lower.size
+    lp.offset_ = program.offset
+    lp.col_cost_ = program.cost
+    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
+    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
+    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
+    lp.a_matrix_.start_ = program.rows.indptr.astype(np.int32)
+    lp.a_matrix_.index_ = program.rows.indices.astype(np.int32)
+    lp.a_matrix_.value_ = program.rows.data
+    if program.integer.any():
+        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
+        lp.integrality_ = [kinds[int(whole)] for whole in program.integer]
+    return lp
+
+
+def _report(highs: Any, settings: Settings) -> None:
+    report = settings.on_progress
+    assert report is not None
+
+    def tell(event: Any) -> None:
+        data = event.data_out
+        if not report(int(data.mip_node_count), float(data.mip_primal_bound), float(data.mip_dual_bound)):
+            event.interrupt()
+
+    highs.cbMipInterrupt += tell
+
+
+def _outcome(highspy: Any, highs: Any, program: Program) -> Outcome:
+    kinds = highspy.HighsModelStatus
+    status, info = highs.getModelStatus(), highs.getInfo()
+    nodes = max(int(info.mip_node_count), 0)
+    if status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):
+        # The objective is a distance: nothing here is unbounded.
+        return Outcome("infeasible", None, np.inf, nodes)
+    values = None
+    if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
+        values = np.array(highs.getSolution().col_value, dtype=np.float64)
+    if status in (kinds.kOptimal, kinds.kModelEmpty):
+        value = float(info.objective_function_value)
+        bound = float(info.mip_dual_bound) if program.integer.any() else value
+        return Outcome("optimal", values, min(bound, value), nodes)
+    bound = float(info.mip_dual_bound) if program.integer.any() else -np.inf
+    if status in (kinds.kTimeLimit, kinds.kSolutionLimit, kinds.kIterationLimit):
+        return Outcome("limit", values, bound, nodes)
+    if status in (kinds.kInterrupt, kinds.kHighsInterrupt):
+        return Outcome("interrupted", values, bound, nodes)
+    raise SolverError(f"HiGHS ended without an answer: its status is {status.name}.")

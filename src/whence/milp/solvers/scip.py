@@ -1,0 +1,194 @@
+"""SCIP, where it is installed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.errors import MissingDependencyError, SolverError
+from whence.milp.model import Columns, Linear, Program
+from whence.milp.solvers.base import Abilities, Lazy, Outcome, Row, Settings
+
+__all__ = ["Scip"]
+
+Floats = NDArray[np.float64]
+
+TOLERANCE = 1e-9
+
+
+class Scip:
+    """SCIP through ``pyscipopt``; it solves on one thread."""
+
+    name = "scip"
+    abilities = Abilities(lazy=True, warm_start=True, time_limit=True, threads=False)
+
+    def __init__(self) -> None:
+        try:
+            import pyscipopt
+        except ImportError:
+            raise MissingDependencyError(
+                "solver='scip' needs the package 'pyscipopt', which is not installed: pip install whence[scip]"
+            ) from None
+        self._scip: Any = pyscipopt
+
+    def solve(
+        self,
+        program: Program,
+        settings: Settings,
+        start: tuple[Columns, Floats] | None = None,
+        lazy: Lazy | None = None,
+    ) -> Outcome:
+        """Solve `program`; see :class:`whence.milp.solvers.base.Solver`."""
+        model = self._scip.Model()
+        if not settings.log:
+            model.hideOutput()
+        for name, value in _parameters(settings, lazy is not None).items():
+            model.setParam(name, value)
+        x = _build(self._scip, model, program)
+        if start is not None:
+            known = model.createPartialSol()
+            for column, value in zip(*start, strict=True):
+                model.setSolVal(known, x[int(column)], float(value))
+            model.addSol(known)
+        guard = _guard(self._scip, model, x, lazy) if lazy is not None else None
+        reporter = None if settings.on_progress is None else _reporter(self._scip, model, settings.on_progress)
+        model.optimize()
+        del guard, reporter
+        return _outcome(model, x)
+
+
+def _parameters(settings: Settings, lazy: bool) -> dict[str, Any]:
+    parameters: dict[str, Any] = {
+        "limits/gap": settings.mip_gap,
+        "limits/absgap": 0.0,
+        "numerics/feastol": TOLERANCE,
+        "numerics/dualfeastol": TOLERANCE,
+    }
+    if np.isfinite(settings.time_limit):
+        parameters["limits/time"] = max(settings.time_limit, 0.0)
+    if settings.node_limit is not None:
+        parameters["limits/nodes"] = settings.node_limit
+    if lazy:
+        # Reductions that keep one optimum may keep one that a later row forbids.
+        parameters |= {"misc/allowstrongdualreds": False, "misc/allowweakdualreds": False, "misc/usesymmetry": 0}
+    return parameters
+
+
+def _build(scip: Any, model: Any, program: Program) -> list[Any]:
+    x = [
+        model.addVar(
+            vtype="I" if whole else "C",
+            lb=None if low == -np.inf else low,
+            ub=None if high == np.inf else high,
+            obj=cost,
+        )
+        for whole, low, high, cost in zip(
+            program.integer.tolist(), program.lower.tolist(), program.upper.tolist(), program.cost.tolist(), strict=True
+        )
+    ]
+    model.addObjoffset(program.offset)
+    starts, columns, data = program.rows.indptr, program.rows.indices, program.rows.data
+    for r, (low, high) in enumerate(zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)):
+        part = slice(starts[r], starts[r + 1])
+        _add_row(scip, model, x, Row(Linear(columns[part], data[part]), low, high))
+    return x
+
+
+def _add_row(scip: Any, model: Any, x: Sequence[Any], row: Row) -> None:
+    low, high = row.lower - row.expression.constant, row.upper - row.expression.constant
+    if row.expression.columns.size == 0:
+        if low > TOLERANCE or high < -TOLERANCE:
+            model.addCons(x[0] - x[0] >= 1.0)
+        return
+    terms = scip.quicksum(
+        float(a) * x[int(j)] for j, a in zip(row.expression.columns, row.expression.coefficients, strict=True)
+    )
+    if low == high:
+        model.addCons(terms == low)
+        return
+    if np.isfinite(high):
+        model.addCons(terms <= high)
+    if np.isfinite(low):
+        model.addCons(terms >= low)
+
+
+def _guard(scip: Any, model: Any, x: Sequence[Any], lazy: Lazy) -> Any:
+    """The lazy rows as a constraint handler of SCIP: it refuses solutions, and adds the rows that forbid them."""
+    results = scip.SCIP_RESULT
+
+    class Guard(scip.Conshdlr):  # type: ignore[misc]
+        def __init__(self) -> None:
+            self.pending: list[Row] = []
+
+        def _refused(self, solution: Any) -> bool:
+            rows = lazy(np.array([self.model.getSolVal(solution, v) for v in x]))
+            self.pending += rows
+            return bool(rows)
+
+        def _enforce(self) -> dict[str, Any]:
+            if not self._refused(None):
+                return {"result": results.FEASIBLE}
+            for row in self.pending:
+                _add_row(scip, self.model, x, row)
+            self.pending = []
+            return {"result": results.CONSADDED}
+
+        def conscheck(self, constraints: Any, solution: Any, *flags: Any) -> dict[str, Any]:
+            return {"result": results.INFEASIBLE if self._refused(solution) else results.FEASIBLE}
+
+        def consenfolp(self, constraints: Any, nusefulconss: int, solinfeasible: bool) -> dict[str, Any]:
+            return self._enforce()
+
+        def consenfops(self, *arguments: Any) -> dict[str, Any]:
+            return self._enforce()
+
+        def conslock(self, constraint: Any, locktype: Any, nlockspos: int, nlocksneg: int) -> None:
+            for v in x:
+                self.model.addVarLocks(v, nlockspos + nlocksneg, nlockspos + nlocksneg)
+
+    guard = Guard()
+    model.includeConshdlr(guard, "whence", "absolute criterion", enfopriority=-10, chckpriority=-10, needscons=False)
+    return guard
+
+
+def _reporter(scip: Any, model: Any, report: Callable[[int, float, float], bool]) -> Any:
+    solved = scip.SCIP_EVENTTYPE.NODESOLVED
+
+    class Reporter(scip.Eventhdlr):  # type: ignore[misc]
+        def eventinit(self) -> None:
+            self.model.catchEvent(solved, self)
+
+        def eventexit(self) -> None:
+            self.model.dropEvent(solved, self)
+
+        def eventexec(self, event: Any) -> None:
+            best, bound = float(self.model.getPrimalbound()), float(self.model.getDualbound())
+            if not report(int(self.model.getNNodes()), best, bound):
+                self.model.interruptSolve()
+
+    reporter = Reporter()
+    model.includeEventhdlr(reporter, "whence-progress", "tells how far the search has come")
+    return reporter
+
+
+def _outcome(model: Any, x: Sequence[Any]) -> Outcome:
+    status = model.getStatus()
+    nodes = int(model.getNTotalNodes())
+    if status in ("infeasible", "inforunbd"):
+        # The objective is a distance: nothing here is unbounded.
+        return Outcome("infeasible", None, np.inf, nodes)
+    values = None
+    if model.getNSols() > 0:
+        best = model.getBestSol()
+        values = np.array([model.getSolVal(best, v) for v in x])
+    bound = float(model.getDualbound())
+    if status in ("optimal", "gaplimit"):
+        return Outcome("optimal", values, bound, nodes)
+    if status in ("timelimit", "nodelimit", "totalnodelimit"):
+        return Outcome("limit", values, bound, nodes)
+    if status == "userinterrupt":
+        return Outcome("interrupted", values, bound, nodes)
+    raise SolverError(f"SCIP ended without an answer: its status is {status!r}.")

@@ -1,0 +1,111 @@
+"""Decision trees over the axes: one leaf variable a leaf, consistent with the steps of every axis."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.explain.question import InputMap
+from whence.milp.axes import Axis, Splits, floor32
+from whence.milp.model import Columns, Model
+
+__all__ = ["Leaves", "add_trees", "splits_of"]
+
+Box = dict[int, tuple[int, int]]
+#: For every column of the estimator, what it sees at the points of its axis.
+Seen = Sequence[NDArray[np.float32]]
+
+
+@dataclass(frozen=True)
+class Leaves:
+    """The leaves of one tree that the axes leave within reach, and their variables."""
+
+    nodes: NDArray[np.int64]
+    columns: Columns
+
+    def column(self, node: int) -> int:
+        """Variable of the leaf `node`."""
+        return int(self.columns[np.searchsorted(self.nodes, node)])
+
+
+def splits_of(trees: Sequence[Any], inputs: InputMap) -> list[Splits]:
+    """For every column of the trees' estimator, the thresholds that it is compared with."""
+    feature = np.concatenate([tree.feature for tree in trees])
+    threshold = floor32(np.concatenate([tree.threshold for tree in trees]))
+    return [
+        Splits(float(inputs.scale[c]), float(inputs.offset[c]), np.unique(threshold[feature == c]))
+        for c in range(inputs.coordinate.size)
+    ]
+
+
+def add_trees(
+    model: Model, trees: Sequence[Any], axes: Sequence[Axis], inputs: InputMap, splits: Sequence[Splits]
+) -> list[Leaves]:
+    """Leaf variables of every tree; `splits` belong to the columns of `inputs`."""
+    seen = [column.seen(axes[j].points) for column, j in zip(splits, inputs.coordinate, strict=True)]
+    return [_add_tree(model, tree, axes, inputs.coordinate, seen) for tree in trees]
+
+
+def _add_tree(model: Model, tree: Any, axes: Sequence[Axis], coordinate: NDArray[np.int64], seen: Seen) -> Leaves:
+    """Leaf variables of `tree` that are 1 for the leaf in which the context lies and 0 for the others.
+
+    They are continuous: where the steps of the axes are whole, the rows leave them no other value.
+    """
+    boxes = _boxes(tree, axes, coordinate, seen)
+    nodes = np.array(sorted(boxes), dtype=np.int64)
+    columns = model.variables(nodes.size)
+    leaves = Leaves(nodes, columns)
+    model.rows(np.zeros(nodes.size, dtype=np.int64), columns, np.ones(nodes.size), 1.0, 1.0, 1)
+    for j in sorted({j for box in boxes.values() for j in box}):
+        whole = (0, axes[j].jump.size)
+        ranges = np.array([boxes[v].get(j, whole) for v in nodes.tolist()])
+        _link(model, axes[j], columns, ranges)
+    return leaves
+
+
+def _boxes(tree: Any, axes: Sequence[Axis], coordinate: NDArray[np.int64], seen: Seen) -> dict[int, Box]:
+    """For every leaf within reach, the first and last point of each axis that leads to it."""
+    left, right, feature = tree.children_left, tree.children_right, tree.feature
+    threshold = floor32(tree.threshold)
+    found: dict[int, Box] = {}
+    open_nodes: list[tuple[int, Box]] = [(0, {})]
+    while open_nodes:
+        node, box = open_nodes.pop()
+        if left[node] < 0:
+            found[node] = box
+            continue
+        column = feature[node]
+        j = int(coordinate[column])
+        first, last = box.get(j, (0, axes[j].jump.size))
+        beyond = int(np.searchsorted(seen[column], threshold[node], side="right"))
+        if first < beyond:
+            open_nodes.append((int(left[node]), {**box, j: (first, min(last, beyond - 1))}))
+        if last >= beyond:
+            open_nodes.append((int(right[node]), {**box, j: (max(first, beyond), last)}))
+    return found
+
+
+def _link(model: Model, axis: Axis, columns: Columns, ranges: NDArray[np.int64]) -> None:
+    """Leaves on one side of a step are out of reach on its other side, all of them in one row."""
+    first, last = ranges.T
+    for step in np.union1d(first[first > 0] - 1, last[last < axis.jump.size]):
+        beyond, before = columns[first > step], columns[last <= step]
+        at_step = axis.steps[step : step + 1]
+        if beyond.size + before.size == columns.size:
+            # Every leaf is on one side: both rows are the same one, as an equation.
+            _row(model, beyond, at_step, -1.0, 0.0, 0.0)
+            continue
+        if beyond.size:
+            _row(model, beyond, at_step, -1.0, -np.inf, 0.0)
+        if before.size:
+            _row(model, before, at_step, 1.0, -np.inf, 1.0)
+
+
+def _row(model: Model, leaves: Columns, step: Columns, sign: float, lower: float, upper: float) -> None:
+    columns = np.concatenate((leaves, step))
+    coefficients = np.append(np.ones(leaves.size), sign)
+    model.rows(np.zeros(columns.size, dtype=np.int64), columns, coefficients, lower, upper, 1)

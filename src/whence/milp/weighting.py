@@ -1,0 +1,60 @@
+"""What the rest of the model needs from the weights, whichever estimator they come from."""
+
+from __future__ import annotations
+
+from typing import Protocol
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.milp.axes import Axis
+from whence.milp.model import Columns, Linear
+from whence.milp.solvers.base import Row
+
+__all__ = ["Weighting"]
+
+Floats = NDArray[np.float64]
+
+
+class Weighting(Protocol):
+    """The weights of the past observations as part of an integer program.
+
+    Attributes
+    ----------
+    axes : list of Axis
+        The coordinates of the context.
+    """
+
+    axes: list[Axis]
+
+    def mean(self, values: Floats) -> Linear:
+        """Weighted mean of `values`, one a past observation."""
+        ...
+
+    def means(self, values: Floats) -> list[Linear]:
+        """Weighted mean of every column of `values`."""
+        ...
+
+    def columns(self) -> Columns:
+        """Variables that hold the weights, one a past observation; added to the model when first asked for."""
+        ...
+
+    def ceilings(self, how: str) -> Floats:
+        """Upper bounds on the weights."""
+        ...
+
+    def context(self, x: Floats) -> Floats:
+        """The context where the variables are `x`, in coordinates."""
+        ...
+
+    def chosen(self, x: Floats) -> Floats:
+        """The weights that the model has settled on where the variables are `x`."""
+        ...
+
+    def confirmed(self, context: Floats) -> Floats | None:
+        """Weights at `context` by the fitted estimator; None where they are ambiguous."""
+        ...
+
+    def leave(self, x: Floats) -> Row:
+        """The row that cuts off all contexts with the weights that the model has where the variables are `x`."""
+        ...
