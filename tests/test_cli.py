@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -23,7 +24,7 @@ pytestmark = pytest.mark.xdist_group("demo")
 
 
 def program(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
-    """The command as a user runs it in a pipe."""
+    """The command as a user runs it in a pipe that knows nothing but plain letters."""
     return subprocess.run(
         [sys.executable, "-m", "whence.cli", *arguments],
         cwd=cwd,
@@ -31,7 +32,7 @@ def program(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
         text=True,
         check=False,
         timeout=600,
-        env={**os.environ, "PYTHONUTF8": "1"},
+        env={**os.environ, "PYTHONIOENCODING": "ascii"},
     )
 
 
@@ -85,7 +86,14 @@ def test_an_unknown_command(tmp_path: Path) -> None:
     assert "Traceback" not in done.stderr
 
 
-@pytest.mark.parametrize(("error", "code"), [(InputError("The 'x' is wrong."), 2), (KeyboardInterrupt(), 130)])
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InputError("The 'x' is wrong."), 2),
+        (OSError(errno.ENOSPC, "No space left on device", "why.html"), 2),
+        (KeyboardInterrupt(), 130),
+    ],
+)
 def test_errors_become_exit_codes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException, code: int
 ) -> None:

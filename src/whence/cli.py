@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import sys
 from pathlib import Path
 from typing import Annotated
@@ -11,6 +12,8 @@ from rich.console import Console
 from rich.markup import escape
 
 from whence.errors import InputError, WhenceError
+from whence.examples import Example, bakery, city
+from whence.explain.question import Kind
 from whence.report.versions import versions
 
 __all__ = ["app", "main"]
@@ -57,9 +60,6 @@ def demo(
 
       whence demo --out reports
     """
-    # Loaded here, so that `whence --help` and `whence version` answer at once.
-    from whence.examples import bakery, city
-
     console = _console()
     _make_folder(out)
     written: list[Path] = []
@@ -79,10 +79,18 @@ def version() -> None:
 
 def main() -> None:
     """Run the command: an expected error is one sentence and exit code 2, Ctrl-C is silent and exit code 130."""
+    for stream in (sys.stdout, sys.stderr):
+        # A pipe may know fewer letters than the plans: better a question mark than no answer.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
     try:
         app()
     except WhenceError as error:
         print(f"whence: {error}", file=sys.stderr)
+        sys.exit(BAD_INPUT)
+    except OSError as error:
+        where = f" ({error.filename})" if error.filename else ""
+        print(f"whence: A file cannot be written: {error.strerror or error}{where}.", file=sys.stderr)
         sys.exit(BAD_INPUT)
     except KeyboardInterrupt:
         # Rich and typer have put the terminal back; all that is missing is the end of the line with ^C.
@@ -90,12 +98,8 @@ def main() -> None:
         sys.exit(STOPPED)
 
 
-def _shown(console: Console, example: object, out: Path) -> list[Path]:
+def _shown(console: Console, example: Example, out: Path) -> list[Path]:
     """Fit, decide, explain and write the reports of one example."""
-    from whence.examples import Example
-    from whence.explain.question import Kind
-
-    assert isinstance(example, Example)
     console.print(f"[bold]{escape(example.title)}[/bold]")
     console.print("=" * len(example.title))
     console.print(example.question, markup=False)

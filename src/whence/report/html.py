@@ -53,7 +53,14 @@ def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?
 
     Examples
     --------
-    >>> write(explanation, "why.html", title="Why not the southern route?")  # doctest: +SKIP
+    >>> import pathlib, tempfile
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> why = policy.explain([0.2], instead=[10.0])
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     write(why, pathlib.Path(folder) / "why.html", title="Why not ten?")
+    ...     print((pathlib.Path(folder) / "why.html").read_text("utf-8")[:15])
+    <!doctype html>
     """
     target = Path(path)
     if not target.parent.is_dir():
@@ -104,7 +111,7 @@ def _verdict(explanation: Explanation) -> Markup:
     if lines:
         body.append(tag("ul", *(tag("li", line.strip().removeprefix("- ")) for line in lines)))
     body += [tag("p", text) for text in (words.staying(explanation), words.costs(explanation)) if text]
-    body += [tag("p", words.certainty(explanation)), *(tag("p", t) for t in words.help_(explanation).split("\n") if t)]
+    body += [tag("p", words.certainty(explanation)), *(tag("p", t) for t in words.remedy(explanation).split("\n") if t)]
     return tag("div", *body, class_="wh-verdict")
 
 
@@ -122,7 +129,7 @@ def _changes(explanation: Explanation) -> Markup:
         changed = tag("b", after)
         if exact != after:
             rounded = True
-            changed = join(changed, tag("span", f" (nearest: {exact})", class_="wh-soft"))
+            changed = join(changed, tag("div", f"nearest: {exact}", class_="wh-soft"))
         rows.append([name, before, changed, plain(float(record["distance"]), 3)])
     table = _table(["", "as it is", "changed", "distance"], rows, numbers={3})
     note = (

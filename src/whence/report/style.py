@@ -30,7 +30,7 @@ _RULES = """
   gap: .8rem 2rem; }
 .whence figure { margin: .3rem 0; break-inside: avoid; }
 .whence .wh-chart { display: block; width: 100%; max-width: 30rem; height: auto; }
-.whence .wh-map .wh-chart { max-width: 42rem; }
+.whence .wh-map .wh-chart { max-width: 36rem; }
 .whence svg text { font-size: 12px; fill: var(--ink); font-family: inherit; }
 .whence svg .wh-head { font-weight: 600; }
 .whence svg .wh-small { fill: var(--soft); font-size: 11px; }
@@ -85,7 +85,7 @@ _PRINT = """
   .whence { max-width: none; padding: 0; font-size: 11pt; }
   .whence .wh-columns { grid-template-columns: 1fr 1fr; }
   .whence .wh-scroll { overflow: visible; }
-  .whence h2, .whence h3 { break-after: avoid; }
+  .whence h2, .whence h3, .whence .wh-legend { break-after: avoid; }
   .whence tr, .whence .wh-verdict { break-inside: avoid; }
 """
 

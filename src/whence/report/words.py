@@ -17,8 +17,8 @@ __all__ = [
     "changes",
     "costs",
     "costs_shown",
-    "help_",
     "plans",
+    "remedy",
     "risk_named",
     "sentences",
     "staying",
@@ -47,7 +47,7 @@ def sentences(explanation: Explanation) -> str:
     It holds already, so there was nothing to search for.
     """
     parts = [plans(explanation), f"{verdict(explanation)} {staying(explanation)}".strip()]
-    parts += [costs(explanation), certainty(explanation), help_(explanation)]
+    parts += [costs(explanation), certainty(explanation), remedy(explanation)]
     return "\n".join(part for part in parts if part)
 
 
@@ -174,7 +174,7 @@ def _without_context(explanation: Explanation) -> str:
     return f"{said} The reason: {explanation.note}." if explanation.note else said
 
 
-def help_(explanation: Explanation) -> str:
+def remedy(explanation: Explanation) -> str:
     """Which restrictions stand in the way, and what would be possible without them."""
     free = explanation.unrestricted
     if explanation.status != "none" or free is None:
