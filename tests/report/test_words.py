@@ -7,10 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+import pandas as pd
 import pytest
 
 import whence as wh
 from whence.explain.explanation import Costs
+from whence.report.words import changes
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]
@@ -210,3 +212,25 @@ def test_a_real_explanation_in_words() -> None:
     assert "Your plan would have been better than the decision if x0 were" in str(why)
     shown = numbers(line(str(why), "Your plan would"))
     assert 4.0 < shown[1] < 6.0
+
+
+def test_what_is_said_can_be_typed_in_again() -> None:
+    """The rounded values of real explanations, taken as a context of their own, satisfy what was asked."""
+    told = 0
+    for seed in range(3):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({"a": rng.normal(1000, 3, 80), "b": rng.random(80) * 1e-3, "c": rng.choice(["u", "v"], 80)})
+        Y = 20 + 3 * (X[["a"]] - 1000) + 20000 * X[["b"]].to_numpy() + rng.normal(0, 1, (80, 1))
+        policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(n_trees=20, random_state=seed)).fit(X, Y.clip(0))
+        for kind in ("relative", "absolute"):
+            i, j = rng.integers(0, 80, 2)
+            why = policy.explain(X.iloc[i], policy.decide(X.iloc[j]), kind=kind)
+            if why.status != "optimal":
+                continue
+            typed = why.initial.copy()
+            for name, _, to in changes(why):
+                typed[name] = to if name == "c" else float(to)
+                told += 1
+            again = policy.explain(typed, why.alternative, kind=kind, decision=why.decision)
+            assert again.status == "already", (seed, kind, typed.to_dict())
+    assert told > 3

@@ -283,5 +283,3 @@ def _freed(
         )
     )
     return replace(explanation, unrestricted=relaxed, blocking=blocking)
-
-
