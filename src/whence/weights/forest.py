@@ -45,21 +45,27 @@ class LeafMembers:
     order : ndarray of shape (trees, n)
         Samples of each tree, sorted by leaf.
     first, size : list of ndarray, one a tree
-        Where the samples of a node begin in `order`, and how many there are (0 for inner nodes).
+        Where the samples of a node begin in the tree's `order`, and how many there are (0 for inner nodes).
     """
 
     def __init__(self, trees: list[Any], inputs: NDArray[np.float32]) -> None:
         n = inputs.shape[0]
         self.trees = trees
         self.order = np.empty((len(trees), n), dtype=np.int32)
-        self.first: list[NDArray[np.int64]] = []
-        self.size: list[NDArray[np.int64]] = []
+        nodes = np.cumsum([0] + [tree.node_count for tree in trees])
+        self._root = nodes[:-1]
+        self._size = np.empty(nodes[-1], dtype=np.int64)
+        self._first = np.empty(nodes[-1], dtype=np.int64)
+        # Views a tree into arrays of all nodes, from which one context is answered without a loop over the trees.
+        self.size = np.split(self._size, nodes[1:-1])
+        self.first = np.split(self._first, nodes[1:-1])
         for t, tree in enumerate(trees):
             leaves = tree.apply(inputs)
-            self.order[t] = np.argsort(leaves, kind="stable")
-            size = np.bincount(leaves, minlength=tree.node_count)
-            self.size.append(size)
-            self.first.append(np.cumsum(size) - size)
+            # Numpy sorts short integers twenty times as fast.
+            short = leaves.astype(np.uint16) if tree.node_count <= 2**16 else leaves
+            self.order[t] = np.argsort(short, kind="stable")
+            self.size[t][:] = np.bincount(leaves, minlength=tree.node_count)
+            self.first[t][:] = np.cumsum(self.size[t]) - self.size[t]
 
     @property
     def n_samples(self) -> int:
@@ -76,20 +82,18 @@ class LeafMembers:
 
     def weights(self, inputs: NDArray[np.float32]) -> Floats:
         """Weights of every sample for each row of `inputs`, of shape (rows, n)."""
-        rows, n = inputs.shape[0], self.n_samples
-        total = np.zeros(rows * n)
-        share = 1.0 / len(self.trees)
-        for t, tree in enumerate(self.trees):
-            leaves = tree.apply(inputs)
-            first, size = self.first[t][leaves], self.size[t][leaves]
-            if rows == 1:
-                total[self.order[t, first[0] : first[0] + size[0]]] += share / size[0]
-                continue
-            # Every sample of every row's leaf at once; no sample occurs twice in a tree, so that += adds them all.
-            within = np.arange(int(size.sum())) - np.repeat(np.cumsum(size) - size, size)
-            samples = self.order[t, np.repeat(first, size) + within]
-            total[np.repeat(np.arange(rows) * n, size) + samples] += np.repeat(share / size, size)
-        return total.reshape(rows, n)
+        leaves = np.array([tree.apply(inputs) for tree in self.trees])
+        return np.array([self._at(column) for column in leaves.T])
+
+    def _at(self, leaves: NDArray[np.int64]) -> Floats:
+        """Weights of every sample for a context that falls into these leaves, one a tree."""
+        n = self.n_samples
+        size = self._size[self._root + leaves]
+        first = self._first[self._root + leaves] + n * np.arange(leaves.size)
+        skipped = first - (np.cumsum(size) - size)
+        places = np.arange(int(size.sum())) + np.repeat(skipped, size)
+        shares = np.repeat(1.0 / (leaves.size * size), size)
+        return np.asarray(np.bincount(self.order.ravel()[places], shares, minlength=n), dtype=np.float64)
 
 
 class ForestWeights(BaseEstimator):  # type: ignore[misc]
