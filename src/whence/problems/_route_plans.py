@@ -73,10 +73,12 @@ def _read_vector(network: RouteNetwork, numbers: Any) -> list[int] | str:
             return f"The edge vector is not one path to {target}: none of its edges leaves {node}."
         route.append(leaving[node])
         node = network.edges[route[-1]][1]
+    if len(route) > len(chosen):
+        return f"The edge vector is not one path to {target}: its edges run in a circle through {node}."
     stray = sorted(set(chosen) - set(route))
-    if stray or len(route) > len(chosen):
-        edge = network.edges[stray[0] if stray else route[-1]]
-        return f"The edge vector is not one path: the edge {_arrow(edge)} is not on the way to {target}."
+    if stray:
+        edge = _arrow(network.edges[stray[0]])
+        return f"The edge vector is not one path: the edge {edge} is not on the way to {target}."
     return route
 
 
