@@ -10,7 +10,7 @@ from whence.explain.question import Answer, Question
 from whence.risk import CVaR
 from whence.search import driver
 from whence.search.compiling import announce
-from whence.search.knn_axes import Layout
+from whence.search.knn_axes import LOWER, UPPER, Layout
 from whence.search.knn_box import Scratch
 from whence.search.knn_cuts import Cuts
 from whence.search.knn_tree import CANDIDATE, EXHAUSTED, FULL, Tree, grown, search
@@ -51,7 +51,7 @@ class NeighbourFrontier:
             np.empty((0, axes.k), dtype=np.int64),
         )
         self.scratch = Scratch.of(axes)
-        self.tree = Tree.of(axes, axes.lower, axes.upper)
+        self.tree = Tree.of(axes, axes.table[LOWER], axes.table[UPPER])
         self.nodes = 0
         self.bound = 0.0
 
@@ -67,7 +67,7 @@ class NeighbourFrontier:
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Examine at most `nodes` boxes; the nearest context left, once it is proved nearest."""
-        found = np.empty(len(self.axes.lower))
+        found = np.empty(len(self.axes.kind))
         last = self.nodes + nodes
         while self.nodes < last:
             outcome = search(self.axes, self.cuts, self.tree, last - self.nodes, cutoff, self.scratch, found)

@@ -26,8 +26,12 @@ CONTINUOUS, DISCRETE, CATEGORY = 0, 1, 2
 ROBUST = 1e-9
 
 
+#: Rows of ``Axes.table``.
+START, WEIGHT, LOWER, UPPER, GAP_LOW, GAP_HIGH = range(6)
+
+
 class Axes(NamedTuple):
-    """What the kernels see.
+    """What the kernels see; few arrays, because each one costs time in compilation.
 
     Attributes
     ----------
@@ -37,10 +41,9 @@ class Axes(NamedTuple):
         Their distance along the coordinates that cannot.
     kind : ndarray of int of shape (q,)
         CONTINUOUS, DISCRETE or CATEGORY.
-    start, weight, lower, upper : ndarray of shape (q,)
-        The initial context, the weight of a unit of distance, and the range searched.
-    gap_low, gap_high : ndarray of shape (q,)
-        Open interval of a continuous axis that is not allowed (infinite where there is none).
+    table : ndarray of shape (6, q)
+        The initial context, the weight of a unit of distance, the range searched, and the open interval of a
+        continuous axis that is not allowed (infinite where there is none).
     levels, level_at : ndarray
         Allowed values of the discrete axes, one after the other, and where those of each axis begin.
     cost : ndarray of shape (q, c)
@@ -54,12 +57,7 @@ class Axes(NamedTuple):
     points: Floats
     base: Floats
     kind: Ints
-    start: Floats
-    weight: Floats
-    lower: Floats
-    upper: Floats
-    gap_low: Floats
-    gap_high: Floats
+    table: Floats
     levels: Floats
     level_at: Ints
     cost: Floats
@@ -181,15 +179,12 @@ class _Builder:
 
     def axes(self, k: int, separation: float, margin: float) -> Axes:
         q, n = len(self.columns), len(self.points)
-        table = np.array(self.rows, dtype=np.float64).reshape(q, 7).T.copy()
+        table = np.array(self.rows, dtype=np.float64).reshape(q, 7).T
         cost = np.zeros((q, max([1, *map(len, self.costs)])))
         for axis, values in enumerate(self.costs):
             cost[axis, : len(values)] = values
         points = np.ascontiguousarray(np.array(self.columns).reshape(q, n).T)
         level_at = np.cumsum([0, *map(len, self.levels)]).astype(np.int64)
         levels = np.concatenate([np.empty(0), *self.levels])
-        kind, start, weight, lower, upper, gap_low, gap_high = table
-        return Axes(
-            points, self.base, kind.astype(np.int64), start, weight, lower, upper, gap_low, gap_high,
-            levels, level_at, cost, int(k), separation, margin,
-        )  # fmt: skip
+        kind, rest = table[0].astype(np.int64), np.ascontiguousarray(table[1:])
+        return Axes(points, self.base, kind, rest, levels, level_at, cost, int(k), separation, margin)

@@ -33,7 +33,7 @@ class Cuts(NamedTuple):
     tau : float
         Tolerance, a little wider than the question's: what it lets through is checked again.
     excluded : ndarray of shape (sets, k)
-        Neighbour sets, each sorted, that are left out.
+        Neighbour sets that are left out.
     """
 
     alternative: Floats
@@ -68,19 +68,16 @@ def order_smallest(values: Floats, count: int, m: int) -> None:
 
 
 @kernel
-def _tail_mean(values: Floats, count: int, tail: float) -> float:
-    """Mean of the worst `tail` of the first `count` values, which are sorted on the way."""
-    part = values[:count]
-    part.sort()
+def _tail_mean(values: Floats, count: int, tail: float) -> tuple[float, float]:
+    """Mean of the worst `tail` of the first `count` values, and the value at which that tail begins."""
+    whole = min(int(np.ceil(tail - 1e-9)), count)
+    order_smallest(values, count, count - whole)
     total = 0.0
-    left = tail
-    for i in range(count - 1, -1, -1):
-        share = min(1.0, left)
-        total += share * part[i]
-        left -= share
-        if left <= 0.0:
-            break
-    return total / tail
+    begin = np.inf
+    for i in range(count - whole, count):
+        total += values[i]
+        begin = min(begin, values[i])
+    return (total - (whole - tail) * begin) / tail, begin
 
 
 @kernel
@@ -116,8 +113,7 @@ def _completed_tail(
         buffer[i] *= sign
     for i in range(n_inside):
         buffer[need + i] = costs[inside[i]]
-    mean = _tail_mean(buffer, k, tail)
-    return mean, buffer[k - int(np.ceil(tail - 1e-9))]
+    return _tail_mean(buffer, k, tail)
 
 
 @kernel
@@ -176,16 +172,13 @@ def hopeless(
 @kernel
 def was_excluded(cuts: Cuts, k: int, members: Ints) -> bool:
     """Whether this set of members is left out."""
-    if cuts.excluded.shape[0] == 0:
-        return False
-    ordered = np.sort(members[:k])
     for e in range(cuts.excluded.shape[0]):
-        same = True
+        same = 0
         for i in range(k):
-            if cuts.excluded[e, i] != ordered[i]:
-                same = False
-                break
-        if same:
+            for other in range(k):
+                if cuts.excluded[e, i] == members[other]:
+                    same += 1
+        if same == k:
             return True
     return False
 

@@ -7,19 +7,19 @@ pairs that bind are ever added.
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.search.compiling import kernel
-from whence.search.knn_axes import CATEGORY, Axes
-from whence.search.knn_box import Scratch
+from whence.search.knn_axes import CATEGORY, WEIGHT, Axes
+from whence.search.knn_box import BUFFER, CHOSEN, HERE, HIGH, LOW, MEMBERS, NEAREST, SETTLED, UNDECIDED, Scratch
 from whence.search.knn_cuts import Cuts, hopeless, order_smallest, satisfied
 from whence.search.knn_simplex import (
+    COST,
     INFEASIBLE,
     SOLVED,
     UNKNOWN,
+    UPPER,
     Tableau,
     add_row,
     new_tableau,
@@ -40,77 +40,39 @@ OPEN, IN, OUT = 0, 1, 2
 MISS = 1e-11
 
 
-class Leaf(NamedTuple):
-    """The linear distances in the box: ``here + slope @ u``, with one variable a direction of movement."""
-
-    members: Ints
-    settled: Ints
-    here: Floats
-    slope: Floats
-    axis: Ints
-    sign: Floats
-    tableau: Tableau
-    u: Floats
-    distance: Floats
-    implies: NDArray[np.bool_]
-    chosen: Ints
-    undecided: Ints
-    buffer: Floats
-
-
 @kernel
-def _new_leaf(axes: Axes, n_settled: int, m: int, s: Scratch) -> Leaf:
-    q = s.low.size
-    axis = np.empty(2 * q, dtype=np.int64)
-    sign = np.empty(2 * q)
-    upper = np.empty(2 * q)
-    cost = np.empty(2 * q)
+def _directions(kind: Ints, table: Floats, box: Floats, moves: Ints, variables: Floats) -> int:
+    """One variable a direction in which the nearest context can move: axis and sign, room and cost; their number."""
     v = 0
-    for j in range(q):
-        if axes.kind[j] == CATEGORY:
+    for j in range(kind.size):
+        if kind[j] == CATEGORY:
             continue
-        for direction in (1.0, -1.0):
-            length = s.high[j] - s.nearest[j] if direction > 0 else s.nearest[j] - s.low[j]
+        for sign in (1, -1):
+            length = box[HIGH, j] - box[NEAREST, j] if sign > 0 else box[NEAREST, j] - box[LOW, j]
             if length > 0.0:
-                axis[v], sign[v], upper[v], cost[v] = j, direction, length, axes.weight[j]
+                moves[0, v], moves[1, v] = j, sign
+                variables[UPPER, v], variables[COST, v] = length, table[WEIGHT, j]
                 v += 1
-    members = s.members[:m].copy()
-    slope = np.empty((m, v))
-    for i in range(m):
-        for x in range(v):
-            j = axis[x]
-            slope[i, x] = sign[x] if axes.points[members[i], j] <= s.low[j] else -sign[x]
-    size = m + axes.k + 2
-    leaf = Leaf(
-        members, s.settled[:n_settled].copy(), s.here[:m].copy(), slope, axis[:v], sign[:v],
-        new_tableau(upper[:v].copy(), cost[:v].copy(), 3 * v + 10), np.zeros(v), np.empty(m),
-        np.zeros((m, m), dtype=np.bool_),
-        np.empty(size, dtype=np.int64), np.empty(size, dtype=np.int64), np.empty(size),
-    )  # fmt: skip
-    _relate(axes, leaf, m, v)
-    return leaf
+    return v
 
 
 @kernel
-def _relate(axes: Axes, leaf: Leaf, m: int, v: int) -> None:
+def _relate(here: Floats, slope: Floats, upper: Floats, separation: float, implies: States) -> None:
     """``implies[a, b]``: a can be a neighbour only together with b."""
+    m, v = slope.shape
     for a in range(m):
         for b in range(m):
-            if a == b:
-                continue
             # Both directions of an axis are never used at once, and the one that does not help counts nothing.
-            most = leaf.here[b] - leaf.here[a]
+            most = here[b] - here[a]
             for x in range(v):
-                most += max(leaf.slope[b, x] - leaf.slope[a, x], 0.0) * leaf.tableau.upper[x]
-            leaf.implies[a, b] = most < axes.separation
+                most += max(slope[b, x] - slope[a, x], 0.0) * upper[x]
+            implies[a, b] = 1 if a != b and most < separation else 0
 
 
 @kernel
-def _decide(leaf: Leaf, state: States, member: int, value: int) -> bool:
-    """Decide a member and what follows from it; False on a contradiction."""
+def _decide(implies: States, state: States, member: int, value: int) -> bool:
+    """Decide an open member and what follows from it; False on a contradiction."""
     m = state.size
-    if state[member] != OPEN:
-        return state[member] == value
     state[member] = value
     changed = True
     while changed:
@@ -119,7 +81,7 @@ def _decide(leaf: Leaf, state: States, member: int, value: int) -> bool:
             if state[a] == OPEN:
                 continue
             for b in range(m):
-                follows = leaf.implies[a, b] if state[a] == IN else leaf.implies[b, a]
+                follows = implies[a, b] if state[a] == IN else implies[b, a]
                 if follows and state[b] != state[a]:
                     if state[b] != OPEN:
                         return False
@@ -129,32 +91,31 @@ def _decide(leaf: Leaf, state: States, member: int, value: int) -> bool:
 
 
 @kernel
-def _nearest_context(axes: Axes, leaf: Leaf, state: States, limit: float) -> tuple[int, float]:
-    """Least extra distance at which the decided members are in order; the variables are left in ``leaf.u``."""
-    m, v = leaf.slope.shape
-    t = leaf.tableau
+def _nearest_context(
+    t: Tableau, here: Floats, slope: Floats, state: States, margin: float, limit: float, u: Floats, distance: Floats
+) -> tuple[int, float]:
+    """Least extra distance at which the decided members are in order, with the movement and the distances there."""
+    m, v = slope.shape
     reset(t)
     row = np.empty(v)
     cost = 0.0
     for _ in range(50 * (v + 2)):
-        solution(t, leaf.u)
+        solution(t, u)
         worst_in, worst_out = -1, -1
         for i in range(m):
-            distance = leaf.here[i]
+            total = here[i]
             for x in range(v):
-                distance += leaf.slope[i, x] * leaf.u[x]
-            leaf.distance[i] = distance
-            if state[i] == IN and (worst_in < 0 or distance > leaf.distance[worst_in]):
+                total += slope[i, x] * u[x]
+            distance[i] = total
+            if state[i] == IN and (worst_in < 0 or total > distance[worst_in]):
                 worst_in = i
-            if state[i] == OUT and (worst_out < 0 or distance < leaf.distance[worst_out]):
+            if state[i] == OUT and (worst_out < 0 or total < distance[worst_out]):
                 worst_out = i
-        if worst_in < 0 or worst_out < 0:
-            return SOLVED, cost
-        if leaf.distance[worst_out] - leaf.distance[worst_in] >= axes.margin - MISS:
+        if worst_in < 0 or worst_out < 0 or distance[worst_out] - distance[worst_in] >= margin - MISS:
             return SOLVED, cost
         for x in range(v):
-            row[x] = leaf.slope[worst_in, x] - leaf.slope[worst_out, x]
-        add_row(t, row, leaf.here[worst_out] - leaf.here[worst_in] - axes.margin)
+            row[x] = slope[worst_in, x] - slope[worst_out, x]
+        add_row(t, row, here[worst_out] - here[worst_in] - margin)
         status, cost = reoptimise(t, limit)
         if status != SOLVED:
             return status, cost
@@ -162,60 +123,59 @@ def _nearest_context(axes: Axes, leaf: Leaf, state: States, limit: float) -> tup
 
 
 @kernel
-def _collect(leaf: Leaf, state: States) -> tuple[int, int]:
-    """Write the members decided in, and the open ones; their numbers."""
-    chosen = leaf.settled.size
-    leaf.chosen[:chosen] = leaf.settled
-    undecided = 0
+def _impossible(cuts: Cuts, k: int, ids: Ints, n_settled: int, state: States, buffer: Floats) -> bool:
+    """Whether the members decided so far rule out all cuts."""
+    for i in range(n_settled):
+        ids[CHOSEN, i] = ids[SETTLED, i]
+    chosen, undecided = n_settled, 0
     for i in range(state.size):
         if state[i] == IN:
-            leaf.chosen[chosen] = leaf.members[i]
+            ids[CHOSEN, chosen] = ids[MEMBERS, i]
             chosen += 1
         elif state[i] == OPEN:
-            leaf.undecided[undecided] = leaf.members[i]
+            ids[UNDECIDED, undecided] = ids[MEMBERS, i]
             undecided += 1
-    return chosen, undecided
+    return hopeless(cuts, k, ids[CHOSEN], chosen, ids[UNDECIDED], undecided, buffer)
 
 
 @kernel
-def _boundary(axes: Axes, leaf: Leaf) -> tuple[float, float]:
-    """Distance of the last neighbour among the open members, and of the next one."""
-    m = leaf.distance.size
-    need = axes.k - leaf.settled.size
-    leaf.buffer[:m] = leaf.distance
-    order_smallest(leaf.buffer, m, need)
+def _holds_here(
+    cuts: Cuts, k: int, margin: float, ids: Ints, n_settled: int, distance: Floats, buffer: Floats
+) -> tuple[bool, float]:
+    """Whether a context with these distances is an explanation, and the distance of its last neighbour."""
+    m = distance.size
+    need = k - n_settled
+    for i in range(m):
+        buffer[i] = distance[i]
+    order_smallest(buffer, m, need)
     last, following = -np.inf, np.inf
     for i in range(m):
         if i < need:
-            last = max(last, leaf.buffer[i])
+            last = max(last, buffer[i])
         else:
-            following = min(following, leaf.buffer[i])
-    return last, following
-
-
-@kernel
-def _holds_here(axes: Axes, cuts: Cuts, leaf: Leaf, last: float, following: float) -> bool:
-    """Whether the context that the linear program found is an explanation."""
-    if following - last < axes.margin - 2.0 * MISS:
-        return False
-    count = leaf.settled.size
-    leaf.chosen[:count] = leaf.settled
-    for i in range(leaf.members.size):
-        if leaf.distance[i] <= last:
-            leaf.chosen[count] = leaf.members[i]
+            following = min(following, buffer[i])
+    if following - last < margin - 2.0 * MISS:
+        return False, last
+    for i in range(n_settled):
+        ids[CHOSEN, i] = ids[SETTLED, i]
+    count = n_settled
+    for i in range(m):
+        if distance[i] <= last:
+            ids[CHOSEN, count] = ids[MEMBERS, i]
             count += 1
-    return satisfied(cuts, axes.k, leaf.chosen, leaf.buffer)
+    return satisfied(cuts, k, ids[CHOSEN], buffer), last
 
 
 @kernel
-def _branching(cuts: Cuts, leaf: Leaf, state: States, last: float) -> int:
+def _branching(
+    alternative: Floats, rival: Floats, members: Ints, state: States, distance: Floats, last: float
+) -> int:
     """The open member to decide: a neighbour that speaks most against the alternative, or a helpful other one."""
     best, score = -1, -np.inf
-    c = cuts.rivals.shape[0] - 1
     for i in range(state.size):
         if state[i] == OPEN:
-            harm = cuts.alternative[leaf.members[i]] - cuts.rivals[c, leaf.members[i]]
-            value = harm if leaf.distance[i] <= last else -harm
+            harm = alternative[members[i]] - rival[members[i]]
+            value = harm if distance[i] <= last else -harm
             if value > score:
                 best, score = i, value
     return best
@@ -230,37 +190,47 @@ def solve_leaf(
     Returns whether the search was complete, and the extra distance beyond the box's nearest context (infinite
     where there is none within `room`); the context is written to `found`.
     """
-    leaf = _new_leaf(axes, n_settled, m, s)
-    states = np.empty((2 * m + 4, m), dtype=np.int8)
-    states[0] = OPEN
-    top = 1
-    best = np.inf
-    complete = True
+    box, ids, points, k = s.box, s.ids, axes.points, axes.k
+    here, buffer = s.values[HERE], s.values[BUFFER]
+    moves, variables = np.empty((2, 2 * box.shape[1]), dtype=np.int64), np.empty((2, 2 * box.shape[1]))
+    v = _directions(axes.kind, axes.table, box, moves, variables)
+    t = new_tableau(v)
+    slope, u, distance = np.empty((m, v)), np.zeros(v), np.empty(m)
+    for x in range(v):
+        t.variables[UPPER, x], t.variables[COST, x] = variables[UPPER, x], variables[COST, x]
+        for i in range(m):
+            slope[i, x] = moves[1, x] if points[ids[MEMBERS, i], moves[0, x]] <= box[LOW, moves[0, x]] else -moves[1, x]
+    implies = np.empty((m, m), dtype=np.int8)
+    _relate(here, slope, t.variables[UPPER], axes.separation, implies)
+    states = np.zeros((m + 2, m), dtype=np.int8)
     state = np.empty(m, dtype=np.int8)
+    top, best, complete = 1, np.inf, True
     while top > 0:
         top -= 1
-        state[:] = states[top]
-        chosen, undecided = _collect(leaf, state)
-        if hopeless(cuts, axes.k, leaf.chosen, chosen, leaf.undecided, undecided, leaf.buffer):
+        for i in range(m):
+            state[i] = states[top, i]
+        if _impossible(cuts, k, ids, n_settled, state, buffer):
             continue
-        status, cost = _nearest_context(axes, leaf, state, min(room, best))
+        status, cost = _nearest_context(t, here, slope, state, axes.margin, min(room, best), u, distance)
         if status == INFEASIBLE or cost >= best:
             continue
-        last, following = _boundary(axes, leaf)
-        if status == SOLVED and _holds_here(axes, cuts, leaf, last, following):
+        holds, last = _holds_here(cuts, k, axes.margin, ids, n_settled, distance, buffer)
+        if status == SOLVED and holds:
             best = cost
-            found[:] = s.nearest
-            for x in range(leaf.u.size):
-                found[leaf.axis[x]] += leaf.sign[x] * leaf.u[x]
+            for j in range(found.size):
+                found[j] = box[NEAREST, j]
+            for x in range(v):
+                found[moves[0, x]] += moves[1, x] * u[x]
             continue
-        member = _branching(cuts, leaf, state, last)
+        rival = cuts.rivals[cuts.rivals.shape[0] - 1]
+        member = _branching(cuts.alternative, rival, ids[MEMBERS], state, distance, last)
         if member < 0:
             # Every member is decided: the set is left out, or the linear program gave up.
             complete = complete and status == SOLVED
             continue
-        first = OUT if leaf.distance[member] > last else IN
-        for value in (first, IN + OUT - first):
-            states[top] = state
-            if _decide(leaf, states[top], member, value):
+        for value in (OUT, IN) if distance[member] > last else (IN, OUT):
+            for i in range(m):
+                states[top, i] = state[i]
+            if _decide(implies, states[top], member, value):
                 top += 1
     return complete, best

@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 
 from whence.search.compiling import kernel
 
-__all__ = ["INFEASIBLE", "SOLVED", "UNKNOWN", "Tableau", "add_row", "new_tableau", "reoptimise", "reset", "solution"]
+__all__ = ["COST", "INFEASIBLE", "SOLVED", "UNKNOWN", "UPPER", "Tableau", "add_row", "new_tableau", "reoptimise", "reset", "solution"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,6 +24,10 @@ PIVOT = 1e-9
 FEASIBLE = 1e-12
 
 
+#: Rows of ``Tableau.variables``.
+UPPER, COST = range(2)
+
+
 class Tableau(NamedTuple):
     """Basic variable i equals ``rows[i, v] - rows[i, :v] @ nonbasic``; the last row holds the reduced costs.
 
@@ -31,156 +35,159 @@ class Tableau(NamedTuple):
     ----------
     rows : ndarray of shape (r + 1, v + 1)
         Coefficients, with the constants in the last column; row r is the objective.
+    variables : ndarray of shape (2, v)
+        Upper bounds and costs of the variables.
     basic, nonbasic : ndarray of int
         Number of the variable in each row and column: below v the variables, then the rows' slacks.
-    upper, cost : ndarray of shape (v,)
-        Upper bounds and costs of the variables.
-    flipped : ndarray of bool of shape (v,)
-        Whether a variable is counted down from its upper bound.
+    flipped : ndarray of int of shape (v,)
+        1 where a variable is counted down from its upper bound.
     used : ndarray of int of shape (2,)
         Number of rows in use, and of slacks made so far.
     """
 
     rows: Floats
+    variables: Floats
     basic: Ints
     nonbasic: Ints
-    upper: Floats
-    cost: Floats
-    flipped: NDArray[np.bool_]
+    flipped: Ints
     used: Ints
 
 
 @kernel
-def new_tableau(upper: Floats, cost: Floats, capacity: int) -> Tableau:
-    """Memory for `capacity` rows over variables with these bounds and costs."""
-    v = upper.size
+def new_tableau(v: int) -> Tableau:
+    """Memory for v variables, whose bounds and costs are to be filled in."""
+    capacity = 3 * v + 10
     return Tableau(
-        np.zeros((capacity + 1, v + 1)), np.zeros(capacity, dtype=np.int64), np.zeros(v, dtype=np.int64),
-        upper, cost, np.zeros(v, dtype=np.bool_), np.zeros(2, dtype=np.int64),
-    )  # fmt: skip
+        np.zeros((capacity + 1, v + 1)),
+        np.zeros((2, v)),
+        np.zeros(capacity, dtype=np.int64),
+        np.zeros(v, dtype=np.int64),
+        np.zeros(v, dtype=np.int64),
+        np.zeros(2, dtype=np.int64),
+    )
 
 
 @kernel
 def reset(t: Tableau) -> None:
     """Forget all rows."""
-    v = t.upper.size
-    t.used[:] = 0
-    t.flipped[:] = False
-    last = t.rows.shape[0] - 1
+    rows, variables, nonbasic, flipped = t.rows, t.variables, t.nonbasic, t.flipped
+    v = nonbasic.size
+    last = rows.shape[0] - 1
+    t.used[0] = t.used[1] = 0
     for c in range(v):
-        t.nonbasic[c] = c
-        t.rows[last, c] = t.cost[c]
-    t.rows[last, v] = 0.0
+        nonbasic[c] = c
+        flipped[c] = 0
+        rows[last, c] = variables[COST, c]
+    rows[last, v] = 0.0
 
 
 @kernel
-def _drop_idle_rows(t: Tableau) -> None:
+def _drop_idle_rows(rows: Floats, basic: Ints, used: Ints) -> None:
     """Remove rows whose slack is basic: they do not bind."""
-    v = t.upper.size
+    v = rows.shape[1] - 1
     kept = 0
-    for i in range(t.used[0]):
-        if t.basic[i] < v:
-            t.basic[kept] = t.basic[i]
-            t.rows[kept] = t.rows[i]
+    for i in range(used[0]):
+        if basic[i] < v:
+            basic[kept] = basic[i]
+            for c in range(v + 1):
+                rows[kept, c] = rows[i, c]
             kept += 1
-    t.used[0] = kept
+    used[0] = kept
 
 
 @kernel
 def add_row(t: Tableau, row: Floats, limit: float) -> None:
     """Ask for ``row @ u <= limit``."""
-    v = t.upper.size
-    if t.used[0] == t.rows.shape[0] - 1:
-        _drop_idle_rows(t)
-    new = t.used[0]
-    out = t.rows[new]
-    out[:] = 0.0
-    out[v] = limit
+    rows, variables, basic, nonbasic, flipped, used = t.rows, t.variables, t.basic, t.nonbasic, t.flipped, t.used
+    v = nonbasic.size
+    if used[0] == rows.shape[0] - 1:
+        _drop_idle_rows(rows, basic, used)
+    new = used[0]
     for c in range(v):
-        x = t.nonbasic[c]
-        if x < v and row[x] != 0.0:
-            if t.flipped[x]:
-                out[c] -= row[x]
-                out[v] -= row[x] * t.upper[x]
+        rows[new, c] = 0.0
+    rows[new, v] = limit
+    for c in range(v):
+        x = nonbasic[c]
+        if x < v:
+            if flipped[x]:
+                rows[new, c] -= row[x]
+                rows[new, v] -= row[x] * variables[UPPER, x]
             else:
-                out[c] += row[x]
+                rows[new, c] += row[x]
     for i in range(new):
-        x = t.basic[i]
+        x = basic[i]
         if x < v and row[x] != 0.0:
             sign = row[x]
-            if t.flipped[x]:
-                out[v] -= row[x] * t.upper[x]
+            if flipped[x]:
+                rows[new, v] -= row[x] * variables[UPPER, x]
                 sign = -row[x]
             for c in range(v + 1):
-                out[c] -= sign * t.rows[i, c]
-    t.basic[new] = v + t.used[1]
-    t.used[0] += 1
-    t.used[1] += 1
+                rows[new, c] -= sign * rows[i, c]
+    basic[new] = v + used[1]
+    used[0] += 1
+    used[1] += 1
 
 
 @kernel
 def _leaving(t: Tableau, careful: bool) -> int:
     """Row of the basic variable that breaks its bounds most (the lowest number when careful), made negative."""
-    v = t.upper.size
+    rows, basic, variables = t.rows, t.basic, t.variables
+    v = rows.shape[1] - 1
     worst, leaving, above = FEASIBLE, -1, False
     for i in range(t.used[0]):
-        x, value = t.basic[i], t.rows[i, v]
-        over = value - t.upper[x] if x < v else -1.0
+        x, value = basic[i], rows[i, v]
+        over = value - variables[UPPER, x] if x < v else -1.0
         broken = max(-value, over)
-        if broken > FEASIBLE:
-            better = leaving < 0 or (x < t.basic[leaving] if careful else broken > worst)
-            if better:
-                worst, leaving, above = broken, i, over > -value
+        if broken > FEASIBLE and (leaving < 0 or (x < basic[leaving] if careful else broken > worst)):
+            worst, leaving, above = broken, i, over > -value
     if leaving >= 0 and above:
-        x = t.basic[leaving]
+        x = basic[leaving]
         for c in range(v + 1):
-            t.rows[leaving, c] = -t.rows[leaving, c]
-        t.rows[leaving, v] += t.upper[x]
-        t.flipped[x] = not t.flipped[x]
+            rows[leaving, c] = -rows[leaving, c]
+        rows[leaving, v] += variables[UPPER, x]
+        t.flipped[x] = 1 - t.flipped[x]
     return leaving
 
 
 @kernel
-def _entering(t: Tableau, leaving: int, careful: bool) -> int:
-    v = t.upper.size
-    costs = t.rows[t.rows.shape[0] - 1]
+def _entering(rows: Floats, nonbasic: Ints, leaving: int, careful: bool) -> int:
+    """Column with the least ratio of cost to coefficient; -1 where the row cannot hold."""
+    last = rows.shape[0] - 1
     best, entering = np.inf, -1
-    for c in range(v):
-        a = -t.rows[leaving, c]
+    for c in range(nonbasic.size):
+        a = -rows[leaving, c]
         if a > PIVOT:
-            ratio = max(costs[c], 0.0) / a
+            ratio = max(rows[last, c], 0.0) / a
             if entering < 0 or ratio < best - 1e-12:
                 best, entering = ratio, c
             elif ratio <= best + 1e-12:
                 if careful:
-                    if t.nonbasic[c] < t.nonbasic[entering]:
+                    if nonbasic[c] < nonbasic[entering]:
                         entering = c
-                elif a > -t.rows[leaving, entering]:
+                elif a > -rows[leaving, entering]:
                     best, entering = min(best, ratio), c
     return entering
 
 
 @kernel
-def _pivot(t: Tableau, leaving: int, entering: int) -> None:
-    v = t.upper.size
-    last = t.rows.shape[0] - 1
-    inverse = 1.0 / t.rows[leaving, entering]
+def _pivot(rows: Floats, used: int, leaving: int, entering: int) -> None:
+    v = rows.shape[1] - 1
+    last = rows.shape[0] - 1
+    inverse = 1.0 / rows[leaving, entering]
     for c in range(v + 1):
-        t.rows[leaving, c] *= inverse
-    t.rows[leaving, entering] = inverse
-    for step in range(t.used[0] + 1):
-        i = step if step < t.used[0] else last
-        factor = t.rows[i, entering]
+        rows[leaving, c] *= inverse
+    rows[leaving, entering] = inverse
+    for step in range(used + 1):
+        i = step if step < used else last
+        factor = rows[i, entering]
         if i != leaving and factor != 0.0:
-            # The objective adds its nonbasic terms where a row subtracts them: only its constant differs in sign.
+            constant = rows[i, v]
             for c in range(v):
-                t.rows[i, c] -= factor * t.rows[leaving, c]
-            t.rows[i, entering] = -factor * inverse
-            if i == last:
-                t.rows[i, v] += factor * t.rows[leaving, v]
-            else:
-                t.rows[i, v] -= factor * t.rows[leaving, v]
-    t.basic[leaving], t.nonbasic[entering] = t.nonbasic[entering], t.basic[leaving]
+                rows[i, c] -= factor * rows[leaving, c]
+            rows[i, entering] = -factor * inverse
+            # The objective adds its nonbasic terms where a row subtracts them: only its constant differs in sign.
+            change = factor * rows[leaving, v]
+            rows[i, v] = constant + change if i == last else constant - change
 
 
 @kernel
@@ -189,31 +196,34 @@ def reoptimise(t: Tableau, cutoff: float) -> tuple[int, float]:
 
     A cost above `cutoff` counts as infeasible.
     """
-    v = t.upper.size
-    last = t.rows.shape[0] - 1
+    rows, basic, nonbasic = t.rows, t.basic, t.nonbasic
+    v = nonbasic.size
+    last = rows.shape[0] - 1
     patience = 20 * (v + t.used[0] + 5)
     for step in range(2 * patience):
-        if t.rows[last, v] > cutoff:
-            return INFEASIBLE, t.rows[last, v]
+        if rows[last, v] > cutoff:
+            return INFEASIBLE, rows[last, v]
         careful = step > patience
         leaving = _leaving(t, careful)
         if leaving < 0:
-            return SOLVED, t.rows[last, v]
-        entering = _entering(t, leaving, careful)
+            return SOLVED, rows[last, v]
+        entering = _entering(rows, nonbasic, leaving, careful)
         if entering < 0:
             return INFEASIBLE, np.inf
-        _pivot(t, leaving, entering)
-    return UNKNOWN, t.rows[last, v]
+        _pivot(rows, t.used[0], leaving, entering)
+        basic[leaving], nonbasic[entering] = nonbasic[entering], basic[leaving]
+    return UNKNOWN, rows[last, v]
 
 
 @kernel
 def solution(t: Tableau, u: Floats) -> None:
     """Write the variables' values."""
-    v = t.upper.size
+    rows, basic, variables, flipped = t.rows, t.basic, t.variables, t.flipped
+    v = flipped.size
     for x in range(v):
-        u[x] = t.upper[x] if t.flipped[x] else 0.0
+        u[x] = variables[UPPER, x] if flipped[x] else 0.0
     for i in range(t.used[0]):
-        x = t.basic[i]
+        x = basic[i]
         if x < v:
-            value = min(max(t.rows[i, v], 0.0), t.upper[x])
-            u[x] = t.upper[x] - value if t.flipped[x] else value
+            value = min(max(rows[i, v], 0.0), variables[UPPER, x])
+            u[x] = variables[UPPER, x] - value if flipped[x] else value

@@ -9,7 +9,9 @@ from numpy.typing import NDArray
 
 from whence.search.compiling import kernel
 from whence.search.knn_axes import CONTINUOUS, Axes
-from whence.search.knn_box import FEASIBLE, LEAF, PRUNED, Scratch, choose_split, examine, project
+from whence.search.knn_box import (
+    FEASIBLE, HIGH, LEAF, LOW, MEMBERS, NEAREST, SETTLED, SPLIT, Scratch, choose_split, examine, project,
+)  # fmt: skip
 from whence.search.knn_cuts import Cuts
 from whence.search.knn_leaf import solve_leaf
 
@@ -32,26 +34,24 @@ class Tree(NamedTuple):
 
     Attributes
     ----------
-    low, high : ndarray of shape (capacity, q)
-        The boxes.
+    boxes : ndarray of shape (capacity, 2, q)
+        Lower and upper ends of the boxes.
     held : ndarray of int of shape (capacity, 3)
         Where a box's list of members begins, how many of them are settled, how many are open.
-    key, box : ndarray of shape (capacity,)
-        The heap: lower bound on the distance, and the box's row.
-    free : ndarray of int of shape (capacity,)
-        Rows not in use.
+    key : ndarray of shape (capacity,)
+        The heap: lower bound on the distance.
+    rows : ndarray of int of shape (2, capacity)
+        The heap's boxes, and the rows of `boxes` that are free.
     lists : ndarray of int32
         Lists of members, settled ones first; the two parts of a box share the list of the whole.
     used : ndarray of int of shape (4,)
         Heap size, number of free rows, length of `lists` in use, boxes examined.
     """
 
-    low: Floats
-    high: Floats
+    boxes: Floats
     held: Ints
     key: Floats
-    box: Ints
-    free: Ints
+    rows: Ints
     lists: NDArray[np.int32]
     used: Ints
 
@@ -60,85 +60,61 @@ class Tree(NamedTuple):
         """A tree that holds one box."""
         n, q = axes.points.shape
         capacity = 1024
+        rows = np.zeros((2, capacity), dtype=np.int64)
+        rows[1] = np.arange(capacity)[::-1]
         tree = cls(
-            np.empty((capacity, q)), np.empty((capacity, q)), np.empty((capacity, 3), dtype=np.int64),
-            np.empty(capacity), np.empty(capacity, dtype=np.int64), np.arange(capacity, dtype=np.int64)[::-1].copy(),
-            np.empty(max(4 * n, 65536), dtype=np.int32), np.array([0, capacity, n, 0], dtype=np.int64),
+            np.empty((capacity, 2, q)), np.empty((capacity, 3), dtype=np.int64), np.empty(capacity), rows,
+            np.empty(max(4 * n, 65536), dtype=np.int32), np.array([1, capacity - 1, n, 0], dtype=np.int64),
         )  # fmt: skip
         tree.lists[:n] = np.arange(n)
-        _add(tree, low, high, project(axes, low, high, np.empty(q)), 0, 0, n)
+        tree.boxes[0] = low, high
+        tree.held[0] = 0, 0, n
+        tree.key[0] = 0.0
         return tree
 
 
 @kernel
-def _push(tree: Tree, key: float, box: int) -> None:
-    at = tree.used[HEAP]
-    tree.used[HEAP] += 1
+def _push(keys: Floats, boxes: Ints, size: int, key: float, box: int) -> None:
+    at = size
     while at > 0:
         parent = (at - 1) // 2
-        if tree.key[parent] <= key:
+        if keys[parent] <= key:
             break
-        tree.key[at], tree.box[at] = tree.key[parent], tree.box[parent]
+        keys[at], boxes[at] = keys[parent], boxes[parent]
         at = parent
-    tree.key[at], tree.box[at] = key, box
+    keys[at], boxes[at] = key, box
 
 
 @kernel
-def _pop(tree: Tree) -> tuple[float, int]:
-    top_key, top_box = tree.key[0], tree.box[0]
-    tree.used[HEAP] -= 1
-    size = tree.used[HEAP]
-    key, box = tree.key[size], tree.box[size]
+def _pop(keys: Floats, boxes: Ints, size: int) -> None:
+    """Remove the first of `size` entries."""
+    key, box = keys[size - 1], boxes[size - 1]
     at = 0
     while True:
         child = 2 * at + 1
-        if child >= size:
+        if child >= size - 1:
             break
-        if child + 1 < size and tree.key[child + 1] < tree.key[child]:
+        if child + 1 < size - 1 and keys[child + 1] < keys[child]:
             child += 1
-        if tree.key[child] >= key:
+        if keys[child] >= key:
             break
-        tree.key[at], tree.box[at] = tree.key[child], tree.box[child]
+        keys[at], boxes[at] = keys[child], boxes[child]
         at = child
-    tree.key[at], tree.box[at] = key, box
-    return top_key, top_box
+    keys[at], boxes[at] = key, box
 
 
 @kernel
-def _add(tree: Tree, low: Floats, high: Floats, key: float, at: int, settled: int, members: int) -> None:
-    tree.used[FREE] -= 1
-    box = tree.free[tree.used[FREE]]
-    tree.low[box], tree.high[box] = low, high
-    tree.held[box, 0], tree.held[box, 1], tree.held[box, 2] = at, settled, members
-    _push(tree, key, box)
-
-
-@kernel
-def _release(tree: Tree, box: int) -> None:
-    tree.free[tree.used[FREE]] = box
-    tree.used[FREE] += 1
-
-
-@kernel
-def _load(tree: Tree, box: int, s: Scratch) -> tuple[int, int]:
-    s.low[:], s.high[:] = tree.low[box], tree.high[box]
-    at, n_settled, m = tree.held[box, 0], tree.held[box, 1], tree.held[box, 2]
+def _load(tree: Tree, row: int, box: Floats, ids: Ints) -> tuple[int, int]:
+    """Copy a box and its lists to the working memory; the numbers of settled and open members."""
+    boxes, lists = tree.boxes, tree.lists
+    for j in range(box.shape[1]):
+        box[LOW, j], box[HIGH, j] = boxes[row, 0, j], boxes[row, 1, j]
+    at, n_settled, m = tree.held[row, 0], tree.held[row, 1], tree.held[row, 2]
     for i in range(n_settled):
-        s.settled[i] = tree.lists[at + i]
+        ids[SETTLED, i] = lists[at + i]
     for i in range(m):
-        s.members[i] = tree.lists[at + n_settled + i]
+        ids[MEMBERS, i] = lists[at + n_settled + i]
     return n_settled, m
-
-
-@kernel
-def _store(tree: Tree, n_settled: int, m: int, s: Scratch) -> int:
-    at = tree.used[LISTS]
-    for i in range(n_settled):
-        tree.lists[at + i] = s.settled[i]
-    for i in range(m):
-        tree.lists[at + n_settled + i] = s.members[i]
-    tree.used[LISTS] += n_settled + m
-    return at
 
 
 @kernel
@@ -147,96 +123,93 @@ def _split(
 ) -> None:
     """Add the two parts of the box last examined."""
     axis, below, above = split
-    at = _store(tree, n_settled, m, s)
-    low, high = s.low[axis], s.high[axis]
+    boxes, held, used, lists, ids, box = tree.boxes, tree.held, tree.used, tree.lists, s.ids, s.box
+    at = used[LISTS]
+    for i in range(n_settled):
+        lists[at + i] = ids[SETTLED, i]
+    for i in range(m):
+        lists[at + n_settled + i] = ids[MEMBERS, i]
+    used[LISTS] += n_settled + m
+    low, high = box[LOW, axis], box[HIGH, axis]
     for part in range(2):
-        s.low[axis], s.high[axis] = (low, below) if part == 0 else (above, high)
-        key = project(axes, s.low, s.high, s.nearest)
+        box[LOW, axis], box[HIGH, axis] = (low, below) if part == 0 else (above, high)
+        key = project(axes.kind, axes.table, axes.cost, box)
         if key < radius:
-            _add(tree, s.low, s.high, key, at, n_settled, m)
+            used[FREE] -= 1
+            row = tree.rows[1, used[FREE]]
+            for j in range(box.shape[1]):
+                boxes[row, 0, j], boxes[row, 1, j] = box[LOW, j], box[HIGH, j]
+            held[row, 0], held[row, 1], held[row, 2] = at, n_settled, m
+            _push(tree.key, tree.rows[0], used[HEAP], key, row)
+            used[HEAP] += 1
 
 
 @kernel
-def _halves(axes: Axes, s: Scratch) -> tuple[int, float, float]:
+def _halves(kind: Ints, box: Floats) -> tuple[int, float, float]:
     """Split the widest continuous axis in the middle."""
     axis, widest = 0, 0.0
-    for j in range(s.low.size):
-        if axes.kind[j] == CONTINUOUS and s.high[j] - s.low[j] > widest:
-            axis, widest = j, s.high[j] - s.low[j]
-    middle = 0.5 * (s.low[axis] + s.high[axis])
+    for j in range(kind.size):
+        if kind[j] == CONTINUOUS and box[HIGH, j] - box[LOW, j] > widest:
+            axis, widest = j, box[HIGH, j] - box[LOW, j]
+    middle = 0.5 * (box[LOW, axis] + box[HIGH, axis])
     return axis, middle, middle
 
 
 @kernel
 def search(axes: Axes, cuts: Cuts, tree: Tree, boxes: int, radius: float, s: Scratch, found: Floats) -> int:
     """Examine at most `boxes` boxes nearer than `radius`; a candidate, proved nearest, is written to `found`."""
+    keys, heap, free, held, used, box, ids = tree.key, tree.rows[0], tree.rows[1], tree.held, tree.used, s.box, s.ids
     for _ in range(boxes):
-        if tree.used[HEAP] == 0 or tree.key[0] >= radius:
+        if used[HEAP] == 0 or keys[0] >= radius:
             return EXHAUSTED
-        top = tree.box[0]
-        if tree.used[FREE] < 2 or tree.used[LISTS] + tree.held[top, 1] + tree.held[top, 2] > tree.lists.size:
+        key, row = keys[0], heap[0]
+        if used[FREE] < 2 or used[LISTS] + held[row, 1] + held[row, 2] > tree.lists.size:
             return FULL
-        key, box = _pop(tree)
-        tree.used[NODES] += 1
-        n_settled, m = _load(tree, box, s)
+        _pop(keys, heap, used[HEAP])
+        used[HEAP] -= 1
+        used[NODES] += 1
+        n_settled, m = _load(tree, row, box, ids)
         verdict, distance, n_settled, m = examine(axes, cuts, n_settled, m, radius, s)
+        extra, complete = 0.0, True
         if verdict == FEASIBLE:
-            found[:] = s.nearest
-            _push(tree, max(key, distance), box)
-            return CANDIDATE
-        if verdict == PRUNED:
-            _release(tree, box)
+            for j in range(found.size):
+                found[j] = box[NEAREST, j]
+        elif verdict == LEAF:
+            complete, extra = solve_leaf(axes, cuts, n_settled, m, radius - distance, s, found)
+        value = max(key, distance + extra)
+        if verdict == FEASIBLE or (verdict == LEAF and complete and value < radius):
+            _push(keys, heap, used[HEAP], value, row)
+            used[HEAP] += 1
+            if value <= keys[0] + SAME:
+                return CANDIDATE
             continue
-        if verdict != LEAF:
-            _release(tree, box)
-            _split(axes, tree, choose_split(axes, m, s), n_settled, m, radius, s)
-            continue
-        complete, extra = solve_leaf(axes, cuts, n_settled, m, radius - distance, s, found)
-        if not complete:
-            _release(tree, box)
-            _split(axes, tree, _halves(axes, s), n_settled, m, radius, s)
-            continue
-        value = max(distance + extra, key)
-        if value >= radius:
-            _release(tree, box)
-            continue
-        _push(tree, value, box)
-        if value <= tree.key[0] + SAME:
-            return CANDIDATE
+        free[used[FREE]] = row
+        used[FREE] += 1
+        if verdict == SPLIT:
+            _split(axes, tree, choose_split(axes, box, ids[MEMBERS], m), n_settled, m, radius, s)
+        elif verdict == LEAF and not complete:
+            _split(axes, tree, _halves(axes.kind, box), n_settled, m, radius, s)
     return SPENT
 
 
 def grown(tree: Tree) -> Tree:
     """The same tree with more room; lists that no box refers to any more are left out."""
-    boxes = tree.box[: tree.used[HEAP]]
-    held = tree.held[boxes]
+    used = tree.used.copy()
+    capacity = len(tree.key)
+    rows = tree.rows[0, : used[HEAP]]
+    held = tree.held[rows]
     begins, first = np.unique(held[:, 0], return_index=True)
     lengths = held[first, 1] + held[first, 2]
     moved = np.concatenate(([0], np.cumsum(lengths)))
     lists = np.empty(max(2 * int(moved[-1]) + int(lengths.max(initial=0)), tree.lists.size), dtype=np.int32)
     for begin, to, length in zip(begins, moved[:-1], lengths, strict=True):
         lists[to : to + length] = tree.lists[begin : begin + length]
-    capacity = len(tree.key)
-    wanted = 2 * capacity if tree.used[FREE] < capacity // 4 else capacity
-    extra = wanted - capacity
-
-    def longer(values: NDArray[np.generic]) -> NDArray[np.generic]:
-        return np.concatenate([values, np.empty((extra, *values.shape[1:]), dtype=values.dtype)])
-
-    new_held = np.asarray(longer(tree.held))
-    new_held[boxes, 0] = moved[np.searchsorted(begins, held[:, 0])]
-    free = np.asarray(longer(tree.free))
-    free[tree.used[FREE] : tree.used[FREE] + extra] = np.arange(capacity, wanted)[::-1]
-    used = tree.used.copy()
+    extra = capacity if used[FREE] < capacity // 4 else 0
+    boxes = np.concatenate([tree.boxes, np.empty((extra, *tree.boxes.shape[1:]))])
+    new_held = np.concatenate([tree.held, np.empty((extra, 3), dtype=np.int64)])
+    new_held[rows, 0] = moved[np.searchsorted(begins, held[:, 0])]
+    new_rows = np.concatenate([tree.rows, np.zeros((2, extra), dtype=np.int64)], axis=1)
+    new_rows[1, used[FREE] : used[FREE] + extra] = np.arange(capacity, capacity + extra)[::-1]
     used[FREE] += extra
     used[LISTS] = moved[-1]
-    return Tree(
-        longer(tree.low),
-        longer(tree.high),
-        new_held,
-        longer(tree.key),
-        longer(tree.box),
-        free,
-        lists,
-        used,  # type: ignore[arg-type]
-    )
+    return Tree(boxes, new_held, np.concatenate([tree.key, np.empty(extra)]), new_rows, lists, used)
