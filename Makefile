@@ -18,7 +18,7 @@ demo: .venv/.ready-demo ## Decide and explain on built-in data, and write an HTM
 
 test: lint ## Run lint and the whole test suite (ARGS="-k name" narrows it)
 	@echo "test: pytest"
-	@$(TEST_ENV) $(PYTHON_ENV) -m pytest -q -n auto --maxprocesses 4 --dist loadgroup $(ARGS)
+	@$(TEST_ENV) $(PYTHON_ENV) -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
 lint: .venv/.ready-dev ## Check style and types: ruff and strict mypy
 	@echo "lint: ruff check"

@@ -9,12 +9,8 @@ import venv
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
 
-import pytest
 from packaging.requirements import Requirement
 from packaging.utils import canonicalize_name
-
-# One process builds the wheel for all of them.
-pytestmark = pytest.mark.xdist_group("wheel")
 
 ROOT = Path(__file__).resolve().parents[1]
 
@@ -53,19 +49,15 @@ def share(dist: Distribution, site: Path) -> None:
             link.symlink_to(Path(str(dist.locate_file(top))))
 
 
-@pytest.fixture(scope="module")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def build(out: Path) -> Path:
     """The wheel, built from this repository."""
-    out = tmp_path_factory.mktemp("wheel")
     run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, ROOT, cwd=out)
     (built,) = out.glob("*.whl")
     return built
 
 
-@pytest.fixture(scope="module")
-def elsewhere(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+def environment_with(wheel: Path, home: Path) -> Path:
     """A new environment that holds the wheel and the distributions it declares, checked by pip, and nothing else."""
-    home = tmp_path_factory.mktemp("elsewhere") / "env"
     venv.create(home, with_pip=True, symlinks=True)
     (site,) = home.glob("lib/python*/site-packages")
     requirements = [text for text in distribution("whence").requires or [] if "extra ==" not in text]
@@ -75,23 +67,20 @@ def elsewhere(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
     return home
 
 
-def test_whence_comes_from_the_wheel(elsewhere: Path) -> None:
-    """In the new environment the package is the wheel's own, complete with its mark of being typed."""
-    script = "import whence, pathlib; print(pathlib.Path(whence.__file__).resolve())"
-    module = Path(run(elsewhere / "bin" / "python", "-c", script, cwd=elsewhere).strip())
+def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
+    """In an empty environment whence comes from the wheel, typed and without the tests, and `whence demo` runs."""
+    # One test, not three: the environment is dear, and parallel processes would each make their own.
+    elsewhere = environment_with(build(tmp_path), tmp_path / "env")
+    python = elsewhere / "bin" / "python"
+
+    module = Path(run(python, "-c", "import whence; print(whence.__file__)", cwd=tmp_path).strip()).resolve()
     assert module.is_relative_to(elsewhere.resolve())
     assert (module.parent / "py.typed").is_file()
 
-
-def test_the_wheel_holds_only_the_package(elsewhere: Path) -> None:
-    """Tests, examples and documentation are not installed into a user's environment."""
-    script = "from importlib.metadata import files; print(*sorted({f.parts[0] for f in files('whence')}), sep='\\n')"
-    tops = run(elsewhere / "bin" / "python", "-c", script, cwd=elsewhere).split()
+    listing = "from importlib.metadata import files; print(*{f.parts[0] for f in files('whence')}, sep='\\n')"
+    tops = run(python, "-c", listing, cwd=tmp_path).split()
     assert [top for top in tops if not top.startswith(("whence", ".."))] == []
 
-
-def test_demo_runs_from_the_wheel(elsewhere: Path, tmp_path: Path) -> None:
-    """`whence demo` decides, says so in words and writes its HTML report, without the repository."""
     out = tmp_path / "report"
     said = run(elsewhere / "bin" / "whence", "demo", "--out", out, cwd=tmp_path)
     assert "decision" in said.lower()
