@@ -12,6 +12,7 @@ from whence.search import driver, forest_kernels
 from whence.search.grid import ForestGrid, Located, grid_of, locate
 from whence.search.grid_kernels import face_masks
 from whence.search.proposals import propose, sample_cells
+from whence.search.shares import Shares, equal_shares
 from whence.search.tables import empty_tables, with_rival
 from whence.weights import ForestWeights
 
@@ -20,7 +21,13 @@ __all__ = ["ForestFrontier", "explain"]
 Floats = NDArray[np.float64]
 
 #: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR.
-PATIENCE = (1000, 64)
+PATIENCE = (500, 64)
+#: Boxes after which the plain bound has stalled and the strong one takes over.
+STALLED = 3000
+
+
+_none = np.zeros(0, dtype=np.int32)
+NO_SHARES = Shares(_none, np.zeros(0), _none, np.zeros((0, 0)), np.zeros((0, 0)), _none, np.zeros(1))
 
 
 class Masks(NamedTuple):
@@ -80,14 +87,16 @@ class ForestFrontier:
             self.kept.masks = masks_of(self.grid)
         self.tables = empty_tables(question, self.kept)
         self.excluded = np.zeros((0, self.grid.root.size), dtype=np.int32)
-        self.chain = np.zeros((1024, 6), dtype=np.int32)
+        self.chain = np.zeros((1024, 7), dtype=np.int32)
         self.keys = np.zeros(1024)
         self.items = np.zeros(1024, dtype=np.int32)
-        self.state = np.array([0, 1, 0], dtype=np.int64)
+        self.state = np.array([0, 1, 0, 0], dtype=np.int64)
         self.items[0] = -1
         self.cells = np.zeros(self.located.start.size, dtype=np.int32)
         self.bound = 0.0
         self.proposed = False
+        self.strong = False
+        self.shares = NO_SHARES
         if (self.located.low < 0).any():
             self.state[1] = 0
 
@@ -110,6 +119,9 @@ class ForestFrontier:
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached."""
         target = self.state[2] + nodes
+        if not self.strong and self.nodes >= STALLED:
+            self.strong = True
+            self.shares = equal_shares(self.grid, self.located, min(cutoff, 2.0))
         while True:
             code, bound = forest_kernels.advance(
                 self.grid,
@@ -118,6 +130,8 @@ class ForestFrontier:
                 self.tables,
                 self.excluded,
                 self.question.tau,
+                self.shares,
+                self.strong,
                 self.chain,
                 self.keys,
                 self.items,
@@ -133,8 +147,8 @@ class ForestFrontier:
         return self._point(self.cells) if code == forest_kernels.CANDIDATE else None
 
     def _grow(self) -> None:
-        size = self.chain.shape[0]
-        self.chain = np.vstack([self.chain, np.zeros((size, 6), dtype=np.int32)])
+        size = self.chain.shape[0] + self.cells.size
+        self.chain = np.vstack([self.chain, np.zeros((size, 7), dtype=np.int32)])
         self.keys = np.concatenate([self.keys, np.zeros(size)])
         self.items = np.concatenate([self.items, np.zeros(size, dtype=np.int32)])
 

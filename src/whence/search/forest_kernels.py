@@ -16,11 +16,16 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
 from whence.search.box_kernels import keep_leaves, leaves_at, pop, project, push, rebuild, restrict, tighten
+from whence.search.share_kernels import strong_bound
 
 __all__ = ["BUDGET", "CANDIDATE", "EXHAUSTED", "GROW", "advance"]
 
 BUDGET, CANDIDATE, EXHAUSTED, GROW = 0, 1, 2, 3
 ZERO, ONE = np.uint64(0), np.uint64(1)
+#: Rounds in which the shares of the strong bound are learned, at the first box and at every other.
+FIRST_ROUNDS, ROUNDS = 80, 3
+#: A strong bound is lowered by this much, so that rounding cannot put it above the optimum.
+ROUNDING = 1e-10
 
 
 @nb.njit(cache=True)
@@ -248,8 +253,99 @@ def _drop_far_leaves(grid, located, masks, reach, cells, room):  # type: ignore[
 
 
 @nb.njit(cache=True)
-def advance(grid, located, masks, tables, excluded, tau, chain, keys, items, state, budget, cutoff, out):  # type: ignore[no-untyped-def]
-    """Search on for `budget` boxes. state: nodes in the chain, size of the heap, boxes examined.
+def _drop_dear_leaves(masks, reach, values, arg, slack):  # type: ignore[no-untyped-def]
+    """Drop from `reach` the leaves that would use up more than the slack if all other trees took their best."""
+    for t in range(arg.size):
+        most = values[arg[t]] + slack
+        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                bit = bits & (ZERO - bits)
+                bits ^= bit
+                if values[masks.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]] > most:
+                    reach[w] ^= bit
+
+
+@nb.njit(cache=True)
+def _drop_dear_tails(masks, reach, alternative, rival, first, last, best, sums, part, tau):  # type: ignore[no-untyped-def]
+    """Drop from `reach` the leaves that leave no eta possible if all other trees take their best."""
+    for t in range(masks.tree_word.size - 1):
+        count = 0
+        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                row, b = alternative[leaf], rival[leaf]
+                count += 1
+                if count == 1:
+                    for k in range(first, last + 1):
+                        part[k] = row[k] - b
+                else:
+                    for k in range(first, last + 1):
+                        x = row[k] - b
+                        part[k] = x if x < part[k] else part[k]
+        if count < 2:
+            continue
+        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                bit = bits & (ZERO - bits)
+                bits ^= bit
+                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
+                row, b = alternative[leaf], rival[leaf]
+                possible = sums[best] - part[best] + row[best] - b <= tau
+                k = first
+                while not possible and k <= last:
+                    possible = sums[k] - part[k] + row[k] - b <= tau
+                    k += 1
+                if not possible:
+                    reach[w] ^= bit
+
+
+@nb.njit(cache=True)
+def _hull(grid, masks, reach, low, high, low2, high2, seen, least, most, listed):  # type: ignore[no-untyped-def]
+    """The cells that the reachable leaves of every tree leave, into low2 and high2; True where that is less."""
+    low2[:] = low
+    high2[:] = high
+    smaller = False
+    for t in range(masks.tree_word.size - 1):
+        leaves, columns = 0, 0
+        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
+                    j = grid.path_column[i]
+                    if leaves == 0:
+                        listed[columns] = j
+                        columns += 1
+                        seen[j], least[j], most[j] = 1, grid.path_low[i], grid.path_high[i]
+                    elif seen[j] > 0:
+                        seen[j] += 1
+                        least[j] = min(least[j], grid.path_low[i])
+                        most[j] = max(most[j], grid.path_high[i])
+                leaves += 1
+        for i in range(columns):
+            j = listed[i]
+            # Only a column on the path of every leaf narrows the box.
+            if seen[j] == leaves:
+                if least[j] > low2[j]:
+                    low2[j] = least[j]
+                    smaller = True
+                if most[j] < high2[j]:
+                    high2[j] = most[j]
+                    smaller = True
+            seen[j] = 0
+    return smaller
+
+
+@nb.njit(cache=True)
+def advance(
+    grid, located, masks, tables, excluded, tau, shares, strong, chain, keys, items, state, budget, cutoff, out
+):  # type: ignore[no-untyped-def]
+    """Search on for `budget` boxes. state: nodes in the chain, size of the heap, boxes examined, strong bounds taken.
 
     Returns a code and the proved bound; a candidate's cells go to `out`.
     """
@@ -262,9 +358,11 @@ def advance(grid, located, masks, tables, excluded, tau, chain, keys, items, sta
     score = np.zeros(grid.cut.size)
     touched = np.empty((max(1, grid.cut.size), 2), np.int32)
     longest = max(etas, tables.rival.shape[2])
-    sums, part = np.empty(longest), np.empty(longest)
+    sums, part, keep = np.empty(longest), np.empty(longest), np.empty(longest)
     threshold = np.zeros(rivals, np.int32)
     gains = np.empty(trees)
+    seen, least_cell, most_cell = np.zeros(d, np.int32), np.empty(d, np.int32), np.empty(d, np.int32)
+    listed = np.empty(d, np.int32)
     stop_at = state[2] + budget
     while state[1] > 0:
         if keys[0] >= cutoff:
@@ -275,71 +373,140 @@ def advance(grid, located, masks, tables, excluded, tau, chain, keys, items, sta
         if not rebuild(grid, located, chain, node, low, high):
             continue
         first, last = (0, etas - 1) if node < 0 else (chain[node, 4], chain[node, 5])
-        project(grid, located, low, high, cells)
+        near = project(grid, located, low, high, cells)
         leaves_at(grid, cells, here)
         over, worst = excess_at(tables, here, first, last, sums, threshold)
         feasible = over <= tau
         barred = feasible and _is_excluded(excluded, here)
-        if cutoff < np.inf and not tighten(grid, located, low, high, cells, cutoff - key):
+        if cutoff < np.inf and not tighten(grid, located, low, high, cells, cutoff - near):
             continue
         reach[:] = masks.everything
         for j in range(d):
             if low[j] > 0 or high[j] < grid.face_start[j + 1] - grid.face_start[j]:
                 keep_leaves(grid, masks, low, high, j, reach)
         if cutoff < np.inf:
-            _drop_far_leaves(grid, located, masks, reach, cells, cutoff - key)
+            _drop_far_leaves(grid, located, masks, reach, cells, cutoff - near)
+        if strong and not feasible and (node < 0 or chain[node, 6] == 0):
+            rounds, rate = (FIRST_ROUNDS, 0.3) if state[3] == 0 else (ROUNDS, 0.1)
+            state[3] += 1
+            least = strong_bound(
+                grid, located, masks, tables, shares, reach, cells, here, worst, threshold[worst], tau, first, last, near,
+                rounds, rate, sums, part, arg, gains, keep,
+            ) - ROUNDING  # fmt: skip
+            while tables.tail and first <= last and keep[first] >= cutoff:
+                first += 1
+            while tables.tail and first <= last and keep[last] >= cutoff:
+                last -= 1
+            if least >= cutoff:
+                state[2] += 1
+                continue
+            if least > key:
+                key = least
+                if node >= 0 and state[1] > 0 and key > keys[0]:
+                    # Others are nearer now: come back when it is this box's turn.
+                    chain[node, 4], chain[node, 5], chain[node, 6] = first, last, 1
+                    state[1] = push(keys, items, state[1], key, node)
+                    state[2] += 1
+                    continue
         while True:
             state[2] += 1
             if feasible and not barred:
                 state[1] = push(keys, items, state[1], key, node)
                 out[:] = cells
                 return CANDIDATE, key
+            if state[0] + d + 2 > chain.shape[0]:
+                state[1] = push(keys, items, state[1], key, node)
+                return GROW, key
             if barred:
                 column, cut = _face_around(grid, here, low, high)
-            elif tables.tail:
-                first, last, best = _tail_range(
-                    tables, masks, reach, worst, threshold, tau, first, last, sums, part
-                )
-                if first > last:
-                    break
-                rival = tables.rival_of[worst, threshold[worst]]
-                _pull(masks, reach, tables.alternative, best, rival, here, arg, gains)
-                column, cut = _best_face(grid, located, gains, arg, cells, score, touched)
             else:
-                if _bound(masks, reach, tables.mean[worst], arg) > tau:
-                    break
-                pruned = False
-                for r in range(rivals):
-                    if r != worst and _bound(masks, reach, tables.mean[r], other) > tau:
-                        pruned = True
+                if tables.tail:
+                    first, last, best = _tail_range(
+                        tables, masks, reach, worst, threshold, tau, first, last, sums, part
+                    )
+                    if first > last:
                         break
-                if pruned:
-                    break
-                for t in range(trees):
-                    gains[t] = tables.mean[worst, here[t]] - tables.mean[worst, arg[t]]
+                    rival = tables.rival_of[worst, threshold[worst]]
+                    if rivals == 1:
+                        _drop_dear_tails(masks, reach, tables.alternative, rival, first, last, best, sums, part, tau)
+                else:
+                    total = _bound(masks, reach, tables.mean[worst], arg)
+                    pruned = total > tau
+                    if not pruned:
+                        _drop_dear_leaves(masks, reach, tables.mean[worst], arg, tau - total)
+                    for r in range(rivals):
+                        if r != worst and not pruned:
+                            total = _bound(masks, reach, tables.mean[r], other)
+                            pruned = total > tau
+                            if not pruned:
+                                _drop_dear_leaves(masks, reach, tables.mean[r], other, tau - total)
+                    if pruned:
+                        break
+                if _hull(grid, masks, reach, low, high, low2, high2, seen, least_cell, most_cell, listed):
+                    empty = False
+                    for j in range(d):
+                        if low2[j] > low[j] or high2[j] < high[j]:
+                            a, b = low2[j], high2[j]
+                            if not restrict(grid, located, low, high, j, a, b):
+                                empty = True
+                                break
+                            at = state[0]
+                            chain[at, 0], chain[at, 1], chain[at, 2], chain[at, 3] = node, j, a, b
+                            chain[at, 4], chain[at, 5], chain[at, 6] = first, last, 0
+                            state[0] += 1
+                            node = at
+                            if located.group[j] < 0:
+                                keep_leaves(grid, masks, low, high, j, reach)
+                            else:
+                                for i in range(d):
+                                    if located.group[i] == located.group[j]:
+                                        keep_leaves(grid, masks, low, high, i, reach)
+                    if empty:
+                        break
+                    now = project(grid, located, low, high, cells2)
+                    if (cells2 != cells).any():
+                        cells[:] = cells2
+                        near = now
+                        key = max(key, near)
+                        if key >= cutoff:
+                            break
+                        if state[1] > 0 and key > keys[0]:
+                            state[1] = push(keys, items, state[1], key, node)
+                            break
+                        leaves_at(grid, cells, here)
+                        over, worst = excess_at(tables, here, first, last, sums, threshold)
+                        feasible = over <= tau
+                        barred = feasible and _is_excluded(excluded, here)
+                    continue
+                if tables.tail:
+                    _pull(masks, reach, tables.alternative, best, rival, here, arg, gains)
+                else:
+                    for t in range(trees):
+                        gains[t] = tables.mean[worst, here[t]] - tables.mean[worst, arg[t]]
                 column, cut = _best_face(grid, located, gains, arg, cells, score, touched)
             if column < 0:
                 break
-            if state[0] + 2 > chain.shape[0]:
-                state[1] = push(keys, items, state[1], key, node)
-                return GROW, key
             if cells[column] <= cut:
                 near_first, near_last, far_first, far_last = low[column], cut, cut + 1, high[column]
             else:
                 near_first, near_last, far_first, far_last = cut + 1, high[column], low[column], cut
             if far_first <= far_last:
-                far = _far_key(grid, located, low, high, key, cells, column, far_first, far_last, low2, high2, cells2)
+                far = _far_key(grid, located, low, high, near, cells, column, far_first, far_last, low2, high2, cells2)
+                far = max(far, key)
                 if far < cutoff:
                     at = state[0]
                     chain[at, 0], chain[at, 1], chain[at, 2], chain[at, 3] = node, column, far_first, far_last
-                    chain[at, 4], chain[at, 5] = first, last
+                    chain[at, 4], chain[at, 5], chain[at, 6] = first, last, 0
                     state[1] = push(keys, items, state[1], far, at)
                     state[0] += 1
             at = state[0]
             chain[at, 0], chain[at, 1], chain[at, 2], chain[at, 3] = node, column, near_first, near_last
-            chain[at, 4], chain[at, 5] = first, last
+            chain[at, 4], chain[at, 5], chain[at, 6] = first, last, 0
             state[0] += 1
             node = at
+            if strong:
+                state[1] = push(keys, items, state[1], key, node)
+                break
             restrict(grid, located, low, high, column, near_first, near_last)
             if located.group[column] < 0:
                 keep_leaves(grid, masks, low, high, column, reach)

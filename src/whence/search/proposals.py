@@ -15,7 +15,7 @@ __all__ = ["propose", "sample_cells"]
 Ints = NDArray[np.int32]
 
 #: Past contexts that are tried, nearest first, and how many of those that satisfy the criterion are improved.
-TRIED, IMPROVED = 400, 6
+TRIED, IMPROVED = 4000, 6
 
 
 def sample_cells(grid: ForestGrid, weights: ForestWeights) -> Ints:
