@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from itertools import product
+from itertools import combinations, pairwise, product
 from typing import Any
 
 import numpy as np
 import pandas as pd
+from scipy.optimize import linprog
 
 from whence.explain.question import InputMap, Limits, Question
 from whence.explain.space import Space
@@ -181,3 +182,79 @@ def all_weights(forest: ForestWeights, rows: np.ndarray) -> np.ndarray:
         member /= np.maximum(member.sum(axis=1, keepdims=True), 1.0)
         total += member[tree.apply(seen)]
     return total / len(forest.trees)
+
+
+def nearest_by_neighbours(question: Question) -> float:
+    """Distance of the nearest explanation of a neighbour question, over every segment and every set of neighbours."""
+    space, points, k = question.space, question.weights.points_, int(question.weights.k)
+    verdict = {}
+    for chosen in combinations(range(len(points)), k):
+        w = np.zeros(len(points))
+        w[list(chosen)] = 1.0 / k
+        verdict[chosen] = question.holds(w) if question.kind == "relative" else question.better(w) is None
+    boxes = sorted(segments(question), key=lambda box: reach(space, *box))
+    best = np.inf
+    for low, high in boxes:
+        if reach(space, low, high) >= best:
+            break
+        middle = (low + high) / 2
+        sign = np.where(middle >= points, 1.0, -1.0)
+        least = np.abs(np.clip(points, low, high) - points).sum(axis=1)
+        most = np.maximum(np.abs(points - low), np.abs(points - high)).sum(axis=1)
+        for chosen, good in verdict.items():
+            inside = np.isin(np.arange(len(points)), chosen)
+            if good and least[inside].max() <= most[~inside].min() and most[~inside].min() >= least[inside].max():
+                best = min(best, closest(question, low, high, sign, inside))
+    return best
+
+
+def reach(space: Space, low: np.ndarray, high: np.ndarray) -> float:
+    """Distance of the start from a box."""
+    return float(np.abs(np.clip(space.start, low, high) - space.start) @ space.weight)
+
+
+def segments(question: Question) -> list[tuple[np.ndarray, np.ndarray]]:
+    """Boxes that cover the space, with no sample's coordinate and no start inside."""
+    space, points = question.space, question.weights.points_
+    slots: list[tuple[np.ndarray, list[tuple[Any, Any]]]] = []
+    for g in dict.fromkeys(space.group.tolist()):
+        members = np.flatnonzero(space.group == g)
+        if g >= 0:
+            rows = list(np.eye(members.size) / 2)
+            allowed = [np.append(space.levels[j], space.start[j]) for j in members]
+            rows = [r for r in rows if all(v in a for v, a in zip(r, allowed, strict=True))]
+            slots.append((members, [(r, r) for r in rows]))
+            continue
+        for j in members:
+            start, lower, upper = space.start[j], space.lower[j], space.upper[j]
+            if space.levels[j] is not None:
+                slots.append((np.array([j]), [(v, v) for v in np.append(space.levels[j], start)]))
+                continue
+            marks = np.concatenate((points[:, j], [lower, upper, start]))
+            marks = np.unique(marks[(marks >= lower) & (marks <= upper)])
+            slots.append((np.array([j]), [*pairwise(marks), (start, start), (lower, lower)]))
+    found = []
+    for chosen in product(*(options for _, options in slots)):
+        low, high = space.start.copy(), space.start.copy()
+        for (at, _), (first, last) in zip(slots, chosen, strict=True):
+            low[at], high[at] = first, last
+        found.append((low, high))
+    return found
+
+
+def closest(question: Question, low: np.ndarray, high: np.ndarray, sign: np.ndarray, inside: np.ndarray) -> float:
+    """Distance to the nearest point of a box whose neighbours are those `inside`, by a linear program."""
+    space, points = question.space, question.weights.points_
+    d = space.start.size
+    constant = -(sign * points).sum(axis=1)
+    # Variables: the point and a radius.
+    within = np.column_stack((sign[inside], -np.ones(inside.sum())))
+    beyond = np.column_stack((-sign[~inside], np.ones((~inside).sum())))
+    away = np.where((low + high) / 2 >= space.start, 1.0, -1.0) * space.weight
+    found = linprog(
+        np.append(away, 0.0),
+        A_ub=np.vstack((within, beyond)),
+        b_ub=np.concatenate((-constant[inside], constant[~inside] - question.separation)),
+        bounds=[*zip(low, high, strict=True), (0, None)],
+    )
+    return float(found.fun - away[:d] @ space.start) if found.status == 0 else np.inf

@@ -2,5 +2,6 @@
 
 from whence.milp.ceilings import w_max
 from whence.milp.engine import explain
+from whence.milp.plausibility import Plausibility
 
-__all__ = ["explain", "w_max"]
+__all__ = ["Plausibility", "explain", "w_max"]

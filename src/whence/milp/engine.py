@@ -11,10 +11,12 @@ from numpy.typing import NDArray
 
 from whence.explain.question import Answer, Limits, Progress, Question, Status
 from whence.milp.criteria import Criterion, criterion_of
+from whence.milp.dual import add_dual
 from whence.milp.forest import ForestWeighting
 from whence.milp.knn import NeighbourWeighting
 from whence.milp.model import Linear, Model, Program
 from whence.milp.options import Options
+from whence.milp.plausibility import Plausibility
 from whence.milp.solvers import solver_named
 from whence.milp.solvers.base import Outcome, Row, Settings, Solver
 from whence.milp.solvers.highs import Highs
@@ -27,6 +29,9 @@ Floats = NDArray[np.float64]
 
 #: Seconds between two reports of progress from within a solver.
 PACE = 0.05
+
+#: Sets of flow variables kept ready for the rivals that a lazy CVaR model meets.
+RESERVED = 5
 
 
 def explain(question: Question) -> Answer:
@@ -47,7 +52,7 @@ def explain(question: Question) -> Answer:
         The nearest explanation, or the proof that there is none, or what was known when a limit was reached.
     """
     options = Options.of(question)
-    solver = solver_named(options.solver)
+    solver = solver_named(options.solver, options.confirm)
     options.check_ability(solver, question)
     return _Run(question, options, solver).answer()
 
@@ -66,10 +71,19 @@ class _Run:
 
     def __post_init__(self) -> None:
         question, options = self.question, self.options
-        self.weighting = _weighting(self.model, question)
+        self.plausibility = Plausibility.of(options.plausibility, question.space.start.size)
+        self.weighting = _weighting(self.model, question, self.plausibility)
+        if self.plausibility is not None:
+            self.plausibility.add(self.model, self.weighting.axes)
         self.criterion: Criterion = criterion_of(self.model, self.weighting, question, options.w_max)
         self._add(self.criterion.against(question.decision))
         self.lazy = question.kind == "absolute" and options.method == "lazy"
+        if self.lazy:
+            # No variables can be added while a solver runs.
+            self.criterion.reserve(RESERVED)
+        if question.kind == "absolute" and options.method == "dual":
+            add_dual(self.model, self.weighting, question, options.linear)
+        self._refused: set[bytes] = set()
 
     def answer(self) -> Answer:
         """Solve until a context stands the test, none is left, or a limit is reached."""
@@ -108,7 +122,8 @@ class _Run:
         x = _settled(program, x)
         context = self.weighting.context(x)
         weights = self.weighting.confirmed(context)
-        if weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
+        plausible = self.plausibility is None or self.plausibility.accepts(context)
+        if not plausible or weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
             # Only feasible within the solver's tolerance: these binaries lead nowhere.
             return None, [_other_binaries(program, x)]
         refused = self._test(x, weights)
@@ -122,11 +137,14 @@ class _Run:
         question = self.question
         if question.kind == "relative":
             return [] if question.holds(weights) else [self.weighting.leave(x)]
+        rows = [self.weighting.leave(x)]
+        if weights.tobytes() in self._refused:
+            return rows
         rival = question.better(weights)
         if rival is None:
             return []
+        self._refused.add(weights.tobytes())
         self.cuts += 1
-        rows = [self.weighting.leave(x)]
         if self.options.valid_inequality and (self.criterion.spare() or not self.lazy):
             rows.append(self.criterion.against(rival))
         return rows
@@ -160,12 +178,13 @@ class _Run:
         return report
 
 
-def _weighting(model: Model, question: Question) -> Weighting:
+def _weighting(model: Model, question: Question, plausibility: Plausibility | None) -> Weighting:
     """The weights' part of the model."""
     space, weights = question.space, question.weights
+    more = [] if plausibility is None else plausibility.splits()
     if isinstance(weights, ForestWeights):
-        return ForestWeighting(model, space, weights, question.inputs)
-    return NeighbourWeighting(model, space, weights, question.separation)
+        return ForestWeighting(model, space, weights, question.inputs, more)
+    return NeighbourWeighting(model, space, weights, question.separation, more)
 
 
 def _settled(program: Program, x: Floats) -> Floats:
@@ -175,7 +194,7 @@ def _settled(program: Program, x: Floats) -> Floats:
         return whole
     lower = np.where(program.integer, whole, program.lower)
     upper = np.where(program.integer, whole, program.upper)
-    outcome = Highs().solve(program.with_bounds(lower, upper, relaxed=True), Settings())
+    outcome = Highs(confirm=False).solve(program.with_bounds(lower, upper, relaxed=True), Settings())
     return whole if outcome.values is None else np.where(program.integer, whole, outcome.values)
 
 

@@ -82,6 +82,8 @@ class ForestWeighting:
 
     def means(self, values: Floats) -> list[Linear]:
         """Weighted mean of every column of `values`."""
+        if self.forest.n_samples_ < self._leaf_columns.size:
+            return [Linear(self.columns(), column) for column in values.T]
         return [Linear(self._leaf_columns, column) for column in (self._shares @ values).T]
 
     def columns(self) -> Columns:

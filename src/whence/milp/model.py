@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from typing import Literal
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -50,6 +51,8 @@ class Program:
         Objective and bounds; bounds may be infinite.
     integer : ndarray of bool of shape (variables,)
         Which variables must be whole.
+    implied : ndarray of bool of shape (variables,)
+        Which variables cannot but be whole where the integer ones are; a solver may take them as integer.
     rows : csr_array of shape (rows, variables)
         Coefficients of the rows.
     row_lower, row_upper : ndarray of shape (rows,)
@@ -62,6 +65,7 @@ class Program:
     lower: Floats
     upper: Floats
     integer: NDArray[np.bool_]
+    implied: NDArray[np.bool_]
     rows: sparse.csr_array
     row_lower: Floats
     row_upper: Floats
@@ -69,8 +73,9 @@ class Program:
 
     def with_bounds(self, lower: Floats, upper: Floats, relaxed: bool = False) -> Program:
         """The same program within other bounds, without integrality where `relaxed`."""
-        integer = np.zeros_like(self.integer) if relaxed else self.integer
-        return Program(self.cost, lower, upper, integer, self.rows, self.row_lower, self.row_upper, self.offset)
+        none = np.zeros_like(self.integer)
+        integer, implied = (none, none) if relaxed else (self.integer, self.implied)
+        return replace(self, lower=lower, upper=upper, integer=integer, implied=implied)
 
 
 class Model:
@@ -80,19 +85,27 @@ class Model:
         self.n_variables = 0
         self.n_rows = 0
         self.offset = 0.0
-        self._bounds: list[tuple[Floats, Floats, NDArray[np.bool_]]] = []
+        self._bounds: list[tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]] = []
         self._costs: list[tuple[Columns, Floats]] = []
         self._entries: list[tuple[Columns, Columns, Floats]] = []
         self._limits: list[tuple[Floats, Floats]] = []
 
-    def variables(self, n: int, lower: ArrayLike = 0.0, upper: ArrayLike = 1.0, integer: ArrayLike = False) -> Columns:
+    def variables(
+        self,
+        n: int,
+        lower: ArrayLike = 0.0,
+        upper: ArrayLike = 1.0,
+        integer: ArrayLike | Literal["implied"] = False,
+    ) -> Columns:
         """`n` new variables within `lower` and `upper`; their columns."""
         columns = np.arange(self.n_variables, self.n_variables + n)
+        implied = isinstance(integer, str)
         self._bounds.append(
             (
                 np.broadcast_to(np.asarray(lower, dtype=np.float64), (n,)),
                 np.broadcast_to(np.asarray(upper, dtype=np.float64), (n,)),
-                np.broadcast_to(np.asarray(integer, dtype=np.bool_), (n,)),
+                np.broadcast_to(np.asarray(False if implied else integer, dtype=np.bool_), (n,)),
+                np.full(n, implied),
             )
         )
         self.n_variables += n
@@ -127,7 +140,7 @@ class Model:
 
     def program(self) -> Program:
         """What has been built so far."""
-        lower, upper, integer = (np.concatenate(part) for part in zip(*self._bounds, strict=True))
+        lower, upper, integer, implied = (np.concatenate(part) for part in zip(*self._bounds, strict=True))
         cost = np.zeros(self.n_variables)
         for columns, coefficients in self._costs:
             np.add.at(cost, columns, coefficients)
@@ -141,4 +154,4 @@ class Model:
         limits = (
             [np.concatenate(part) for part in zip(*self._limits, strict=True)] if self._limits else [np.empty(0)] * 2
         )
-        return Program(cost, lower, upper, integer, rows, limits[0], limits[1], self.offset)
+        return Program(cost, lower, upper, integer, implied, rows, limits[0], limits[1], self.offset)

@@ -31,6 +31,8 @@ class Options:
         Threads of the solver; None leaves it to the solver.
     log : bool
         Whether the solver prints its log.
+    confirm : bool
+        Whether HiGHS must find the same optimum in two ways before it is believed; it is not always right.
     w_max : {"sample", "path", "mean", "unit"}
         Upper bound on weights in the CVaR model.
     valid_inequality : bool
@@ -46,6 +48,7 @@ class Options:
     mip_gap: float = 0.0
     threads: int | None = None
     log: bool = False
+    confirm: bool = True
     w_max: str = "sample"
     valid_inequality: bool = True
     plausibility: Any = None
@@ -54,12 +57,16 @@ class Options:
     @classmethod
     def of(cls, question: Question) -> Options:
         """The options in ``question.options``, checked."""
-        given = {name: question.options[name] for name in cls.__dataclass_fields__ if name in question.options}
+        given = {name: value for name, value in question.options.items() if value is not None}
+        unknown = [name for name in given if name not in cls.__dataclass_fields__]
+        if unknown:
+            known = ", ".join(map(repr, cls.__dataclass_fields__))
+            raise InputError(f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.")
         options = cls(**given)
         _member("solver", options.solver, ("highs", "gurobi", "scip"))
         _member("method", options.method, ("iterative", "lazy", "dual"))
         _member("w_max", options.w_max, ("sample", "path", "mean", "unit"))
-        for name in ("log", "valid_inequality"):
+        for name in ("log", "confirm", "valid_inequality"):
             if not isinstance(getattr(options, name), bool | np.bool_):
                 raise InputError(
                     f"The {name!r} parameter must be True or False. Got {getattr(options, name)!r} instead."
@@ -79,6 +86,10 @@ class Options:
             raise InputError(
                 f"The 'method' parameter must be 'iterative' or 'dual' with solver={solver.name!r}, which has no lazy "
                 "constraints. Got 'lazy' instead."
+            )
+        if self.threads not in (None, 1) and not solver.abilities.threads:
+            raise InputError(
+                f"The 'threads' parameter must be 1 or None with solver={solver.name!r}. Got {self.threads!r} instead."
             )
 
 

@@ -57,7 +57,7 @@ def _add_tree(model: Model, tree: Any, axes: Sequence[Axis], coordinate: NDArray
     """
     boxes = _boxes(tree, axes, coordinate, seen)
     nodes = np.array(sorted(boxes), dtype=np.int64)
-    columns = model.variables(nodes.size)
+    columns = model.variables(nodes.size, integer="implied")
     leaves = Leaves(nodes, columns)
     model.rows(np.zeros(nodes.size, dtype=np.int64), columns, np.ones(nodes.size), 1.0, 1.0, 1)
     for j in sorted({j for box in boxes.values() for j in box}):

@@ -7,15 +7,13 @@ from whence.milp.solvers.base import Solver
 
 __all__ = ["solver_named"]
 
-NAMES = ("highs", "gurobi", "scip")
 
-
-def solver_named(name: object) -> Solver:
-    """The solver called "highs", "gurobi" or "scip"; importing it happens only here."""
+def solver_named(name: object, confirm: bool = True) -> Solver:
+    """The solver called "highs" (which must `confirm` its optima), "gurobi" or "scip"; only now is it imported."""
     if name == "highs":
         from whence.milp.solvers.highs import Highs
 
-        return Highs()
+        return Highs(confirm)
     if name == "scip":
         from whence.milp.solvers.scip import Scip
 

@@ -78,6 +78,8 @@ def _parameters(settings: Settings, lazy: bool) -> dict[str, Any]:
 
 
 def _build(scip: Any, model: Any, program: Program) -> list[Any]:
+    # Told that a variable is continuous which rows tie to a binary one, SCIP 10 returns fractional binaries.
+    whole_numbers = program.integer | program.implied
     x = [
         model.addVar(
             vtype="I" if whole else "C",
@@ -86,7 +88,7 @@ def _build(scip: Any, model: Any, program: Program) -> list[Any]:
             obj=cost,
         )
         for whole, low, high, cost in zip(
-            program.integer.tolist(), program.lower.tolist(), program.upper.tolist(), program.cost.tolist(), strict=True
+            whole_numbers.tolist(), program.lower.tolist(), program.upper.tolist(), program.cost.tolist(), strict=True
         )
     ]
     model.addObjoffset(program.offset)
