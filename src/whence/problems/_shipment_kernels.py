@@ -26,8 +26,9 @@ _MATRIX = nb.float64[:, ::1]
 
 # Differences of shipping costs below this share of the largest cost are ties.
 TIE = 1e-11
-# The bound is met when the cost of a plan is within this share of it.
+# The bound is met when the cost of a plan is within this share of it; below the floor differences are rounding.
 GAP = 1e-10
+GAP_FLOOR = 1e-12
 # Beyond this share of the cost, trial plans go only part of the way to the minimum of the cuts.
 NEAR = 1e-5
 PULL = 0.3
@@ -60,9 +61,9 @@ def _survey(ship: Floats, tie: float, y: Floats, q: Floats, inside: Floats) -> f
     return value
 
 
-@nb.njit(nb.int64(_VECTOR, _VECTOR, _VECTOR, nb.float64), cache=True)
-def _steepest(q: Floats, stock: Floats, inside: Floats, spot: float) -> int:
-    """The set of warehouses to raise (positive) or to lower (negative) for the steepest gain; 0 at the maximum."""
+@nb.njit(nb.types.Tuple((nb.int64, nb.float64))(_VECTOR, _VECTOR, _VECTOR, nb.float64), cache=True)
+def _steepest(q: Floats, stock: Floats, inside: Floats, spot: float) -> tuple[int, float]:
+    """The set of warehouses to raise (positive) or to lower (negative) together, and the gain a unit; 0 for no gain."""
     everyone = inside.size - 1
     at_top = 0
     at_zero = 0
@@ -73,7 +74,7 @@ def _steepest(q: Floats, stock: Floats, inside: Floats, spot: float) -> int:
             at_zero |= 1 << i
     demand = inside[everyone]
     best = 0
-    slope = FLAT * (demand + stock[everyone])
+    slope = -np.inf
     for chosen in range(1, inside.size):
         raised = inside[chosen] - stock[chosen]
         if raised > slope and chosen & at_top == 0:
@@ -81,7 +82,9 @@ def _steepest(q: Floats, stock: Floats, inside: Floats, spot: float) -> int:
         lowered = stock[chosen] - demand + inside[everyone ^ chosen]
         if lowered > slope and chosen & at_zero == 0:
             best, slope = -chosen, lowered
-    return best
+    if slope <= FLAT * (demand + stock[everyone]):
+        best = 0
+    return best, slope
 
 
 @nb.njit(nb.void(_MATRIX, nb.float64, nb.float64, _VECTOR, _VECTOR, nb.int64), cache=True)
@@ -126,17 +129,25 @@ def _stock_of_sets(z: Floats) -> Floats:
     return stock
 
 
-@nb.njit(nb.float64(_MATRIX, nb.float64, nb.float64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, nb.float64), cache=True)
+@nb.njit(
+    nb.types.Tuple((nb.float64, nb.float64))(
+        _MATRIX, nb.float64, nb.float64, _VECTOR, _VECTOR, _VECTOR, _VECTOR, nb.float64
+    ),
+    cache=True,
+)
 def _maximise(
     ship: Floats, spot: float, tie: float, stock: Floats, y: Floats, q: Floats, inside: Floats, served: float
-) -> float:
-    """Climb from multipliers `q`, surveyed as `inside` and `served`, to the maximum; the value of the demand there."""
-    move = _steepest(q, stock, inside, spot)
+) -> tuple[float, float]:
+    """Climb from multipliers `q`, surveyed as `inside` and `served`, to the maximum.
+
+    Returns the value of the demand there, and by how much the stocks may change in sum before `q` needs to move.
+    """
+    move, slope = _steepest(q, stock, inside, spot)
     while move != 0:
         _move(ship, spot, tie, y, q, move)
         served = _survey(ship, tie, y, q, inside)
-        move = _steepest(q, stock, inside, spot)
-    return served
+        move, slope = _steepest(q, stock, inside, spot)
+    return served, -slope
 
 
 @nb.njit(nb.void(_MATRIX, nb.float64, _VECTOR, _MATRIX, _VECTOR), cache=True)
@@ -149,7 +160,7 @@ def best_recourse(ship: Floats, spot: float, z: Floats, Y: Floats, values: Float
     for row in range(Y.shape[0]):
         q[:] = 0.0
         served = _survey(ship, tie, Y[row], q, inside)
-        values[row] = _maximise(ship, spot, tie, stock, Y[row], q, inside, served)
+        values[row] = _maximise(ship, spot, tie, stock, Y[row], q, inside, served)[0]
         for i in range(z.size):
             values[row] -= z[i] * q[i]
 
@@ -257,13 +268,25 @@ def _dual_simplex(
     return False
 
 
+@nb.njit(nb.float64(_VECTOR, _VECTOR, _VECTOR, nb.float64), cache=True)
+def _go(z: Floats, center: Floats, goal: Floats, share: float) -> float:
+    """Put `z` at this share of the way from `center` to `goal`; the sum of its changes."""
+    moved = 0.0
+    for i in range(z.size):
+        trial = center[i] + share * (max(goal[i], 0.0) - center[i]) if share < 1.0 else max(goal[i], 0.0)
+        moved += abs(trial - z[i])
+        z[i] = trial
+    return moved
+
+
 @nb.njit(nb.int64(_MATRIX, nb.float64, nb.float64, _MATRIX, _VECTOR, nb.float64, nb.int64, _VECTOR), cache=True)
 def cutting_planes(
     ship: Floats, spot: float, production: float, Y: Floats, weights: Floats, tail: float, most_cuts: int, z: Floats
 ) -> int:
     """Optimal first stage, from the plan `z` into `z`; the number of cuts, or -1 where it stopped before the optimum.
 
-    Of equally good plans it is the one that produces least, and of these the one with more at earlier warehouses.
+    Costs and demands are to be in units that make the largest ones about one. Of equally good plans it is the one that
+    produces least, and of these the one with more at earlier warehouses.
 
     Parameters
     ----------
@@ -276,17 +299,18 @@ def cutting_planes(
     tie = TIE * (spot + ship.max())
     rows = np.zeros((size + most_cuts, size))
     limits = np.zeros(size + most_cuts)
-    cost = np.full(size, production)
-    cost[warehouses] = 1.0
-    second = np.zeros(size)
-    for i in range(warehouses):
-        second[i] = 1.0 + 1e-3 * i
     basis = np.arange(size)
+    cost = np.full(size, production)
+    second = np.zeros(size)
     for k in range(size):
         rows[k, k] = 1.0
+        second[k] = 1.0 + 1e-3 * k
+    cost[warehouses] = 1.0
+    second[warehouses] = 0.0
     Q = np.zeros((samples, warehouses))
     inside = np.empty((samples, 1 << warehouses))
     served = np.empty(samples)
+    slack = np.zeros(samples)
     values = np.empty(samples)
     distribution = np.empty(samples)
     for s in range(samples):
@@ -295,16 +319,20 @@ def cutting_planes(
     center = z.copy()
     best = np.inf
     far = True
+    moved = 0.0
     for cut in range(most_cuts):
         stock = _stock_of_sets(z)
         for s in range(samples):
-            served[s] = _maximise(ship, spot, tie, stock, Y[s], Q[s], inside[s], served[s])
+            slack[s] -= moved
+            if slack[s] <= 0.0:
+                served[s], slack[s] = _maximise(ship, spot, tie, stock, Y[s], Q[s], inside[s], served[s])
             values[s] = served[s]
             for i in range(warehouses):
                 values[s] -= z[i] * Q[s, i]
         risk = _worst_case(values, weights, tail, distribution)
         total = risk + production * z.sum()
-        if not far and risk - x[warehouses] <= GAP * total:
+        gap = max(GAP * total, GAP_FLOOR)
+        if not far and risk - x[warehouses] <= gap:
             return cut
         if total < best:
             best = total
@@ -313,10 +341,9 @@ def cutting_planes(
         rows[row, :warehouses] = distribution @ Q
         rows[row, warehouses] = 1.0
         limits[row] = risk + rows[row, :warehouses] @ z
-        if not _dual_simplex(rows, limits, row + 1, cost, second, basis, x, 0.1 * GAP * total):
+        if not _dual_simplex(rows, limits, row + 1, cost, second, basis, x, 0.1 * gap):
             return -1
         # Far from the optimum the model's own minimum is erratic: go part of the way from the best plan so far.
-        far = bool(best - cost @ x > NEAR * best)
-        for i in range(warehouses):
-            z[i] = center[i] + PULL * (max(x[i], 0.0) - center[i]) if far else max(x[i], 0.0)
+        far = bool(best - cost @ x > max(NEAR * best, gap))
+        moved = _go(z, center, x, PULL if far else 1.0)
     return -1

@@ -35,8 +35,8 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     the cheapest such recourse. A negative demand asks for nothing: it counts as 0, which is what the rows above say.
 
     Both risks are minimised exactly. Up to eight warehouses a plan takes milliseconds, and of equally good plans it is
-    the one that produces least (then the one that produces more at earlier warehouses); with more, the whole linear
-    program is handed to HiGHS.
+    the one that produces least (then the one that produces more at earlier warehouses). With more warehouses, or where
+    rounding defeats the faster method, the whole linear program is handed to HiGHS.
 
     Parameters
     ----------
