@@ -10,10 +10,11 @@ from whence.explain.question import Answer, Question
 from whence.risk import CVaR
 from whence.search import driver
 from whence.search.compiling import announce
-from whence.search.knn_axes import LOWER, UPPER, Layout
+from whence.search.knn_axes import CATEGORY, LOWER, START, UPPER, WEIGHT, Axes, Layout
 from whence.search.knn_box import Scratch
 from whence.search.knn_cuts import Cuts
-from whence.search.knn_tree import CANDIDATE, EXHAUSTED, FULL, Tree, grown, search
+from whence.search.knn_seeds import Seeds
+from whence.search.knn_tree import CANDIDATE, EXHAUSTED, FULL, HEAP, NODES, Tree, grown, search
 from whence.weights import KNNWeights
 
 __all__ = ["NeighbourFrontier", "explain"]
@@ -22,6 +23,13 @@ Floats = NDArray[np.float64]
 
 #: Rounding allowance on costs inside the search; what it lets through is judged again by the risk measure itself.
 ROUNDING = 1e-12
+
+#: Radius of the first ball; the factors by which balls grow, the larger one while they take at most so many boxes.
+FIRST_RADIUS = 0.02
+WIDER, MUCH_WIDER, EASY = 1.2, 1.7, 64
+
+#: An explanation that is at most this much farther than the ball's radius makes the next ball.
+CLOSE = 1.2
 
 
 class NeighbourFrontier:
@@ -52,8 +60,17 @@ class NeighbourFrontier:
         )
         self.scratch = Scratch.of(axes)
         self.tree = Tree.of(axes, axes.table[LOWER], axes.table[UPPER])
+        self.found = self._empty_found()
+        self.radius = FIRST_RADIUS
+        self.farthest = _farthest(axes)
         self.nodes = 0
         self.bound = 0.0
+        self.seeds = Seeds(axes)
+
+    def _empty_found(self) -> Floats:
+        found = np.zeros((2, len(self.axes.kind) + 1))
+        found[1, -1] = np.inf
+        return found
 
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
@@ -66,28 +83,46 @@ class NeighbourFrontier:
         self.cuts = self.cuts._replace(excluded=np.vstack([self.cuts.excluded, members]))
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
-        """Examine at most `nodes` boxes; the nearest context left, once it is proved nearest."""
-        found = np.empty(len(self.axes.kind))
+        """Examine at most `nodes` boxes; the nearest context left, once it is proved nearest.
+
+        The search goes through balls of growing radius: inside a ball little larger than the answer's distance, far
+        more is decided than in whole boxes, and the last ball costs most.
+        """
         last = self.nodes + nodes
         while self.nodes < last:
-            outcome = search(self.axes, self.cuts, self.tree, last - self.nodes, cutoff, self.scratch, found)
-            self.nodes = int(self.tree.used[3])
+            radius = cutoff if cutoff < CLOSE * self.radius else self.radius
+            before = int(self.tree.used[NODES])
+            outcome = search(self.axes, self.cuts, self.tree, last - self.nodes, radius, self.scratch, self.found)
+            self.nodes += int(self.tree.used[NODES]) - before
             if outcome == FULL:
                 self.tree = grown(self.tree)
-                continue
-            top = float(self.tree.key[0]) if self.tree.used[0] else np.inf
-            self.bound = max(self.bound, cutoff if outcome == EXHAUSTED else min(top, cutoff))
-            if outcome != CANDIDATE:
-                return None
-            point = self.layout.to_coordinates(found)
-            if self._stands(point):
-                return point
-            self.exclude(point)
+            elif outcome == EXHAUSTED:
+                self.bound = max(self.bound, np.inf if radius > self.farthest else radius)
+                if self.bound >= cutoff:
+                    return None
+                self.radius *= WIDER if self.tree.used[NODES] > EASY else MUCH_WIDER
+                self.tree = Tree.of(self.axes, self.axes.table[LOWER], self.axes.table[UPPER])
+            else:
+                self.bound = max(self.bound, min(float(self.tree.key[0]) if self.tree.used[HEAP] else radius, radius))
+            if outcome == CANDIDATE:
+                point = self.layout.to_coordinates(self.found[0])
+                if self._stands(point):
+                    return point
+                self.exclude(point)
         return None
 
     def propose(self, cutoff: float) -> Floats | None:
         """Some context nearer than `cutoff` that satisfies all cuts, found without proof, or None."""
-        return None
+        at: Floats | None = None
+        if self.found[1, -1] < cutoff:
+            at = self.found[1, :-1].copy()
+            self.found = self._empty_found()
+        elif self.nodes >= self.seeds.due:
+            at = self.seeds.propose(self.axes, self.cuts, self.scratch, cutoff)
+        if at is None:
+            return None
+        point = self.layout.to_coordinates(at)
+        return point if self._stands(point) else None
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at `point`."""
@@ -106,6 +141,13 @@ class NeighbourFrontier:
         weights = self.weights(point)
         cost = question.risk.of(question.alternative, weights)
         return all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.cuts.rivals)
+
+
+def _farthest(axes: Axes) -> float:
+    """An upper bound on the distance of any allowed context."""
+    table = axes.table
+    reach = np.maximum(table[UPPER] - table[START], table[START] - table[LOWER]) * table[WEIGHT]
+    return float(np.where(axes.kind == CATEGORY, axes.cost.max(axis=1, initial=0.0), reach).sum())
 
 
 def explain(question: Question) -> Answer:

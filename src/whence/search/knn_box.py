@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.search.compiling import kernel
-from whence.search.knn_axes import CATEGORY, CONTINUOUS, DISCRETE, GAP_HIGH, GAP_LOW, START, WEIGHT, Axes
+from whence.search.knn_axes import CATEGORY, DISCRETE, GAP_HIGH, GAP_LOW, START, WEIGHT, Axes
 from whence.search.knn_cuts import Cuts, hopeless, order_smallest, satisfied
 from whence.search.knn_pairs import PAIRS, count_relations
 
@@ -123,7 +123,9 @@ def _shrink(axes: Axes, room: float, box: Floats) -> float:
         elif low < high:
             weight = axes.table[WEIGHT, j]
             reach = room / weight + HAIR
-            low, high = _allowed_interval(axes, j, max(low, box[NEAREST, j] - reach), min(high, box[NEAREST, j] + reach))
+            low, high = _allowed_interval(
+                axes, j, max(low, box[NEAREST, j] - reach), min(high, box[NEAREST, j] + reach)
+            )
             box[LOW, j], box[HIGH, j] = low, high
             if low < high:
                 lightest = min(lightest, weight)
@@ -176,9 +178,7 @@ def _boundary(values: Floats, buffer: Floats, m: int, need: int) -> tuple[float,
 
 
 @kernel
-def _settle_by_intervals(
-    ids: Ints, values: Floats, n_settled: int, m: int, k: int, margin: float
-) -> tuple[int, int]:
+def _settle_by_intervals(ids: Ints, values: Floats, n_settled: int, m: int, k: int, margin: float) -> tuple[int, int]:
     """Drop the members that are surely out, settle those surely in; the new numbers of settled and open ones."""
     need = k - n_settled
     if need < 0 or need > m:
@@ -233,9 +233,7 @@ def _settle_by_pairs(
 
 
 @kernel
-def _holds_at_nearest(
-    cuts: Cuts, ids: Ints, values: Floats, n_settled: int, m: int, k: int, separation: float
-) -> bool:
+def _holds_at_nearest(cuts: Cuts, ids: Ints, values: Floats, n_settled: int, m: int, k: int, separation: float) -> bool:
     """Whether the nearest context of the box is itself an explanation."""
     last, following = _boundary(values[HERE], values[BUFFER], m, k - n_settled)
     if following - last < separation:
@@ -266,6 +264,18 @@ def _split_levels(axes: Axes, j: int, low: float, high: float) -> tuple[float, f
 
 
 @kernel
+def _spread_along(points: Floats, j: int, low: float, high: float, members: Ints, m: int) -> float:
+    total = 0.0
+    for i in range(m):
+        total += min(max(points[members[i], j], low), high)
+    mean = total / max(m, 1)
+    total = 0.0
+    for i in range(m):
+        total += abs(min(max(points[members[i], j], low), high) - mean)
+    return total / max(m, 1) + 1e-9 * (high - low)
+
+
+@kernel
 def choose_split(axes: Axes, box: Floats, members: Ints, m: int) -> tuple[int, float, float]:
     """Axis to split, upper end of the lower part, lower end of the upper part; axis -1 where all is linear."""
     best, widest, below, above = -1, 0.0, 0.0, 0.0
@@ -278,13 +288,14 @@ def choose_split(axes: Axes, box: Floats, members: Ints, m: int) -> tuple[int, f
                 cut = low if low == 0.0 else np.floor(0.5 * (low + high))
                 best, widest, below, above = j, 1.0, cut, cut + 1.0
             continue
-        if high - low <= widest:
+        width = _spread_along(axes.points, j, low, high, members, m)
+        if width <= widest:
             continue
         if axes.kind[j] == DISCRETE:
-            best, widest = j, high - low
+            best, widest = j, width
             below, above = _split_levels(axes, j, low, high)
         elif low <= axes.table[GAP_LOW, j] and axes.table[GAP_HIGH, j] <= high:
-            best, widest, below, above = j, high - low, axes.table[GAP_LOW, j], axes.table[GAP_HIGH, j]
+            best, widest, below, above = j, width, axes.table[GAP_LOW, j], axes.table[GAP_HIGH, j]
         else:
             middle = 0.5 * (low + high)
             cut = low
@@ -293,7 +304,7 @@ def choose_split(axes: Axes, box: Floats, members: Ints, m: int) -> tuple[int, f
                 if low < x < high and abs(x - middle) < abs(cut - middle):
                     cut = x
             if cut > low:
-                best, widest, below, above = j, high - low, cut, cut
+                best, widest, below, above = j, width, cut, cut
     return best, below, above
 
 

@@ -1,17 +1,20 @@
-"""A box in which every open distance is linear: the nearest explanation in it, exactly.
+"""A box with few open members: its nearest explanation, or a bound on it, by small linear programs.
 
-Depth-first over which open members are neighbours and which are not. Every node is a small linear program:
-least distance such that each member decided in is nearer, by the margin, than each one decided out. Only the
-pairs that bind are ever added.
+Depth-first over which open members are neighbours and which are not. Every node asks for the least distance
+such that each member decided in is nearer, by the margin, than each one decided out. The difference of two
+distances is replaced by its convex envelope over the box, axis by axis, and only the pairs that bind are ever
+added. Where no open member has a coordinate inside the box the envelope is exact.
 """
 
 from __future__ import annotations
+
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.search.compiling import kernel
-from whence.search.knn_axes import CATEGORY, WEIGHT, Axes
+from whence.search.knn_axes import CATEGORY, CONTINUOUS, GAP_HIGH, GAP_LOW, WEIGHT, Axes
 from whence.search.knn_box import BUFFER, CHOSEN, HERE, HIGH, LOW, MEMBERS, NEAREST, SETTLED, UNDECIDED, Scratch
 from whence.search.knn_cuts import Cuts, hopeless, order_smallest, satisfied
 from whence.search.knn_simplex import (
@@ -28,13 +31,16 @@ from whence.search.knn_simplex import (
     solution,
 )
 
-__all__ = ["solve_leaf"]
+__all__ = ["solve_box"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 States = NDArray[np.int8]
 
-OPEN, IN, OUT = 0, 1, 2
+OPEN, IN, OUT = range(3)
+
+#: The envelopes hold where the members themselves are not in order.
+LOOSE = 3
 
 #: A pair of members may miss the margin by this much: far less than the margin adds to the separation.
 MISS = 1e-11
@@ -57,15 +63,22 @@ def _directions(kind: Ints, table: Floats, box: Floats, moves: Ints, variables: 
 
 
 @kernel
-def _relate(here: Floats, slope: Floats, upper: Floats, separation: float, implies: States) -> None:
+def _relate(
+    points: Floats, members: Ints, here: Floats, box: Floats, ball: float, separation: float, implies: States
+) -> None:
     """``implies[a, b]``: a can be a neighbour only together with b."""
-    m, v = slope.shape
+    m = implies.shape[0]
     for a in range(m):
         for b in range(m):
-            # Both directions of an axis are never used at once, and the one that does not help counts nothing.
+            # The difference of two distances is monotone along every axis: its extremes lie at the ends.
             most = here[b] - here[a]
-            for x in range(v):
-                most += max(slope[b, x] - slope[a, x], 0.0) * upper[x]
+            for j in range(box.shape[1]):
+                if box[LOW, j] < box[HIGH, j]:
+                    x, y = points[members[a], j], points[members[b], j]
+                    low = abs(box[LOW, j] - y) - abs(box[LOW, j] - x)
+                    high = abs(box[HIGH, j] - y) - abs(box[HIGH, j] - x)
+                    most += max(low, high) - abs(box[NEAREST, j] - y) + abs(box[NEAREST, j] - x)
+            most = min(most, here[b] - here[a] + ball)
             implies[a, b] = 1 if a != b and most < separation else 0
 
 
@@ -91,35 +104,96 @@ def _decide(implies: States, state: States, member: int, value: int) -> bool:
 
 
 @kernel
-def _nearest_context(
-    t: Tableau, here: Floats, slope: Floats, state: States, margin: float, limit: float, u: Floats, distance: Floats
-) -> tuple[int, float]:
-    """Least extra distance at which the decided members are in order, with the movement and the distances there."""
-    m, v = slope.shape
-    reset(t)
-    row = np.empty(v)
-    cost = 0.0
-    for _ in range(50 * (v + 2)):
-        solution(t, u)
-        worst_in, worst_out = -1, -1
-        for i in range(m):
-            total = here[i]
-            for x in range(v):
-                total += slope[i, x] * u[x]
-            distance[i] = total
-            if state[i] == IN and (worst_in < 0 or total > distance[worst_in]):
-                worst_in = i
-            if state[i] == OUT and (worst_out < 0 or total < distance[worst_out]):
-                worst_out = i
-        if worst_in < 0 or worst_out < 0 or distance[worst_out] - distance[worst_in] >= margin - MISS:
-            return SOLVED, cost
-        for x in range(v):
-            row[x] = slope[worst_in, x] - slope[worst_out, x]
-        add_row(t, row, here[worst_out] - here[worst_in] - margin)
-        status, cost = reoptimise(t, limit)
-        if status != SOLVED:
-            return status, cost
-    return UNKNOWN, cost
+def _envelope(x: Floats, y: Floats, box: Floats, at: Floats, slope: Floats) -> float:
+    """Convex envelope of ``|at - x| - |at - y|``, summed over the axes that can move, and its slopes."""
+    total = 0.0
+    for j in range(at.size):
+        low, high = box[LOW, j], box[HIGH, j]
+        slope[j] = 0.0
+        if low < high:
+            a, b = min(max(x[j], low), high), min(max(y[j], low), high)
+            total += abs(x[j] - a) - abs(y[j] - b) - abs(a - b)
+            if a != b:
+                rise = 2.0 * (b - a) / abs((high if b > a else low) - a)
+                if rise * (at[j] - a) > 0.0:
+                    total += rise * (at[j] - a)
+                    slope[j] = rise
+    return total
+
+
+@kernel
+def _distances(
+    points: Floats, members: Ints, fixed: Floats, box: Floats, at: Floats, state: States, distance: Floats
+) -> tuple[int, int]:
+    """Distances at a context; the farthest member decided in, and the nearest one decided out (-1: none)."""
+    worst_in, worst_out = -1, -1
+    for i in range(distance.size):
+        total = fixed[i]
+        for j in range(at.size):
+            if box[LOW, j] < box[HIGH, j]:
+                total += abs(at[j] - points[members[i], j])
+        distance[i] = total
+        if state[i] == IN and (worst_in < 0 or total > distance[worst_in]):
+            worst_in = i
+        if state[i] == OUT and (worst_out < 0 or total < distance[worst_out]):
+            worst_out = i
+    return worst_in, worst_out
+
+
+@kernel
+def _pair(
+    points: Floats, members: Ints, fixed: Floats, box: Floats, at: Floats, slope: Floats, a: int, b: int
+) -> float:
+    """Envelope of the difference of two members' distances, and its slopes."""
+    x, y = points[members[a]], points[members[b]]
+    difference: float = fixed[a] - fixed[b]
+    return difference + _envelope(x, y, box, at, slope)
+
+
+class Work(NamedTuple):
+    """Working memory of one box.
+
+    Attributes
+    ----------
+    moves : ndarray of int of shape (2, v)
+        Axis and sign of every direction of movement.
+    bounds : ndarray of shape (2, v)
+        How far each one goes, and what a unit of it costs.
+    moved : ndarray of shape (2, v)
+        A row of the linear program, and its solution.
+    at : ndarray of shape (2, q)
+        The context there, and slopes along the axes.
+    each : ndarray of shape (2, m)
+        Distance of every member along the axes that cannot move, and its distance there.
+    """
+
+    moves: Ints
+    bounds: Floats
+    moved: Floats
+    at: Floats
+    each: Floats
+
+
+@kernel
+def _prepare(axes: Axes, m: int, s: Scratch) -> tuple[Work, bool]:
+    """Working memory for the box last examined, and whether every context in it is allowed."""
+    box, kind, points, members, here = s.box, axes.kind, axes.points, s.ids[MEMBERS], s.values[HERE]
+    q = kind.size
+    moves, bounds = np.empty((2, 2 * q), dtype=np.int64), np.empty((2, 2 * q))
+    v = _directions(kind, axes.table, box, moves, bounds)
+    work = Work(moves, bounds, np.zeros((2, v)), np.empty((2, q)), np.empty((2, m)))
+    placeable = True
+    for j in range(q):
+        low, high = box[LOW, j], box[HIGH, j]
+        if low < high:
+            gap = low <= axes.table[GAP_LOW, j] and axes.table[GAP_HIGH, j] <= high
+            placeable = placeable and kind[j] == CONTINUOUS and not gap
+    for i in range(m):
+        work.each[0, i] = here[i]
+        for j in range(q):
+            if box[LOW, j] < box[HIGH, j]:
+                work.each[0, i] -= abs(box[NEAREST, j] - points[members[i], j])
+    return work, placeable
 
 
 @kernel
@@ -167,9 +241,7 @@ def _holds_here(
 
 
 @kernel
-def _branching(
-    alternative: Floats, rival: Floats, members: Ints, state: States, distance: Floats, last: float
-) -> int:
+def _branching(alternative: Floats, rival: Floats, members: Ints, state: States, distance: Floats, last: float) -> int:
     """The open member to decide: a neighbour that speaks most against the alternative, or a helpful other one."""
     best, score = -1, -np.inf
     for i in range(state.size):
@@ -182,55 +254,96 @@ def _branching(
 
 
 @kernel
-def solve_leaf(
-    axes: Axes, cuts: Cuts, n_settled: int, m: int, room: float, s: Scratch, found: Floats
-) -> tuple[bool, float]:
-    """The nearest explanation in the box that was last examined.
+def _nearest_context(axes: Axes, t: Tableau, w: Work, s: Scratch, state: States, limit: float) -> tuple[int, float]:
+    """Least extra distance at which the decided members are in order, up to the envelopes."""
+    points, margin, box, members = axes.points, axes.margin, s.box, s.ids[MEMBERS]
+    moves, at, slope, row, u, fixed, distance = w.moves, w.at[0], w.at[1], w.moved[0], w.moved[1], w.each[0], w.each[1]
+    v, q = u.size, at.size
+    reset(t)
+    cost = 0.0
+    for _ in range(50 * (v + 2)):
+        solution(t, u)
+        for j in range(q):
+            at[j] = box[NEAREST, j]
+        for x in range(v):
+            at[moves[0, x]] += moves[1, x] * u[x]
+        first, second = _distances(points, members, fixed, box, at, state, distance)
+        if first < 0 or second < 0 or distance[second] - distance[first] >= margin - MISS:
+            return SOLVED, cost
+        value = _pair(points, members, fixed, box, at, slope, first, second)
+        if value <= -margin + MISS:
+            worst = -margin + MISS
+            for a in range(state.size):
+                for b in range(state.size):
+                    if state[a] == IN and state[b] == OUT and distance[b] - distance[a] < margin - MISS:
+                        value = _pair(points, members, fixed, box, at, slope, a, b)
+                        if value > worst:
+                            worst, first, second = value, a, b
+            if worst == -margin + MISS:
+                return LOOSE, cost
+            value = _pair(points, members, fixed, box, at, slope, first, second)
+        bound = -margin - value
+        for j in range(q):
+            bound += slope[j] * (at[j] - box[NEAREST, j])
+        for x in range(v):
+            row[x] = slope[moves[0, x]] * moves[1, x]
+        add_row(t, row, bound)
+        status, cost = reoptimise(t, limit)
+        if status != SOLVED:
+            return status, cost
+    return UNKNOWN, cost
 
-    Returns whether the search was complete, and the extra distance beyond the box's nearest context (infinite
-    where there is none within `room`); the context is written to `found`.
+
+@kernel
+def solve_box(
+    axes: Axes, cuts: Cuts, n_settled: int, m: int, room: float, patience: int, s: Scratch, found: Floats
+) -> tuple[float, float]:
+    """The nearest explanation in the box that was last examined, within `room` of its nearest context.
+
+    Returns the extra distance of the best explanation found, which is written to `found`, and of the nearest place
+    that could not be decided after at most `patience` linear programs (both infinite where there is none).
     """
-    box, ids, points, k = s.box, s.ids, axes.points, axes.k
-    here, buffer = s.values[HERE], s.values[BUFFER]
-    moves, variables = np.empty((2, 2 * box.shape[1]), dtype=np.int64), np.empty((2, 2 * box.shape[1]))
-    v = _directions(axes.kind, axes.table, box, moves, variables)
+    box, ids, k = s.box, s.ids, axes.k
+    buffer, members = s.values[BUFFER], s.ids[MEMBERS]
+    w, placeable = _prepare(axes, m, s)
+    v = w.moved.shape[1]
     t = new_tableau(v)
-    slope, u, distance = np.empty((m, v)), np.zeros(v), np.empty(m)
+    lightest = np.inf
     for x in range(v):
-        t.variables[UPPER, x], t.variables[COST, x] = variables[UPPER, x], variables[COST, x]
-        for i in range(m):
-            slope[i, x] = moves[1, x] if points[ids[MEMBERS, i], moves[0, x]] <= box[LOW, moves[0, x]] else -moves[1, x]
+        t.variables[UPPER, x], t.variables[COST, x] = w.bounds[UPPER, x], w.bounds[COST, x]
+        lightest = min(lightest, w.bounds[COST, x])
     implies = np.empty((m, m), dtype=np.int8)
-    _relate(here, slope, t.variables[UPPER], axes.separation, implies)
+    _relate(axes.points, members, s.values[HERE], box, 2.0 * room / lightest + MISS, axes.separation, implies)
     states = np.zeros((m + 2, m), dtype=np.int8)
     state = np.empty(m, dtype=np.int8)
-    top, best, complete = 1, np.inf, True
+    rival = cuts.rivals[cuts.rivals.shape[0] - 1]
+    top, best, open_ = 1, np.inf, np.inf
     while top > 0:
         top -= 1
         for i in range(m):
             state[i] = states[top, i]
         if _impossible(cuts, k, ids, n_settled, state, buffer):
             continue
-        status, cost = _nearest_context(t, here, slope, state, axes.margin, min(room, best), u, distance)
-        if status == INFEASIBLE or cost >= best:
+        limit = min(room, min(best, open_))
+        status, cost = _nearest_context(axes, t, w, s, state, limit)
+        if status == INFEASIBLE or cost >= limit:
             continue
-        holds, last = _holds_here(cuts, k, axes.margin, ids, n_settled, distance, buffer)
-        if status == SOLVED and holds:
+        holds, last = _holds_here(cuts, k, axes.margin, ids, n_settled, w.each[1], buffer)
+        if status == SOLVED and holds and placeable:
             best = cost
-            for j in range(found.size):
-                found[j] = box[NEAREST, j]
-            for x in range(v):
-                found[moves[0, x]] += moves[1, x] * u[x]
+            for j in range(w.at.shape[1]):
+                found[j] = w.at[0, j]
             continue
-        rival = cuts.rivals[cuts.rivals.shape[0] - 1]
-        member = _branching(cuts.alternative, rival, ids[MEMBERS], state, distance, last)
-        if member < 0:
-            # Every member is decided: the set is left out, or the linear program gave up.
-            complete = complete and status == SOLVED
+        member = _branching(cuts.alternative, rival, members, state, w.each[1], last)
+        patience -= 1
+        if member < 0 or patience <= 0:
+            # A set that is left out is done with; otherwise the box must be split.
+            if not (member < 0 and status == SOLVED and placeable):
+                open_ = cost
             continue
-        for value in (OUT, IN) if distance[member] > last else (IN, OUT):
+        for value in (OUT, IN) if w.each[1, member] > last else (IN, OUT):
             for i in range(m):
                 states[top, i] = state[i]
             if _decide(implies, states[top], member, value):
                 top += 1
-    return complete, best
+    return best, open_

@@ -13,7 +13,19 @@ from numpy.typing import NDArray
 
 from whence.search.compiling import kernel
 
-__all__ = ["COST", "INFEASIBLE", "SOLVED", "UNKNOWN", "UPPER", "Tableau", "add_row", "new_tableau", "reoptimise", "reset", "solution"]
+__all__ = [
+    "COST",
+    "INFEASIBLE",
+    "SOLVED",
+    "UNKNOWN",
+    "UPPER",
+    "Tableau",
+    "add_row",
+    "new_tableau",
+    "reoptimise",
+    "reset",
+    "solution",
+]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]

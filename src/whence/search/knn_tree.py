@@ -8,14 +8,25 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.search.compiling import kernel
-from whence.search.knn_axes import CONTINUOUS, Axes
+from whence.search.knn_axes import CATEGORY, CONTINUOUS, Axes
 from whence.search.knn_box import (
-    FEASIBLE, HIGH, LEAF, LOW, MEMBERS, NEAREST, SETTLED, SPLIT, Scratch, choose_split, examine, project,
+    FEASIBLE,
+    HIGH,
+    LEAF,
+    LOW,
+    MEMBERS,
+    NEAREST,
+    SETTLED,
+    SPLIT,
+    Scratch,
+    choose_split,
+    examine,
+    project,
 )  # fmt: skip
 from whence.search.knn_cuts import Cuts
-from whence.search.knn_leaf import solve_leaf
+from whence.search.knn_leaf import solve_box
 
-__all__ = ["CANDIDATE", "EXHAUSTED", "FULL", "SPENT", "Tree", "grown", "search"]
+__all__ = ["CANDIDATE", "EXHAUSTED", "FULL", "HEAP", "NODES", "SPENT", "Tree", "grown", "search"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
@@ -24,6 +35,11 @@ SPENT, CANDIDATE, EXHAUSTED, FULL = 0, 1, 2, 3
 
 #: Places in ``Tree.used``.
 HEAP, FREE, LISTS, NODES = 0, 1, 2, 3
+
+#: With at most this many open members a box is tried by linear programs, at most so many of them.
+FEW = 32
+PATIENCE = 40
+ENDLESS = 1 << 60
 
 #: A leaf counts as solved once its key is its value, up to rounding.
 SAME = 1e-12
@@ -119,9 +135,10 @@ def _load(tree: Tree, row: int, box: Floats, ids: Ints) -> tuple[int, int]:
 
 @kernel
 def _split(
-    axes: Axes, tree: Tree, split: tuple[int, float, float], n_settled: int, m: int, radius: float, s: Scratch
-) -> None:
-    """Add the two parts of the box last examined."""
+    axes: Axes, tree: Tree, split: tuple[int, float, float], n_settled: int, m: int, least: float,
+    radius: float, s: Scratch,
+) -> None:  # fmt: skip
+    """Add the two parts of the box last examined, none of them nearer than `least`."""
     axis, below, above = split
     boxes, held, used, lists, ids, box = tree.boxes, tree.held, tree.used, tree.lists, s.ids, s.box
     at = used[LISTS]
@@ -133,7 +150,7 @@ def _split(
     low, high = box[LOW, axis], box[HIGH, axis]
     for part in range(2):
         box[LOW, axis], box[HIGH, axis] = (low, below) if part == 0 else (above, high)
-        key = project(axes.kind, axes.table, axes.cost, box)
+        key = max(least, project(axes.kind, axes.table, axes.cost, box))
         if key < radius:
             used[FREE] -= 1
             row = tree.rows[1, used[FREE]]
@@ -142,6 +159,14 @@ def _split(
             held[row, 0], held[row, 1], held[row, 2] = at, n_settled, m
             _push(tree.key, tree.rows[0], used[HEAP], key, row)
             used[HEAP] += 1
+
+
+@kernel
+def _categories_decided(kind: Ints, box: Floats) -> bool:
+    decided = True
+    for j in range(kind.size):
+        decided = decided and (kind[j] != CATEGORY or box[LOW, j] == box[HIGH, j])
+    return decided
 
 
 @kernel
@@ -157,7 +182,12 @@ def _halves(kind: Ints, box: Floats) -> tuple[int, float, float]:
 
 @kernel
 def search(axes: Axes, cuts: Cuts, tree: Tree, boxes: int, radius: float, s: Scratch, found: Floats) -> int:
-    """Examine at most `boxes` boxes nearer than `radius`; a candidate, proved nearest, is written to `found`."""
+    """Examine at most `boxes` boxes nearer than `radius`.
+
+    A candidate, proved nearest, is written to the first row of `found`. Explanations met on the way, without proof,
+    go to the second row where they are nearer than its last entry says.
+    """
+    candidate, met, q = found[0], found[1], s.box.shape[1]
     keys, heap, free, held, used, box, ids = tree.key, tree.rows[0], tree.rows[1], tree.held, tree.used, s.box, s.ids
     for _ in range(boxes):
         if used[HEAP] == 0 or keys[0] >= radius:
@@ -170,14 +200,23 @@ def search(axes: Axes, cuts: Cuts, tree: Tree, boxes: int, radius: float, s: Scr
         used[NODES] += 1
         n_settled, m = _load(tree, row, box, ids)
         verdict, distance, n_settled, m = examine(axes, cuts, n_settled, m, radius, s)
-        extra, complete = 0.0, True
+        best, open_ = np.inf, np.inf
         if verdict == FEASIBLE:
-            for j in range(found.size):
-                found[j] = box[NEAREST, j]
+            best = 0.0
+            for j in range(q):
+                candidate[j] = box[NEAREST, j]
         elif verdict == LEAF:
-            complete, extra = solve_leaf(axes, cuts, n_settled, m, radius - distance, s, found)
-        value = max(key, distance + extra)
-        if verdict == FEASIBLE or (verdict == LEAF and complete and value < radius):
+            best, open_ = solve_box(axes, cuts, n_settled, m, radius - distance, ENDLESS, s, candidate)
+        elif verdict == SPLIT and m <= FEW and _categories_decided(axes.kind, box):
+            best, open_ = solve_box(axes, cuts, n_settled, m, radius - distance, PATIENCE, s, candidate)
+        elif verdict == SPLIT:
+            open_ = 0.0
+        value = max(key, distance + min(best, open_))
+        if distance + best < met[q]:
+            met[q] = distance + best
+            for j in range(q):
+                met[j] = candidate[j]
+        if best <= open_ and value < radius:
             _push(keys, heap, used[HEAP], value, row)
             used[HEAP] += 1
             if value <= keys[0] + SAME:
@@ -185,10 +224,11 @@ def search(axes: Axes, cuts: Cuts, tree: Tree, boxes: int, radius: float, s: Scr
             continue
         free[used[FREE]] = row
         used[FREE] += 1
-        if verdict == SPLIT:
-            _split(axes, tree, choose_split(axes, box, ids[MEMBERS], m), n_settled, m, radius, s)
-        elif verdict == LEAF and not complete:
-            _split(axes, tree, _halves(axes.kind, box), n_settled, m, radius, s)
+        if open_ < best and value < radius:
+            split = choose_split(axes, box, ids[MEMBERS], m)
+            if split[0] < 0:
+                split = _halves(axes.kind, box)
+            _split(axes, tree, split, n_settled, m, value, radius, s)
     return SPENT
 
 
