@@ -68,6 +68,7 @@ class _Run:
     nodes: int = 0
     cuts: int = 0
     lower: float = 0.0
+    failure: BaseException | None = None
 
     def __post_init__(self) -> None:
         question, options = self.question, self.options
@@ -90,6 +91,8 @@ class _Run:
         while True:
             program = self.model.program()
             outcome = self.solver.solve(program, self._settings(), lazy=self._refusals if self.lazy else None)
+            if self.failure is not None:
+                raise self.failure
             self.nodes += outcome.nodes
             if outcome.status == "infeasible":
                 return self._result("none", None, np.inf)
@@ -173,7 +176,11 @@ class _Run:
                 return True
             told = time.perf_counter()
             best = value if settled and value < 1e20 else np.inf
-            return tell(Progress(before + nodes, best, max(self.lower, bound), limits.seconds)) is not False
+            try:
+                return tell(Progress(before + nodes, best, max(self.lower, bound), limits.seconds)) is not False
+            except BaseException as failure:  # The solver's own code lies between here and the caller.
+                self.failure = failure
+                return False
 
         return report
 

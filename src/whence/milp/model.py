@@ -71,6 +71,14 @@ class Program:
     row_upper: Floats
     offset: float = 0.0
 
+    def allows(self, x: Floats, slack: float = 1e-6) -> bool:
+        """Whether `x` keeps all rows, bounds and whole numbers."""
+        rows = self.rows @ x
+        inside = (x >= self.lower - slack) & (x <= self.upper + slack)
+        whole = np.abs(x - np.round(x))[self.integer] <= slack
+        kept = (rows >= self.row_lower - slack) & (rows <= self.row_upper + slack)
+        return bool(inside.all() and whole.all() and kept.all())
+
     def with_bounds(self, lower: Floats, upper: Floats, relaxed: bool = False) -> Program:
         """The same program within other bounds, without integrality where `relaxed`."""
         none = np.zeros_like(self.integer)

@@ -53,7 +53,10 @@ class Gurobi:
                         x[int(column)].Start = float(value)
                 for name, value in _parameters(settings, lazy is not None).items():
                     model.setParam(name, value)
-                model.optimize(self._callback(x, settings, lazy))
+                failures: list[BaseException] = []
+                model.optimize(self._callback(x, settings, lazy, failures))
+                if failures:
+                    raise failures[0]
                 return self._outcome(model, x, program)
         except self._gurobi.GurobiError as error:
             if error.errno == _SIZE_LIMIT:
@@ -79,10 +82,17 @@ class Gurobi:
         model.update()
         return list(x.tolist())
 
-    def _callback(self, x: list[Any], settings: Settings, lazy: Lazy | None) -> Any:
+    def _callback(self, x: list[Any], settings: Settings, lazy: Lazy | None, failures: list[BaseException]) -> Any:
         codes = self._gurobi.GRB.Callback
 
         def called(model: Any, where: int) -> None:
+            try:
+                act(model, where)
+            except BaseException as failure:  # Gurobi's own code lies between here and the caller.
+                failures.append(failure)
+                model.terminate()
+
+        def act(model: Any, where: int) -> None:
             if where == codes.MIPSOL and lazy is not None:
                 for row in lazy(np.array(model.cbGetSolution(x))):
                     terms = self._gurobi.LinExpr(

@@ -96,7 +96,10 @@ def _solve_once(
         highs.setSolution(start[0].size, start[0].astype(np.int32), start[1])
     if settings.on_progress is not None:
         _report(highs, settings.on_progress)
-    highs.run()
+    if highs.run() == highspy.HighsStatus.kError and settings.threads is not None:
+        # HiGHS keeps the threads of its first run; another number needs a new pool.
+        highspy.Highs.resetGlobalScheduler(True)
+        highs.run()
     return _outcome(highspy, highs, program)
 
 

@@ -53,10 +53,12 @@ class Scip:
             for column, value in zip(*start, strict=True):
                 model.setSolVal(known, x[int(column)], float(value))
             model.addSol(known)
-        guard = _guard(self._scip, model, x, lazy) if lazy is not None else None
+        guard = None if lazy is None else _guard(self._scip, model, x, program, lazy)
         reporter = None if settings.on_progress is None else _reporter(self._scip, model, settings.on_progress)
         model.optimize()
-        del guard, reporter
+        if guard is not None and guard.failure is not None:
+            raise guard.failure
+        del reporter
         return _outcome(model, x)
 
 
@@ -117,22 +119,33 @@ def _add_row(scip: Any, model: Any, x: Sequence[Any], row: Row) -> None:
         model.addCons(terms >= low)
 
 
-def _guard(scip: Any, model: Any, x: Sequence[Any], lazy: Lazy) -> Any:
+def _guard(scip: Any, model: Any, x: Sequence[Any], program: Program, lazy: Lazy) -> Any:
     """The lazy rows as a constraint handler of SCIP: it refuses solutions, and adds the rows that forbid them."""
     results = scip.SCIP_RESULT
 
     class Guard(scip.Conshdlr):  # type: ignore[misc]
         def __init__(self) -> None:
             self.pending: list[Row] = []
+            self.failure: BaseException | None = None
 
         def _refused(self, solution: Any) -> bool:
-            rows = lazy(np.array([self.model.getSolVal(solution, v) for v in x]))
+            values = np.array([self.model.getSolVal(solution, v) for v in x])
+            if self.failure is not None or not program.allows(values):
+                return True
+            try:
+                rows = lazy(values)
+            except BaseException as failure:  # SCIP's own code lies between here and the caller.
+                self.failure = failure
+                self.model.interruptSolve()
+                return True
             self.pending += rows
             return bool(rows)
 
         def _enforce(self) -> dict[str, Any]:
             if not self._refused(None):
                 return {"result": results.FEASIBLE}
+            if not self.pending:
+                return {"result": results.INFEASIBLE}
             for row in self.pending:
                 _add_row(scip, self.model, x, row)
             self.pending = []
@@ -152,7 +165,9 @@ def _guard(scip: Any, model: Any, x: Sequence[Any], lazy: Lazy) -> Any:
                 self.model.addVarLocks(v, nlockspos + nlocksneg, nlockspos + nlocksneg)
 
     guard = Guard()
-    model.includeConshdlr(guard, "whence", "absolute criterion", enfopriority=-10, chckpriority=-10, needscons=False)
+    model.includeConshdlr(
+        guard, "whence", "absolute criterion", enfopriority=-2_000_000, chckpriority=-2_000_000, needscons=False
+    )
     return guard
 
 

@@ -1,0 +1,70 @@
+"""The points of an axis: the nearest allowed one of every cell, and jumps where nothing lies between."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from whence.explain.space import Space
+from whence.milp.axes import Splits, cell_axis, floor32, line_axis
+
+
+def space(start: float, lower: float, upper: float, levels: list[float] | None = None) -> Space:
+    """One coordinate."""
+    one = np.ones(1)
+    given = None if levels is None else np.array(levels)
+    return Space(start * one, lower * one, upper * one, (given,), one, np.array([-1]))
+
+
+def splits(*thresholds: float, scale: float = 1.0, offset: float = 0.0) -> Splits:
+    return Splits(scale, offset, floor32(np.array(thresholds)))
+
+
+def test_floor32_is_the_largest_float32_not_above() -> None:
+    """A float32 number is beyond the rounded threshold exactly where scikit-learn finds it beyond the real one."""
+    rng = np.random.default_rng(0)
+    thresholds = rng.normal(size=2000)
+    found = floor32(thresholds)
+    assert (found.astype(np.float64) <= thresholds).all()
+    assert (np.nextafter(found, np.float32(np.inf)).astype(np.float64) > thresholds).all()
+
+
+def test_cells_are_reached_at_their_near_ends() -> None:
+    """Below the start a cell is entered at its threshold, above it at the next float32."""
+    axis = cell_axis(space(0.5, 0.0, 1.0), 0, [splits(0.25, 0.75)])
+    above = float(np.nextafter(np.float32(0.75), np.float32(1)))
+    assert axis.points.tolist() == [0.25, 0.5, above]
+
+
+def test_bounds_cut_cells_off() -> None:
+    """A cell that the bounds leave empty has no point; one that they cut is entered at the bound."""
+    assert cell_axis(space(0.5, 0.3, 1.0), 0, [splits(0.25, 0.75)]).points.size == 2
+    assert cell_axis(space(0.5, 0.2, 0.6), 0, [splits(0.25, 0.75)]).points.tolist() == [0.25, 0.5]
+    far = cell_axis(space(0.1, 0.3, 0.6), 0, [splits(0.2)])
+    assert far.points.tolist() == [0.1, 0.3]
+
+
+def test_levels_are_the_only_points() -> None:
+    """Of the levels in one cell the nearest to the start is kept, wherever the threshold lies."""
+    axis = cell_axis(space(0.5, 0.0, 1.0, [0.0, 0.25, 0.5, 0.75, 1.0]), 0, [splits(0.3, 0.6)])
+    assert axis.points.tolist() == [0.25, 0.5, 0.75]
+
+
+def test_thresholds_in_other_units_are_carried_over() -> None:
+    """Points of an estimator that sees 10 x + 3 lie on the right sides of its thresholds."""
+    column = splits(5.5, 9.25, scale=10.0, offset=3.0)
+    axis = cell_axis(space(0.5, 0.0, 1.0), 0, [column])
+    assert column.passed(axis.points).tolist() == [0, 1, 2]
+    assert np.allclose(axis.points, [0.25, 0.5, 0.625])
+
+
+def test_a_start_outside_its_bounds_is_left_in_one_jump() -> None:
+    """Between the start and the interval no value is allowed."""
+    axis = line_axis(space(-0.5, 0.0, 1.0), 0, [], np.array([0.2, 0.4, 3.0]))
+    assert axis.points.tolist() == [-0.5, 0.0, 0.2, 0.4, 1.0]
+    assert axis.jump.tolist() == [True, False, False, False]
+
+
+def test_a_line_jumps_over_thresholds() -> None:
+    """Between the two sides of a threshold there is nothing."""
+    axis = line_axis(space(0.5, 0.0, 1.0), 0, [splits(0.25)], np.array([0.3]))
+    assert axis.jump.tolist() == [False, True, False, False, False]

@@ -1,0 +1,137 @@
+"""Limits, gaps, progress, options: what a caller may rely on besides the optimum."""
+
+from __future__ import annotations
+
+import time
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests import cases
+from tests.milp.asked import answered, asked, expected, forests
+
+from whence.errors import InputError
+from whence.explain.question import Limits, Progress, Question
+from whence.milp import explain
+from whence.policy import Policy
+from whence.risk import CVaR
+from whence.weights import ForestWeights
+
+
+def hard(seed: int = 0, kind: str = "relative") -> Question:
+    """A CVaR question that takes any solver a good while."""
+    rng = np.random.default_rng(seed)
+    X = rng.normal(size=(80, 4))
+    Y = 10.0 + X @ rng.normal(size=(4, 5)) + rng.normal(size=(80, 5))
+    policy = Policy(cases.OneOf(), ForestWeights(40, 4, random_state=seed), CVaR(0.7)).fit(X, Y)
+    context = policy.schema_.row(X[0])
+    decision = policy.decide(context)
+    case = cases.Case(seed, policy, context, decision, (decision + 1) % 5, kind)
+    return case.question()
+
+
+def test_time_limit_ends_the_search_with_a_bound() -> None:
+    """A search that is cut short says so in time, and its bound does not exceed what it found."""
+    for solver in ("highs", "scip"):
+        question = replace(hard(), limits=Limits(time_limit=1.0), options={"solver": solver})
+        began = time.perf_counter()
+        answer = explain(question)
+        assert time.perf_counter() - began < 6.0
+        assert answer.status == "time_limit"
+        assert 0.0 <= answer.bound <= answer.distance
+        if answer.point is not None:
+            assert question.holds(question.weights.at(answer.point))
+
+
+def test_node_limit_ends_the_search() -> None:
+    """One node is not enough for a hard question."""
+    answer = explain(replace(hard(), limits=Limits(node_limit=1, time_limit=20.0)))
+    assert answer.status == "time_limit"
+    assert answer.bound <= answer.distance
+
+
+def test_progress_is_told_and_may_stop_the_search() -> None:
+    """Bounds and distances arrive while a solver runs; False ends it as interrupted."""
+    told: list[Progress] = []
+
+    def stop_at_third(progress: Progress) -> bool:
+        told.append(progress)
+        return len(told) < 3
+
+    answer = explain(replace(hard(), limits=Limits(time_limit=20.0, on_progress=stop_at_third)))
+    assert answer.status == "interrupted"
+    assert len(told) >= 3
+    assert all(p.bound <= p.distance for p in told)
+    assert answer.bound <= answer.distance
+
+
+def test_an_error_in_the_callback_comes_through() -> None:
+    """What the caller's function raises is not swallowed by a solver."""
+
+    def fail(progress: Progress) -> bool:
+        raise RuntimeError("enough")
+
+    limits = Limits(time_limit=20.0, on_progress=fail)
+    with pytest.raises(RuntimeError, match="enough"):
+        explain(replace(hard(), limits=limits))
+
+
+@pytest.mark.parametrize("solver", ["scip", "gurobi"])
+def test_an_error_in_the_decision_problem_comes_through(solver: str) -> None:
+    """So does what the decision problem raises from within lazy rows."""
+
+    def fail(weights: np.ndarray) -> np.ndarray | None:
+        raise RuntimeError("no plan")
+
+    case = next(c for c in forests(range(50), samples=12, kind="absolute") if expected(c, asked(c)) < np.inf)
+    question = replace(asked(case), better=fail, options={"solver": solver, "method": "lazy"})
+    with pytest.raises(RuntimeError, match="no plan"):
+        explain(question)
+
+
+def test_a_gap_loosens_the_optimum_but_not_the_bound() -> None:
+    """With a gap of one half the distance may double, and the bound stays below the optimum."""
+    for case in forests(range(700, 740), samples=12):
+        question = asked(case)
+        distance = expected(case, question)
+        answer = answered(question, mip_gap=0.5)
+        assert (answer.status == "none") == (distance == np.inf)
+        if distance < np.inf:
+            assert answer.bound - 1e-7 <= distance <= answer.distance + 1e-7
+            assert answer.distance <= 2.0 * distance + 1e-6
+
+
+def test_threads_may_change_from_call_to_call() -> None:
+    """HiGHS keeps its threads from one call to the next unless told otherwise; the answer stays."""
+    question = asked(next(forests(range(3, 4))))
+    found = [answered(question, threads=threads).distance for threads in (1, 2, None, 1)]
+    assert len({round(distance, 9) for distance in found}) == 1
+
+
+def test_single_solves_can_be_asked_for() -> None:
+    """Without confirmation HiGHS solves once, with fewer nodes or as many."""
+    question = asked(next(forests(range(5, 6))))
+    assert answered(question, confirm=False).nodes <= answered(question).nodes
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        ({"solver": "cplex"}, "The 'solver' parameter must be 'highs', 'gurobi' or 'scip'. Got 'cplex' instead."),
+        ({"method": "magic"}, "The 'method' parameter must be 'iterative', 'lazy' or 'dual'. Got 'magic' instead."),
+        ({"method": "lazy"}, "which has no lazy constraints. Got 'lazy' instead."),
+        ({"mip_gap": -1.0}, "The 'mip_gap' parameter must be a float >= 0. Got -1.0 instead."),
+        ({"threads": 0}, "The 'threads' parameter must be an int >= 1 or None. Got 0 instead."),
+        ({"threads": 2, "solver": "scip"}, "must be 1 or None with solver='scip'. Got 2 instead."),
+        ({"log": "yes"}, "The 'log' parameter must be True or False. Got 'yes' instead."),
+        ({"w_max": 3}, "The 'w_max' parameter must be 'sample', 'path', 'mean' or 'unit'. Got 3 instead."),
+        ({"presolve": True}, "Got 'presolve' instead."),
+    ],
+)
+def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
+    """One sentence that names the option and what came."""
+    question = asked(next(forests(range(1), kind="absolute")))
+    with pytest.raises(InputError) as error:
+        answered(question, **options)
+    assert message in str(error.value)
