@@ -9,7 +9,7 @@ from whence.explain.explanation import Explanation
 from whence.explain.question import Progress
 from whence.features import Binary, Categorical, Continuous, Discrete, Schema
 from whence.policy import Policy
-from whence.problems import DecisionProblem, LinearProblem, Newsvendor, ShortestPath
+from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
 from whence.risk import CVaR, Expectation
 from whence.weights import ForestWeights, KNNWeights
 
@@ -31,6 +31,7 @@ __all__ = [
     "Policy",
     "Progress",
     "Schema",
+    "Shipment",
     "ShortestPath",
     "WhenceError",
     "__version__",

@@ -6,13 +6,17 @@ millions of boxes costs a few numbers a box whatever the dimension.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
 
-__all__ = ["keep_leaves", "leaves_at", "pop", "project", "push", "rebuild", "restrict"]
+from whence.search.compiling import kernel
+
+__all__ = ["gather", "keep_leaves", "leaves_at", "pop", "project", "push", "rebuild", "restrict", "tighten"]
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
-@nb.njit(cache=True)
+@kernel
 def push(keys, items, size, key, item):  # type: ignore[no-untyped-def]
     """Put an item on the heap; the new size."""
     i = size
@@ -26,7 +30,7 @@ def push(keys, items, size, key, item):  # type: ignore[no-untyped-def]
     return size + 1
 
 
-@nb.njit(cache=True)
+@kernel
 def pop(keys, items, size):  # type: ignore[no-untyped-def]
     """Take the item with the smallest key off the heap: key, item, new size."""
     key, item = keys[0], items[0]
@@ -47,7 +51,7 @@ def pop(keys, items, size):  # type: ignore[no-untyped-def]
     return key, item, size
 
 
-@nb.njit(cache=True)
+@kernel
 def restrict(grid, located, low, high, j, first, last):  # type: ignore[no-untyped-def]
     """Narrow column `j` of a box to the cells first..last; False where nothing allowed is left."""
     base = grid.face_start[j] + j
@@ -84,7 +88,7 @@ def restrict(grid, located, low, high, j, first, last):  # type: ignore[no-untyp
     return True
 
 
-@nb.njit(cache=True)
+@kernel
 def project(grid, located, low, high, cells):  # type: ignore[no-untyped-def]
     """Nearest cell of a box to the start, into `cells`; its distance."""
     total = 0.0
@@ -108,7 +112,7 @@ def project(grid, located, low, high, cells):  # type: ignore[no-untyped-def]
     return total
 
 
-@nb.njit(cache=True)
+@kernel
 def rebuild(grid, located, chain, node, low, high):  # type: ignore[no-untyped-def]
     """The box of a node of the chain; False where it is empty."""
     low[:] = located.low
@@ -123,21 +127,47 @@ def rebuild(grid, located, chain, node, low, high):  # type: ignore[no-untyped-d
     return True
 
 
-@nb.njit(cache=True)
-def keep_leaves(grid, masks, low, high, j, reach):  # type: ignore[no-untyped-def]
+@kernel
+def gather(grid, bits_of, low, high, reach, stack):  # type: ignore[no-untyped-def]
+    """The leaves that meet a box, as bits in `reach`."""
+    reach[:] = ZERO
+    for t in range(grid.root.size):
+        stack[0] = grid.root[t]
+        size = 1
+        while size > 0:
+            size -= 1
+            v = stack[size]
+            j = grid.column[v]
+            if j < 0:
+                at = bits_of.leaf_at[grid.left[v]]
+                if at >= 0:
+                    reach[at >> 6] |= ONE << np.uint64(at & 63)
+                continue
+            if low[j] <= grid.split[v]:
+                stack[size] = grid.left[v]
+                size += 1
+            if high[j] > grid.split[v]:
+                stack[size] = grid.right[v]
+                size += 1
+
+
+@kernel
+def keep_leaves(grid, bits_of, low, high, j, reach):  # type: ignore[no-untyped-def]
     """Drop from `reach` the leaves that column `j` of the box does not meet."""
-    first = grid.face_start[j]
-    if low[j] > 0:
-        row = masks.at_least[first + low[j] - 1]
-        for w in range(reach.size):
-            reach[w] &= row[w]
-    if high[j] < grid.face_start[j + 1] - first:
-        row = masks.at_most[first + high[j]]
-        for w in range(reach.size):
-            reach[w] &= row[w]
+    for w in range(reach.size):
+        bits = reach[w]
+        while bits != ZERO:
+            bit = bits & (ZERO - bits)
+            bits ^= bit
+            leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
+            for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
+                if grid.path_column[i] == j:
+                    if grid.path_low[i] > high[j] or grid.path_high[i] < low[j]:
+                        reach[w] ^= bit
+                    break
 
 
-@nb.njit(cache=True)
+@kernel
 def leaves_at(grid, cells, leaves):  # type: ignore[no-untyped-def]
     """Leaf of every tree at a cell, into `leaves`."""
     for t in range(grid.root.size):
@@ -147,7 +177,7 @@ def leaves_at(grid, cells, leaves):  # type: ignore[no-untyped-def]
         leaves[t] = grid.left[v]
 
 
-@nb.njit(cache=True)
+@kernel
 def tighten(grid, located, low, high, cells, room):  # type: ignore[no-untyped-def]
     """Narrow a box to the cells less than `room` farther than its projection; False where that leaves nothing."""
     if room <= 0.0:

@@ -1,4 +1,4 @@
-"""Compiled kernels: how they are declared, and a word to the user when they are compiled for the first time."""
+"""Compiled kernels: how they are declared, kept on disk, and announced when they are compiled for the first time."""
 
 from __future__ import annotations
 
@@ -16,9 +16,29 @@ F = TypeVar("F", bound=Callable[..., Any])
 _announced: set[str] = set()
 
 
+def _stamp() -> tuple[tuple[str, float, int], ...]:
+    """Name, time and size of every source file of this folder."""
+    files = sorted(Path(__file__).parent.glob("*.py"))
+    return tuple((f.name, f.stat().st_mtime, f.stat().st_size) for f in files)
+
+
+try:
+    STAMP: Any = _stamp()
+except OSError:  # sources that are not plain files, as in a zip archive
+    STAMP = None
+
+
 def kernel(function: F) -> F:
-    """Compile `function` on its first call, and keep the machine code on disk for the next process."""
-    return cast(F, njit(cache=True, error_model="numpy")(function))
+    """Compile `function` on its first call, and keep the machine code on disk for the next process.
+
+    Kernels call kernels of other files, whose code becomes part of their own; so what is kept on disk is only as
+    good as all of these files together, while numba by itself looks at the one that holds `function`.
+    """
+    compiled = njit(cache=True, error_model="numpy")(function)
+    store = getattr(getattr(compiled, "_cache", None), "_cache_file", None)
+    if STAMP is not None and hasattr(store, "_source_stamp"):
+        store._source_stamp = STAMP  # type: ignore[union-attr]
+    return cast(F, compiled)
 
 
 def announce(name: str, *kernels: Callable[..., Any]) -> None:
@@ -26,13 +46,22 @@ def announce(name: str, *kernels: Callable[..., Any]) -> None:
     if name in _announced:
         return
     _announced.add(name)
-    if not all(map(_cached, kernels)):
+    if not all([_cached(function) for function in kernels]):
         print(f"whence: compiling the {name} search, once", file=sys.stderr, flush=True)
 
 
 def _cached(function: Callable[..., Any]) -> bool:
-    """Whether machine code of `function` lies on disk (a best effort: numba offers no public way to ask)."""
+    """Whether machine code of `function` lies on disk (a best effort: numba offers no public way to ask).
+
+    What an older version of whence left behind, and cannot be read any more, is removed.
+    """
     try:
-        return Path(function._cache._cache_file._index_path).exists()  # type: ignore[attr-defined]
+        store = function._cache._cache_file  # type: ignore[attr-defined]
+        path = Path(store._index_path)
     except AttributeError:
         return True
+    try:
+        return bool(store._load_index())
+    except Exception:
+        path.unlink(missing_ok=True)
+        return False

@@ -68,52 +68,91 @@ class Frontier(Protocol):
 
 
 def run(question: Question, frontier: Frontier) -> Answer:
-    """Answer `question` by the candidates of `frontier`."""
-    limits = question.limits
+    """Answer `question` by the candidates of `frontier`; Ctrl-C ends the search with the best found so far."""
+    search = _Search(question, frontier)
     frontier.cut(question.decision)
-    best: Floats | None = None
-    cutoff = np.inf
-    cuts = 0
-    budget = 64
-    refused: Floats | None = None
+    try:
+        while True:
+            answer = search.step()
+            if answer is not None:
+                return answer
+    except KeyboardInterrupt:
+        return search.stopped("interrupted")
 
-    def answer(status: Status, point: Floats | None, distance: float, bound: float) -> Answer:
-        room = None if point is None else frontier.room(point)
-        return Answer(status, point, distance, bound, frontier.nodes, cuts, room)
 
-    while True:
+class _Search:
+    """The state of one run: the best explanation confirmed so far, and the plans met on the way."""
+
+    def __init__(self, question: Question, frontier: Frontier) -> None:
+        self.question = question
+        self.frontier = frontier
+        self.best: Floats | None = None
+        self.cutoff = np.inf
+        self.cuts = 0
+        self.budget = 64
+        self.refused: Floats | None = None
+
+    def step(self) -> Answer | None:
+        """Search on for one slice; the answer, once there is one."""
+        limits, frontier = self.question.limits, self.frontier
         began = time.perf_counter()
         if limits.node_limit is not None:
-            budget = max(1, min(budget, limits.node_limit - frontier.nodes))
-        point = frontier.advance(budget, cutoff)
+            self.budget = max(1, min(self.budget, limits.node_limit - frontier.nodes))
+        point = frontier.advance(self.budget, self.cutoff)
         if point is not None:
-            rival = None if question.kind == "relative" else question.better(frontier.weights(point))
-            distance = question.space.distance(point)
-            if rival is None:
-                return answer("optimal", point, distance, distance)
-            if refused is not None and np.array_equal(point, refused):
-                # The cut and the fresh solve disagree by a rounding error: leave this cell out for good.
-                frontier.exclude(point)
-            else:
-                frontier.cut(rival)
-                cuts += 1
-            refused = point
-        elif frontier.bound >= cutoff:
-            if best is None:
-                return answer("none", None, np.inf, np.inf)
-            return answer("optimal", best, cutoff, cutoff)
-        stop = limits.reached(frontier.nodes, cutoff, min(frontier.bound, cutoff))
+            if self._stands(point):
+                distance = self.question.space.distance(point)
+                return self._answer("optimal", point, distance, distance)
+        elif frontier.bound >= self.cutoff:
+            if self.best is None:
+                return self._answer("none", None, np.inf, np.inf)
+            return self._answer("optimal", self.best, self.cutoff, self.cutoff)
+        stop = limits.reached(frontier.nodes, self.cutoff, min(frontier.bound, self.cutoff))
         if stop is not None:
-            return answer(stop, best, cutoff, min(frontier.bound, cutoff))
+            return self.stopped(stop)
         if point is None:
-            proposal = frontier.propose(cutoff)
-            if proposal is not None and question.space.distance(proposal) < cutoff:
-                rival = None if question.kind == "relative" else question.better(frontier.weights(proposal))
-                if rival is None:
-                    best, cutoff = proposal, question.space.distance(proposal)
-                else:
-                    frontier.cut(rival)
-                    cuts += 1
+            self._try_proposal()
             spent = time.perf_counter() - began
             slice_ = min(SLICE, max(0.25 * limits.remaining, 0.002))
-            budget = int(np.clip(budget * np.clip(slice_ / max(spent, 1e-6), 0.25, 4.0), 16, 1_000_000))
+            scale = float(np.clip(slice_ / max(spent, 1e-6), 0.25, 4.0))
+            self.budget = int(np.clip(self.budget * scale, 16, 1_000_000))
+        return None
+
+    def stopped(self, status: Status) -> Answer:
+        """What is known when the search has to stop."""
+        return self._answer(status, self.best, self.cutoff, min(self.frontier.bound, self.cutoff))
+
+    def _stands(self, point: Floats) -> bool:
+        """Whether a context that satisfies all cuts is an explanation; otherwise the better plan becomes a cut."""
+        rival = self._rival(point)
+        if rival is None:
+            return True
+        if self.refused is not None and np.array_equal(point, self.refused):
+            # The cut and the fresh solve disagree by a rounding error: leave these weights out for good.
+            self.frontier.exclude(point)
+        else:
+            self.frontier.cut(rival)
+            self.cuts += 1
+        self.refused = point
+        return False
+
+    def _try_proposal(self) -> None:
+        point = self.frontier.propose(self.cutoff)
+        if point is None or self.question.space.distance(point) >= self.cutoff:
+            return
+        rival = self._rival(point)
+        if rival is None:
+            self.best, self.cutoff = point, self.question.space.distance(point)
+        else:
+            self.frontier.cut(rival)
+            self.cuts += 1
+
+    def _rival(self, point: Floats) -> Floats | None:
+        """Costs of a plan that beats the alternative at `point`, where an absolute explanation is asked for."""
+        if self.question.kind == "relative":
+            return None
+        return self.question.better(self.frontier.weights(point))
+
+    def _answer(self, status: Status, point: Floats | None, distance: float, bound: float) -> Answer:
+        room = None if point is None else self.frontier.room(point)
+        return Answer(status, point, distance, bound, self.frontier.nodes, self.cuts, room)

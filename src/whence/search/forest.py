@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.question import Answer, Question
 from whence.search import driver, forest_kernels
-from whence.search.grid import ForestGrid, Located, grid_of, locate
-from whence.search.grid_kernels import face_masks
-from whence.search.proposals import propose, sample_cells
+from whence.search.grid import Located, grid_of, locate
+from whence.search.proposals import climbed, propose, sample_cells
 from whence.search.shares import Shares, equal_shares
 from whence.search.tables import empty_tables, with_rival
 from whence.weights import ForestWeights
@@ -23,56 +20,13 @@ Floats = NDArray[np.float64]
 #: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR.
 PATIENCE = (500, 64)
 #: Boxes after which the plain bound has stalled and the strong one takes over.
-STALLED = 3000
+STALLED = 2000
+#: Coordinates from which the strong bound pays.
+STRONG_FROM = 8
 
 
 _none = np.zeros(0, dtype=np.int32)
 NO_SHARES = Shares(_none, np.zeros(0), _none, np.zeros((0, 0)), np.zeros((0, 0)), _none, np.zeros(1))
-
-
-class Masks(NamedTuple):
-    """The leaves of every tree as bits: which of them reach either side of a face.
-
-    Attributes
-    ----------
-    at_most, at_least : ndarray of shape (faces, words)
-        Leaves with a cell at or below a face, and above it.
-    everything : ndarray of shape (words,)
-        All leaves.
-    tree_word : ndarray of shape (trees + 1,)
-        Words of each tree.
-    word_leaf : ndarray of shape (64 * words,)
-        Leaf of every bit.
-    """
-
-    at_most: NDArray[np.uint64]
-    at_least: NDArray[np.uint64]
-    everything: NDArray[np.uint64]
-    tree_word: NDArray[np.int32]
-    word_leaf: NDArray[np.int32]
-
-
-def masks_of(grid: ForestGrid) -> Masks:
-    """Bits of every leaf of the grid, 64 a word, words of a tree together."""
-    sizes = np.diff(grid.leaf_start)
-    words = -(-sizes // 64)
-    tree_word = np.concatenate([[0], np.cumsum(words)]).astype(np.int32)
-    within = np.arange(grid.leaf_start[-1]) - np.repeat(grid.leaf_start[:-1], sizes)
-    leaf_word = (np.repeat(tree_word[:-1], sizes) + within // 64).astype(np.int32)
-    leaf_bit = (within % 64).astype(np.int32)
-    word_leaf = np.full(64 * tree_word[-1], -1, dtype=np.int32)
-    word_leaf[leaf_word * 64 + leaf_bit] = np.arange(leaf_word.size)
-    bits = face_masks(
-        grid.face_start,
-        grid.path_start,
-        grid.path_column,
-        grid.path_low,
-        grid.path_high,
-        leaf_word,
-        leaf_bit,
-        int(tree_word[-1]),
-    )
-    return Masks(*bits, tree_word, word_leaf)
 
 
 class ForestFrontier:
@@ -83,8 +37,6 @@ class ForestFrontier:
         self.kept = grid_of(question)
         self.grid = self.kept.grid
         self.located: Located = locate(question, self.grid)
-        if self.kept.masks is None:
-            self.kept.masks = masks_of(self.grid)
         self.tables = empty_tables(question, self.kept)
         self.excluded = np.zeros((0, self.grid.root.size), dtype=np.int32)
         self.chain = np.zeros((1024, 7), dtype=np.int32)
@@ -94,7 +46,7 @@ class ForestFrontier:
         self.items[0] = -1
         self.cells = np.zeros(self.located.start.size, dtype=np.int32)
         self.bound = 0.0
-        self.proposed = False
+        self.proposed = 0
         self.strong = False
         self.shares = NO_SHARES
         if (self.located.low < 0).any():
@@ -108,7 +60,7 @@ class ForestFrontier:
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
         self.tables = with_rival(self.tables, self.question, self.kept, rival)
-        self.proposed = False
+        self.proposed = 0
 
     def exclude(self, point: Floats) -> None:
         """Leave out the region in which every tree has the same leaf as at the last candidate."""
@@ -119,14 +71,14 @@ class ForestFrontier:
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached."""
         target = self.state[2] + nodes
-        if not self.strong and self.nodes >= STALLED:
+        if not self.strong and self.nodes >= STALLED and self.located.start.size >= STRONG_FROM:
             self.strong = True
             self.shares = equal_shares(self.grid, self.located, min(cutoff, 2.0))
         while True:
             code, bound = forest_kernels.advance(
                 self.grid,
                 self.located,
-                self.kept.masks,
+                self.kept.bits,
                 self.tables,
                 self.excluded,
                 self.question.tau,
@@ -160,15 +112,18 @@ class ForestFrontier:
         return point
 
     def propose(self, cutoff: float) -> Floats | None:
-        """A past context that satisfies all cuts, pulled towards the start; tried once a set of cuts."""
-        if self.proposed or self.nodes < PATIENCE[self.tables.tail]:
-            return None
-        self.proposed = True
-        weights = self.question.weights
-        assert isinstance(weights, ForestWeights)
-        if self.kept.past is None:
-            self.kept.past = sample_cells(self.grid, weights)
-        cells = propose(self.grid, self.located, self.tables, self.question.tau, self.kept.past, cutoff)
+        """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""
+        if self.proposed < 1 and self.nodes >= PATIENCE[self.tables.tail]:
+            self.proposed = 1
+            if self.kept.past is None:
+                assert isinstance(self.question.weights, ForestWeights)
+                self.kept.past = sample_cells(self.grid, self.question.weights)
+            cells = propose(self.grid, self.located, self.tables, self.question.tau, self.kept.past, cutoff)
+        elif self.proposed < 2 and self.nodes >= STALLED:
+            self.proposed = 2
+            cells = climbed(self.grid, self.located, self.tables, self.question.tau, cutoff)
+        else:
+            cells = None
         return None if cells is None else self._point(cells)
 
     def weights(self, point: Floats) -> Floats:

@@ -11,24 +11,24 @@ again a sum over trees. A box carries the range of eta that is still possible; i
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from whence.search.box_kernels import keep_leaves, leaves_at, pop, project, push, rebuild, restrict, tighten
+from whence.search.box_kernels import gather, keep_leaves, leaves_at, pop, project, push, rebuild, restrict, tighten
+from whence.search.compiling import kernel
 from whence.search.share_kernels import strong_bound
 
 __all__ = ["BUDGET", "CANDIDATE", "EXHAUSTED", "GROW", "advance"]
 
 BUDGET, CANDIDATE, EXHAUSTED, GROW = 0, 1, 2, 3
 ZERO, ONE = np.uint64(0), np.uint64(1)
-#: Rounds in which the shares of the strong bound are learned, at the first box and at every other.
-FIRST_ROUNDS, ROUNDS = 80, 3
+#: The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
+LEARN_EVERY = 64
 #: A strong bound is lowered by this much, so that rounding cannot put it above the optimum.
 ROUNDING = 1e-10
 
 
-@nb.njit(cache=True)
+@kernel
 def excess_at(tables, leaves, first, last, sums, threshold):  # type: ignore[no-untyped-def]
     """By how much the alternative's risk exceeds that of the rival it does worst against, and which rival that is.
 
@@ -68,17 +68,17 @@ def excess_at(tables, leaves, first, last, sums, threshold):  # type: ignore[no-
     return over, worst
 
 
-@nb.njit(cache=True)
-def _bound(masks, reach, values, arg):  # type: ignore[no-untyped-def]
+@kernel
+def _bound(bits_of, reach, values, arg):  # type: ignore[no-untyped-def]
     """Sum over trees of the smallest value among reachable leaves; the leaves that attain it go to `arg`."""
     total = 0.0
     for t in range(arg.size):
         best = np.inf
         at = -1
-        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = reach[w]
             while bits != ZERO:
-                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
                 if values[leaf] < best:
                     best = values[leaf]
@@ -88,15 +88,15 @@ def _bound(masks, reach, values, arg):  # type: ignore[no-untyped-def]
     return total
 
 
-@nb.njit(cache=True)
-def _pull(masks, reach, alternative, eta, rival, here, arg, gains):  # type: ignore[no-untyped-def]
+@kernel
+def _pull(bits_of, reach, alternative, eta, rival, here, arg, gains):  # type: ignore[no-untyped-def]
     """For one eta, every tree's leaf with the smallest A - B, and how much smaller it is than at the projection."""
     for t in range(arg.size):
         best = np.inf
-        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = reach[w]
             while bits != ZERO:
-                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
                 value = alternative[leaf, eta] - rival[leaf]
                 if value < best:
@@ -105,16 +105,16 @@ def _pull(masks, reach, alternative, eta, rival, here, arg, gains):  # type: ign
         gains[t] = alternative[here[t], eta] - rival[here[t]] - best
 
 
-@nb.njit(cache=True)
-def _tail_bounds(masks, reach, alternative, rival, first, last, sums, part):  # type: ignore[no-untyped-def]
+@kernel
+def _tail_bounds(bits_of, reach, alternative, rival, first, last, sums, part):  # type: ignore[no-untyped-def]
     """For every eta in first..last, the sum over trees of the smallest A(leaf, eta) - B(leaf) in reach."""
     sums[first : last + 1] = 0.0
-    for t in range(masks.tree_word.size - 1):
+    for t in range(bits_of.tree_word.size - 1):
         fresh = True
-        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = reach[w]
             while bits != ZERO:
-                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
                 row = alternative[leaf]
                 b = rival[leaf]
@@ -133,13 +133,13 @@ def _tail_bounds(masks, reach, alternative, rival, first, last, sums, part):  # 
             sums[k] += part[k]
 
 
-@nb.njit(cache=True)
-def _tail_range(tables, masks, reach, worst, threshold, tau, first, last, sums, part):  # type: ignore[no-untyped-def]
+@kernel
+def _tail_range(tables, bits_of, reach, worst, threshold, tau, first, last, sums, part):  # type: ignore[no-untyped-def]
     """The range of eta that no rival rules out, and the eta with the smallest bound: (first, last, best)."""
     best = -1
     for i in range(tables.rival.shape[0]):
         r = worst if i == 0 else (i - 1 if i <= worst else i)
-        _tail_bounds(masks, reach, tables.alternative, tables.rival_of[r, threshold[r]], first, last, sums, part)
+        _tail_bounds(bits_of, reach, tables.alternative, tables.rival_of[r, threshold[r]], first, last, sums, part)
         while first <= last and sums[first] > tau:
             first += 1
         while first <= last and sums[last] > tau:
@@ -154,7 +154,7 @@ def _tail_range(tables, masks, reach, worst, threshold, tau, first, last, sums, 
     return first, last, min(max(best, first), last)
 
 
-@nb.njit(cache=True)
+@kernel
 def _is_excluded(excluded, leaves):  # type: ignore[no-untyped-def]
     for e in range(excluded.shape[0]):
         if (excluded[e] == leaves).all():
@@ -162,7 +162,7 @@ def _is_excluded(excluded, leaves):  # type: ignore[no-untyped-def]
     return False
 
 
-@nb.njit(cache=True)
+@kernel
 def _best_face(grid, located, gains, arg, cells, score, touched):  # type: ignore[no-untyped-def]
     """The face that separates the projection from the leaves that pull hardest, or -1: (column, cut)."""
     n_touched = 0
@@ -196,7 +196,7 @@ def _best_face(grid, located, gains, arg, cells, score, touched):  # type: ignor
     return column, cut
 
 
-@nb.njit(cache=True)
+@kernel
 def _face_around(grid, here, low, high):  # type: ignore[no-untyped-def]
     """A face inside the box that bounds the region with the same leaves as the projection, or -1."""
     for t in range(here.size):
@@ -210,7 +210,7 @@ def _face_around(grid, here, low, high):  # type: ignore[no-untyped-def]
     return -1, -1
 
 
-@nb.njit(cache=True)
+@kernel
 def _far_key(grid, located, low, high, key, cells, j, first, last, low2, high2, cells2):  # type: ignore[no-untyped-def]
     """Distance of the box when column `j` is restricted to first..last, infinite where that is empty."""
     base = grid.face_start[j] + j
@@ -227,15 +227,15 @@ def _far_key(grid, located, low, high, key, cells, j, first, last, low2, high2, 
     return max(key, project(grid, located, low2, high2, cells2))
 
 
-@nb.njit(cache=True)
-def _drop_far_leaves(grid, located, masks, reach, cells, room):  # type: ignore[no-untyped-def]
+@kernel
+def _drop_far_leaves(grid, located, bits_of, reach, cells, room):  # type: ignore[no-untyped-def]
     """Drop from `reach` the leaves that are `room` or more away from the projection."""
     for w in range(reach.size):
         bits = reach[w]
         while bits != ZERO:
             bit = bits & (ZERO - bits)
             bits ^= bit
-            leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
+            leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
             extra = 0.0
             for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
                 j = grid.path_column[i]
@@ -252,29 +252,29 @@ def _drop_far_leaves(grid, located, masks, reach, cells, room):  # type: ignore[
                 reach[w] ^= bit
 
 
-@nb.njit(cache=True)
-def _drop_dear_leaves(masks, reach, values, arg, slack):  # type: ignore[no-untyped-def]
+@kernel
+def _drop_dear_leaves(bits_of, reach, values, arg, slack):  # type: ignore[no-untyped-def]
     """Drop from `reach` the leaves that would use up more than the slack if all other trees took their best."""
     for t in range(arg.size):
         most = values[arg[t]] + slack
-        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = reach[w]
             while bits != ZERO:
                 bit = bits & (ZERO - bits)
                 bits ^= bit
-                if values[masks.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]] > most:
+                if values[bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]] > most:
                     reach[w] ^= bit
 
 
-@nb.njit(cache=True)
-def _drop_dear_tails(masks, reach, alternative, rival, first, last, best, sums, part, tau):  # type: ignore[no-untyped-def]
+@kernel
+def _drop_dear_tails(bits_of, reach, alternative, rival, first, last, best, sums, part, tau):  # type: ignore[no-untyped-def]
     """Drop from `reach` the leaves that leave no eta possible if all other trees take their best."""
-    for t in range(masks.tree_word.size - 1):
+    for t in range(bits_of.tree_word.size - 1):
         count = 0
-        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = reach[w]
             while bits != ZERO:
-                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
                 row, b = alternative[leaf], rival[leaf]
                 count += 1
@@ -287,12 +287,12 @@ def _drop_dear_tails(masks, reach, alternative, rival, first, last, best, sums, 
                         part[k] = x if x < part[k] else part[k]
         if count < 2:
             continue
-        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = reach[w]
             while bits != ZERO:
                 bit = bits & (ZERO - bits)
                 bits ^= bit
-                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
                 row, b = alternative[leaf], rival[leaf]
                 possible = sums[best] - part[best] + row[best] - b <= tau
                 k = first
@@ -303,18 +303,18 @@ def _drop_dear_tails(masks, reach, alternative, rival, first, last, best, sums, 
                     reach[w] ^= bit
 
 
-@nb.njit(cache=True)
-def _hull(grid, masks, reach, low, high, low2, high2, seen, least, most, listed):  # type: ignore[no-untyped-def]
+@kernel
+def _hull(grid, bits_of, reach, low, high, low2, high2, seen, least, most, listed):  # type: ignore[no-untyped-def]
     """The cells that the reachable leaves of every tree leave, into low2 and high2; True where that is less."""
     low2[:] = low
     high2[:] = high
     smaller = False
-    for t in range(masks.tree_word.size - 1):
+    for t in range(bits_of.tree_word.size - 1):
         leaves, columns = 0, 0
-        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = reach[w]
             while bits != ZERO:
-                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
                 for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
                     j = grid.path_column[i]
@@ -341,9 +341,9 @@ def _hull(grid, masks, reach, low, high, low2, high2, seen, least, most, listed)
     return smaller
 
 
-@nb.njit(cache=True)
+@kernel
 def advance(
-    grid, located, masks, tables, excluded, tau, shares, strong, chain, keys, items, state, budget, cutoff, out
+    grid, located, bits_of, tables, excluded, tau, shares, strong, chain, keys, items, state, budget, cutoff, out
 ):  # type: ignore[no-untyped-def]
     """Search on for `budget` boxes. state: nodes in the chain, size of the heap, boxes examined, strong bounds taken.
 
@@ -354,15 +354,15 @@ def advance(
     low, high, cells = np.empty(d, np.int32), np.empty(d, np.int32), np.empty(d, np.int32)
     low2, high2, cells2 = np.empty(d, np.int32), np.empty(d, np.int32), np.empty(d, np.int32)
     here, arg, other = np.empty(trees, np.int32), np.empty(trees, np.int32), np.empty(trees, np.int32)
-    reach = np.empty(masks.everything.size, np.uint64)
+    reach = np.empty(bits_of.tree_word[-1], np.uint64)
     score = np.zeros(grid.cut.size)
     touched = np.empty((max(1, grid.cut.size), 2), np.int32)
     longest = max(etas, tables.rival.shape[2])
     sums, part, keep = np.empty(longest), np.empty(longest), np.empty(longest)
     threshold = np.zeros(rivals, np.int32)
-    gains = np.empty(trees)
+    gains, price = np.empty(trees), np.empty(tables.alternative.shape[0])
     seen, least_cell, most_cell = np.zeros(d, np.int32), np.empty(d, np.int32), np.empty(d, np.int32)
-    listed = np.empty(d, np.int32)
+    listed, stack = np.empty(d, np.int32), np.empty(grid.column.size // 2 + 2, np.int32)
     stop_at = state[2] + budget
     while state[1] > 0:
         if keys[0] >= cutoff:
@@ -380,18 +380,15 @@ def advance(
         barred = feasible and _is_excluded(excluded, here)
         if cutoff < np.inf and not tighten(grid, located, low, high, cells, cutoff - near):
             continue
-        reach[:] = masks.everything
-        for j in range(d):
-            if low[j] > 0 or high[j] < grid.face_start[j + 1] - grid.face_start[j]:
-                keep_leaves(grid, masks, low, high, j, reach)
+        gather(grid, bits_of, low, high, reach, stack)
         if cutoff < np.inf:
-            _drop_far_leaves(grid, located, masks, reach, cells, cutoff - near)
+            _drop_far_leaves(grid, located, bits_of, reach, cells, cutoff - near)
         if strong and not feasible and (node < 0 or chain[node, 6] == 0):
-            rounds, rate = (FIRST_ROUNDS, 0.3) if state[3] == 0 else (ROUNDS, 0.1)
+            rounds, rate = (100, 1.0) if state[3] == 0 else (8, 0.1) if state[3] % LEARN_EVERY == 0 else (1, 0.0)
             state[3] += 1
             least = strong_bound(
-                grid, located, masks, tables, shares, reach, cells, here, worst, threshold[worst], tau, first, last, near,
-                rounds, rate, sums, part, arg, gains, keep,
+                grid, located, bits_of, tables, shares, reach, cells, worst, threshold[worst], tau, first, last, near, cutoff,
+                rounds, rate, sums, part, arg, price, keep,
             ) - ROUNDING  # fmt: skip
             while tables.tail and first <= last and keep[first] >= cutoff:
                 first += 1
@@ -422,27 +419,27 @@ def advance(
             else:
                 if tables.tail:
                     first, last, best = _tail_range(
-                        tables, masks, reach, worst, threshold, tau, first, last, sums, part
+                        tables, bits_of, reach, worst, threshold, tau, first, last, sums, part
                     )
                     if first > last:
                         break
                     rival = tables.rival_of[worst, threshold[worst]]
                     if rivals == 1:
-                        _drop_dear_tails(masks, reach, tables.alternative, rival, first, last, best, sums, part, tau)
+                        _drop_dear_tails(bits_of, reach, tables.alternative, rival, first, last, best, sums, part, tau)
                 else:
-                    total = _bound(masks, reach, tables.mean[worst], arg)
+                    total = _bound(bits_of, reach, tables.mean[worst], arg)
                     pruned = total > tau
                     if not pruned:
-                        _drop_dear_leaves(masks, reach, tables.mean[worst], arg, tau - total)
+                        _drop_dear_leaves(bits_of, reach, tables.mean[worst], arg, tau - total)
                     for r in range(rivals):
                         if r != worst and not pruned:
-                            total = _bound(masks, reach, tables.mean[r], other)
+                            total = _bound(bits_of, reach, tables.mean[r], other)
                             pruned = total > tau
                             if not pruned:
-                                _drop_dear_leaves(masks, reach, tables.mean[r], other, tau - total)
+                                _drop_dear_leaves(bits_of, reach, tables.mean[r], other, tau - total)
                     if pruned:
                         break
-                if _hull(grid, masks, reach, low, high, low2, high2, seen, least_cell, most_cell, listed):
+                if _hull(grid, bits_of, reach, low, high, low2, high2, seen, least_cell, most_cell, listed):
                     empty = False
                     for j in range(d):
                         if low2[j] > low[j] or high2[j] < high[j]:
@@ -456,11 +453,11 @@ def advance(
                             state[0] += 1
                             node = at
                             if located.group[j] < 0:
-                                keep_leaves(grid, masks, low, high, j, reach)
+                                keep_leaves(grid, bits_of, low, high, j, reach)
                             else:
                                 for i in range(d):
                                     if located.group[i] == located.group[j]:
-                                        keep_leaves(grid, masks, low, high, i, reach)
+                                        keep_leaves(grid, bits_of, low, high, i, reach)
                     if empty:
                         break
                     now = project(grid, located, low, high, cells2)
@@ -479,7 +476,7 @@ def advance(
                         barred = feasible and _is_excluded(excluded, here)
                     continue
                 if tables.tail:
-                    _pull(masks, reach, tables.alternative, best, rival, here, arg, gains)
+                    _pull(bits_of, reach, tables.alternative, best, rival, here, arg, gains)
                 else:
                     for t in range(trees):
                         gains[t] = tables.mean[worst, here[t]] - tables.mean[worst, arg[t]]
@@ -509,9 +506,9 @@ def advance(
                 break
             restrict(grid, located, low, high, column, near_first, near_last)
             if located.group[column] < 0:
-                keep_leaves(grid, masks, low, high, column, reach)
+                keep_leaves(grid, bits_of, low, high, column, reach)
             else:
                 for j in range(d):
                     if located.group[j] == located.group[column]:
-                        keep_leaves(grid, masks, low, high, j, reach)
+                        keep_leaves(grid, bits_of, low, high, j, reach)
     return EXHAUSTED, np.inf

@@ -8,7 +8,7 @@ allowed cells and their distances, is laid over it (`Located`).
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,7 +17,7 @@ from whence.explain.question import InputMap, Question
 from whence.search import grid_kernels as kernels
 from whence.weights import ForestWeights
 
-__all__ = ["ForestGrid", "KeptGrid", "Located", "grid_of", "leaf_means", "locate"]
+__all__ = ["ForestGrid", "KeptGrid", "LeafBits", "Located", "grid_of", "leaf_means", "locate"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -87,6 +87,24 @@ class Located(NamedTuple):
     group: Ints
 
 
+class LeafBits(NamedTuple):
+    """A bit for every leaf: 64 a word, the words of a tree together.
+
+    Attributes
+    ----------
+    tree_word : ndarray of shape (trees + 1,)
+        Words of each tree.
+    word_leaf : ndarray of shape (64 * words,)
+        Leaf of every bit, -1 where there is none.
+    leaf_at : ndarray of shape (leaves,)
+        Bit of every leaf.
+    """
+
+    tree_word: Ints
+    word_leaf: Ints
+    leaf_at: Ints
+
+
 @dataclass
 class KeptGrid:
     """What is kept with the fitted weights between questions."""
@@ -95,8 +113,8 @@ class KeptGrid:
     samples: Ints
     first: NDArray[np.int64]
     size: Floats
-    masks: Any = None
-    past: Any = None
+    bits: LeafBits
+    past: Ints | None = None
 
 
 def grid_of(question: Question) -> KeptGrid:
@@ -128,9 +146,14 @@ def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -
     silent = [c for c in range(d) if group[inputs.coordinate[c]] >= 0]
     columns = np.concatenate([column[inner], np.array(silent, dtype=np.int32)])
     middle = np.float32(0.25) * inputs.scale[silent] + inputs.offset[silent]
-    pairs = np.rec.fromarrays([columns, np.concatenate([cut, middle.astype(np.float32)])], names="column,cut")
-    faces, face = np.unique(pairs, return_inverse=True)
-    face_start = np.searchsorted(faces["column"], np.arange(d + 1)).astype(np.int32)
+    values = np.concatenate([cut, middle.astype(np.float32)])
+    order = np.lexsort((values, columns))
+    fresh = np.ones(order.size, dtype=np.bool_)
+    fresh[1:] = (np.diff(columns[order]) != 0) | (np.diff(values[order]) != 0)
+    face = np.empty(order.size, dtype=np.int64)
+    face[order] = np.cumsum(fresh) - 1
+    kept = order[fresh]
+    face_start = np.searchsorted(columns[kept], np.arange(d + 1)).astype(np.int32)
     split = np.zeros(column.size, dtype=np.int32)
     split[inner] = (face[: inner.size] - face_start[column[inner]]).astype(np.int32)
     leaves = column < 0
@@ -138,7 +161,7 @@ def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -
     per_tree = np.add.reduceat(leaves.astype(np.int32), root)
     leaf_start = np.concatenate([[0], np.cumsum(per_tree)]).astype(np.int32)
     path = kernels.leaf_paths(column, split, left, right, root, face_start, int(leaf_start[-1]))
-    cuts = np.ascontiguousarray(faces["cut"], dtype=np.float32)
+    cuts = values[kept]
     grid = ForestGrid(
         face_start, cuts, np.nextafter(cuts, np.float32(np.inf)), column, split, left, right, root, leaf_start, *path
     )
@@ -148,7 +171,17 @@ def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -
         [t * n + members.first[t][tree.children_left < 0] for t, tree in enumerate(trees)]
     ).astype(np.int64)
     size = np.concatenate([members.size[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(np.float64)
-    return KeptGrid(grid, members.order, first, size)
+    return KeptGrid(grid, members.order, first, size, _bits(leaf_start))
+
+
+def _bits(leaf_start: Ints) -> LeafBits:
+    sizes = np.diff(leaf_start)
+    tree_word = np.concatenate([[0], np.cumsum(-(-sizes // 64))]).astype(np.int32)
+    within = np.arange(leaf_start[-1]) - np.repeat(leaf_start[:-1], sizes)
+    leaf_at = (64 * np.repeat(tree_word[:-1], sizes) + within).astype(np.int32)
+    word_leaf = np.full(64 * tree_word[-1], -1, dtype=np.int32)
+    word_leaf[leaf_at] = np.arange(leaf_at.size)
+    return LeafBits(tree_word, word_leaf, leaf_at)
 
 
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:

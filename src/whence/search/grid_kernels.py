@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
-__all__ = ["face_masks", "leaf_paths", "locate"]
+from whence.search.compiling import kernel
 
-ONE = np.uint64(1)
+__all__ = ["leaf_paths", "locate"]
 
 
-@nb.njit(cache=True)
+@kernel
 def leaf_paths(column, split, left, right, root, face_start, n_leaves):  # type: ignore[no-untyped-def]
     """Cells that each leaf allows in the columns on its path, as (start, column, low, high)."""
     nodes = column.size
@@ -63,7 +62,7 @@ def leaf_paths(column, split, left, right, root, face_start, n_leaves):  # type:
     return start, out_column[:used].copy(), out_low[:used].copy(), out_high[:used].copy()
 
 
-@nb.njit(cache=True)
+@kernel
 def _cell_of(value, cut, first, last):  # type: ignore[no-untyped-def]
     """Cell of a float32 value among the cuts ``first..last``: it goes left of a cut that it does not exceed."""
     low, high = first, last
@@ -76,7 +75,7 @@ def _cell_of(value, cut, first, last):  # type: ignore[no-untyped-def]
     return low - first
 
 
-@nb.njit(cache=True)
+@kernel
 def locate(
     face_start, cut, above, discrete, level_start, level, start, lower, upper, weight, scale, offset, group
 ):  # type: ignore[no-untyped-def]
@@ -111,6 +110,13 @@ def locate(
                     nearest = min(max(start[j], bottom), top)
                     distance[base + k] = weight[j] * abs(nearest - start[j])
                     value[base + k] = nearest
+            # A bound between two float32 numbers may belong to the cell of the one that lies beyond it.
+            for bound in (lower[j], upper[j]):
+                k = base + _cell_of(np.float32(bound * scale[j] + offset[j]), cut, first, last)
+                away = weight[j] * abs(bound - start[j])
+                if away < distance[k]:
+                    distance[k] = away
+                    value[k] = bound
         distance[base + own] = 0.0
         value[base + own] = start[j]
         if group[j] >= 0 and count > 1:
@@ -134,39 +140,3 @@ def locate(
         low[j] = up[base]
         high[j] = down[base + count - 1]
     return distance, value, up, down, origin, low, high
-
-
-@nb.njit(cache=True)
-def face_masks(face_start, path_start, path_column, path_low, path_high, leaf_word, leaf_bit, n_words):  # type: ignore[no-untyped-def]
-    """For every face, the leaves that reach its lower side and those that reach its upper side, as bits."""
-    faces = face_start[-1]
-    at_most = np.zeros((faces, n_words), dtype=np.uint64)
-    at_least = np.zeros((faces, n_words), dtype=np.uint64)
-    everything = np.zeros(n_words, dtype=np.uint64)
-    for leaf in range(leaf_word.size):
-        if leaf_word[leaf] < 0:
-            continue
-        bit = ONE << np.uint64(leaf_bit[leaf])
-        w = leaf_word[leaf]
-        everything[w] |= bit
-        for i in range(path_start[leaf], path_start[leaf + 1]):
-            j = path_column[i]
-            first = face_start[j]
-            if path_low[i] > 0:
-                at_most[first + path_low[i] - 1, w] |= bit
-            if path_high[i] < face_start[j + 1] - first:
-                at_least[first + path_high[i], w] |= bit
-    # A leaf that lies above a face lies above all lower faces, too; then turn "cut off" into "reached".
-    for j in range(face_start.size - 1):
-        first, last = face_start[j], face_start[j + 1]
-        for f in range(last - 2, first - 1, -1):
-            for w in range(n_words):
-                at_most[f, w] |= at_most[f + 1, w]
-        for f in range(first + 1, last):
-            for w in range(n_words):
-                at_least[f, w] |= at_least[f - 1, w]
-    for f in range(faces):
-        for w in range(n_words):
-            at_most[f, w] = everything[w] & ~at_most[f, w]
-            at_least[f, w] = everything[w] & ~at_least[f, w]
-    return at_most, at_least, everything

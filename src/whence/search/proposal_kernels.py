@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 
 from whence.search.box_kernels import leaves_at
+from whence.search.compiling import kernel
 from whence.search.forest_kernels import excess_at
 
-__all__ = ["best_on_lines", "pull"]
+__all__ = ["best_on_lines", "climb", "pull"]
 
 
-@nb.njit(cache=True)
+@kernel
 def _holds(grid, tables, tau, cells, leaves, sums, threshold):  # type: ignore[no-untyped-def]
     leaves_at(grid, cells, leaves)
     return excess_at(tables, leaves, 0, tables.alternative.shape[1] - 1, sums, threshold)[0] <= tau
 
 
-@nb.njit(cache=True)
+@kernel
 def _distance(grid, located, cells):  # type: ignore[no-untyped-def]
     total = 0.0
     for j in range(cells.size):
@@ -25,7 +25,7 @@ def _distance(grid, located, cells):  # type: ignore[no-untyped-def]
     return total
 
 
-@nb.njit(cache=True)
+@kernel
 def _nearer(grid, located, tables, tau, cells, j, leaves, sums, threshold):  # type: ignore[no-untyped-def]
     """Move column `j` of a context that holds as near to the start as bisection finds it; True where it moved."""
     base = grid.face_start[j] + j
@@ -48,7 +48,7 @@ def _nearer(grid, located, tables, tau, cells, j, leaves, sums, threshold):  # t
     return moved
 
 
-@nb.njit(cache=True)
+@kernel
 def _group_back(grid, located, tables, tau, cells, g, leaves, sums, threshold):  # type: ignore[no-untyped-def]
     """Set a category back to the initial one where the criterion still holds; True where it moved."""
     before = cells.copy()
@@ -65,7 +65,7 @@ def _group_back(grid, located, tables, tau, cells, g, leaves, sums, threshold): 
     return False
 
 
-@nb.njit(cache=True)
+@kernel
 def pull(grid, located, tables, tau, starts, improved, found, best):  # type: ignore[no-untyped-def]
     """Pull those of `starts` that hold towards the start, one column at a time; the nearest goes to `best`."""
     d = best.size
@@ -102,7 +102,7 @@ def pull(grid, located, tables, tau, starts, improved, found, best):  # type: ig
     return found
 
 
-@nb.njit(cache=True)
+@kernel
 def best_on_lines(grid, located, tables, tau, cutoff, best):  # type: ignore[no-untyped-def]
     """The nearest context that holds and differs from the start in one feature; its cells go to `best`."""
     d = best.size
@@ -143,3 +143,53 @@ def best_on_lines(grid, located, tables, tau, cutoff, best):  # type: ignore[no-
                 c += direction * stride
         cells[j] = located.start[j]
     return found
+
+
+@kernel
+def climb(grid, located, tables, tau, cutoff, best):  # type: ignore[no-untyped-def]
+    """From the start, take the step that gains most for its way until the criterion holds; its cells go to `best`.
+
+    Returns whether it arrived nearer than `cutoff`.
+    """
+    d = best.size
+    leaves = np.empty(grid.root.size, np.int32)
+    sums = np.empty(max(tables.alternative.shape[1], tables.rival.shape[2]))
+    threshold = np.zeros(tables.mean.shape[0], np.int32)
+    etas = tables.alternative.shape[1]
+    cells = located.start.copy()
+    leaves_at(grid, cells, leaves)
+    excess = excess_at(tables, leaves, 0, etas - 1, sums, threshold)[0]
+    walked = 0.0
+    for _ in range(4 * d):
+        if excess <= tau:
+            best[:] = cells
+            return True
+        column, target, ratio, new_excess = -1, 0, 0.0, excess
+        for j in range(d):
+            if located.group[j] >= 0:
+                continue
+            base = grid.face_start[j] + j
+            own = cells[j]
+            for direction in (-1, 1):
+                stride, c = 1, own + direction
+                while located.low[j] <= c <= located.high[j]:
+                    c = located.up[base + c] if direction > 0 else located.down[base + c]
+                    way = located.distance[base + c] - located.distance[base + own]
+                    if way <= 0.0 or walked + way >= cutoff:
+                        break
+                    cells[j] = c
+                    leaves_at(grid, cells, leaves)
+                    now = excess_at(tables, leaves, 0, etas - 1, sums, threshold)[0]
+                    gain = min(excess - now, excess - tau) / (way + 1e-9)
+                    if gain > ratio:
+                        column, target, ratio, new_excess = j, c, gain, now
+                    stride += stride // 2 + 1
+                    c += direction * stride
+            cells[j] = own
+        if column < 0:
+            return False
+        base = grid.face_start[column] + column
+        walked += located.distance[base + target] - located.distance[base + cells[column]]
+        cells[column] = target
+        excess = new_excess
+    return False

@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.search.grid import ForestGrid, Located
-from whence.search.proposal_kernels import best_on_lines, pull
+from whence.search.proposal_kernels import best_on_lines, climb, pull
 from whence.search.tables import Tables
 from whence.weights import ForestWeights
 
-__all__ = ["propose", "sample_cells"]
+__all__ = ["climbed", "propose", "sample_cells"]
 
 Ints = NDArray[np.int32]
 
@@ -45,4 +45,14 @@ def propose(grid: ForestGrid, located: Located, tables: Tables, tau: float, past
     best = np.empty(located.start.size, dtype=np.int32)
     found = best_on_lines(grid, located, tables, tau, cutoff, best)
     found = pull(grid, located, tables, tau, starts, IMPROVED, found, best)
+    return best if found < cutoff else None
+
+
+def climbed(grid: ForestGrid, located: Located, tables: Tables, tau: float, cutoff: float) -> Ints | None:
+    """Cells of a context reached from the start by the steps that gain most, then pulled back, or None."""
+    top = np.empty(located.start.size, dtype=np.int32)
+    if not climb(grid, located, tables, tau, 2.0 * cutoff, top):
+        return None
+    best = np.empty_like(top)
+    found = pull(grid, located, tables, tau, top[None, :], 1, cutoff, best)
     return best if found < cutoff else None

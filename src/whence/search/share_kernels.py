@@ -10,23 +10,24 @@ Steps are gathered in a few buckets a column and direction.
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
+
+from whence.search.compiling import kernel
 
 __all__ = ["strong_bound"]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
-@nb.njit(cache=True)
+@kernel
 def _paid(located, shares, t, cell):  # type: ignore[no-untyped-def]
     """Tree t's share of the way from the start to a cell."""
     b = shares.bucket[cell]
     return shares.before[b, t] + shares.part[b, t] * (located.distance[cell] - shares.edge[b])
 
 
-@nb.njit(cache=True)
+@kernel
 def _way(grid, located, shares, t, leaf, cells):  # type: ignore[no-untyped-def]
     """Tree t's share of the way from the projection to a leaf."""
     total = 0.0
@@ -52,7 +53,7 @@ def _way(grid, located, shares, t, leaf, cells):  # type: ignore[no-untyped-def]
     return total
 
 
-@nb.njit(cache=True)
+@kernel
 def _learn(grid, located, shares, arg, cells, rate):  # type: ignore[no-untyped-def]
     """Give more of the price of a step to the trees that take it."""
     trees = arg.size
@@ -104,8 +105,8 @@ def _learn(grid, located, shares, arg, cells, rate):  # type: ignore[no-untyped-
         b = end
 
 
-@nb.njit(cache=True)
-def _once(grid, located, masks, tables, shares, reach, cells, r, eta, first, last, sums, part, arg, gains, here):  # type: ignore[no-untyped-def]
+@kernel
+def _once(grid, located, bits_of, tables, shares, reach, cells, r, eta, first, last, sums, part, arg, price):  # type: ignore[no-untyped-def]
     """Sum over trees of the cheapest multiplied value plus way; for CVaR one sum for every eta, in `sums`.
 
     The leaves chosen (at the eta with the smallest sum) go to `arg`; the sum of their values is returned.
@@ -117,10 +118,10 @@ def _once(grid, located, masks, tables, shares, reach, cells, r, eta, first, las
         sums[first : last + 1] = 0.0
         for t in range(trees):
             fresh = True
-            for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+            for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
                 bits = reach[w]
                 while bits != ZERO:
-                    leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                    leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                     bits &= bits - ONE
                     row = tables.alternative[leaf]
                     b = _way(grid, located, shares, t, leaf, cells) - lam * rival[leaf]
@@ -145,52 +146,63 @@ def _once(grid, located, masks, tables, shares, reach, cells, r, eta, first, las
     slope = 0.0
     for t in range(trees):
         least = np.inf
-        for w in range(masks.tree_word[t], masks.tree_word[t + 1]):
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = reach[w]
             while bits != ZERO:
-                leaf = masks.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
                 value = tables.alternative[leaf, best] - rival[leaf] if tables.tail else rival[leaf]
-                price = lam * value + _way(grid, located, shares, t, leaf, cells)
-                if price < least:
-                    least = price
+                price[leaf] = lam * value + _way(grid, located, shares, t, leaf, cells)
+                if price[leaf] < least:
+                    least = price[leaf]
                     arg[t] = leaf
         value = tables.alternative[arg[t], best] - rival[arg[t]] if tables.tail else rival[arg[t]]
         slope += value
-        own = tables.alternative[here[t], best] - rival[here[t]] if tables.tail else rival[here[t]]
-        gains[t] = max(0.0, lam * own - least)
         if not tables.tail:
             sums[0] += least
     return slope
 
 
-@nb.njit(cache=True)
+@kernel
+def _drop_unaffordable(bits_of, reach, arg, price, room):  # type: ignore[no-untyped-def]
+    """Drop from `reach` the leaves that would lift the bound by `room` or more."""
+    for t in range(arg.size):
+        most = price[arg[t]] + room
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                bit = bits & (ZERO - bits)
+                bits ^= bit
+                if price[bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]] >= most:
+                    reach[w] ^= bit
+
+
+@kernel
 def strong_bound(
-    grid, located, masks, tables, shares, reach, cells, here, r, eta, tau, first, last, nearest, rounds, rate, sums, part,
-    arg, gains, keep,
+    grid, located, bits_of, tables, shares, reach, cells, r, eta, tau, first, last, nearest, cutoff, rounds, rate, sums, part,
+    arg, price, keep,
 ):  # type: ignore[no-untyped-def]
     """Lower bound on the distance of the criterion over a box whose projection is `nearest` away.
 
-    For CVaR, `keep` receives for every eta the best bound under that eta. Shares and multiplier learn on the way.
+    For CVaR, `keep` receives for every eta the best bound under that eta. Shares and multiplier learn on the way;
+    leaves that no explanation nearer than `cutoff` can use are dropped from `reach`.
     """
     lam = shares.multiplier
-    keep[first : last + 1] = -np.inf
+    count = last if tables.tail else 0
+    start = first if tables.tail else 0
+    keep[start : count + 1] = -np.inf
     for i in range(rounds):
-        slope = _once(grid, located, masks, tables, shares, reach, cells, r, eta, first, last, sums, part, arg, gains, here)
-        if tables.tail:
-            for k in range(first, last + 1):
-                keep[k] = max(keep[k], nearest + sums[k] - lam[0] * tau)
-        else:
-            keep[0] = max(keep[0], nearest + sums[0] - lam[0] * tau)
+        slope = _once(grid, located, bits_of, tables, shares, reach, cells, r, eta, first, last, sums, part, arg, price)
+        for k in range(start, count + 1):
+            keep[k] = max(keep[k], nearest + sums[k] - lam[0] * tau)
+        if not tables.tail and cutoff < np.inf and nearest + sums[0] - lam[0] * tau < cutoff:
+            _drop_unaffordable(bits_of, reach, arg, price, cutoff - (nearest + sums[0] - lam[0] * tau) + 1e-9)
         if i == rounds - 1:
             break
         step = rate / (1.0 + 0.05 * i)
         _learn(grid, located, shares, arg, cells, step)
         lam[0] *= 1.0 + step if slope > tau else 1.0 / (1.0 + step)
     least = np.inf
-    if tables.tail:
-        for k in range(first, last + 1):
-            least = min(least, keep[k])
-    else:
-        least = keep[0]
+    for k in range(start, count + 1):
+        least = min(least, keep[k])
     return least

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-import numba as nb
 import numpy as np
+
+from whence.search.compiling import kernel
 
 __all__ = ["tail_table"]
 
 
-@nb.njit(cache=True)
+@kernel
 def tail_table(samples, first, size, rank, etas, share, trees):  # type: ignore[no-untyped-def]
     """(eta + mean excess over eta / share) / trees for every leaf and every eta, etas in ascending order."""
     leaves, count = first.size, etas.size
