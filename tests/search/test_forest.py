@@ -17,6 +17,7 @@ from tests.oracle import Nearest, estimator_rows, nearest
 from whence import CVaR, Expectation, ForestWeights, Newsvendor, Policy, Schema, ShortestPath
 from whence.explain.question import Answer, Limits, Question
 from whence.problems.linear import LinearProblem
+from whence.search import forest as forest_search
 from whence.search.forest import explain
 
 BLOCKS, SEEDS, EACH = 24, 25, 5
@@ -95,6 +96,67 @@ def test_the_random_questions_cover_what_they_should() -> None:
     wanted |= {"RandomForestRegressor", "ExtraTreesRegressor", "DecisionTreeRegressor"}
     wanted |= {"RandomForestClassifier", "ExtraTreesClassifier"}
     assert wanted <= seen
+
+
+@pytest.mark.parametrize(("seed", "i"), [(470, 2), (618, 0), (618, 4), (867, 3), (1837, 3)])
+def test_questions_that_once_went_wrong(seed: int, i: int) -> None:
+    """A bound between two float32 numbers beside a threshold; a tail whose range two rivals narrow."""
+    question = cases(seed, EACH)[i].question()
+    assert_same(question, explain(question), nearest(question))
+
+
+# ---- the strong bound --------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_the_strong_bound_equals_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With the Lagrangian bound from the first box on, 600 random questions are answered as by brute force."""
+    monkeypatch.setattr(forest_search, "STALLED", 0)
+    monkeypatch.setattr(forest_search, "STRONG_FROM", 0)
+    for seed in range(20_000 + block * 30, 20_000 + (block + 1) * 30):
+        for i, case in enumerate(cases(seed, EACH)):
+            question = case.question()
+            try:
+                assert_same(question, explain(question), nearest(question))
+            except AssertionError as error:
+                raise AssertionError(f"strong, cases({seed}, {EACH})[{i}]: {error}") from error
+
+
+def medium_case(seed: int) -> Case:
+    """A question too large for brute force, but quickly answered with any bound."""
+    rng = np.random.default_rng([seed, 5])
+    n, d = 200, int(rng.integers(4, 10))
+    X = rng.random((n, d))
+    Y = 3.0 * X @ rng.normal(size=(d, 4)) + rng.normal(size=(n, 4))
+    alpha = [None, 0.5, 0.9][seed % 3]
+    weights = ForestWeights(n_trees=25, max_depth=5, random_state=seed)
+    policy = Policy(OneOf(), weights, Expectation() if alpha is None else CVaR(alpha)).fit(X, Y)
+    context = policy.schema_.row(X[0])
+    decision = policy.decide(context)
+    return Case(seed, policy, context, decision, (decision + 1) % 4, "absolute" if seed % 2 else "relative")
+
+
+def test_plain_and_strong_bounds_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On questions with hundreds of boxes, where proposals come in, both bounds prove the same distance."""
+    boxes, found = [], 0
+    for seed in range(17):
+        case = medium_case(seed)
+        answers = []
+        for stalled in (10**9, 0):
+            monkeypatch.setattr(forest_search, "STALLED", stalled)
+            monkeypatch.setattr(forest_search, "STRONG_FROM", 0)
+            question = case.question()
+            answer = explain(question)
+            if answer.point is not None:
+                assert_feasible(question, answer)
+            answers.append(answer)
+        plain, strong = answers
+        assert plain.status == strong.status
+        assert plain.distance == pytest.approx(strong.distance, abs=EXACT)
+        boxes.append(plain.nodes)
+        found += 0 < plain.distance < np.inf
+    assert max(boxes) > 1000
+    assert found >= 8
 
 
 # ---- the problems of the package, through Policy.explain -------------------------------------------
