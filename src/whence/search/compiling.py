@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
-__all__ = ["announce", "kernel"]
+__all__ = ["announce", "inner", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -39,6 +39,12 @@ def kernel(function: F) -> F:
     if STAMP is not None and hasattr(store, "_source_stamp"):
         store._source_stamp = STAMP  # type: ignore[union-attr]
     return cast(F, compiled)
+
+
+def inner(function: F) -> F:
+    """Compile a function that only kernels call: it becomes part of them, and needs no way in from Python."""
+    options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
+    return cast(F, njit(error_model="numpy", **options)(function))
 
 
 def announce(name: str, *kernels: Callable[..., Any]) -> None:

@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner
 from whence.search.knn_axes import CATEGORY, DISCRETE, GAP_HIGH, GAP_LOW, START, WEIGHT, Axes
 from whence.search.knn_cuts import Cuts, hopeless, order_smallest, satisfied
 from whence.search.knn_pairs import PAIRS, count_relations
@@ -73,7 +73,7 @@ class Scratch(NamedTuple):
         )
 
 
-@kernel
+@inner
 def _allowed_interval(axes: Axes, j: int, low: float, high: float) -> tuple[float, float]:
     """The smallest interval that holds the allowed values of axis j between `low` and `high`."""
     if axes.kind[j] == DISCRETE:
@@ -92,7 +92,7 @@ def _allowed_interval(axes: Axes, j: int, low: float, high: float) -> tuple[floa
     return low, high
 
 
-@kernel
+@inner
 def project(kind: Ints, table: Floats, cost: Floats, box: Floats) -> float:
     """Write the context of a box that is nearest to the start; its distance."""
     distance = 0.0
@@ -109,7 +109,7 @@ def project(kind: Ints, table: Floats, cost: Floats, box: Floats) -> float:
     return distance
 
 
-@kernel
+@inner
 def _shrink(axes: Axes, room: float, box: Floats) -> float:
     """Cut the box to the ball; returns the largest change of a numeric distance inside the ball."""
     lightest = np.inf
@@ -132,7 +132,7 @@ def _shrink(axes: Axes, room: float, box: Floats) -> float:
     return room / lightest + HAIR
 
 
-@kernel
+@inner
 def _measure(
     points: Floats, base: Floats, kind: Ints, box: Floats, members: Ints, m: int, reach: float, values: Floats
 ) -> None:
@@ -162,7 +162,7 @@ def _measure(
         values[FAR, i] = here + min(more, reach) + category_far
 
 
-@kernel
+@inner
 def _boundary(values: Floats, buffer: Floats, m: int, need: int) -> tuple[float, float]:
     """The `need`-th smallest of m values and the next one."""
     for i in range(m):
@@ -177,7 +177,7 @@ def _boundary(values: Floats, buffer: Floats, m: int, need: int) -> tuple[float,
     return last, following
 
 
-@kernel
+@inner
 def _settle_by_intervals(ids: Ints, values: Floats, n_settled: int, m: int, k: int, margin: float) -> tuple[int, int]:
     """Drop the members that are surely out, settle those surely in; the new numbers of settled and open ones."""
     need = k - n_settled
@@ -200,7 +200,7 @@ def _settle_by_intervals(ids: Ints, values: Floats, n_settled: int, m: int, k: i
     return n_settled, kept
 
 
-@kernel
+@inner
 def _settle_by_pairs(
     ids: Ints, values: Floats, counts: Ints, n_settled: int, m: int, need: int
 ) -> tuple[int, int, int, int]:
@@ -232,9 +232,9 @@ def _settle_by_pairs(
     return n_settled, kept, chosen, undecided
 
 
-@kernel
-def _holds_at_nearest(cuts: Cuts, ids: Ints, values: Floats, n_settled: int, m: int, k: int, separation: float) -> bool:
-    """Whether the nearest context of the box is itself an explanation."""
+@inner
+def _clear_at_nearest(ids: Ints, values: Floats, n_settled: int, m: int, k: int, separation: float) -> bool:
+    """Choose the neighbours at the nearest context of the box; whether they are separated there."""
     last, following = _boundary(values[HERE], values[BUFFER], m, k - n_settled)
     if following - last < separation:
         return False
@@ -245,10 +245,10 @@ def _holds_at_nearest(cuts: Cuts, ids: Ints, values: Floats, n_settled: int, m: 
         if values[HERE, i] <= last:
             ids[CHOSEN, count] = ids[MEMBERS, i]
             count += 1
-    return satisfied(cuts, k, ids[CHOSEN], values[BUFFER])
+    return True
 
 
-@kernel
+@inner
 def _split_levels(axes: Axes, j: int, low: float, high: float) -> tuple[float, float]:
     """The two neighbouring levels of a discrete axis around the middle."""
     middle = 0.5 * (low + high)
@@ -263,7 +263,7 @@ def _split_levels(axes: Axes, j: int, low: float, high: float) -> tuple[float, f
     return below, above
 
 
-@kernel
+@inner
 def _spread_along(points: Floats, j: int, low: float, high: float, members: Ints, m: int) -> float:
     total = 0.0
     for i in range(m):
@@ -275,7 +275,7 @@ def _spread_along(points: Floats, j: int, low: float, high: float, members: Ints
     return total / max(m, 1) + 1e-9 * (high - low)
 
 
-@kernel
+@inner
 def choose_split(axes: Axes, box: Floats, members: Ints, m: int) -> tuple[int, float, float]:
     """Axis to split, upper end of the lower part, lower end of the upper part; axis -1 where all is linear."""
     best, widest, below, above = -1, 0.0, 0.0, 0.0
@@ -308,7 +308,7 @@ def choose_split(axes: Axes, box: Floats, members: Ints, m: int) -> tuple[int, f
     return best, below, above
 
 
-@kernel
+@inner
 def examine(axes: Axes, cuts: Cuts, n_settled: int, m: int, radius: float, s: Scratch) -> tuple[int, float, int, int]:
     """Examine the box in ``s.box`` with the members in ``s.ids``, up to `radius`.
 
@@ -339,7 +339,8 @@ def examine(axes: Axes, cuts: Cuts, n_settled: int, m: int, radius: float, s: Sc
     single = True
     for j in range(box.shape[1]):
         single = single and box[LOW, j] == box[HIGH, j]
-    if _holds_at_nearest(cuts, ids, values, n_settled, m, k, axes.separation if single else axes.margin):
+    clear = _clear_at_nearest(ids, values, n_settled, m, k, axes.separation if single else axes.margin)
+    if clear and satisfied(cuts, k, ids[CHOSEN], values[BUFFER]):
         return FEASIBLE, distance, n_settled, m
     if single:
         return PRUNED, distance, n_settled, m

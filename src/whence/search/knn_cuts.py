@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner
 
 __all__ = ["Cuts", "hopeless", "order_smallest", "satisfied", "was_excluded"]
 
@@ -43,7 +43,7 @@ class Cuts(NamedTuple):
     excluded: Ints
 
 
-@kernel
+@inner
 def order_smallest(values: Floats, count: int, m: int) -> None:
     """Reorder the first `count` values so that the `m` smallest of them come first."""
     left, right = 0, count - 1
@@ -67,7 +67,7 @@ def order_smallest(values: Floats, count: int, m: int) -> None:
             return
 
 
-@kernel
+@inner
 def _tail_mean(values: Floats, count: int, tail: float) -> tuple[float, float]:
     """Mean of the worst `tail` of the first `count` values, and the value at which that tail begins."""
     whole = min(int(np.ceil(tail - 1e-9)), count)
@@ -80,7 +80,7 @@ def _tail_mean(values: Floats, count: int, tail: float) -> tuple[float, float]:
     return (total - (whole - tail) * begin) / tail, begin
 
 
-@kernel
+@inner
 def _mean_hopeless(
     cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
 ) -> bool:
@@ -99,7 +99,7 @@ def _mean_hopeless(
     return False
 
 
-@kernel
+@inner
 def _completed_tail(
     costs: Floats, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, tail: float, buffer: Floats,
     sign: float,
@@ -116,7 +116,7 @@ def _completed_tail(
     return _tail_mean(buffer, k, tail)
 
 
-@kernel
+@inner
 def _tail_hopeless(
     cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
 ) -> bool:
@@ -157,7 +157,7 @@ def _tail_hopeless(
     return False
 
 
-@kernel
+@inner
 def hopeless(
     cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
 ) -> bool:
@@ -169,7 +169,7 @@ def hopeless(
     return _mean_hopeless(cuts, k, inside, n_inside, undecided, n_undecided, buffer)
 
 
-@kernel
+@inner
 def was_excluded(cuts: Cuts, k: int, members: Ints) -> bool:
     """Whether this set of members is left out."""
     for e in range(cuts.excluded.shape[0]):
@@ -183,7 +183,7 @@ def was_excluded(cuts: Cuts, k: int, members: Ints) -> bool:
     return False
 
 
-@kernel
+@inner
 def satisfied(cuts: Cuts, k: int, members: Ints, buffer: Floats) -> bool:
     """Whether these k members satisfy all cuts and are not left out."""
     return not hopeless(cuts, k, members, k, members, 0, buffer) and not was_excluded(cuts, k, members)

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner
 from whence.search.knn_axes import CATEGORY, CONTINUOUS, GAP_HIGH, GAP_LOW, WEIGHT, Axes
 from whence.search.knn_box import BUFFER, CHOSEN, HERE, HIGH, LOW, MEMBERS, NEAREST, SETTLED, UNDECIDED, Scratch
 from whence.search.knn_cuts import Cuts, hopeless, order_smallest, satisfied
@@ -46,7 +46,7 @@ LOOSE = 3
 MISS = 1e-11
 
 
-@kernel
+@inner
 def _directions(kind: Ints, table: Floats, box: Floats, moves: Ints, variables: Floats) -> int:
     """One variable a direction in which the nearest context can move: axis and sign, room and cost; their number."""
     v = 0
@@ -62,7 +62,7 @@ def _directions(kind: Ints, table: Floats, box: Floats, moves: Ints, variables: 
     return v
 
 
-@kernel
+@inner
 def _relate(
     points: Floats, members: Ints, here: Floats, box: Floats, ball: float, separation: float, implies: States
 ) -> None:
@@ -82,7 +82,7 @@ def _relate(
             implies[a, b] = 1 if a != b and most < separation else 0
 
 
-@kernel
+@inner
 def _decide(implies: States, state: States, member: int, value: int) -> bool:
     """Decide an open member and what follows from it; False on a contradiction."""
     m = state.size
@@ -103,7 +103,7 @@ def _decide(implies: States, state: States, member: int, value: int) -> bool:
     return True
 
 
-@kernel
+@inner
 def _envelope(x: Floats, y: Floats, box: Floats, at: Floats, slope: Floats) -> float:
     """Convex envelope of ``|at - x| - |at - y|``, summed over the axes that can move, and its slopes."""
     total = 0.0
@@ -121,7 +121,7 @@ def _envelope(x: Floats, y: Floats, box: Floats, at: Floats, slope: Floats) -> f
     return total
 
 
-@kernel
+@inner
 def _distances(
     points: Floats, members: Ints, fixed: Floats, box: Floats, at: Floats, state: States, distance: Floats
 ) -> tuple[int, int]:
@@ -140,7 +140,7 @@ def _distances(
     return worst_in, worst_out
 
 
-@kernel
+@inner
 def _pair(
     points: Floats, members: Ints, fixed: Floats, box: Floats, at: Floats, slope: Floats, a: int, b: int
 ) -> float:
@@ -174,7 +174,7 @@ class Work(NamedTuple):
     each: Floats
 
 
-@kernel
+@inner
 def _prepare(axes: Axes, m: int, s: Scratch) -> tuple[Work, bool]:
     """Working memory for the box last examined, and whether every context in it is allowed."""
     box, kind, points, members, here = s.box, axes.kind, axes.points, s.ids[MEMBERS], s.values[HERE]
@@ -196,9 +196,9 @@ def _prepare(axes: Axes, m: int, s: Scratch) -> tuple[Work, bool]:
     return work, placeable
 
 
-@kernel
-def _impossible(cuts: Cuts, k: int, ids: Ints, n_settled: int, state: States, buffer: Floats) -> bool:
-    """Whether the members decided so far rule out all cuts."""
+@inner
+def _collect(ids: Ints, n_settled: int, state: States) -> tuple[int, int]:
+    """Choose the members decided in, and those still open; their numbers."""
     for i in range(n_settled):
         ids[CHOSEN, i] = ids[SETTLED, i]
     chosen, undecided = n_settled, 0
@@ -209,14 +209,14 @@ def _impossible(cuts: Cuts, k: int, ids: Ints, n_settled: int, state: States, bu
         elif state[i] == OPEN:
             ids[UNDECIDED, undecided] = ids[MEMBERS, i]
             undecided += 1
-    return hopeless(cuts, k, ids[CHOSEN], chosen, ids[UNDECIDED], undecided, buffer)
+    return chosen, undecided
 
 
-@kernel
-def _holds_here(
-    cuts: Cuts, k: int, margin: float, ids: Ints, n_settled: int, distance: Floats, buffer: Floats
+@inner
+def _clear_here(
+    k: int, margin: float, ids: Ints, n_settled: int, distance: Floats, buffer: Floats
 ) -> tuple[bool, float]:
-    """Whether a context with these distances is an explanation, and the distance of its last neighbour."""
+    """Choose the neighbours at a context with these distances; whether they are separated, and how far the last is."""
     m = distance.size
     need = k - n_settled
     for i in range(m):
@@ -237,10 +237,10 @@ def _holds_here(
         if distance[i] <= last:
             ids[CHOSEN, count] = ids[MEMBERS, i]
             count += 1
-    return satisfied(cuts, k, ids[CHOSEN], buffer), last
+    return True, last
 
 
-@kernel
+@inner
 def _branching(alternative: Floats, rival: Floats, members: Ints, state: States, distance: Floats, last: float) -> int:
     """The open member to decide: a neighbour that speaks most against the alternative, or a helpful other one."""
     best, score = -1, -np.inf
@@ -253,7 +253,7 @@ def _branching(alternative: Floats, rival: Floats, members: Ints, state: States,
     return best
 
 
-@kernel
+@inner
 def _nearest_context(axes: Axes, t: Tableau, w: Work, s: Scratch, state: States, limit: float) -> tuple[int, float]:
     """Least extra distance at which the decided members are in order, up to the envelopes."""
     points, margin, box, members = axes.points, axes.margin, s.box, s.ids[MEMBERS]
@@ -294,7 +294,7 @@ def _nearest_context(axes: Axes, t: Tableau, w: Work, s: Scratch, state: States,
     return UNKNOWN, cost
 
 
-@kernel
+@inner
 def solve_box(
     axes: Axes, cuts: Cuts, n_settled: int, m: int, room: float, patience: int, s: Scratch, found: Floats
 ) -> tuple[float, float]:
@@ -322,14 +322,15 @@ def solve_box(
         top -= 1
         for i in range(m):
             state[i] = states[top, i]
-        if _impossible(cuts, k, ids, n_settled, state, buffer):
+        chosen, undecided = _collect(ids, n_settled, state)
+        if hopeless(cuts, k, ids[CHOSEN], chosen, ids[UNDECIDED], undecided, buffer):
             continue
         limit = min(room, min(best, open_))
         status, cost = _nearest_context(axes, t, w, s, state, limit)
         if status == INFEASIBLE or cost >= limit:
             continue
-        holds, last = _holds_here(cuts, k, axes.margin, ids, n_settled, w.each[1], buffer)
-        if status == SOLVED and holds and placeable:
+        clear, last = _clear_here(k, axes.margin, ids, n_settled, w.each[1], buffer)
+        if clear and placeable and status == SOLVED and satisfied(cuts, k, ids[CHOSEN], buffer):
             best = cost
             for j in range(w.at.shape[1]):
                 found[j] = w.at[0, j]

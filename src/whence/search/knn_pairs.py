@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner
 from whence.search.knn_axes import CATEGORY, Axes
 
 __all__ = ["PAIRS", "count_relations"]
@@ -28,7 +28,7 @@ MIDDLE, KINDRED, APART, APART_CATEGORY = range(4)
 LOW, HIGH = 1, 2
 
 
-@kernel
+@inner
 def _clip(axes: Axes, box: Floats, members: Ints, m: int, clipped: Floats, pairs: Floats) -> bool:
     """Clip every member to the box; returns whether a category is still open."""
     points, base = axes.points, axes.base
@@ -54,7 +54,7 @@ def _clip(axes: Axes, box: Floats, members: Ints, m: int, clipped: Floats, pairs
     return several
 
 
-@kernel
+@inner
 def _spread(kind: Ints, box: Floats, a: int, m: int, several: bool, clipped: Floats, pairs: Floats) -> None:
     """How much the difference of two distances can vary in the box, for member a and all later ones."""
     apart = pairs[APART]
@@ -74,7 +74,7 @@ def _spread(kind: Ints, box: Floats, a: int, m: int, several: bool, clipped: Flo
                     pairs[APART_CATEGORY, b] += (0.5 if x >= 0.0 else 0.0) + (0.5 if row[b] >= 0.0 else 0.0)
 
 
-@kernel
+@inner
 def count_relations(
     axes: Axes, box: Floats, members: Ints, m: int, ball: float, number: Floats, clipped: Floats, pairs: Floats,
     counts: Ints,

@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner, kernel
 from whence.search.knn_axes import CATEGORY, CONTINUOUS, DISCRETE, GAP_HIGH, GAP_LOW, LOWER, START, UPPER, WEIGHT, Axes
 from whence.search.knn_box import BUFFER, CHOSEN, HERE, Scratch
 from whence.search.knn_cuts import Cuts, order_smallest, satisfied
@@ -50,7 +50,7 @@ def nearest_allowed(axes: Axes, at: Floats) -> float:
     return distance
 
 
-@kernel
+@inner
 def _stands(axes: Axes, cuts: Cuts, at: Floats, s: Scratch) -> bool:
     """Whether `at` is an explanation."""
     points, base, kind, k = axes.points, axes.base, axes.kind, axes.k
@@ -82,7 +82,7 @@ def _stands(axes: Axes, cuts: Cuts, at: Floats, s: Scratch) -> bool:
     return satisfied(cuts, k, chosen, buffer)
 
 
-@kernel
+@inner
 def _toward_start(axes: Axes, cuts: Cuts, at: Floats, first: int, last: int, trial: Floats, s: Scratch) -> None:
     """Move the axes from `first` to before `last` toward the start, as far as halvings find it to stand."""
     table, kind = axes.table, axes.kind
@@ -130,7 +130,7 @@ def pull(axes: Axes, cuts: Cuts, at: Floats, s: Scratch) -> float:
     return distance
 
 
-@kernel
+@inner
 def _uniform(random: NDArray[np.uint64]) -> float:
     """The next number in [0, 1) of a xorshift generator, so that a search is the same in every run."""
     x = random[0]

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner
 
 __all__ = [
     "COST",
@@ -65,7 +65,7 @@ class Tableau(NamedTuple):
     used: Ints
 
 
-@kernel
+@inner
 def new_tableau(v: int) -> Tableau:
     """Memory for v variables, whose bounds and costs are to be filled in."""
     capacity = 3 * v + 10
@@ -79,7 +79,7 @@ def new_tableau(v: int) -> Tableau:
     )
 
 
-@kernel
+@inner
 def reset(t: Tableau) -> None:
     """Forget all rows."""
     rows, variables, nonbasic, flipped = t.rows, t.variables, t.nonbasic, t.flipped
@@ -93,7 +93,7 @@ def reset(t: Tableau) -> None:
     rows[last, v] = 0.0
 
 
-@kernel
+@inner
 def _drop_idle_rows(rows: Floats, basic: Ints, used: Ints) -> None:
     """Remove rows whose slack is basic: they do not bind."""
     v = rows.shape[1] - 1
@@ -107,7 +107,7 @@ def _drop_idle_rows(rows: Floats, basic: Ints, used: Ints) -> None:
     used[0] = kept
 
 
-@kernel
+@inner
 def add_row(t: Tableau, row: Floats, limit: float) -> None:
     """Ask for ``row @ u <= limit``."""
     rows, variables, basic, nonbasic, flipped, used = t.rows, t.variables, t.basic, t.nonbasic, t.flipped, t.used
@@ -140,7 +140,7 @@ def add_row(t: Tableau, row: Floats, limit: float) -> None:
     used[1] += 1
 
 
-@kernel
+@inner
 def _leaving(t: Tableau, careful: bool) -> int:
     """Row of the basic variable that breaks its bounds most (the lowest number when careful), made negative."""
     rows, basic, variables = t.rows, t.basic, t.variables
@@ -161,7 +161,7 @@ def _leaving(t: Tableau, careful: bool) -> int:
     return leaving
 
 
-@kernel
+@inner
 def _entering(rows: Floats, nonbasic: Ints, leaving: int, careful: bool) -> int:
     """Column with the least ratio of cost to coefficient; -1 where the row cannot hold."""
     last = rows.shape[0] - 1
@@ -181,7 +181,7 @@ def _entering(rows: Floats, nonbasic: Ints, leaving: int, careful: bool) -> int:
     return entering
 
 
-@kernel
+@inner
 def _pivot(rows: Floats, used: int, leaving: int, entering: int) -> None:
     v = rows.shape[1] - 1
     last = rows.shape[0] - 1
@@ -202,7 +202,7 @@ def _pivot(rows: Floats, used: int, leaving: int, entering: int) -> None:
             rows[i, v] = constant + change if i == last else constant - change
 
 
-@kernel
+@inner
 def reoptimise(t: Tableau, cutoff: float) -> tuple[int, float]:
     """Dual simplex until all rows hold; the status and the least cost (a lower bound where UNKNOWN).
 
@@ -227,7 +227,7 @@ def reoptimise(t: Tableau, cutoff: float) -> tuple[int, float]:
     return UNKNOWN, rows[last, v]
 
 
-@kernel
+@inner
 def solution(t: Tableau, u: Floats) -> None:
     """Write the variables' values."""
     rows, basic, variables, flipped = t.rows, t.basic, t.variables, t.flipped

@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner, kernel
 from whence.search.knn_axes import CATEGORY, CONTINUOUS, Axes
 from whence.search.knn_box import (
     FEASIBLE,
@@ -89,7 +89,7 @@ class Tree(NamedTuple):
         return tree
 
 
-@kernel
+@inner
 def _push(keys: Floats, boxes: Ints, size: int, key: float, box: int) -> None:
     at = size
     while at > 0:
@@ -101,7 +101,7 @@ def _push(keys: Floats, boxes: Ints, size: int, key: float, box: int) -> None:
     keys[at], boxes[at] = key, box
 
 
-@kernel
+@inner
 def _pop(keys: Floats, boxes: Ints, size: int) -> None:
     """Remove the first of `size` entries."""
     key, box = keys[size - 1], boxes[size - 1]
@@ -119,7 +119,7 @@ def _pop(keys: Floats, boxes: Ints, size: int) -> None:
     keys[at], boxes[at] = key, box
 
 
-@kernel
+@inner
 def _load(tree: Tree, row: int, box: Floats, ids: Ints) -> tuple[int, int]:
     """Copy a box and its lists to the working memory; the numbers of settled and open members."""
     boxes, lists = tree.boxes, tree.lists
@@ -133,7 +133,7 @@ def _load(tree: Tree, row: int, box: Floats, ids: Ints) -> tuple[int, int]:
     return n_settled, m
 
 
-@kernel
+@inner
 def _split(
     axes: Axes, tree: Tree, split: tuple[int, float, float], n_settled: int, m: int, least: float,
     radius: float, s: Scratch,
@@ -161,7 +161,7 @@ def _split(
             used[HEAP] += 1
 
 
-@kernel
+@inner
 def _categories_decided(kind: Ints, box: Floats) -> bool:
     decided = True
     for j in range(kind.size):
@@ -169,7 +169,7 @@ def _categories_decided(kind: Ints, box: Floats) -> bool:
     return decided
 
 
-@kernel
+@inner
 def _halves(kind: Ints, box: Floats) -> tuple[int, float, float]:
     """Split the widest continuous axis in the middle."""
     axis, widest = 0, 0.0
