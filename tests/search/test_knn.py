@@ -3,18 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.knn_reference import judge, nearest_by_vertices
+from tests.knn_reference import judge, nearest_by_milp, nearest_by_vertices
 
+from whence.errors import InputTypeError
 from whence.explain.question import Answer, InputMap, Limits, Question
 from whence.explain.space import Space
 from whence.risk import CVaR, Expectation, Risk
-from whence.search.knn import explain
-from whence.weights import KNNWeights
+from whence.search.knn import NeighbourFrontier, explain
+from whence.weights import ForestWeights, KNNWeights
 
 Floats = NDArray[np.float64]
 
@@ -169,3 +171,190 @@ def test_agrees_with_every_vertex(block: int) -> None:
     for seed in range(20 * block, 20 * block + 20):
         question, rivals = random_case(seed)
         assert_agrees(question, rivals, nearest_by_vertices(question, rivals))
+
+
+@pytest.mark.parametrize("seed", range(24))
+def test_agrees_with_the_integer_program(seed: int) -> None:
+    """In three continuous coordinates the distance is that of the integer program."""
+    rng = np.random.default_rng(seed)
+    n = int(rng.integers(4, 8))
+    points = _numbers(rng, (n, 3), lattice=seed % 4 == 0)
+    space = Space(rng.random(3), np.zeros(3), np.ones(3), (None,) * 3, rng.uniform(0.5, 2.0, 3), np.full(3, -1))
+    rivals = [rng.random(n) for _ in range(2)]
+    kind = "absolute" if seed % 2 else "relative"
+    question = ask(points, space, int(rng.integers(1, n)), rng.random(n), rivals, Expectation(), kind, separation=1e-3)
+    rivals = rivals if kind == "absolute" else rivals[:1]
+    assert_agrees(question, rivals, nearest_by_milp(question, rivals))
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_all_binary_contexts_end_although_most_tie(seed: int) -> None:
+    """With binary features only, where nearly all distances tie, the answer is the best of all 64 contexts or none."""
+    rng = np.random.default_rng(seed)
+    n, d, k = 40, 6, 5 + seed
+    points = rng.integers(0, 2, (n, d)).astype(float)
+    start = rng.integers(0, 2, d).astype(float)
+    space = Space(start, np.zeros(d), np.ones(d), (np.array([0.0, 1.0]),) * d, np.ones(d), np.full(d, -1))
+    rivals = [rng.random(n) for _ in range(3)]
+    for kind in ("relative", "absolute"):
+        question = ask(points, space, k, rng.random(n), rivals, Expectation(), kind)
+        against = rivals if kind == "absolute" else rivals[:1]
+        assert_agrees(question, against, nearest_by_vertices(question, against))
+
+
+def _large(
+    seed: int, n: int = 200, d: int = 4, k: int = 10, risk: Risk | None = None, kind: Any = "relative", **limits: Any
+) -> tuple[Question, list[Floats]]:
+    """Plans whose costs depend on the context: the alternative is best elsewhere, not at the start."""
+    rng = np.random.default_rng(seed)
+    points = rng.random((n, d))
+    points[0], points[1] = 0.0, 1.0
+    effects = rng.random((6, d)) * (rng.random((6, d)) < 0.6)
+    costs = list(1.0 + effects @ points.T / d + 0.5 * rng.random((6, n)))
+    space = Space(rng.random(d), np.zeros(d), np.ones(d), (None,) * d, np.ones(d), np.full(d, -1))
+    at_start = KNNWeights(k).fit(points).at(space.start)
+    order = np.argsort([float(at_start @ c) for c in costs])
+    rivals = [costs[i] for i in order if i != order[2]]
+    question = ask(points, space, k, costs[order[2]], rivals, risk or Expectation(), kind, **limits)
+    return question, rivals if kind == "absolute" else rivals[:1]
+
+
+@pytest.mark.parametrize("risk", [Expectation(), CVaR(0.7)], ids=["mean", "tail"])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+@pytest.mark.parametrize("seed", range(5))
+def test_no_random_context_in_the_ball_is_an_explanation(seed: int, kind: str, risk: Risk) -> None:
+    """None of 20,000 random contexts nearer than the answer separates its neighbours and satisfies the criterion."""
+    question, rivals = _large(seed, risk=risk, kind=kind)
+    answer = explain(question)
+    assert answer.status in ("optimal", "none")
+    radius = min(answer.distance, 4.0)
+    if answer.point is not None:
+        assert_stands(question, answer, rivals)
+    rng = np.random.default_rng(seed)
+    space, estimator = question.space, question.weights
+    assert isinstance(estimator, KNNWeights)
+    steps = rng.exponential(size=(20_000, 4)) * rng.choice([-1.0, 1.0], (20_000, 4))
+    steps *= radius * rng.random((20_000, 1)) ** 0.25 / np.abs(steps).sum(axis=1, keepdims=True)
+    contexts = np.clip(space.start + steps, 0.0, 1.0)
+    holds = judge(question, rivals)
+    known: dict[bytes, bool] = {}
+    for rows in np.array_split(contexts, 20):
+        distance = np.abs(rows[:, None, :] - estimator.points_).sum(axis=2)
+        order = np.argpartition(distance, estimator.k, axis=1)
+        following = np.take_along_axis(distance, order[:, estimator.k :], axis=1).min(axis=1)
+        last = np.take_along_axis(distance, order[:, : estimator.k], axis=1).max(axis=1)
+        for row, members, gap in zip(rows, np.sort(order[:, : estimator.k]), following - last, strict=True):
+            if space.distance(row) < answer.distance - 1e-6 and gap >= question.separation:
+                key = members.tobytes()
+                if key not in known:
+                    known[key] = holds(members)
+                assert not known[key]
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_must_not_bring_an_explanation_nearer(seed: int) -> None:
+    """Asking for more (all rivals) or allowing less (a fixed feature, an upper bound) never gives a nearer context."""
+    relative = explain(_large(seed)[0])
+    assert explain(_large(seed, kind="absolute")[0]).distance >= relative.distance - 1e-9
+    question = _large(seed)[0]
+    space = question.space
+    fixed = replace(space, lower=np.r_[space.start[0], space.lower[1:]], upper=np.r_[space.start[0], space.upper[1:]])
+    assert explain(replace(question, space=fixed)).distance >= relative.distance - 1e-9
+    question = _large(seed)[0]
+    capped = replace(space, upper=0.5 * (space.start + 1.0))
+    assert explain(replace(question, space=capped)).distance >= relative.distance - 1e-9
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_what_must_not_change_the_distance(seed: int) -> None:
+    """The order of observations and of features, and the unit of the costs, leave the distance as it is."""
+    question = _large(seed)[0]
+    expected = explain(question).distance
+    rng = np.random.default_rng(seed)
+    rows, columns = rng.permutation(200), rng.permutation(4)
+    assert isinstance(question.weights, KNNWeights)
+    points = question.weights.points_
+    other = replace(
+        _large(seed)[0],
+        weights=KNNWeights(10).fit(points[rows][:, columns]),
+        space=replace(question.space, start=question.space.start[columns]),
+        alternative=question.alternative[rows],
+        decision=question.decision[rows],
+    )
+    assert explain(other).distance == pytest.approx(expected, abs=1e-7)
+    scaled = replace(
+        _large(seed)[0],
+        alternative=1e3 * question.alternative,
+        decision=1e3 * question.decision,
+        tau=1e3 * question.tau,
+    )
+    assert explain(scaled).distance == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_more_nodes_never_make_it_worse(seed: int) -> None:
+    """With a larger node limit the bound never falls and the distance never rises, and both enclose the optimum."""
+    optimum = explain(_large(seed, d=6)[0]).distance
+    bound, distance = 0.0, np.inf
+    for nodes in (1, 10, 100, 1000, 10_000):
+        answer = explain(_large(seed, d=6, node_limit=nodes)[0])
+        assert answer.bound >= bound - 1e-9
+        assert answer.distance <= distance + 1e-9
+        assert answer.bound - 1e-7 <= optimum <= answer.distance + 1e-7
+        bound, distance = answer.bound, answer.distance
+
+
+@pytest.mark.parametrize("d", [12, 30])
+def test_many_features_give_an_answer_in_time(d: int) -> None:
+    """Where a proof takes too long, the best context found stands and the bound does not exceed its distance."""
+    question, rivals = _large(1, d=d, time_limit=2.0)
+    answer = explain(question)
+    assert_stands(question, answer, rivals)
+    assert 0.0 < answer.bound <= answer.distance
+    assert question.limits.seconds < 4.0
+
+
+@pytest.mark.parametrize("seed", range(5))
+def test_an_excluded_set_of_neighbours_does_not_come_back(seed: int) -> None:
+    """After its neighbours are excluded, the next candidate has others and is not nearer."""
+    question = _large(seed)[0]
+    frontier = NeighbourFrontier(question)
+    frontier.cut(question.decision)
+    seen: list[Floats] = []
+    distance = 0.0
+    for _ in range(5):
+        point = frontier.advance(100_000, np.inf)
+        assert point is not None
+        weights = frontier.weights(point)
+        assert not any(np.array_equal(weights, earlier) for earlier in seen)
+        assert question.space.distance(point) >= distance - 1e-9
+        seen.append(weights)
+        distance = question.space.distance(point)
+        frontier.exclude(point)
+
+
+def test_a_candidate_is_handed_out_again_until_something_removes_it() -> None:
+    """Asking once more without a new cut gives the same context."""
+    question = _large(0)[0]
+    frontier = NeighbourFrontier(question)
+    frontier.cut(question.decision)
+    first = frontier.advance(100_000, np.inf)
+    again = frontier.advance(100_000, np.inf)
+    assert first is not None
+    assert again is not None
+    assert np.array_equal(first, again)
+
+
+def test_a_search_can_be_interrupted() -> None:
+    """A callback that returns False ends the search with a valid bound."""
+    question = _large(1, d=12, on_progress=lambda progress: False)[0]
+    answer = explain(question)
+    assert answer.status == "interrupted"
+    assert 0.0 <= answer.bound <= answer.distance
+
+
+def test_other_weights_are_refused() -> None:
+    """The engine says so when it is given the wrong kind of weights."""
+    question = replace(_large(0)[0], weights=ForestWeights())
+    with pytest.raises(InputTypeError, match="must be KNNWeights"):
+        NeighbourFrontier(question)

@@ -10,9 +10,10 @@ from whence.search.knn_axes import CATEGORY, CONTINUOUS, DISCRETE, GAP_HIGH, GAP
 from whence.search.knn_box import BUFFER, CHOSEN, HERE, Scratch
 from whence.search.knn_cuts import Cuts, order_smallest, satisfied
 
-__all__ = ["Seeds"]
+__all__ = ["Seeds", "propose"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int64]
 
 #: Halvings of a step, and rounds over all axes.
 HALVINGS = 12
@@ -24,8 +25,8 @@ DISTANCES = 100_000
 REPEATS = 20
 
 
-@kernel
-def nearest_allowed(axes: Axes, at: Floats) -> float:
+@inner
+def _nearest_allowed(axes: Axes, at: Floats) -> float:
     """Move every axis of `at` to an allowed value near by; the distance from the start."""
     table = axes.table
     distance = 0.0
@@ -38,9 +39,9 @@ def nearest_allowed(axes: Axes, at: Floats) -> float:
         x = min(max(at[j], table[LOWER, j]), table[UPPER, j])
         if axes.kind[j] == DISCRETE:
             best = table[START, j]
-            for level in axes.levels[axes.level_at[j] : axes.level_at[j + 1]]:
-                if abs(level - x) < abs(best - x):
-                    best = level
+            for i in range(axes.level_at[j], axes.level_at[j + 1]):
+                if abs(axes.levels[i] - x) < abs(best - x):
+                    best = axes.levels[i]
             x = best
         elif table[GAP_LOW, j] < x < table[GAP_HIGH, j]:
             low, high = table[GAP_LOW, j], table[GAP_HIGH, j]
@@ -96,7 +97,7 @@ def _toward_start(axes: Axes, cuts: Cuts, at: Floats, first: int, last: int, tri
             for j in range(first, last):
                 start = table[START, j]
                 trial[j] = start + middle * (at[j] - start) if kind[j] == CONTINUOUS else at[j]
-            nearest_allowed(axes, trial)
+            _nearest_allowed(axes, trial)
             if _stands(axes, cuts, trial, s):
                 share = middle
             else:
@@ -107,15 +108,14 @@ def _toward_start(axes: Axes, cuts: Cuts, at: Floats, first: int, last: int, tri
             at[j] = start + share * (at[j] - start)
         elif share == 0.0:
             at[j] = start
-    nearest_allowed(axes, at)
+    _nearest_allowed(axes, at)
 
 
-@kernel
-def pull(axes: Axes, cuts: Cuts, at: Floats, s: Scratch) -> float:
+@inner
+def _pull(axes: Axes, cuts: Cuts, at: Floats, trial: Floats, s: Scratch) -> float:
     """Pull `at` toward the start, all axes and one by one; its distance then, infinite where it is no explanation."""
     q = at.size
-    trial = np.empty(q)
-    distance = nearest_allowed(axes, at)
+    distance = _nearest_allowed(axes, at)
     if not _stands(axes, cuts, at, s):
         return np.inf
     for _ in range(ROUNDS):
@@ -124,7 +124,7 @@ def pull(axes: Axes, cuts: Cuts, at: Floats, s: Scratch) -> float:
             if at[j] != axes.table[START, j]:
                 _toward_start(axes, cuts, at, j, j + 1, trial, s)
         before = distance
-        distance = nearest_allowed(axes, at)
+        distance = _nearest_allowed(axes, at)
         if distance > before - 1e-6:
             break
     return distance
@@ -141,8 +141,8 @@ def _uniform(random: NDArray[np.uint64]) -> float:
     return float(x >> np.uint64(11)) / 9007199254740992.0
 
 
-@kernel
-def scatter(
+@inner
+def _scatter(
     axes: Axes, cuts: Cuts, radius: float, tries: int, random: NDArray[np.uint64], at: Floats, s: Scratch
 ) -> float:
     """Try random contexts within `radius`, most of them with few axes moved; the distance of the first that stands."""
@@ -166,10 +166,39 @@ def scatter(
                 at[j] = np.floor(_uniform(random) * (table[UPPER, j] + 1.0))
             elif step > 0.0:
                 at[j] += step / table[WEIGHT, j] * (1.0 if _uniform(random) < 0.5 else -1.0)
-        distance = nearest_allowed(axes, at)
+        distance = _nearest_allowed(axes, at)
         if distance < radius and _stands(axes, cuts, at, s):
             return distance
     return np.inf
+
+
+@kernel
+def propose(
+    axes: Axes,
+    cuts: Cuts,
+    seeds: Ints,
+    tries: int,
+    cutoff: float,
+    random: NDArray[np.uint64],
+    s: Scratch,
+    found: Floats,
+) -> float:  # fmt: skip
+    """Pull past contexts `seeds` and random contexts toward the start; the distance of the best one below `cutoff`."""
+    q = found.size
+    at, trial = np.empty(q), np.empty(q)
+    best = np.inf
+    for attempt in range(seeds.size + REPEATS):
+        if attempt < seeds.size:
+            for j in range(q):
+                at[j] = axes.points[seeds[attempt], j]
+        elif _scatter(axes, cuts, min(cutoff, float(q)), tries, random, at, s) == np.inf:
+            break
+        distance = _pull(axes, cuts, at, trial, s)
+        if distance < cutoff:
+            best = cutoff = distance
+            for j in range(q):
+                found[j] = at[j]
+    return best
 
 
 class Seeds:
@@ -182,34 +211,18 @@ class Seeds:
     """
 
     def __init__(self, axes: Axes) -> None:
+        far = np.abs(axes.points - axes.table[START]) * axes.table[WEIGHT]
+        self.order = np.argsort(far.sum(axis=1), kind="stable").astype(np.int64)
         self.due = FIRST_PROPOSAL
         self.next = 0
         self.random = np.array([88172645463325252], dtype=np.uint64)
-        self.order: NDArray[np.int64] | None = None
 
     def propose(self, axes: Axes, cuts: Cuts, s: Scratch, cutoff: float) -> Floats | None:
         """An explanation nearer than `cutoff`, along the axes."""
         self.due *= 2
-        if self.order is None:
-            self.order = np.argsort([nearest_allowed(axes, row.copy()) for row in axes.points], kind="stable")
-        radius = min(cutoff, float(len(axes.kind)))
         tries = max(20, DISTANCES // len(axes.base))
-        best: Floats | None = None
-        for _ in range(tries):
-            if self.next == len(self.order):
-                break
-            at = axes.points[self.order[self.next]].copy()
-            self.next += 1
-            distance = pull(axes, cuts, at, s)
-            if distance < cutoff:
-                best, cutoff = at, distance
-                radius = cutoff
-        at = np.empty(len(axes.kind))
-        for _ in range(REPEATS):
-            if scatter(axes, cuts, radius, tries, self.random, at, s) == np.inf:
-                break
-            distance = pull(axes, cuts, at, s)
-            if distance < cutoff:
-                best, cutoff = at.copy(), distance
-                radius = cutoff
-        return best
+        seeds = self.order[self.next : self.next + tries]
+        self.next += len(seeds)
+        found = np.empty(len(axes.kind))
+        distance = propose(axes, cuts, seeds, tries, cutoff, self.random, s, found)
+        return found if distance < np.inf else None
