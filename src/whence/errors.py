@@ -8,6 +8,7 @@ __all__ = [
     "InputError",
     "InputTypeError",
     "InternalError",
+    "MissingDataError",
     "MissingDependencyError",
     "NotFittedError",
     "SolverError",
@@ -29,6 +30,10 @@ class InputTypeError(WhenceError, TypeError):
 
 class NotFittedError(WhenceError, _SklearnNotFittedError):  # type: ignore[misc]
     """A method that needs a fitted object was called before ``fit``."""
+
+
+class MissingDataError(WhenceError, FileNotFoundError):
+    """Data that is not shipped with whence is not where it was looked for; the message says what is missing."""
 
 
 class MissingDependencyError(WhenceError, ImportError):
