@@ -37,19 +37,25 @@ RESERVED = 5
 def explain(question: Question) -> Answer:
     """Answer `question` by integer programming.
 
-    Besides ``solver``, ``method``, ``mip_gap``, ``threads``, ``log``, ``plausibility``, ``w_max``,
-    ``valid_inequality`` and ``linear`` (see :class:`whence.milp.options.Options`) nothing in
-    ``question.options`` matters here.
-
     Parameters
     ----------
     question : Question
-        What is asked.
+        What is asked. Its ``options`` are those of :class:`whence.milp.options.Options`.
 
     Returns
     -------
     Answer
         The nearest explanation, or the proof that there is none, or what was known when a limit was reached.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> from whence.policy import Policy
+    >>> from whence.problems.newsvendor import Newsvendor
+    >>> X = np.linspace(0, 1, 20)[:, None]
+    >>> policy = Policy(Newsvendor(1.0, 4.0), ForestWeights(n_trees=5, random_state=0)).fit(X, 10 * X)
+    >>> policy.explain(X[2], instead=policy.decide(X[15]), engine="milp").status
+    'optimal'
     """
     options = Options.of(question)
     solver = solver_named(options.solver, options.confirm)
