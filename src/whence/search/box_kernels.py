@@ -9,14 +9,14 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner, kernel
 
 __all__ = ["gather", "keep_leaves", "leaves_at", "pop", "project", "push", "rebuild", "restrict", "tighten"]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
-@kernel
+@inner
 def push(keys, items, size, key, item):  # type: ignore[no-untyped-def]
     """Put an item on the heap; the new size."""
     i = size
@@ -30,7 +30,7 @@ def push(keys, items, size, key, item):  # type: ignore[no-untyped-def]
     return size + 1
 
 
-@kernel
+@inner
 def pop(keys, items, size):  # type: ignore[no-untyped-def]
     """Take the item with the smallest key off the heap: key, item, new size."""
     key, item = keys[0], items[0]
@@ -51,7 +51,7 @@ def pop(keys, items, size):  # type: ignore[no-untyped-def]
     return key, item, size
 
 
-@kernel
+@inner
 def restrict(grid, located, low, high, j, first, last):  # type: ignore[no-untyped-def]
     """Narrow column `j` of a box to the cells first..last; False where nothing allowed is left."""
     base = grid.face_start[j] + j
@@ -88,7 +88,7 @@ def restrict(grid, located, low, high, j, first, last):  # type: ignore[no-untyp
     return True
 
 
-@kernel
+@inner
 def project(grid, located, low, high, cells):  # type: ignore[no-untyped-def]
     """Nearest cell of a box to the start, into `cells`; its distance."""
     total = 0.0
@@ -112,11 +112,11 @@ def project(grid, located, low, high, cells):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel
+@inner
 def rebuild(grid, located, chain, node, low, high):  # type: ignore[no-untyped-def]
     """The box of a node of the chain; False where it is empty."""
-    low[:] = located.low
-    high[:] = located.high
+    for j in range(low.size):
+        low[j], high[j] = located.low[j], located.high[j]
     for j in range(low.size):
         if located.group[j] >= 0 and not restrict(grid, located, low, high, j, low[j], high[j]):
             return False
@@ -127,10 +127,11 @@ def rebuild(grid, located, chain, node, low, high):  # type: ignore[no-untyped-d
     return True
 
 
-@kernel
+@inner
 def gather(grid, bits_of, low, high, reach, stack):  # type: ignore[no-untyped-def]
     """The leaves that meet a box, as bits in `reach`."""
-    reach[:] = ZERO
+    for w in range(reach.size):
+        reach[w] = ZERO
     for t in range(grid.root.size):
         stack[0] = grid.root[t]
         size = 1
@@ -151,7 +152,7 @@ def gather(grid, bits_of, low, high, reach, stack):  # type: ignore[no-untyped-d
                 size += 1
 
 
-@kernel
+@inner
 def keep_leaves(grid, bits_of, low, high, j, reach):  # type: ignore[no-untyped-def]
     """Drop from `reach` the leaves that column `j` of the box does not meet."""
     for w in range(reach.size):
@@ -177,7 +178,7 @@ def leaves_at(grid, cells, leaves):  # type: ignore[no-untyped-def]
         leaves[t] = grid.left[v]
 
 
-@kernel
+@inner
 def tighten(grid, located, low, high, cells, room):  # type: ignore[no-untyped-def]
     """Narrow a box to the cells less than `room` farther than its projection; False where that leaves nothing."""
     if room <= 0.0:
@@ -186,9 +187,9 @@ def tighten(grid, located, low, high, cells, room):  # type: ignore[no-untyped-d
         base = grid.face_start[j] + j
         here = located.distance[base + cells[j]]
         if located.group[j] >= 0:
-            if here == 0.0 and located.start[j] > 0 and cells[j] > 0 and low[j] == 0:
-                if located.distance[base] >= room and not restrict(grid, located, low, high, j, cells[j], high[j]):
-                    return False
+            home = here == 0.0 and located.start[j] > 0 and cells[j] > 0 and low[j] == 0
+            if home and located.distance[base] >= room and not restrict(grid, located, low, high, j, cells[j], high[j]):
+                return False
             continue
         # Distances grow away from the start, so the cells in reach are an interval around the projection.
         a, b = cells[j], high[j]

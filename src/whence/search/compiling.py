@@ -52,7 +52,8 @@ def announce(name: str, *kernels: Callable[..., Any]) -> None:
     if name in _announced:
         return
     _announced.add(name)
-    if not all([_cached(function) for function in kernels]):
+    cached = [_cached(function) for function in kernels]  # asked of all: each clears away what it cannot read
+    if not all(cached):
         print(f"whence: compiling the {name} search, once", file=sys.stderr, flush=True)
 
 

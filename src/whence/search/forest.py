@@ -6,91 +6,84 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.question import Answer, Question
-from whence.search import driver, forest_kernels
-from whence.search.grid import Located, grid_of, locate
-from whence.search.proposals import climbed, propose, sample_cells
-from whence.search.shares import Shares, equal_shares
+from whence.search import box_kernels, driver, forest_kernels, grid_kernels, proposal_kernels, table_kernels
+from whence.search.compiling import announce
+from whence.search.grid import grid_of, living, locate
+from whence.search.proposals import climbed, looks, past_cells, pulled
+from whence.search.scratch import Field, new_queue, new_scratch
+from whence.search.shares import NO_SHARES, equal_shares
 from whence.search.tables import empty_tables, with_rival
+from whence.search.warming import tiny_question
 from whence.weights import ForestWeights
 
-__all__ = ["ForestFrontier", "explain"]
+__all__ = ["ForestFrontier", "explain", "prepare"]
 
 Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
 
 #: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR.
 PATIENCE = (500, 64)
-#: Boxes after which the plain bound has stalled and the strong one takes over.
+#: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
 #: Coordinates from which the strong bound pays.
 STRONG_FROM = 8
-
-
-_none = np.zeros(0, dtype=np.int32)
-NO_SHARES = Shares(_none, np.zeros(0), _none, np.zeros((0, 0)), np.zeros((0, 0)), _none, np.zeros(1))
+#: Leaves above which a proposal is looked for before the first box is opened.
+LARGE = 200_000
 
 
 class ForestFrontier:
-    """Boxes of cells in the order of their distance, for expected costs."""
+    """Boxes of cells in the order of their distance."""
 
     def __init__(self, question: Question) -> None:
         self.question = question
         self.kept = grid_of(question)
-        self.grid = self.kept.grid
-        self.located: Located = locate(question, self.grid)
-        self.tables = empty_tables(question, self.kept)
-        self.excluded = np.zeros((0, self.grid.root.size), dtype=np.int32)
-        self.chain = np.zeros((1024, 7), dtype=np.int32)
-        self.keys = np.zeros(1024)
-        self.items = np.zeros(1024, dtype=np.int32)
-        self.state = np.array([0, 1, 0, 0], dtype=np.int64)
-        self.items[0] = -1
-        self.cells = np.zeros(self.located.start.size, dtype=np.int32)
+        located = locate(question, self.kept.grid)
+        self.field = Field(
+            grid=self.kept.grid,
+            located=located,
+            bits=living(self.kept.grid, self.kept.bits, located),
+            tables=empty_tables(question, self.kept),
+            shares=NO_SHARES,
+            excluded=np.zeros((0, self.kept.grid.root.size), dtype=np.int32),
+            tau=float(question.tau),
+        )
+        self.queue = new_queue()
+        self.scratch = new_scratch(self.field.grid, self.field.bits, self.field.tables)
+        self.cells = np.zeros(located.start.size, dtype=np.int32)
         self.bound = 0.0
         self.proposed = 0
         self.strong = False
-        self.shares = NO_SHARES
-        if (self.located.low < 0).any():
-            self.state[1] = 0
 
     @property
     def nodes(self) -> int:
         """Boxes examined so far."""
-        return int(self.state[2])
+        return int(self.queue.state[2])
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
-        self.tables = with_rival(self.tables, self.question, self.kept, rival)
+        tables = with_rival(self.field.tables, self.question, self.kept, rival)
+        self.field = self.field._replace(tables=tables)
+        self.scratch = new_scratch(self.field.grid, self.field.bits, tables)
         self.proposed = 0
 
     def exclude(self, point: Floats) -> None:
         """Leave out the region in which every tree has the same leaf as at the last candidate."""
-        leaves = np.empty(self.grid.root.size, dtype=np.int32)
-        forest_kernels.leaves_at(self.grid, self.cells, leaves)
-        self.excluded = np.vstack([self.excluded, leaves])
+        leaves = np.empty(self.field.grid.root.size, dtype=np.int32)
+        box_kernels.leaves_at(self.field.grid, self.cells, leaves)
+        self.field = self.field._replace(excluded=np.vstack([self.field.excluded, leaves]))
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached."""
-        target = self.state[2] + nodes
-        if not self.strong and self.nodes >= STALLED and self.located.start.size >= STRONG_FROM:
+        if self.nodes == 0 and not self.proposed and self.field.bits.leaf_at.size > LARGE:
+            return None
+        if not self.strong and self.nodes >= STALLED and self.cells.size >= STRONG_FROM:
             self.strong = True
-            self.shares = equal_shares(self.grid, self.located, min(cutoff, 2.0))
+            shares = equal_shares(self.field.grid, self.field.located, min(cutoff, 2.0))
+            self.field = self.field._replace(shares=shares)
+        target = self.nodes + nodes
         while True:
             code, bound = forest_kernels.advance(
-                self.grid,
-                self.located,
-                self.kept.bits,
-                self.tables,
-                self.excluded,
-                self.question.tau,
-                self.shares,
-                self.strong,
-                self.chain,
-                self.keys,
-                self.items,
-                self.state,
-                target - self.state[2],
-                cutoff,
-                self.cells,
+                self.field, self.queue, self.scratch, self.strong, target - self.nodes, cutoff, self.cells
             )
             self.bound = max(self.bound, bound)
             if code != forest_kernels.GROW:
@@ -99,29 +92,34 @@ class ForestFrontier:
         return self._point(self.cells) if code == forest_kernels.CANDIDATE else None
 
     def _grow(self) -> None:
-        size = self.chain.shape[0] + self.cells.size
-        self.chain = np.vstack([self.chain, np.zeros((size, 7), dtype=np.int32)])
-        self.keys = np.concatenate([self.keys, np.zeros(size)])
-        self.items = np.concatenate([self.items, np.zeros(size, dtype=np.int32)])
+        size = self.queue.keys.size + self.cells.size
+        more = new_queue(size)
+        self.queue = self.queue._replace(
+            chain=np.vstack([self.queue.chain, more.chain]),
+            keys=np.concatenate([self.queue.keys, more.keys]),
+            items=np.concatenate([self.queue.items, more.items]),
+        )
 
-    def _point(self, cells: NDArray[np.int32]) -> Floats:
+    def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
-        at = self.grid.face_start[:-1] + np.arange(cells.size) + cells
+        at = self.field.grid.face_start[:-1] + np.arange(cells.size) + cells
         point = np.empty(cells.size)
-        point[self.question.inputs.coordinate] = self.located.value[at]
+        point[self.question.inputs.coordinate] = self.field.located.value[at]
         return point
 
     def propose(self, cutoff: float) -> Floats | None:
         """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""
-        if self.proposed < 1 and self.nodes >= PATIENCE[self.tables.tail]:
+        large = self.field.bits.leaf_at.size > LARGE
+        left = looks(self.field, 0.5 * self.question.limits.remaining)
+        if self.proposed < 1 and (large or self.nodes >= PATIENCE[self.field.tables.tail]):
             self.proposed = 1
             if self.kept.past is None:
                 assert isinstance(self.question.weights, ForestWeights)
-                self.kept.past = sample_cells(self.grid, self.question.weights)
-            cells = propose(self.grid, self.located, self.tables, self.question.tau, self.kept.past, cutoff)
-        elif self.proposed < 2 and self.nodes >= STALLED:
+                self.kept.past = past_cells(self.field.grid, self.question.weights)
+            cells = pulled(self.field, self.scratch, self.kept.past, cutoff, left)
+        elif self.proposed < 2 and (large or self.nodes >= STALLED):
             self.proposed = 2
-            cells = climbed(self.grid, self.located, self.tables, self.question.tau, cutoff)
+            cells = climbed(self.field, self.scratch, cutoff, left)
         else:
             cells = None
         return None if cells is None else self._point(cells)
@@ -132,8 +130,8 @@ class ForestFrontier:
         return self.question.weights.at(point[inputs.coordinate] * inputs.scale + inputs.offset)
 
     def room(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """The cell around `point`, in coordinates."""
-        grid, inputs = self.grid, self.question.inputs
+        """The cell around `point`, in coordinates, on the far side from the start."""
+        grid, inputs, space = self.field.grid, self.question.inputs, self.question.space
         low, high = point.copy(), point.copy()
         for c in range(point.size):
             q, first, last = inputs.coordinate[c], grid.face_start[c], grid.face_start[c + 1]
@@ -142,13 +140,36 @@ class ForestFrontier:
             top = np.inf if first + cell == last else float(grid.cut[first + cell])
             low[q] = (bottom - inputs.offset[c]) / inputs.scale[c]
             high[q] = (top - inputs.offset[c]) / inputs.scale[c]
-        space = self.question.space
-        moved = point != space.start
-        low = np.where(moved & (point > space.start), point, np.maximum(low, np.minimum(space.lower, point)))
-        high = np.where(moved & (point < space.start), point, np.minimum(high, np.maximum(space.upper, point)))
+        low = np.where(point > space.start, point, np.maximum(low, np.minimum(space.lower, point)))
+        high = np.where(point < space.start, point, np.minimum(high, np.maximum(space.upper, point)))
         return low, high
 
 
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
     return driver.run(question, ForestFrontier(question))
+
+
+_ready = False
+
+
+def prepare() -> None:
+    """Compile the search, or load it from disk, before a clock runs."""
+    global _ready
+    if _ready:
+        return
+    announce(
+        "forest",
+        forest_kernels.advance,
+        grid_kernels.locate,
+        proposal_kernels.climb,
+        table_kernels.fill_rows,
+    )
+    frontier = ForestFrontier(tiny_question())
+    frontier.cut(frontier.question.decision)
+    frontier.advance(1, np.inf)
+    past = past_cells(frontier.field.grid, frontier.question.weights)  # type: ignore[arg-type]
+    pulled(frontier.field, frontier.scratch, past, np.inf, np.ones(1, dtype=np.int64))
+    climbed(frontier.field, frontier.scratch, np.inf, np.ones(1, dtype=np.int64))
+    frontier.exclude(frontier.question.space.start)
+    _ready = True

@@ -17,7 +17,7 @@ from whence.explain.question import InputMap, Question
 from whence.search import grid_kernels as kernels
 from whence.weights import ForestWeights
 
-__all__ = ["ForestGrid", "KeptGrid", "LeafBits", "Located", "grid_of", "leaf_means", "locate"]
+__all__ = ["ForestGrid", "KeptGrid", "LeafBits", "Located", "grid_of", "leaf_means", "living", "locate"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -112,7 +112,7 @@ class KeptGrid:
     grid: ForestGrid
     samples: Ints
     first: NDArray[np.int64]
-    size: Floats
+    size: NDArray[np.int64]
     bits: LeafBits
     past: Ints | None = None
 
@@ -160,7 +160,7 @@ def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -
     left[leaves] = np.cumsum(leaves)[leaves] - 1
     per_tree = np.add.reduceat(leaves.astype(np.int32), root)
     leaf_start = np.concatenate([[0], np.cumsum(per_tree)]).astype(np.int32)
-    path = kernels.leaf_paths(column, split, left, right, root, face_start, int(leaf_start[-1]))
+    path = kernels.leaf_paths(column, split, left, right, face_start, int(leaf_start[-1]))
     cuts = values[kept]
     grid = ForestGrid(
         face_start, cuts, np.nextafter(cuts, np.float32(np.inf)), column, split, left, right, root, leaf_start, *path
@@ -170,7 +170,7 @@ def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -
     first = np.concatenate(
         [t * n + members.first[t][tree.children_left < 0] for t, tree in enumerate(trees)]
     ).astype(np.int64)
-    size = np.concatenate([members.size[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(np.float64)
+    size = np.concatenate([members.size[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(np.int64)
     return KeptGrid(grid, members.order, first, size, _bits(leaf_start))
 
 
@@ -217,3 +217,9 @@ def locate(question: Question, grid: ForestGrid) -> Located:
         group,
     )
     return Located(*located, group)
+
+
+def living(grid: ForestGrid, bits: LeafBits, located: Located) -> LeafBits:
+    """`bits` without the leaves that hold no allowed cell."""
+    dead = kernels.dead_leaves(grid.face_start, *grid[9:13], located.up, located.group)
+    return bits._replace(leaf_at=np.where(dead, np.int32(-1), bits.leaf_at)) if dead.any() else bits

@@ -4,65 +4,58 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner, kernel
 
-__all__ = ["leaf_paths", "locate"]
+__all__ = ["dead_leaves", "leaf_paths", "locate"]
+
+
+@inner
+def _path(column, split, left, parent, leaf, last_cell, at, out_column, out_low, out_high):  # type: ignore[no-untyped-def]
+    """Write the cells that a leaf node allows, one entry a column on its path, from `at` on; the end."""
+    begin, end = at, at
+    child, node = leaf, parent[leaf]
+    while node >= 0:
+        j, c = column[node], split[node]
+        i = begin
+        while i < end and out_column[i] != j:
+            i += 1
+        if i == end:
+            out_column[i], out_low[i], out_high[i] = j, 0, last_cell[j + 1] - last_cell[j]
+            end += 1
+        if left[node] == child:
+            out_high[i] = min(out_high[i], c)
+        else:
+            out_low[i] = max(out_low[i], c + 1)
+        child, node = node, parent[node]
+    return end
 
 
 @kernel
-def leaf_paths(column, split, left, right, root, face_start, n_leaves):  # type: ignore[no-untyped-def]
+def leaf_paths(column, split, left, right, face_start, n_leaves):  # type: ignore[no-untyped-def]
     """Cells that each leaf allows in the columns on its path, as (start, column, low, high)."""
     nodes = column.size
-    parent = np.full(nodes, -1, dtype=np.int32)
+    parent = np.full(nodes, np.int32(-1))
     for v in range(nodes):
         if column[v] >= 0:
             parent[left[v]] = v
             parent[right[v]] = v
-    start = np.zeros(n_leaves + 1, dtype=np.int32)
-    capacity = max(16, 8 * n_leaves)
-    out_column = np.empty(capacity, dtype=np.int32)
-    out_low = np.empty(capacity, dtype=np.int32)
-    out_high = np.empty(capacity, dtype=np.int32)
-    used = 0
+    longest = face_start.size
+    one, two, three = np.empty(longest, np.int32), np.empty(longest, np.int32), np.empty(longest, np.int32)
+    start = np.zeros(n_leaves + 1, np.int32)
     for v in range(nodes):
-        if column[v] >= 0:
-            continue
-        begin = used
-        child, node = v, parent[v]
-        while node >= 0:
-            j, c = column[node], split[node]
-            at = -1
-            for i in range(begin, used):
-                if out_column[i] == j:
-                    at = i
-                    break
-            if at < 0:
-                if used == capacity:
-                    capacity *= 2
-                    grown = np.empty(capacity, dtype=np.int32)
-                    grown[:used] = out_column[:used]
-                    out_column = grown
-                    grown = np.empty(capacity, dtype=np.int32)
-                    grown[:used] = out_low[:used]
-                    out_low = grown
-                    grown = np.empty(capacity, dtype=np.int32)
-                    grown[:used] = out_high[:used]
-                    out_high = grown
-                at = used
-                out_column[at] = j
-                out_low[at] = 0
-                out_high[at] = face_start[j + 1] - face_start[j]
-                used += 1
-            if left[node] == child:
-                out_high[at] = min(out_high[at], c)
-            else:
-                out_low[at] = max(out_low[at], c + 1)
-            child, node = node, parent[node]
-        start[left[v] + 1] = used
-    return start, out_column[:used].copy(), out_low[:used].copy(), out_high[:used].copy()
+        if column[v] < 0:
+            start[left[v] + 1] = _path(column, split, left, parent, v, face_start, 0, one, two, three)
+    for leaf in range(n_leaves):
+        start[leaf + 1] += start[leaf]
+    total = start[n_leaves]
+    out_column, out_low, out_high = np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int32)
+    for v in range(nodes):
+        if column[v] < 0:
+            _path(column, split, left, parent, v, face_start, start[left[v]], out_column, out_low, out_high)
+    return start, out_column, out_low, out_high
 
 
-@kernel
+@inner
 def _cell_of(value, cut, first, last):  # type: ignore[no-untyped-def]
     """Cell of a float32 value among the cuts ``first..last``: it goes left of a cut that it does not exceed."""
     low, high = first, last
@@ -140,3 +133,21 @@ def locate(
         low[j] = up[base]
         high[j] = down[base + count - 1]
     return distance, value, up, down, origin, low, high
+
+
+@kernel
+def dead_leaves(face_start, path_start, path_column, path_low, path_high, up, group):  # type: ignore[no-untyped-def]
+    """Leaves without any allowed cell: between two allowed values, or in two categories at once."""
+    dead = np.zeros(path_start.size - 1, dtype=np.bool_)
+    for leaf in range(dead.size):
+        begin, end = path_start[leaf], path_start[leaf + 1]
+        for i in range(begin, end):
+            j = path_column[i]
+            first = up[face_start[j] + j + path_low[i]]
+            if first < 0 or first > path_high[i]:
+                dead[leaf] = True
+            elif group[j] >= 0 and path_low[i] > 0:
+                for k in range(begin, i):
+                    if group[path_column[k]] == group[j] and path_low[k] > 0:
+                        dead[leaf] = True
+    return dead

@@ -16,7 +16,9 @@ from whence.search.compiling import announce
 from whence.search.knn_axes import CATEGORY, LOWER, START, UPPER, WEIGHT, Axes, Layout
 from whence.search.knn_box import Scratch
 from whence.search.knn_cuts import Cuts
-from whence.search.knn_seeds import Seeds, propose
+from whence.search.knn_leaf import Work
+from whence.search.knn_seeds import Seeds, standing
+from whence.search.knn_simplex import Tableau
 from whence.search.knn_tree import CANDIDATE, EXHAUSTED, FULL, HEAP, NODES, Tree, grown, search
 from whence.weights import KNNWeights
 
@@ -61,14 +63,14 @@ class NeighbourFrontier:
             question.tau + ROUNDING * scale,
             np.empty((0, axes.k), dtype=np.int64),
         )
-        self.scratch = Scratch.of(axes)
+        self.scratch, self.tableau, self.work = Scratch.of(axes), Tableau.of(2 * len(axes.kind)), Work.of(axes)
         self.tree = Tree.of(axes, axes.table[LOWER], axes.table[UPPER])
         self.found = self._empty_found()
         self.radius = FIRST_RADIUS
         self.farthest = _farthest(axes)
         self.nodes = 0
         self.bound = 0.0
-        self.seeds = Seeds(axes)
+        self.seeds = Seeds(axes, self.scratch)
         self.candidate: Floats | None = None
 
     def _empty_found(self) -> Floats:
@@ -100,7 +102,8 @@ class NeighbourFrontier:
         while self.nodes < last:
             radius = cutoff if cutoff < CLOSE * self.radius else self.radius
             before = int(self.tree.used[NODES])
-            outcome = search(self.axes, self.cuts, self.tree, last - self.nodes, radius, self.scratch, self.found)
+            boxes, memory = last - self.nodes, (self.scratch, self.tableau, self.work)
+            outcome = search(self.axes, self.cuts, self.tree, boxes, radius, *memory, self.found)
             self.nodes += int(self.tree.used[NODES]) - before
             if outcome == FULL:
                 self.tree = grown(self.tree)
@@ -127,7 +130,7 @@ class NeighbourFrontier:
             at = self.found[1, :-1].copy()
             self.found = self._empty_found()
         elif self.nodes >= self.seeds.due:
-            at = self.seeds.propose(self.axes, self.cuts, self.scratch, cutoff)
+            at = self.seeds.propose(self.cuts, cutoff)
         if at is None:
             return None
         point = self.layout.to_coordinates(at)
@@ -174,7 +177,7 @@ def _compile(limits: Limits) -> None:
     if _compiled:
         return
     began = time.perf_counter()
-    announce("nearest-neighbour", search, propose)
+    announce("nearest-neighbour", search, standing)
     one, costs = np.ones(1), np.array([0.0, 1.0])
     question = Question(
         Space(0.0 * one, 0.0 * one, one, (None,), one, np.array([-1])),
@@ -191,7 +194,7 @@ def _compile(limits: Limits) -> None:
     )
     frontier = NeighbourFrontier(question)
     frontier.cut(question.decision)
-    frontier.seeds.propose(frontier.axes, frontier.cuts, frontier.scratch, np.inf)
+    frontier.seeds.propose(frontier.cuts, np.inf)
     frontier.advance(10, np.inf)
     limits.started += time.perf_counter() - began
     _compiled = True

@@ -23,9 +23,9 @@ from whence.search.knn_simplex import (
     SOLVED,
     UNKNOWN,
     UPPER,
+    VARIABLES,
     Tableau,
     add_row,
-    new_tableau,
     reoptimise,
     reset,
     solution,
@@ -127,7 +127,7 @@ def _distances(
 ) -> tuple[int, int]:
     """Distances at a context; the farthest member decided in, and the nearest one decided out (-1: none)."""
     worst_in, worst_out = -1, -1
-    for i in range(distance.size):
+    for i in range(state.size):
         total = fixed[i]
         for j in range(at.size):
             if box[LOW, j] < box[HIGH, j]:
@@ -155,33 +155,34 @@ class Work(NamedTuple):
 
     Attributes
     ----------
-    moves : ndarray of int of shape (2, v)
+    moves : ndarray of int of shape (2, at least v)
         Axis and sign of every direction of movement.
-    bounds : ndarray of shape (2, v)
-        How far each one goes, and what a unit of it costs.
-    moved : ndarray of shape (2, v)
+    moved : ndarray of shape (2, at least v)
         A row of the linear program, and its solution.
     at : ndarray of shape (2, q)
         The context there, and slopes along the axes.
-    each : ndarray of shape (2, m)
+    each : ndarray of shape (2, at least m)
         Distance of every member along the axes that cannot move, and its distance there.
     """
 
     moves: Ints
-    bounds: Floats
     moved: Floats
     at: Floats
     each: Floats
 
+    @classmethod
+    def of(cls, axes: Axes) -> Work:
+        """Working memory for a question."""
+        n, q = axes.points.shape
+        return cls(np.empty((2, 2 * q), dtype=np.int64), np.empty((2, 2 * q)), np.empty((2, q)), np.empty((2, n)))
+
 
 @inner
-def _prepare(axes: Axes, m: int, s: Scratch) -> tuple[Work, bool]:
-    """Working memory for the box last examined, and whether every context in it is allowed."""
+def _prepare(axes: Axes, m: int, t: Tableau, w: Work, s: Scratch) -> bool:
+    """Set up the variables and members of the box last examined; whether every context in it is allowed."""
     box, kind, points, members, here = s.box, axes.kind, axes.points, s.ids[MEMBERS], s.values[HERE]
     q = kind.size
-    moves, bounds = np.empty((2, 2 * q), dtype=np.int64), np.empty((2, 2 * q))
-    v = _directions(kind, axes.table, box, moves, bounds)
-    work = Work(moves, bounds, np.zeros((2, v)), np.empty((2, q)), np.empty((2, m)))
+    t.used[VARIABLES] = _directions(kind, axes.table, box, w.moves, t.variables)
     placeable = True
     for j in range(q):
         low, high = box[LOW, j], box[HIGH, j]
@@ -189,11 +190,11 @@ def _prepare(axes: Axes, m: int, s: Scratch) -> tuple[Work, bool]:
             gap = low <= axes.table[GAP_LOW, j] and axes.table[GAP_HIGH, j] <= high
             placeable = placeable and kind[j] == CONTINUOUS and not gap
     for i in range(m):
-        work.each[0, i] = here[i]
+        w.each[0, i] = here[i]
         for j in range(q):
             if box[LOW, j] < box[HIGH, j]:
-                work.each[0, i] -= abs(box[NEAREST, j] - points[members[i], j])
-    return work, placeable
+                w.each[0, i] -= abs(box[NEAREST, j] - points[members[i], j])
+    return placeable
 
 
 @inner
@@ -214,10 +215,9 @@ def _collect(ids: Ints, n_settled: int, state: States) -> tuple[int, int]:
 
 @inner
 def _clear_here(
-    k: int, margin: float, ids: Ints, n_settled: int, distance: Floats, buffer: Floats
+    k: int, margin: float, ids: Ints, n_settled: int, m: int, distance: Floats, buffer: Floats
 ) -> tuple[bool, float]:
     """Choose the neighbours at a context with these distances; whether they are separated, and how far the last is."""
-    m = distance.size
     need = k - n_settled
     for i in range(m):
         buffer[i] = distance[i]
@@ -258,7 +258,7 @@ def _nearest_context(axes: Axes, t: Tableau, w: Work, s: Scratch, state: States,
     """Least extra distance at which the decided members are in order, up to the envelopes."""
     points, margin, box, members = axes.points, axes.margin, s.box, s.ids[MEMBERS]
     moves, at, slope, row, u, fixed, distance = w.moves, w.at[0], w.at[1], w.moved[0], w.moved[1], w.each[0], w.each[1]
-    v, q = u.size, at.size
+    v, q = t.used[VARIABLES], at.size
     reset(t)
     cost = 0.0
     for _ in range(50 * (v + 2)):
@@ -296,7 +296,16 @@ def _nearest_context(axes: Axes, t: Tableau, w: Work, s: Scratch, state: States,
 
 @inner
 def solve_box(
-    axes: Axes, cuts: Cuts, n_settled: int, m: int, room: float, patience: int, s: Scratch, found: Floats
+    axes: Axes,
+    cuts: Cuts,
+    n_settled: int,
+    m: int,
+    room: float,
+    patience: int,
+    s: Scratch,
+    t: Tableau,
+    w: Work,
+    found: Floats,
 ) -> tuple[float, float]:
     """The nearest explanation in the box that was last examined, within `room` of its nearest context.
 
@@ -305,17 +314,13 @@ def solve_box(
     """
     box, ids, k = s.box, s.ids, axes.k
     buffer, members = s.values[BUFFER], s.ids[MEMBERS]
-    w, placeable = _prepare(axes, m, s)
-    v = w.moved.shape[1]
-    t = new_tableau(v)
+    placeable = _prepare(axes, m, t, w, s)
     lightest = np.inf
-    for x in range(v):
-        t.variables[UPPER, x], t.variables[COST, x] = w.bounds[UPPER, x], w.bounds[COST, x]
-        lightest = min(lightest, w.bounds[COST, x])
-    implies = np.empty((m, m), dtype=np.int8)
+    for x in range(t.used[VARIABLES]):
+        lightest = min(lightest, t.variables[COST, x])
+    memory = np.zeros((2 * m + 3, m), dtype=np.int8)
+    implies, states, state = memory[:m], memory[m : 2 * m + 2], memory[2 * m + 2]
     _relate(axes.points, members, s.values[HERE], box, 2.0 * room / lightest + MISS, axes.separation, implies)
-    states = np.zeros((m + 2, m), dtype=np.int8)
-    state = np.empty(m, dtype=np.int8)
     rival = cuts.rivals[cuts.rivals.shape[0] - 1]
     top, best, open_ = 1, np.inf, np.inf
     while top > 0:
@@ -329,7 +334,7 @@ def solve_box(
         status, cost = _nearest_context(axes, t, w, s, state, limit)
         if status == INFEASIBLE or cost >= limit:
             continue
-        clear, last = _clear_here(k, axes.margin, ids, n_settled, w.each[1], buffer)
+        clear, last = _clear_here(k, axes.margin, ids, n_settled, m, w.each[1], buffer)
         if clear and placeable and status == SOLVED and satisfied(cuts, k, ids[CHOSEN], buffer):
             best = cost
             for j in range(w.at.shape[1]):

@@ -19,9 +19,9 @@ __all__ = [
     "SOLVED",
     "UNKNOWN",
     "UPPER",
+    "VARIABLES",
     "Tableau",
     "add_row",
-    "new_tableau",
     "reoptimise",
     "reset",
     "solution",
@@ -39,22 +39,25 @@ FEASIBLE = 1e-12
 #: Rows of ``Tableau.variables``.
 UPPER, COST = range(2)
 
+#: Place of the number of variables in ``Tableau.used``.
+VARIABLES = 2
+
 
 class Tableau(NamedTuple):
     """Basic variable i equals ``rows[i, v] - rows[i, :v] @ nonbasic``; the last row holds the reduced costs.
 
     Attributes
     ----------
-    rows : ndarray of shape (r + 1, v + 1)
-        Coefficients, with the constants in the last column; row r is the objective.
-    variables : ndarray of shape (2, v)
+    rows : ndarray of shape (r + 1, at least v + 1)
+        Coefficients, with the constants in column v; row r is the objective.
+    variables : ndarray of shape (2, at least v)
         Upper bounds and costs of the variables.
     basic, nonbasic : ndarray of int
         Number of the variable in each row and column: below v the variables, then the rows' slacks.
-    flipped : ndarray of int of shape (v,)
+    flipped : ndarray of int
         1 where a variable is counted down from its upper bound.
-    used : ndarray of int of shape (2,)
-        Number of rows in use, and of slacks made so far.
+    used : ndarray of int of shape (3,)
+        Number of rows in use, of slacks made so far, and of variables.
     """
 
     rows: Floats
@@ -64,26 +67,25 @@ class Tableau(NamedTuple):
     flipped: Ints
     used: Ints
 
-
-@inner
-def new_tableau(v: int) -> Tableau:
-    """Memory for v variables, whose bounds and costs are to be filled in."""
-    capacity = 3 * v + 10
-    return Tableau(
-        np.zeros((capacity + 1, v + 1)),
-        np.zeros((2, v)),
-        np.zeros(capacity, dtype=np.int64),
-        np.zeros(v, dtype=np.int64),
-        np.zeros(v, dtype=np.int64),
-        np.zeros(2, dtype=np.int64),
-    )
+    @classmethod
+    def of(cls, most: int) -> Tableau:
+        """Memory for at most so many variables."""
+        capacity = 3 * most + 10
+        return cls(
+            np.zeros((capacity + 1, most + 1)),
+            np.zeros((2, most)),
+            np.zeros(capacity, dtype=np.int64),
+            np.zeros(most, dtype=np.int64),
+            np.zeros(most, dtype=np.int64),
+            np.zeros(3, dtype=np.int64),
+        )
 
 
 @inner
 def reset(t: Tableau) -> None:
     """Forget all rows."""
     rows, variables, nonbasic, flipped = t.rows, t.variables, t.nonbasic, t.flipped
-    v = nonbasic.size
+    v = t.used[VARIABLES]
     last = rows.shape[0] - 1
     t.used[0] = t.used[1] = 0
     for c in range(v):
@@ -96,7 +98,7 @@ def reset(t: Tableau) -> None:
 @inner
 def _drop_idle_rows(rows: Floats, basic: Ints, used: Ints) -> None:
     """Remove rows whose slack is basic: they do not bind."""
-    v = rows.shape[1] - 1
+    v = used[VARIABLES]
     kept = 0
     for i in range(used[0]):
         if basic[i] < v:
@@ -111,7 +113,7 @@ def _drop_idle_rows(rows: Floats, basic: Ints, used: Ints) -> None:
 def add_row(t: Tableau, row: Floats, limit: float) -> None:
     """Ask for ``row @ u <= limit``."""
     rows, variables, basic, nonbasic, flipped, used = t.rows, t.variables, t.basic, t.nonbasic, t.flipped, t.used
-    v = nonbasic.size
+    v = t.used[VARIABLES]
     if used[0] == rows.shape[0] - 1:
         _drop_idle_rows(rows, basic, used)
     new = used[0]
@@ -144,7 +146,7 @@ def add_row(t: Tableau, row: Floats, limit: float) -> None:
 def _leaving(t: Tableau, careful: bool) -> int:
     """Row of the basic variable that breaks its bounds most (the lowest number when careful), made negative."""
     rows, basic, variables = t.rows, t.basic, t.variables
-    v = rows.shape[1] - 1
+    v = t.used[VARIABLES]
     worst, leaving, above = FEASIBLE, -1, False
     for i in range(t.used[0]):
         x, value = basic[i], rows[i, v]
@@ -162,11 +164,11 @@ def _leaving(t: Tableau, careful: bool) -> int:
 
 
 @inner
-def _entering(rows: Floats, nonbasic: Ints, leaving: int, careful: bool) -> int:
+def _entering(rows: Floats, nonbasic: Ints, v: int, leaving: int, careful: bool) -> int:
     """Column with the least ratio of cost to coefficient; -1 where the row cannot hold."""
     last = rows.shape[0] - 1
     best, entering = np.inf, -1
-    for c in range(nonbasic.size):
+    for c in range(v):
         a = -rows[leaving, c]
         if a > PIVOT:
             ratio = max(rows[last, c], 0.0) / a
@@ -182,8 +184,7 @@ def _entering(rows: Floats, nonbasic: Ints, leaving: int, careful: bool) -> int:
 
 
 @inner
-def _pivot(rows: Floats, used: int, leaving: int, entering: int) -> None:
-    v = rows.shape[1] - 1
+def _pivot(rows: Floats, used: int, v: int, leaving: int, entering: int) -> None:
     last = rows.shape[0] - 1
     inverse = 1.0 / rows[leaving, entering]
     for c in range(v + 1):
@@ -209,7 +210,7 @@ def reoptimise(t: Tableau, cutoff: float) -> tuple[int, float]:
     A cost above `cutoff` counts as infeasible.
     """
     rows, basic, nonbasic = t.rows, t.basic, t.nonbasic
-    v = nonbasic.size
+    v = t.used[VARIABLES]
     last = rows.shape[0] - 1
     patience = 20 * (v + t.used[0] + 5)
     for step in range(2 * patience):
@@ -219,10 +220,10 @@ def reoptimise(t: Tableau, cutoff: float) -> tuple[int, float]:
         leaving = _leaving(t, careful)
         if leaving < 0:
             return SOLVED, rows[last, v]
-        entering = _entering(rows, nonbasic, leaving, careful)
+        entering = _entering(rows, nonbasic, v, leaving, careful)
         if entering < 0:
             return INFEASIBLE, np.inf
-        _pivot(rows, t.used[0], leaving, entering)
+        _pivot(rows, t.used[0], v, leaving, entering)
         basic[leaving], nonbasic[entering] = nonbasic[entering], basic[leaving]
     return UNKNOWN, rows[last, v]
 
@@ -231,7 +232,7 @@ def reoptimise(t: Tableau, cutoff: float) -> tuple[int, float]:
 def solution(t: Tableau, u: Floats) -> None:
     """Write the variables' values."""
     rows, basic, variables, flipped = t.rows, t.basic, t.variables, t.flipped
-    v = flipped.size
+    v = t.used[VARIABLES]
     for x in range(v):
         u[x] = variables[UPPER, x] if flipped[x] else 0.0
     for i in range(t.used[0]):

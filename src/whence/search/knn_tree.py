@@ -24,7 +24,8 @@ from whence.search.knn_box import (
     project,
 )  # fmt: skip
 from whence.search.knn_cuts import Cuts
-from whence.search.knn_leaf import solve_box
+from whence.search.knn_leaf import Work, solve_box
+from whence.search.knn_simplex import Tableau
 
 __all__ = ["CANDIDATE", "EXHAUSTED", "FULL", "HEAP", "NODES", "SPENT", "Tree", "grown", "search"]
 
@@ -37,8 +38,8 @@ SPENT, CANDIDATE, EXHAUSTED, FULL = 0, 1, 2, 3
 HEAP, FREE, LISTS, NODES = 0, 1, 2, 3
 
 #: With at most this many open members a box is tried by linear programs, at most so many of them.
-FEW = 32
-PATIENCE = 40
+FEW = 48
+PATIENCE = 20
 ENDLESS = 1 << 60
 
 #: A leaf counts as solved once its key is its value, up to rounding.
@@ -181,7 +182,9 @@ def _halves(kind: Ints, box: Floats) -> tuple[int, float, float]:
 
 
 @kernel
-def search(axes: Axes, cuts: Cuts, tree: Tree, boxes: int, radius: float, s: Scratch, found: Floats) -> int:
+def search(
+    axes: Axes, cuts: Cuts, tree: Tree, boxes: int, radius: float, s: Scratch, t: Tableau, w: Work, found: Floats
+) -> int:
     """Examine at most `boxes` boxes nearer than `radius`.
 
     A candidate, proved nearest, is written to the first row of `found`. Explanations met on the way, without proof,
@@ -206,9 +209,9 @@ def search(axes: Axes, cuts: Cuts, tree: Tree, boxes: int, radius: float, s: Scr
             for j in range(q):
                 candidate[j] = box[NEAREST, j]
         elif verdict == LEAF:
-            best, open_ = solve_box(axes, cuts, n_settled, m, radius - distance, ENDLESS, s, candidate)
+            best, open_ = solve_box(axes, cuts, n_settled, m, radius - distance, ENDLESS, s, t, w, candidate)
         elif verdict == SPLIT and m <= FEW and _categories_decided(axes.kind, box):
-            best, open_ = solve_box(axes, cuts, n_settled, m, radius - distance, PATIENCE, s, candidate)
+            best, open_ = solve_box(axes, cuts, n_settled, m, radius - distance, PATIENCE, s, t, w, candidate)
         elif verdict == SPLIT:
             open_ = 0.0
         value = max(key, distance + min(best, open_))

@@ -1,46 +1,41 @@
-"""Compiled coordinate descent over cells, for proposals."""
+"""Compiled coordinate descent over cells, for proposals.
+
+Every look at a context counts against ``left[0]``, so that proposals end in time on forests of any size.
+"""
 
 from __future__ import annotations
 
-import numpy as np
-
 from whence.search.box_kernels import leaves_at
-from whence.search.compiling import kernel
-from whence.search.forest_kernels import excess_at
+from whence.search.compiling import inner, kernel
+from whence.search.table_kernels import excess_at
 
-__all__ = ["best_on_lines", "climb", "pull"]
-
-
-@kernel
-def _holds(grid, tables, tau, cells, leaves, sums, threshold):  # type: ignore[no-untyped-def]
-    leaves_at(grid, cells, leaves)
-    return excess_at(tables, leaves, 0, tables.alternative.shape[1] - 1, sums, threshold)[0] <= tau
+__all__ = ["best_on_lines", "climb", "pull_back"]
 
 
-@kernel
-def _distance(grid, located, cells):  # type: ignore[no-untyped-def]
-    total = 0.0
-    for j in range(cells.size):
-        total += located.distance[grid.face_start[j] + j + cells[j]]
-    return total
+@inner
+def _excess(field, s, cells, left):  # type: ignore[no-untyped-def]
+    left[0] -= 1
+    leaves_at(field.grid, cells, s.here)
+    last = field.tables.sizes[0] - 1 if field.tables.tail else 0
+    return excess_at(field.tables, s.here, 0, last, s)[0]
 
 
-@kernel
-def _nearer(grid, located, tables, tau, cells, j, leaves, sums, threshold):  # type: ignore[no-untyped-def]
+@inner
+def _nearer(field, s, cells, j, left):  # type: ignore[no-untyped-def]
     """Move column `j` of a context that holds as near to the start as bisection finds it; True where it moved."""
-    base = grid.face_start[j] + j
+    located, base = field.located, field.grid.face_start[j] + j
     bad, good = located.start[j], cells[j]
     cells[j] = bad
-    if _holds(grid, tables, tau, cells, leaves, sums, threshold):
+    if _excess(field, s, cells, left) <= field.tau:
         return True
     moved = False
     while abs(good - bad) > 1:
         middle = (good + bad) // 2
         middle = located.up[base + middle] if good > bad else located.down[base + middle]
-        if middle == good or middle == bad:
+        if middle in (good, bad):
             break
         cells[j] = middle
-        if _holds(grid, tables, tau, cells, leaves, sums, threshold):
+        if _excess(field, s, cells, left) <= field.tau:
             good, moved = middle, True
         else:
             bad = middle
@@ -48,86 +43,116 @@ def _nearer(grid, located, tables, tau, cells, j, leaves, sums, threshold):  # t
     return moved
 
 
-@kernel
-def _group_back(grid, located, tables, tau, cells, g, leaves, sums, threshold):  # type: ignore[no-untyped-def]
+@inner
+def _group_back(field, s, cells, g, left):  # type: ignore[no-untyped-def]
     """Set a category back to the initial one where the criterion still holds; True where it moved."""
-    before = cells.copy()
-    same = True
+    located = field.located
+    moved = False
     for j in range(cells.size):
+        s.cells2[j] = cells[j]
         if located.group[j] == g:
-            same &= cells[j] == located.start[j]
+            moved |= cells[j] != located.start[j]
             cells[j] = located.start[j]
-    if same:
-        return False
-    if _holds(grid, tables, tau, cells, leaves, sums, threshold):
-        return True
-    cells[:] = before
-    return False
+    if moved and _excess(field, s, cells, left) > field.tau:
+        moved = False
+        for j in range(cells.size):
+            cells[j] = s.cells2[j]
+    return moved
+
+
+@inner
+def _next_column(field, cells, done):  # type: ignore[no-untyped-def]
+    """The column not done yet that is farthest from the start, or -1."""
+    column, farthest = -1, -1.0
+    for j in range(cells.size):
+        away = field.located.distance[field.grid.face_start[j] + j + cells[j]]
+        if not done[j] and away > farthest:
+            column, farthest = j, away
+    return column
+
+
+@inner
+def _round(field, s, cells, left):  # type: ignore[no-untyped-def]
+    """Pull every column of a context that holds towards the start once, the farthest first; True where one moved."""
+    located = field.located
+    moved = False
+    for j in range(cells.size):
+        s.seen[j] = 0
+    for _ in range(cells.size):
+        j = _next_column(field, cells, s.seen)
+        s.seen[j] = 1
+        if left[0] <= 0:
+            continue
+        if located.group[j] >= 0:
+            if located.start[j] > 0:
+                moved |= _group_back(field, s, cells, located.group[j], left)
+        elif cells[j] != located.start[j]:
+            moved |= _nearer(field, s, cells, j, left)
+    for j in range(cells.size):
+        s.seen[j] = 0
+    return moved
 
 
 @kernel
-def pull(grid, located, tables, tau, starts, improved, found, best):  # type: ignore[no-untyped-def]
+def pull_back(field, s, starts, improved, found, left, best):  # type: ignore[no-untyped-def]
     """Pull those of `starts` that hold towards the start, one column at a time; the nearest goes to `best`."""
-    d = best.size
-    leaves = np.empty(grid.root.size, np.int32)
-    sums = np.empty(max(tables.alternative.shape[1], tables.rival.shape[2]))
-    threshold = np.zeros(tables.mean.shape[0], np.int32)
-    cells = np.empty(d, np.int32)
-    away = np.empty(d)
-    for s in range(starts.shape[0]):
-        cells[:] = starts[s]
-        if not _holds(grid, tables, tau, cells, leaves, sums, threshold):
+    cells = s.cells
+    for i in range(starts.shape[0]):
+        if left[0] <= 0 or improved == 0:
+            break
+        for j in range(best.size):
+            cells[j] = starts[i, j]
+        if _excess(field, s, cells, left) > field.tau:
             continue
+        improved -= 1
         for _ in range(8):
-            for j in range(d):
-                away[j] = located.distance[grid.face_start[j] + j + cells[j]]
-            moved = False
-            for j in np.argsort(-away):
-                if located.group[j] >= 0:
-                    if located.start[j] > 0:
-                        moved |= _group_back(
-                            grid, located, tables, tau, cells, located.group[j], leaves, sums, threshold
-                        )
-                elif cells[j] != located.start[j]:
-                    moved |= _nearer(grid, located, tables, tau, cells, j, leaves, sums, threshold)
-            if not moved:
+            if not _round(field, s, cells, left):
                 break
-        total = _distance(grid, located, cells)
+        total = 0.0
+        for j in range(best.size):
+            total += field.located.distance[field.grid.face_start[j] + j + cells[j]]
         if total < found:
             found = total
-            best[:] = cells
-        improved -= 1
-        if improved == 0:
-            break
+            for j in range(best.size):
+                best[j] = cells[j]
+    return found
+
+
+@inner
+def _other_category(field, s, cells, j, found, left, best):  # type: ignore[no-untyped-def]
+    """Try the category of column `j` instead of the initial one; the distance of the nearest context that holds."""
+    grid, located = field.grid, field.located
+    home = -1
+    for i in range(cells.size):
+        if located.group[i] == located.group[j] and located.start[i] > 0:
+            home = i
+    price = located.distance[grid.face_start[home] + home]
+    if located.start[j] > 0 or located.high[j] == 0 or price >= found:
+        return found
+    cells[home], cells[j] = 0, located.high[j]
+    if _excess(field, s, cells, left) <= field.tau:
+        found = price
+        for i in range(cells.size):
+            best[i] = cells[i]
+    cells[home], cells[j] = located.start[home], 0
     return found
 
 
 @kernel
-def best_on_lines(grid, located, tables, tau, cutoff, best):  # type: ignore[no-untyped-def]
-    """The nearest context that holds and differs from the start in one feature; its cells go to `best`."""
-    d = best.size
-    leaves = np.empty(grid.root.size, np.int32)
-    sums = np.empty(max(tables.alternative.shape[1], tables.rival.shape[2]))
-    threshold = np.zeros(tables.mean.shape[0], np.int32)
-    cells = located.start.copy()
+def best_on_lines(field, s, cutoff, left, best):  # type: ignore[no-untyped-def]
+    """The nearest context found that holds and differs from the start in one feature; its cells go to `best`."""
+    grid, located = field.grid, field.located
+    cells = s.cells
+    for j in range(best.size):
+        cells[j] = located.start[j]
     found = cutoff
-    for j in range(d):
-        base = grid.face_start[j] + j
+    for j in range(best.size):
+        if left[0] <= 0:
+            break
         if located.group[j] >= 0:
-            # Another category: this one on, the initial one off.
-            if located.start[j] == 0 and located.high[j] > 0:
-                off = -1
-                for i in range(d):
-                    if located.group[i] == located.group[j] and located.start[i] > 0:
-                        off = i
-                price = located.distance[grid.face_start[off] + off]
-                if price < found:
-                    cells[off], cells[j] = 0, located.high[j]
-                    if _holds(grid, tables, tau, cells, leaves, sums, threshold):
-                        found = price
-                        best[:] = cells
-                    cells[off], cells[j] = located.start[off], 0
+            found = _other_category(field, s, cells, j, found, left, best)
             continue
+        base = grid.face_start[j] + j
         stride = max(1, (located.high[j] - located.low[j]) // 64)
         for direction in (-1, 1):
             c = located.start[j] + direction
@@ -136,60 +161,57 @@ def best_on_lines(grid, located, tables, tau, cutoff, best):  # type: ignore[no-
                 if located.distance[base + c] >= found:
                     break
                 cells[j] = c
-                if _holds(grid, tables, tau, cells, leaves, sums, threshold):
+                if _excess(field, s, cells, left) <= field.tau:
                     found = located.distance[base + c]
-                    best[:] = cells
+                    for i in range(best.size):
+                        best[i] = cells[i]
                     break
                 c += direction * stride
         cells[j] = located.start[j]
     return found
 
 
-@kernel
-def climb(grid, located, tables, tau, cutoff, best):  # type: ignore[no-untyped-def]
-    """From the start, take the step that gains most for its way until the criterion holds; its cells go to `best`.
+@inner
+def _best_step(field, s, cells, excess, walked, cutoff, left):  # type: ignore[no-untyped-def]
+    """The step that gains most for its way: (column, cell, excess after it); column -1 where none gains."""
+    located, tau = field.located, field.tau
+    column, target, ratio, after = -1, 0, 0.0, excess
+    for j in range(cells.size):
+        if located.group[j] >= 0:
+            continue
+        base = field.grid.face_start[j] + j
+        own = cells[j]
+        for direction in (-1, 1):
+            stride, c = 1, own + direction
+            while located.low[j] <= c <= located.high[j] and left[0] > 0:
+                c = located.up[base + c] if direction > 0 else located.down[base + c]
+                way = located.distance[base + c] - located.distance[base + own]
+                if way <= 0.0 or walked + way >= cutoff:
+                    break
+                cells[j] = c
+                now = _excess(field, s, cells, left)
+                gain = min(excess - now, excess - tau) / (way + 1e-9)
+                if gain > ratio:
+                    column, target, ratio, after = j, c, gain, now
+                stride += stride // 2 + 1
+                c += direction * stride
+        cells[j] = own
+    return column, target, after
 
-    Returns whether it arrived nearer than `cutoff`.
-    """
-    d = best.size
-    leaves = np.empty(grid.root.size, np.int32)
-    sums = np.empty(max(tables.alternative.shape[1], tables.rival.shape[2]))
-    threshold = np.zeros(tables.mean.shape[0], np.int32)
-    etas = tables.alternative.shape[1]
-    cells = located.start.copy()
-    leaves_at(grid, cells, leaves)
-    excess = excess_at(tables, leaves, 0, etas - 1, sums, threshold)[0]
+
+@kernel
+def climb(field, s, cutoff, left, cells):  # type: ignore[no-untyped-def]
+    """From the start, take the step that gains most for its way until the criterion holds; True where it arrived."""
+    for j in range(cells.size):
+        cells[j] = field.located.start[j]
+    excess = _excess(field, s, cells, left)
     walked = 0.0
-    for _ in range(4 * d):
-        if excess <= tau:
-            best[:] = cells
-            return True
-        column, target, ratio, new_excess = -1, 0, 0.0, excess
-        for j in range(d):
-            if located.group[j] >= 0:
-                continue
-            base = grid.face_start[j] + j
-            own = cells[j]
-            for direction in (-1, 1):
-                stride, c = 1, own + direction
-                while located.low[j] <= c <= located.high[j]:
-                    c = located.up[base + c] if direction > 0 else located.down[base + c]
-                    way = located.distance[base + c] - located.distance[base + own]
-                    if way <= 0.0 or walked + way >= cutoff:
-                        break
-                    cells[j] = c
-                    leaves_at(grid, cells, leaves)
-                    now = excess_at(tables, leaves, 0, etas - 1, sums, threshold)[0]
-                    gain = min(excess - now, excess - tau) / (way + 1e-9)
-                    if gain > ratio:
-                        column, target, ratio, new_excess = j, c, gain, now
-                    stride += stride // 2 + 1
-                    c += direction * stride
-            cells[j] = own
+    while excess > field.tau and left[0] > 0:
+        column, target, after = _best_step(field, s, cells, excess, walked, cutoff, left)
         if column < 0:
             return False
-        base = grid.face_start[column] + column
-        walked += located.distance[base + target] - located.distance[base + cells[column]]
+        base = field.grid.face_start[column] + column
+        walked += field.located.distance[base + target] - field.located.distance[base + cells[column]]
         cells[column] = target
-        excess = new_excess
-    return False
+        excess = after
+    return excess <= field.tau

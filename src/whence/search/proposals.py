@@ -5,20 +5,22 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.grid import ForestGrid, Located
-from whence.search.proposal_kernels import best_on_lines, climb, pull
-from whence.search.tables import Tables
+from whence.search.grid import ForestGrid
+from whence.search.proposal_kernels import best_on_lines, climb, pull_back
+from whence.search.scratch import Field, Scratch
 from whence.weights import ForestWeights
 
-__all__ = ["climbed", "propose", "sample_cells"]
+__all__ = ["climbed", "looks", "past_cells", "pulled"]
 
 Ints = NDArray[np.int32]
 
 #: Past contexts that are tried, nearest first, and how many of those that satisfy the criterion are improved.
 TRIED, IMPROVED = 4000, 6
+#: Seconds that one proposal may take, about.
+SECONDS = 0.1
 
 
-def sample_cells(grid: ForestGrid, weights: ForestWeights) -> Ints:
+def past_cells(grid: ForestGrid, weights: ForestWeights) -> Ints:
     """Cells of every past context."""
     inputs = weights.inputs_
     cells = np.empty(inputs.shape, dtype=np.int32)
@@ -28,9 +30,18 @@ def sample_cells(grid: ForestGrid, weights: ForestWeights) -> Ints:
     return cells
 
 
-def propose(grid: ForestGrid, located: Located, tables: Tables, tau: float, past: Ints, cutoff: float) -> Ints | None:
-    """Cells of a context nearer than `cutoff` that satisfies the criterion, or None."""
-    base = grid.face_start[:-1] + np.arange(located.start.size)
+def looks(field: Field, seconds: float) -> NDArray[np.int64]:
+    """How many contexts can be looked at in about so many seconds (or in `SECONDS`)."""
+    trees = field.grid.root.size
+    depth = np.log2(max(2, field.bits.leaf_at.size / trees))
+    one = trees * (10e-9 * depth + 1e-9 * int(field.tables.sizes.sum())) + 1e-7
+    return np.array([max(1, min(SECONDS, seconds) / one)]).astype(np.int64)
+
+
+def pulled(field: Field, scratch: Scratch, past: Ints, cutoff: float, left: NDArray[np.int64]) -> Ints | None:
+    """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts."""
+    located = field.located
+    base = field.grid.face_start[:-1] + np.arange(located.start.size)
     inside = np.clip(past, located.low, located.high)
     allowed = np.isfinite(located.distance[base + inside])
     # A value that may not be taken stays as it is today; so does a category as a whole.
@@ -40,19 +51,18 @@ def propose(grid: ForestGrid, located: Located, tables: Tables, tau: float, past
     cells = np.where(allowed, inside, located.start).astype(np.int32)
     distance = located.distance[base + cells].sum(axis=1)
     order = np.argsort(distance, kind="stable")[:TRIED]
-    order = order[distance[order] < np.inf]
-    starts = np.ascontiguousarray(cells[order])
     best = np.empty(located.start.size, dtype=np.int32)
-    found = best_on_lines(grid, located, tables, tau, cutoff, best)
-    found = pull(grid, located, tables, tau, starts, IMPROVED, found, best)
+    found = best_on_lines(field, scratch, cutoff, left, best)
+    found = pull_back(field, scratch, np.ascontiguousarray(cells[order]), IMPROVED, found, left, best)
     return best if found < cutoff else None
 
 
-def climbed(grid: ForestGrid, located: Located, tables: Tables, tau: float, cutoff: float) -> Ints | None:
+def climbed(field: Field, scratch: Scratch, cutoff: float, left: NDArray[np.int64]) -> Ints | None:
     """Cells of a context reached from the start by the steps that gain most, then pulled back, or None."""
-    top = np.empty(located.start.size, dtype=np.int32)
-    if not climb(grid, located, tables, tau, 2.0 * cutoff, top):
+    top = np.empty(field.located.start.size, dtype=np.int32)
+    if not climb(field, scratch, 2.0 * cutoff, left, top):
         return None
     best = np.empty_like(top)
-    found = pull(grid, located, tables, tau, top[None, :], 1, cutoff, best)
+    left[0] = max(left[0], 1000)
+    found = pull_back(field, scratch, top[None, :], 1, cutoff, left, best)
     return best if found < cutoff else None

@@ -13,21 +13,22 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from whence.search.compiling import kernel
+from whence.search.compiling import inner
+from whence.search.table_kernels import row_of, value_of
 
 __all__ = ["strong_bound"]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
-@kernel
+@inner
 def _paid(located, shares, t, cell):  # type: ignore[no-untyped-def]
     """Tree t's share of the way from the start to a cell."""
     b = shares.bucket[cell]
     return shares.before[b, t] + shares.part[b, t] * (located.distance[cell] - shares.edge[b])
 
 
-@kernel
+@inner
 def _way(grid, located, shares, t, leaf, cells):  # type: ignore[no-untyped-def]
     """Tree t's share of the way from the projection to a leaf."""
     total = 0.0
@@ -53,7 +54,7 @@ def _way(grid, located, shares, t, leaf, cells):  # type: ignore[no-untyped-def]
     return total
 
 
-@kernel
+@inner
 def _learn(grid, located, shares, arg, cells, rate):  # type: ignore[no-untyped-def]
     """Give more of the price of a step to the trees that take it."""
     trees = arg.size
@@ -105,104 +106,106 @@ def _learn(grid, located, shares, arg, cells, rate):  # type: ignore[no-untyped-
         b = end
 
 
-@kernel
-def _once(grid, located, bits_of, tables, shares, reach, cells, r, eta, first, last, sums, part, arg, price):  # type: ignore[no-untyped-def]
-    """Sum over trees of the cheapest multiplied value plus way; for CVaR one sum for every eta, in `sums`.
-
-    The leaves chosen (at the eta with the smallest sum) go to `arg`; the sum of their values is returned.
-    """
-    lam = shares.multiplier[0]
-    trees = arg.size
-    if tables.tail:
-        rival = tables.rival_of[r, eta]
-        sums[first : last + 1] = 0.0
-        for t in range(trees):
-            fresh = True
-            for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
-                bits = reach[w]
-                while bits != ZERO:
-                    leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
-                    bits &= bits - ONE
-                    row = tables.alternative[leaf]
-                    b = _way(grid, located, shares, t, leaf, cells) - lam * rival[leaf]
-                    if fresh:
-                        for k in range(first, last + 1):
-                            part[k] = lam * row[k] + b
-                        fresh = False
-                    else:
-                        for k in range(first, last + 1):
-                            x = lam * row[k] + b
-                            part[k] = x if x < part[k] else part[k]
-            for k in range(first, last + 1):
-                sums[k] += part[k]
-        best = first
-        for k in range(first, last + 1):
-            if sums[k] < sums[best]:
-                best = k
-    else:
-        best = 0
-        rival = tables.mean[r]
-        sums[0] = 0.0
-    slope = 0.0
-    for t in range(trees):
-        least = np.inf
+@inner
+def _best_eta(field, s, r, first, last):  # type: ignore[no-untyped-def]
+    """CVaR: for every eta the sum over trees of the cheapest multiplied value plus way, into ``s.sums``; the least."""
+    tables, bits_of, shares = field.tables, field.bits, field.shares
+    lam, level = shares.multiplier[0], s.threshold[r]
+    for k in range(first, last + 1):
+        s.sums[k] = 0.0
+    for t in range(s.arg.size):
+        fresh = True
         for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
-            bits = reach[w]
+            bits = s.reach[w]
             while bits != ZERO:
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
-                value = tables.alternative[leaf, best] - rival[leaf] if tables.tail else rival[leaf]
-                price[leaf] = lam * value + _way(grid, located, shares, t, leaf, cells)
-                if price[leaf] < least:
-                    least = price[leaf]
-                    arg[t] = leaf
-        value = tables.alternative[arg[t], best] - rival[arg[t]] if tables.tail else rival[arg[t]]
-        slope += value
-        if not tables.tail:
-            sums[0] += least
+                row = row_of(tables, 0, leaf, first, last, s.row)
+                b = _way(field.grid, field.located, shares, t, leaf, s.cells)
+                b -= lam * value_of(tables, r + 1, leaf, level)
+                for k in range(first, last + 1):
+                    x = lam * row[k] + b
+                    s.part[k] = x if fresh or x < s.part[k] else s.part[k]
+                fresh = False
+        for k in range(first, last + 1):
+            s.sums[k] += s.part[k]
+    best = first
+    for k in range(first, last + 1):
+        if s.sums[k] < s.sums[best]:
+            best = k
+    return best
+
+
+@inner
+def _once(field, s, r, first, last):  # type: ignore[no-untyped-def]
+    """Sum over trees of the cheapest multiplied value plus way, in ``s.sums``; the value of the leaves chosen.
+
+    The leaves go to ``s.arg`` (for CVaR those at the eta with the smallest sum), the price of each to ``s.price``.
+    """
+    tables, bits_of, shares = field.tables, field.bits, field.shares
+    lam = shares.multiplier[0]
+    best, level = 0, 0
+    if tables.tail:
+        best, level = _best_eta(field, s, r, first, last), s.threshold[r]
+    total, slope = 0.0, 0.0
+    for t in range(s.arg.size):
+        least, chosen = np.inf, 0.0
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+            bits = s.reach[w]
+            while bits != ZERO:
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                if tables.tail:
+                    value = value_of(tables, 0, leaf, best) - value_of(tables, r + 1, leaf, level)
+                else:
+                    value = tables.mean[r, leaf]
+                s.price[leaf] = lam * value + _way(field.grid, field.located, shares, t, leaf, s.cells)
+                if s.price[leaf] < least:
+                    least, chosen, s.arg[t] = s.price[leaf], value, leaf
+        total += least
+        slope += chosen
+    if not tables.tail:
+        s.sums[0] = total
     return slope
 
 
-@kernel
-def _drop_unaffordable(bits_of, reach, arg, price, room):  # type: ignore[no-untyped-def]
-    """Drop from `reach` the leaves that would lift the bound by `room` or more."""
-    for t in range(arg.size):
-        most = price[arg[t]] + room
+@inner
+def _drop_unaffordable(bits_of, s, room):  # type: ignore[no-untyped-def]
+    """Drop the leaves that would lift the bound by `room` or more."""
+    for t in range(s.arg.size):
+        most = s.price[s.arg[t]] + room
         for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
-            bits = reach[w]
+            bits = s.reach[w]
             while bits != ZERO:
                 bit = bits & (ZERO - bits)
                 bits ^= bit
-                if price[bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]] >= most:
-                    reach[w] ^= bit
+                if s.price[bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]] >= most:
+                    s.reach[w] ^= bit
 
 
-@kernel
-def strong_bound(
-    grid, located, bits_of, tables, shares, reach, cells, r, eta, tau, first, last, nearest, cutoff, rounds, rate, sums, part,
-    arg, price, keep,
-):  # type: ignore[no-untyped-def]
+@inner
+def strong_bound(field, s, first, last, r, nearest, cutoff, rounds, rate):  # type: ignore[no-untyped-def]
     """Lower bound on the distance of the criterion over a box whose projection is `nearest` away.
 
-    For CVaR, `keep` receives for every eta the best bound under that eta. Shares and multiplier learn on the way;
-    leaves that no explanation nearer than `cutoff` can use are dropped from `reach`.
+    For CVaR, ``s.joint`` receives for every eta the best bound under that eta. Shares and multiplier learn on the
+    way; leaves that no explanation nearer than `cutoff` can use are dropped.
     """
-    lam = shares.multiplier
-    count = last if tables.tail else 0
-    start = first if tables.tail else 0
-    keep[start : count + 1] = -np.inf
+    tau, lam = field.tau, field.shares.multiplier
+    for k in range(first, last + 1):
+        s.joint[k] = -np.inf
     for i in range(rounds):
-        slope = _once(grid, located, bits_of, tables, shares, reach, cells, r, eta, first, last, sums, part, arg, price)
-        for k in range(start, count + 1):
-            keep[k] = max(keep[k], nearest + sums[k] - lam[0] * tau)
-        if not tables.tail and cutoff < np.inf and nearest + sums[0] - lam[0] * tau < cutoff:
-            _drop_unaffordable(bits_of, reach, arg, price, cutoff - (nearest + sums[0] - lam[0] * tau) + 1e-9)
+        slope = _once(field, s, r, first, last)
+        for k in range(first, last + 1):
+            s.joint[k] = max(s.joint[k], nearest + s.sums[k] - lam[0] * tau)
+        now = nearest + s.sums[0] - lam[0] * tau
+        if not field.tables.tail and now < cutoff < np.inf:
+            _drop_unaffordable(field.bits, s, cutoff - now + 1e-9)
         if i == rounds - 1:
             break
         step = rate / (1.0 + 0.05 * i)
-        _learn(grid, located, shares, arg, cells, step)
+        _learn(field.grid, field.located, field.shares, s.arg, s.cells, step)
         lam[0] *= 1.0 + step if slope > tau else 1.0 / (1.0 + step)
     least = np.inf
-    for k in range(start, count + 1):
-        least = min(least, keep[k])
+    for k in range(first, last + 1):
+        least = min(least, s.joint[k])
     return least

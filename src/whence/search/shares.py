@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from whence.search.grid import ForestGrid, Located
 
-__all__ = ["Shares", "equal_shares"]
+__all__ = ["NO_SHARES", "Shares", "equal_shares"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -46,6 +46,10 @@ class Shares(NamedTuple):
     before: Floats
     home: Ints
     multiplier: Floats
+
+
+_none = np.zeros(0, dtype=np.int32)
+NO_SHARES = Shares(_none, np.zeros(0), _none, np.zeros((0, 0)), np.zeros((0, 0)), _none, np.zeros(1))
 
 
 def equal_shares(grid: ForestGrid, located: Located, reach: float) -> Shares:

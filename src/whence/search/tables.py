@@ -1,4 +1,4 @@
-"""What the leaves of a forest say about two plans: means for expected costs, tail integrals for CVaR."""
+"""What the leaves of a forest say about the plans: means for expected costs, tail integrals for CVaR."""
 
 from __future__ import annotations
 
@@ -10,15 +10,18 @@ from numpy.typing import NDArray
 from whence.explain.question import Question
 from whence.risk import CVaR
 from whence.search.grid import KeptGrid, leaf_means
-from whence.search.table_kernels import tail_table
+from whence.search.table_kernels import fill_rows
 
 __all__ = ["Tables", "empty_tables", "with_rival"]
 
 Floats = NDArray[np.float64]
 
+#: Numbers in the CVaR tables of one plan above which rows are computed when they are needed (8 bytes a number).
+TABLE_LIMIT = 20_000_000
+
 
 class Tables(NamedTuple):
-    """Values of every leaf, summed over trees to give costs.
+    """Values of every leaf, which summed over trees give costs. Plan 0 is the alternative, the others its rivals.
 
     Attributes
     ----------
@@ -26,55 +29,75 @@ class Tables(NamedTuple):
         Whether the risk is a CVaR.
     mean : ndarray of shape (rivals, leaves)
         Expected cost: mean difference between the alternative and each rival.
-    alternative : ndarray of shape (leaves, etas)
-        CVaR: eta + mean excess over eta / (1 - alpha) of the alternative, for every eta among its costs.
-    rival : ndarray of shape (rivals, leaves, etas)
-        The same for each rival, with its own etas; `sizes` says how many.
-    rival_of : ndarray of shape (rivals, etas, leaves)
-        The same, leaves last.
-    sizes : ndarray of shape (rivals,)
-        Number of etas of each rival.
+    table : ndarray of shape (plans, leaves, etas)
+        CVaR: eta + mean excess over eta / (1 - alpha), for every eta among the plan's sample costs; without
+        leaves where that would take too much memory.
+    etas : ndarray of shape (plans, etas)
+        The sample costs of each plan, sorted; `sizes` says how many they are.
+    costs : ndarray of shape (plans, n)
+        The sample costs as they come.
+    samples, first, size
+        The samples of each leaf.
+    share : float
+        1 - alpha.
+    trees : int
+        Number of trees.
     """
 
     tail: bool
     mean: Floats
-    alternative: Floats
-    rival: Floats
-    rival_of: Floats
+    table: Floats
+    etas: Floats
     sizes: NDArray[np.int64]
+    costs: Floats
+    samples: NDArray[np.int32]
+    first: NDArray[np.int64]
+    size: NDArray[np.int64]
+    share: float
+    trees: int
 
 
 def empty_tables(question: Question, kept: KeptGrid) -> Tables:
     """Tables of the alternative, without any rival yet."""
     leaves = int(kept.grid.leaf_start[-1])
-    tail = isinstance(question.risk, CVaR)
-    alternative = _tail(question, kept, question.alternative) if tail else np.zeros((leaves, 1))
-    etas = np.unique(question.decision).size if tail else 1
-    none = np.zeros((0, leaves, etas)), np.zeros((0, etas, leaves))
-    return Tables(tail, np.zeros((0, leaves)), alternative, *none, np.zeros(0, dtype=np.int64))
+    tables = Tables(
+        tail=isinstance(question.risk, CVaR),
+        mean=np.zeros((0, leaves)),
+        table=np.zeros((0, 0, 0)),
+        etas=np.zeros((0, 0)),
+        sizes=np.zeros(0, dtype=np.int64),
+        costs=np.zeros((0, question.alternative.size)),
+        samples=kept.samples.ravel(),
+        first=kept.first,
+        size=kept.size,
+        share=1.0 - float(question.risk.alpha) if isinstance(question.risk, CVaR) else 1.0,
+        trees=kept.grid.root.size,
+    )
+    return _with_plan(tables, question.alternative) if tables.tail else tables
 
 
 def with_rival(tables: Tables, question: Question, kept: KeptGrid, costs: Floats) -> Tables:
     """`tables` with one more plan that the alternative must not cost more than."""
-    if not tables.tail:
-        mean = np.vstack([tables.mean, leaf_means(kept, question.alternative - costs)])
-        return tables._replace(mean=mean)
-    table = _tail(question, kept, costs)
-    width = max(table.shape[1], tables.rival.shape[2])
-    rivals, leaves = tables.sizes.size, table.shape[0]
-    rival = np.zeros((rivals + 1, leaves, width))
-    rival[:rivals, :, : tables.rival.shape[2]] = tables.rival
-    rival[rivals, :, : table.shape[1]] = table
-    rival_of = np.ascontiguousarray(rival.transpose(0, 2, 1))
-    mean = np.zeros((rivals + 1, leaves))
-    return tables._replace(mean=mean, rival=rival, rival_of=rival_of, sizes=np.append(tables.sizes, table.shape[1]))
+    if tables.tail:
+        return _with_plan(tables, costs)
+    return tables._replace(mean=np.vstack([tables.mean, leaf_means(kept, question.alternative - costs)]))
 
 
-def _tail(question: Question, kept: KeptGrid, costs: Floats) -> Floats:
-    assert isinstance(question.risk, CVaR)
-    etas, rank = np.unique(costs, return_inverse=True)
-    share = 1.0 - float(question.risk.alpha)
-    table: Floats = tail_table(
-        kept.samples.ravel(), kept.first, kept.size, rank.astype(np.int32), etas, share, kept.grid.root.size
+def _with_plan(tables: Tables, costs: Floats) -> Tables:
+    """`tables` with the CVaR rows of one more plan."""
+    etas = np.unique(costs)
+    plans, leaves = tables.sizes.size, tables.size.size
+    width = max(etas.size, tables.etas.shape[1])
+    padded = np.zeros((plans + 1, width))
+    padded[:plans, : tables.etas.shape[1]] = tables.etas
+    padded[plans, : etas.size] = etas
+    more = tables._replace(
+        etas=padded, sizes=np.append(tables.sizes, etas.size), costs=np.vstack([tables.costs, costs[None, :]])
     )
-    return table
+    if leaves * width > TABLE_LIMIT:
+        return more._replace(table=np.zeros((plans + 1, 0, 0)))
+    table = np.zeros((plans + 1, leaves, width))
+    if plans:
+        table[:plans, :, : tables.table.shape[2]] = tables.table
+    fill_rows(more, plans, table[plans])
+    return more._replace(table=table)

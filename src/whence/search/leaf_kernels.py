@@ -1,0 +1,220 @@
+"""Compiled bounds over the reachable leaves of a box, and the leaves that a bound rules out.
+
+Expected cost: with a(leaf) the mean cost difference over a leaf's samples, divided by the number of trees, the
+criterion at a context is the sum over trees of a(its leaf) <= tau, and the sum of the trees' smallest reachable
+values bounds it from below over a box.
+
+CVaR: the alternative's is the smallest, over thresholds eta among its sample costs, of a sum over trees of
+A(leaf, eta); any single threshold gives an upper bound on the rival's. For a pair of thresholds the criterion is
+again a sum over trees. A box carries the range of eta that is still possible; it is empty when none is left.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numba.cpython.unsafe.numbers import trailing_zeros
+
+from whence.search.compiling import inner
+from whence.search.table_kernels import row_of, value_of
+
+__all__ = ["drop_dear_leaves", "drop_dear_tails", "drop_far_leaves", "hull", "least_sum", "pull", "tail_range"]
+
+ZERO, ONE = np.uint64(0), np.uint64(1)
+
+
+@inner
+def least_sum(bits_of, reach, values, arg):  # type: ignore[no-untyped-def]
+    """Sum over trees of the smallest value among reachable leaves; the leaves that attain it go to `arg`."""
+    total = 0.0
+    for t in range(arg.size):
+        best = np.inf
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                if values[leaf] < best:
+                    best = values[leaf]
+                    arg[t] = leaf
+        total += best
+    return total
+
+
+@inner
+def drop_dear_leaves(bits_of, reach, values, arg, slack):  # type: ignore[no-untyped-def]
+    """Drop from `reach` the leaves that would use up more than the slack if all other trees took their best."""
+    for t in range(arg.size):
+        most = values[arg[t]] + slack
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                bit = bits & (ZERO - bits)
+                bits ^= bit
+                if values[bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]] > most:
+                    reach[w] ^= bit
+
+
+@inner
+def pull(field, s, eta, r):  # type: ignore[no-untyped-def]
+    """For one eta, every tree's leaf with the smallest A - B, and how much smaller it is than at the projection."""
+    tables, bits_of = field.tables, field.bits
+    level = s.threshold[r]
+    for t in range(s.arg.size):
+        best = np.inf
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+            bits = s.reach[w]
+            while bits != ZERO:
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                value = value_of(tables, 0, leaf, eta) - value_of(tables, r + 1, leaf, level)
+                if value < best:
+                    best = value
+                    s.arg[t] = leaf
+        here = s.here[t]
+        s.gains[t] = value_of(tables, 0, here, eta) - value_of(tables, r + 1, here, level) - best
+
+
+@inner
+def _least_rows(field, s, t, r, first, last):  # type: ignore[no-untyped-def]
+    """For every eta, tree t's smallest A(leaf, eta) - B(leaf) in reach, into ``s.part``; the number of leaves."""
+    tables, bits_of, part = field.tables, field.bits, s.part
+    level = s.threshold[r]
+    count = 0
+    for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+        bits = s.reach[w]
+        while bits != ZERO:
+            leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+            bits &= bits - ONE
+            row = row_of(tables, 0, leaf, first, last, s.row)
+            b = value_of(tables, r + 1, leaf, level)
+            count += 1
+            if count == 1:
+                for k in range(first, last + 1):
+                    part[k] = row[k] - b
+            else:
+                for k in range(first, last + 1):
+                    x = row[k] - b
+                    part[k] = x if x < part[k] else part[k]
+    return count
+
+
+@inner
+def tail_range(field, s, first, last, worst):  # type: ignore[no-untyped-def]
+    """The range of eta that no rival rules out, and the eta with the smallest bound: (first, last, best).
+
+    The bound under each eta, the largest over the rivals, goes to ``s.joint``.
+    """
+    for k in range(first, last + 1):
+        s.joint[k] = -np.inf
+    for i in range(field.tables.sizes.size - 1):
+        r = worst if i == 0 else (i - 1 if i <= worst else i)
+        for k in range(first, last + 1):
+            s.sums[k] = 0.0
+        for t in range(field.grid.root.size):
+            if _least_rows(field, s, t, r, first, last) == 0:
+                return 1, 0, -1
+            for k in range(first, last + 1):
+                s.sums[k] += s.part[k]
+        for k in range(first, last + 1):
+            s.joint[k] = max(s.joint[k], s.sums[k])
+        while first <= last and s.joint[first] > field.tau:
+            first += 1
+        while first <= last and s.joint[last] > field.tau:
+            last -= 1
+        if first > last:
+            return first, last, -1
+    best = first
+    for k in range(first, last + 1):
+        if s.joint[k] < s.joint[best]:
+            best = k
+    return first, last, best
+
+
+@inner
+def drop_dear_tails(field, s, first, last, best):  # type: ignore[no-untyped-def]
+    """With a single rival: drop the leaves that leave no eta possible if all other trees take their best."""
+    tables, bits_of, reach = field.tables, field.bits, s.reach
+    for t in range(field.grid.root.size):
+        if _least_rows(field, s, t, 0, first, last) < 2:
+            continue
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+            bits = reach[w]
+            while bits != ZERO:
+                bit = bits & (ZERO - bits)
+                bits ^= bit
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
+                row = row_of(tables, 0, leaf, first, last, s.row)
+                b = value_of(tables, 1, leaf, s.threshold[0])
+                possible = s.joint[best] - s.part[best] + row[best] - b <= field.tau
+                k = first
+                while not possible and k <= last:
+                    possible = s.joint[k] - s.part[k] + row[k] - b <= field.tau
+                    k += 1
+                if not possible:
+                    reach[w] ^= bit
+
+
+@inner
+def drop_far_leaves(field, s, room):  # type: ignore[no-untyped-def]
+    """Drop the leaves that are `room` or more away from the projection."""
+    grid, located = field.grid, field.located
+    for w in range(s.reach.size):
+        bits = s.reach[w]
+        while bits != ZERO:
+            bit = bits & (ZERO - bits)
+            bits ^= bit
+            leaf = field.bits.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
+            extra = 0.0
+            for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
+                j = grid.path_column[i]
+                base = grid.face_start[j] + j
+                if located.group[j] >= 0:
+                    continue
+                if s.cells[j] < grid.path_low[i]:
+                    target = located.up[base + grid.path_low[i]]
+                elif s.cells[j] > grid.path_high[i]:
+                    target = located.down[base + grid.path_high[i]]
+                else:
+                    continue
+                extra += located.distance[base + target] - located.distance[base + s.cells[j]]
+            if extra >= room:
+                s.reach[w] ^= bit
+
+
+@inner
+def hull(field, s):  # type: ignore[no-untyped-def]
+    """The cells that the reachable leaves of every tree leave, into ``low2`` and ``high2``; True where that is less."""
+    grid, bits_of = field.grid, field.bits
+    for j in range(s.low.size):
+        s.low2[j], s.high2[j] = s.low[j], s.high[j]
+    smaller = False
+    for t in range(grid.root.size):
+        leaves, columns = 0, 0
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+            bits = s.reach[w]
+            while bits != ZERO:
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
+                    j = grid.path_column[i]
+                    if leaves == 0:
+                        s.listed[columns] = j
+                        columns += 1
+                        s.seen[j], s.least[j], s.most[j] = 1, grid.path_low[i], grid.path_high[i]
+                    elif s.seen[j] > 0:
+                        s.seen[j] += 1
+                        s.least[j] = min(s.least[j], grid.path_low[i])
+                        s.most[j] = max(s.most[j], grid.path_high[i])
+                leaves += 1
+        for i in range(columns):
+            j = s.listed[i]
+            # Only a column on the path of every leaf narrows the box.
+            if s.seen[j] == leaves:
+                if s.least[j] > s.low2[j]:
+                    s.low2[j] = s.least[j]
+                    smaller = True
+                if s.most[j] < s.high2[j]:
+                    s.high2[j] = s.most[j]
+                    smaller = True
+            s.seen[j] = 0
+    return smaller

@@ -1,0 +1,118 @@
+"""Working memory of the compiled search, allocated once a question."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.search.grid import ForestGrid, LeafBits, Located
+from whence.search.shares import Shares
+from whence.search.tables import Tables
+
+__all__ = ["Field", "Queue", "Scratch", "new_queue", "new_scratch"]
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+
+
+class Field(NamedTuple):
+    """All that a search reads: the forest, the question on it, and what the plans cost."""
+
+    grid: ForestGrid
+    located: Located
+    bits: LeafBits
+    tables: Tables
+    shares: Shares
+    excluded: Ints
+    tau: float
+
+
+class Queue(NamedTuple):
+    """The boxes that wait, as a heap on their distance, and the chain of restrictions that makes each of them.
+
+    Attributes
+    ----------
+    chain : ndarray of shape (capacity, 7)
+        Parent, column, first and last cell, first and last eta, whether the strong bound was taken.
+    keys, items : ndarray of shape (capacity,)
+        Heap of (distance, link of the chain).
+    state : ndarray of int of shape (4,)
+        Links in the chain, size of the heap, boxes examined, strong bounds taken.
+    """
+
+    chain: Ints
+    keys: Floats
+    items: Ints
+    state: NDArray[np.int64]
+
+
+class Scratch(NamedTuple):
+    """The box under way (low, high, its projection's cells and leaves, its reachable leaves) and room to compute."""
+
+    low: Ints
+    high: Ints
+    cells: Ints
+    low2: Ints
+    high2: Ints
+    cells2: Ints
+    seen: Ints
+    least: Ints
+    most: Ints
+    listed: Ints
+    here: Ints
+    arg: Ints
+    other: Ints
+    gains: Floats
+    reach: NDArray[np.uint64]
+    stack: Ints
+    score: Floats
+    touched: Ints
+    threshold: Ints
+    sums: Floats
+    part: Floats
+    joint: Floats
+    row: Floats
+    price: Floats
+    #: Link, first and last eta, worst rival, whether the projection holds, whether it is excluded.
+    box: NDArray[np.int64]
+    #: Key of the box, distance of its projection.
+    far: Floats
+
+
+def new_queue(capacity: int = 1024) -> Queue:
+    """A queue that holds the whole space."""
+    queue = Queue(
+        np.zeros((capacity, 7), dtype=np.int32),
+        np.zeros(capacity),
+        np.zeros(capacity, dtype=np.int32),
+        np.array([0, 1, 0, 0], dtype=np.int64),
+    )
+    queue.items[0] = -1
+    return queue
+
+
+def new_scratch(grid: ForestGrid, bits: LeafBits, tables: Tables) -> Scratch:
+    """Working memory for a forest and a number of rivals."""
+    d, trees, faces, leaves = grid.face_start.size - 1, grid.root.size, grid.cut.size, bits.leaf_at.size
+    etas = max(1, tables.etas.shape[1])
+    columns = [np.zeros(d, dtype=np.int32) for _ in range(10)]
+    per_tree = [np.zeros(trees, dtype=np.int32) for _ in range(3)]
+    return Scratch(
+        *columns,
+        *per_tree,
+        gains=np.zeros(trees),
+        reach=np.zeros(int(bits.tree_word[-1]), dtype=np.uint64),
+        stack=np.zeros(grid.column.size // 2 + 2, dtype=np.int32),
+        score=np.zeros(max(1, faces)),
+        touched=np.zeros((max(1, faces), 2), dtype=np.int32),
+        threshold=np.zeros(max(1, tables.mean.shape[0], tables.sizes.size), dtype=np.int32),
+        sums=np.zeros(etas),
+        part=np.zeros(etas),
+        joint=np.zeros(etas),
+        row=np.zeros(etas),
+        price=np.zeros(leaves),
+        box=np.zeros(6, dtype=np.int64),
+        far=np.zeros(2),
+    )
