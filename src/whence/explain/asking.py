@@ -61,8 +61,8 @@ class Request:
 
 def explain(policy: Policy, request: Request) -> Explanation:
     """The nearest context in which ``request.instead`` is better than, or as good as, any plan."""
-    limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     engine, engine_name = _engine(policy, request)
+    limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
     before = policy.weights_at(initial)
     prescribed = policy.problem.solve(policy.Y_, before, policy.risk_)
@@ -118,6 +118,7 @@ def _engine(policy: Policy, request: Request) -> tuple[Engine, str]:
     if forest:
         from whence.search import forest as engine
 
+        engine.prepare()
         return engine.explain, "search (forest)"
     from whence.search import knn
 

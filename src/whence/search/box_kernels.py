@@ -10,6 +10,21 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
 from whence.search.compiling import inner, kernel
+from whence.search.places import (
+    DOWN,
+    FIRST_CELL,
+    GROUP,
+    LAST_CELL,
+    NODE_COLUMN,
+    NODE_LEFT,
+    NODE_RIGHT,
+    NODE_SPLIT,
+    PATH_COLUMN,
+    PATH_HIGH,
+    PATH_LOW,
+    START,
+    UP,
+)
 
 __all__ = ["gather", "keep_leaves", "leaves_at", "pop", "project", "push", "rebuild", "restrict", "tighten"]
 
@@ -58,17 +73,17 @@ def restrict(grid, located, low, high, j, first, last):  # type: ignore[no-untyp
     first, last = max(first, low[j]), min(last, high[j])
     if first > last:
         return False
-    first, last = located.up[base + first], located.down[base + last]
+    first, last = located.step[UP, base + first], located.step[DOWN, base + last]
     if first < 0 or last < 0 or first > last:
         return False
     low[j], high[j] = first, last
-    g = located.group[j]
+    g = located.column[GROUP, j]
     if g < 0:
         return True
     # One category is always on, and only one.
     on, possible, candidate = 0, 0, -1
     for i in range(low.size):
-        if located.group[i] == g:
+        if located.column[GROUP, i] == g:
             if low[i] > 0:
                 on += 1
                 candidate = i
@@ -80,7 +95,7 @@ def restrict(grid, located, low, high, j, first, last):  # type: ignore[no-untyp
         return False
     if on == 1 or possible == 1:
         for i in range(low.size):
-            if located.group[i] == g:
+            if located.column[GROUP, i] == g:
                 if i == candidate:
                     low[i] = high[i]
                 elif high[i] > 0:
@@ -94,18 +109,18 @@ def project(grid, located, low, high, cells):  # type: ignore[no-untyped-def]
     total = 0.0
     grouped = False
     for j in range(low.size):
-        c = min(max(located.start[j], low[j]), high[j])
+        c = min(max(located.column[START, j], low[j]), high[j])
         cells[j] = c
         total += located.distance[grid.face_start[j] + j + c]
-        grouped |= located.group[j] >= 0
+        grouped |= located.column[GROUP, j] >= 0
     if grouped:
         for j in range(low.size):
-            g = located.group[j]
+            g = located.column[GROUP, j]
             if g < 0 or high[j] == 0:
                 continue
             lit = False
             for i in range(low.size):
-                if located.group[i] == g and cells[i] > 0:
+                if located.column[GROUP, i] == g and cells[i] > 0:
                     lit = True
             if not lit:
                 cells[j] = high[j]
@@ -116,9 +131,9 @@ def project(grid, located, low, high, cells):  # type: ignore[no-untyped-def]
 def rebuild(grid, located, chain, node, low, high):  # type: ignore[no-untyped-def]
     """The box of a node of the chain; False where it is empty."""
     for j in range(low.size):
-        low[j], high[j] = located.low[j], located.high[j]
+        low[j], high[j] = located.column[FIRST_CELL, j], located.column[LAST_CELL, j]
     for j in range(low.size):
-        if located.group[j] >= 0 and not restrict(grid, located, low, high, j, low[j], high[j]):
+        if located.column[GROUP, j] >= 0 and not restrict(grid, located, low, high, j, low[j], high[j]):
             return False
     while node >= 0:
         if not restrict(grid, located, low, high, chain[node, 1], chain[node, 2], chain[node, 3]):
@@ -138,17 +153,17 @@ def gather(grid, bits_of, low, high, reach, stack):  # type: ignore[no-untyped-d
         while size > 0:
             size -= 1
             v = stack[size]
-            j = grid.column[v]
+            j = grid.node[NODE_COLUMN, v]
             if j < 0:
-                at = bits_of.leaf_at[grid.left[v]]
+                at = bits_of.leaf_at[grid.node[NODE_LEFT, v]]
                 if at >= 0:
                     reach[at >> 6] |= ONE << np.uint64(at & 63)
                 continue
-            if low[j] <= grid.split[v]:
-                stack[size] = grid.left[v]
+            if low[j] <= grid.node[NODE_SPLIT, v]:
+                stack[size] = grid.node[NODE_LEFT, v]
                 size += 1
-            if high[j] > grid.split[v]:
-                stack[size] = grid.right[v]
+            if high[j] > grid.node[NODE_SPLIT, v]:
+                stack[size] = grid.node[NODE_RIGHT, v]
                 size += 1
 
 
@@ -162,8 +177,8 @@ def keep_leaves(grid, bits_of, low, high, j, reach):  # type: ignore[no-untyped-
             bits ^= bit
             leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
             for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
-                if grid.path_column[i] == j:
-                    if grid.path_low[i] > high[j] or grid.path_high[i] < low[j]:
+                if grid.path[PATH_COLUMN, i] == j:
+                    if grid.path[PATH_LOW, i] > high[j] or grid.path[PATH_HIGH, i] < low[j]:
                         reach[w] ^= bit
                     break
 
@@ -173,9 +188,10 @@ def leaves_at(grid, cells, leaves):  # type: ignore[no-untyped-def]
     """Leaf of every tree at a cell, into `leaves`."""
     for t in range(grid.root.size):
         v = grid.root[t]
-        while grid.column[v] >= 0:
-            v = grid.left[v] if cells[grid.column[v]] <= grid.split[v] else grid.right[v]
-        leaves[t] = grid.left[v]
+        while grid.node[NODE_COLUMN, v] >= 0:
+            below = cells[grid.node[NODE_COLUMN, v]] <= grid.node[NODE_SPLIT, v]
+            v = grid.node[NODE_LEFT, v] if below else grid.node[NODE_RIGHT, v]
+        leaves[t] = grid.node[NODE_LEFT, v]
 
 
 @inner
@@ -186,8 +202,8 @@ def tighten(grid, located, low, high, cells, room):  # type: ignore[no-untyped-d
     for j in range(low.size):
         base = grid.face_start[j] + j
         here = located.distance[base + cells[j]]
-        if located.group[j] >= 0:
-            home = here == 0.0 and located.start[j] > 0 and cells[j] > 0 and low[j] == 0
+        if located.column[GROUP, j] >= 0:
+            home = here == 0.0 and located.column[START, j] > 0 and cells[j] > 0 and low[j] == 0
             if home and located.distance[base] >= room and not restrict(grid, located, low, high, j, cells[j], high[j]):
                 return False
             continue
@@ -195,17 +211,17 @@ def tighten(grid, located, low, high, cells, room):  # type: ignore[no-untyped-d
         a, b = cells[j], high[j]
         while a < b:
             middle = (a + b + 1) // 2
-            if located.distance[base + located.up[base + middle]] - here < room:
+            if located.distance[base + located.step[UP, base + middle]] - here < room:
                 a = middle
             else:
                 b = middle - 1
-        last = located.down[base + a]
+        last = located.step[DOWN, base + a]
         a, b = low[j], cells[j]
         while a < b:
             middle = (a + b) // 2
-            if located.distance[base + located.down[base + middle]] - here < room:
+            if located.distance[base + located.step[DOWN, base + middle]] - here < room:
                 b = middle
             else:
                 a = middle + 1
-        low[j], high[j] = located.up[base + b], last
+        low[j], high[j] = located.step[UP, base + b], last
     return True

@@ -9,7 +9,7 @@ from typing import Any, TypeVar, cast
 
 from numba import njit
 
-__all__ = ["announce", "inner", "kernel"]
+__all__ = ["announce", "flow", "inner", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -45,6 +45,15 @@ def inner(function: F) -> F:
     """Compile a function that only kernels call: it becomes part of them, and needs no way in from Python."""
     options: dict[str, Any] = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
     return cast(F, njit(error_model="numpy", **options)(function))
+
+
+def flow(function: F) -> F:
+    """Compile a function that one kernel calls once, as if it stood there.
+
+    Every level of calls is optimised again with all that lies below it; a kernel cut into steps for the reader
+    would take several times as long to compile.
+    """
+    return cast(F, njit(error_model="numpy", inline="always")(function))
 
 
 def announce(name: str, *kernels: Callable[..., Any]) -> None:

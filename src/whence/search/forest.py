@@ -37,7 +37,7 @@ class ForestFrontier:
     def __init__(self, question: Question) -> None:
         self.question = question
         self.kept = grid_of(question)
-        located = locate(question, self.kept.grid)
+        located, self.value = locate(question, self.kept)
         self.field = Field(
             grid=self.kept.grid,
             located=located,
@@ -49,7 +49,7 @@ class ForestFrontier:
         )
         self.queue = new_queue()
         self.scratch = new_scratch(self.field.grid, self.field.bits, self.field.tables)
-        self.cells = np.zeros(located.start.size, dtype=np.int32)
+        self.cells = np.zeros(located.column.shape[1], dtype=np.int32)
         self.bound = 0.0
         self.proposed = 0
         self.strong = False
@@ -104,7 +104,7 @@ class ForestFrontier:
         """Coordinates of the nearest point of a cell."""
         at = self.field.grid.face_start[:-1] + np.arange(cells.size) + cells
         point = np.empty(cells.size)
-        point[self.question.inputs.coordinate] = self.field.located.value[at]
+        point[self.question.inputs.coordinate] = self.value[at]
         return point
 
     def propose(self, cutoff: float) -> Floats | None:
@@ -115,7 +115,7 @@ class ForestFrontier:
             self.proposed = 1
             if self.kept.past is None:
                 assert isinstance(self.question.weights, ForestWeights)
-                self.kept.past = past_cells(self.field.grid, self.question.weights)
+                self.kept.past = past_cells(self.kept, self.question.weights)
             cells = pulled(self.field, self.scratch, self.kept.past, cutoff, left)
         elif self.proposed < 2 and (large or self.nodes >= STALLED):
             self.proposed = 2
@@ -131,13 +131,14 @@ class ForestFrontier:
 
     def room(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The cell around `point`, in coordinates, on the far side from the start."""
-        grid, inputs, space = self.field.grid, self.question.inputs, self.question.space
+        kept, inputs, space = self.kept, self.question.inputs, self.question.space
+        face_start = kept.grid.face_start
         low, high = point.copy(), point.copy()
         for c in range(point.size):
-            q, first, last = inputs.coordinate[c], grid.face_start[c], grid.face_start[c + 1]
-            cell = int(np.searchsorted(grid.cut[first:last], np.float32(point[q] * inputs.scale[c] + inputs.offset[c])))
-            bottom = -np.inf if cell == 0 else float(grid.above[first + cell - 1])
-            top = np.inf if first + cell == last else float(grid.cut[first + cell])
+            q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
+            cell = int(np.searchsorted(kept.cut[first:last], np.float32(point[q] * inputs.scale[c] + inputs.offset[c])))
+            bottom = -np.inf if cell == 0 else float(kept.above[first + cell - 1])
+            top = np.inf if first + cell == last else float(kept.cut[first + cell])
             low[q] = (bottom - inputs.offset[c]) / inputs.scale[c]
             high[q] = (top - inputs.offset[c]) / inputs.scale[c]
         low = np.where(point > space.start, point, np.maximum(low, np.minimum(space.lower, point)))
@@ -168,7 +169,7 @@ def prepare() -> None:
     frontier = ForestFrontier(tiny_question())
     frontier.cut(frontier.question.decision)
     frontier.advance(1, np.inf)
-    past = past_cells(frontier.field.grid, frontier.question.weights)  # type: ignore[arg-type]
+    past = past_cells(frontier.kept, frontier.question.weights)  # type: ignore[arg-type]
     pulled(frontier.field, frontier.scratch, past, np.inf, np.ones(1, dtype=np.int64))
     climbed(frontier.field, frontier.scratch, np.inf, np.ones(1, dtype=np.int64))
     frontier.exclude(frontier.question.space.start)

@@ -10,7 +10,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.search.box_kernels import gather, keep_leaves, leaves_at, pop, project, push, rebuild, restrict, tighten
-from whence.search.compiling import inner, kernel
+from whence.search.compiling import flow, inner, kernel
 from whence.search.leaf_kernels import (
     drop_dear_leaves,
     drop_dear_tails,
@@ -19,6 +19,25 @@ from whence.search.leaf_kernels import (
     least_sum,
     pull,
     tail_range,
+)
+from whence.search.places import (
+    ARG,
+    CELLS,
+    CELLS2,
+    DOWN,
+    GROUP,
+    HERE,
+    HIGH,
+    HIGH2,
+    JOINT,
+    LOW,
+    LOW2,
+    OTHER,
+    PATH_COLUMN,
+    PATH_HIGH,
+    PATH_LOW,
+    START,
+    UP,
 )
 from whence.search.share_kernels import strong_bound
 from whence.search.table_kernels import excess_at
@@ -43,14 +62,14 @@ ROUNDING = 1e-10
 @inner
 def _look(field, s):  # type: ignore[no-untyped-def]
     """Judge the projection of the box: which rival it does worst against, whether it holds, whether it is excluded."""
-    leaves_at(field.grid, s.cells, s.here)
-    over, worst = excess_at(field.tables, s.here, s.box[FIRST], s.box[LAST], s)
+    leaves_at(field.grid, s.columns[CELLS], s.per_tree[HERE])
+    over, worst = excess_at(field.tables, s.per_tree[HERE], s.box[FIRST], s.box[LAST], s)
     s.box[WORST], s.box[HOLDS], s.box[BARRED] = worst, over <= field.tau, 0
     if s.box[HOLDS]:
         for e in range(field.excluded.shape[0]):
             same = True
-            for t in range(s.here.size):
-                same &= field.excluded[e, t] == s.here[t]
+            for t in range(s.per_tree.shape[1]):
+                same &= field.excluded[e, t] == s.per_tree[HERE, t]
             if same:
                 s.box[BARRED] = 1
 
@@ -72,29 +91,30 @@ def _link(queue, s, column, first, last):  # type: ignore[no-untyped-def]
     return at
 
 
-@inner
+@flow
 def _open(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
     """Take the nearest box from the queue and lay it out in the scratch; False where it is empty."""
     key, link, queue.state[WAITING] = pop(queue.keys, queue.items, queue.state[WAITING])
     s.far[KEY], s.box[LINK] = key, link
-    if not rebuild(field.grid, field.located, queue.chain, link, s.low, s.high):
+    if not rebuild(field.grid, field.located, queue.chain, link, s.columns[LOW], s.columns[HIGH]):
         return False
     if link < 0:
         s.box[FIRST], s.box[LAST] = 0, max(0, field.tables.sizes[0] - 1) if field.tables.tail else 0
     else:
         s.box[FIRST], s.box[LAST] = queue.chain[link, 4], queue.chain[link, 5]
-    s.far[NEAR] = project(field.grid, field.located, s.low, s.high, s.cells)
+    s.far[NEAR] = project(field.grid, field.located, s.columns[LOW], s.columns[HIGH], s.columns[CELLS])
     room = cutoff - s.far[NEAR]
-    if room < np.inf and not tighten(field.grid, field.located, s.low, s.high, s.cells, room):
+    low, high, cells = s.columns[LOW], s.columns[HIGH], s.columns[CELLS]
+    if room < np.inf and not tighten(field.grid, field.located, low, high, cells, room):
         return False
     _look(field, s)
-    gather(field.grid, field.bits, s.low, s.high, s.reach, s.stack)
+    gather(field.grid, field.bits, s.columns[LOW], s.columns[HIGH], s.reach, s.stack)
     if room < np.inf:
         drop_far_leaves(field, s, room)
     return True
 
 
-@inner
+@flow
 def _strengthen(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
     """Take the strong bound of the box; False where that ends its turn."""
     link = s.box[LINK]
@@ -103,7 +123,7 @@ def _strengthen(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
     rounds, rate = 1, 0.0
     if queue.state[STRONG] == 0:
         # The first lesson is the longest; a forest with very long paths gets a shorter one.
-        rounds, rate = min(100, max(8, 4_000_000 // max(1, field.grid.path_column.size))), 1.0
+        rounds, rate = min(100, max(8, 4_000_000 // max(1, field.grid.path.shape[1]))), 1.0
     elif queue.state[STRONG] % LEARN_EVERY == 0:
         rounds, rate = 8, 0.1
     queue.state[STRONG] += 1
@@ -113,9 +133,9 @@ def _strengthen(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
         queue.state[EXAMINED] += 1
         return False
     if field.tables.tail:
-        while first < last and s.joint[first] >= cutoff:
+        while first < last and s.etas[JOINT, first] >= cutoff:
             first += 1
-        while first < last and s.joint[last] >= cutoff:
+        while first < last and s.etas[JOINT, last] >= cutoff:
             last -= 1
         s.box[FIRST], s.box[LAST] = first, last
     if least > s.far[KEY]:
@@ -133,7 +153,7 @@ def _strengthen(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
 def _bounded(field, s):  # type: ignore[no-untyped-def]
     """Bound the criterion over the box and drop the leaves that it rules out; False where nothing is left.
 
-    Leaves every tree's best leaf in ``s.arg`` and what it would gain in ``s.gains``.
+    Leaves every tree's best leaf in ``s.per_tree[ARG]`` and what it would gain in ``s.gains``.
     """
     tables, worst = field.tables, s.box[WORST]
     if tables.tail:
@@ -147,45 +167,45 @@ def _bounded(field, s):  # type: ignore[no-untyped-def]
         return True
     for i in range(tables.mean.shape[0]):
         r = worst if i == 0 else (i - 1 if i <= worst else i)
-        arg = s.arg if i == 0 else s.other
+        arg = s.per_tree[ARG] if i == 0 else s.per_tree[OTHER]
         total = least_sum(field.bits, s.reach, tables.mean[r], arg)
         if total > field.tau:
             return False
         drop_dear_leaves(field.bits, s.reach, tables.mean[r], arg, field.tau - total)
-    for t in range(s.arg.size):
-        s.gains[t] = tables.mean[worst, s.here[t]] - tables.mean[worst, s.arg[t]]
+    for t in range(s.per_tree.shape[1]):
+        s.gains[t] = tables.mean[worst, s.per_tree[HERE, t]] - tables.mean[worst, s.per_tree[ARG, t]]
     return True
 
 
 @inner
 def _restricted(field, s, column, first, last):  # type: ignore[no-untyped-def]
     """Restrict a column of the box and drop the leaves it no longer meets; False where the box becomes empty."""
-    if not restrict(field.grid, field.located, s.low, s.high, column, first, last):
+    if not restrict(field.grid, field.located, s.columns[LOW], s.columns[HIGH], column, first, last):
         return False
-    g = field.located.group[column]
-    for j in range(s.low.size):
-        if j == column or (g >= 0 and field.located.group[j] == g):
-            keep_leaves(field.grid, field.bits, s.low, s.high, j, s.reach)
+    g = field.located.column[GROUP, column]
+    for j in range(s.columns.shape[1]):
+        if j == column or (g >= 0 and field.located.column[GROUP, j] == g):
+            keep_leaves(field.grid, field.bits, s.columns[LOW], s.columns[HIGH], j, s.reach)
     return True
 
 
-@inner
+@flow
 def _refine(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
     """Bound the box and narrow it to the hull of the leaves left: PRUNED, AGAIN where it shrank, or SPLIT."""
     if not _bounded(field, s):
         return PRUNED
     if not hull(field, s):
         return SPLIT
-    for j in range(s.low.size):
-        if s.low2[j] > s.low[j] or s.high2[j] < s.high[j]:
-            s.box[LINK] = _link(queue, s, j, s.low2[j], s.high2[j])
-            if not _restricted(field, s, j, s.low2[j], s.high2[j]):
+    for j in range(s.columns.shape[1]):
+        if s.columns[LOW2, j] > s.columns[LOW, j] or s.columns[HIGH2, j] < s.columns[HIGH, j]:
+            s.box[LINK] = _link(queue, s, j, s.columns[LOW2, j], s.columns[HIGH2, j])
+            if not _restricted(field, s, j, s.columns[LOW2, j], s.columns[HIGH2, j]):
                 return PRUNED
-    near = project(field.grid, field.located, s.low, s.high, s.cells2)
+    near = project(field.grid, field.located, s.columns[LOW], s.columns[HIGH], s.columns[CELLS2])
     moved = False
-    for j in range(s.cells.size):
-        moved |= s.cells2[j] != s.cells[j]
-        s.cells[j] = s.cells2[j]
+    for j in range(s.columns.shape[1]):
+        moved |= s.columns[CELLS2, j] != s.columns[CELLS, j]
+        s.columns[CELLS, j] = s.columns[CELLS2, j]
     if not moved:
         return AGAIN
     s.far[NEAR] = near
@@ -204,20 +224,20 @@ def _best_face(field, s):  # type: ignore[no-untyped-def]
     """The face that separates the projection from the leaves that pull hardest, or -1: (column, cut)."""
     grid, located = field.grid, field.located
     n_touched = 0
-    for t in range(s.arg.size):
-        gain, leaf = s.gains[t], s.arg[t]
+    for t in range(s.per_tree.shape[1]):
+        gain, leaf = s.gains[t], s.per_tree[ARG, t]
         if gain <= 0.0:
             continue
         for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
-            j = grid.path_column[i]
+            j = grid.path[PATH_COLUMN, i]
             base = grid.face_start[j] + j
-            if s.cells[j] < grid.path_low[i]:
-                cut, target = grid.path_low[i] - 1, located.up[base + grid.path_low[i]]
-            elif s.cells[j] > grid.path_high[i]:
-                cut, target = grid.path_high[i], located.down[base + grid.path_high[i]]
+            if s.columns[CELLS, j] < grid.path[PATH_LOW, i]:
+                cut, target = grid.path[PATH_LOW, i] - 1, located.step[UP, base + grid.path[PATH_LOW, i]]
+            elif s.columns[CELLS, j] > grid.path[PATH_HIGH, i]:
+                cut, target = grid.path[PATH_HIGH, i], located.step[DOWN, base + grid.path[PATH_HIGH, i]]
             else:
                 continue
-            extra = max(0.0, located.distance[base + target] - located.distance[base + s.cells[j]])
+            extra = max(0.0, located.distance[base + target] - located.distance[base + s.columns[CELLS, j]])
             f = grid.face_start[j] + cut
             if s.score[f] == 0.0:
                 s.touched[n_touched, 0], s.touched[n_touched, 1] = j, cut
@@ -236,40 +256,40 @@ def _best_face(field, s):  # type: ignore[no-untyped-def]
 def _face_around(field, s):  # type: ignore[no-untyped-def]
     """A face inside the box that bounds the region with the same leaves as the projection, or -1."""
     grid = field.grid
-    for t in range(s.here.size):
-        leaf = s.here[t]
+    for t in range(s.per_tree.shape[1]):
+        leaf = s.per_tree[HERE, t]
         for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
-            j = grid.path_column[i]
-            if grid.path_low[i] > s.low[j]:
-                return j, grid.path_low[i] - 1
-            if grid.path_high[i] < s.high[j]:
-                return j, grid.path_high[i]
+            j = grid.path[PATH_COLUMN, i]
+            if grid.path[PATH_LOW, i] > s.columns[LOW, j]:
+                return j, grid.path[PATH_LOW, i] - 1
+            if grid.path[PATH_HIGH, i] < s.columns[HIGH, j]:
+                return j, grid.path[PATH_HIGH, i]
     return -1, -1
 
 
-@inner
+@flow
 def _far_distance(field, s, j, first, last):  # type: ignore[no-untyped-def]
     """Distance of the box when column `j` is restricted to first..last, infinite where that is empty."""
     located, base = field.located, field.grid.face_start[j] + j
-    if located.group[j] < 0:
-        first, last = located.up[base + first], located.down[base + last]
+    if located.column[GROUP, j] < 0:
+        first, last = located.step[UP, base + first], located.step[DOWN, base + last]
         if first < 0 or last < 0 or first > last:
             return np.inf
-        c = min(max(located.start[j], first), last)
-        return s.far[NEAR] + max(0.0, located.distance[base + c] - located.distance[base + s.cells[j]])
-    for i in range(s.low.size):
-        s.low2[i], s.high2[i] = s.low[i], s.high[i]
-    if not restrict(field.grid, located, s.low2, s.high2, j, first, last):
+        c = min(max(located.column[START, j], first), last)
+        return s.far[NEAR] + max(0.0, located.distance[base + c] - located.distance[base + s.columns[CELLS, j]])
+    for i in range(s.columns.shape[1]):
+        s.columns[LOW2, i], s.columns[HIGH2, i] = s.columns[LOW, i], s.columns[HIGH, i]
+    if not restrict(field.grid, located, s.columns[LOW2], s.columns[HIGH2], j, first, last):
         return np.inf
-    return project(field.grid, located, s.low2, s.high2, s.cells2)
+    return project(field.grid, located, s.columns[LOW2], s.columns[HIGH2], s.columns[CELLS2])
 
 
-@inner
+@flow
 def _split(field, queue, s, column, cut, cutoff):  # type: ignore[no-untyped-def]
     """Split the box at a face: the far half waits, the half with the projection stays under way."""
-    low, high = s.low[column], s.high[column]
+    low, high = s.columns[LOW, column], s.columns[HIGH, column]
     near_first, near_last, far_first, far_last = low, cut, cut + 1, high
-    if s.cells[column] > cut:
+    if s.columns[CELLS, column] > cut:
         near_first, near_last, far_first, far_last = cut + 1, high, low, cut
     if far_first <= far_last:
         key = max(s.far[KEY], _far_distance(field, s, column, far_first, far_last))
@@ -280,7 +300,7 @@ def _split(field, queue, s, column, cut, cutoff):  # type: ignore[no-untyped-def
     _restricted(field, s, column, near_first, near_last)
 
 
-@inner
+@flow
 def _dive(field, queue, s, strong, cutoff, out):  # type: ignore[no-untyped-def]
     """Deal with the box under way until it is pruned, waits, or its projection is a candidate."""
     while True:
@@ -288,9 +308,9 @@ def _dive(field, queue, s, strong, cutoff, out):  # type: ignore[no-untyped-def]
         if s.box[HOLDS] and not s.box[BARRED]:
             _wait(queue, s)
             for j in range(out.size):
-                out[j] = s.cells[j]
+                out[j] = s.columns[CELLS, j]
             return CANDIDATE
-        if queue.state[LINKS] + s.low.size + 2 > queue.chain.shape[0]:
+        if queue.state[LINKS] + s.columns.shape[1] + 2 > queue.chain.shape[0]:
             _wait(queue, s)
             return GROW
         if s.box[BARRED]:

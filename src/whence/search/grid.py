@@ -30,61 +30,40 @@ class ForestGrid(NamedTuple):
     ----------
     face_start : ndarray of shape (d + 1,)
         Where the faces of each column begin; cells of column j begin at ``face_start[j] + j``.
-    cut, above : ndarray of shape (faces,)
-        Largest float32 value on the lower side of a face, and the next float32 above it, in forest units.
-    column, split, left, right : ndarray of shape (nodes,)
-        The trees: a context goes left where its cell in `column` is at most `split`; `column` is -1 in a leaf and
-        `left` is then the number of the leaf.
+    node : ndarray of shape (4, nodes)
+        The trees: column, split, left, right. A context goes left where its cell in the column is at most the
+        split; the column is -1 in a leaf, and left is then the number of the leaf.
     root : ndarray of shape (trees,)
         Root node of each tree.
-    leaf_start : ndarray of shape (trees + 1,)
-        Where the leaves of each tree begin.
-    path_start, path_column, path_low, path_high
-        Cells that a leaf allows in the columns on its path.
+    path_start : ndarray of shape (leaves + 1,)
+        Where the path of each leaf begins.
+    path : ndarray of shape (3, entries)
+        Column, first and last cell that a leaf allows in the columns on its path.
     """
 
     face_start: Ints
-    cut: NDArray[np.float32]
-    above: NDArray[np.float32]
-    column: Ints
-    split: Ints
-    left: Ints
-    right: Ints
+    node: Ints
     root: Ints
-    leaf_start: Ints
     path_start: Ints
-    path_column: Ints
-    path_low: Ints
-    path_high: Ints
+    path: Ints
 
 
 class Located(NamedTuple):
-    """The cells of a question: which are allowed, how far they are from the initial context, and where to stand.
+    """The cells of a question: which are allowed, and how far they are from the initial context.
 
     Attributes
     ----------
     distance : ndarray of shape (cells,)
         Weighted distance of each cell from the start, infinite where it is not allowed.
-    value : ndarray of shape (cells,)
-        Coordinate of the nearest allowed point of each cell.
-    up, down : ndarray of shape (cells,)
-        Nearest allowed cell at or above (below) each cell, within its column; -1 where there is none.
-    start : ndarray of shape (d,)
-        Cell of the initial context.
-    low, high : ndarray of shape (d,)
-        First and last allowed cell.
-    group : ndarray of shape (d,)
-        Group of one-hot columns, -1 for numbers.
+    step : ndarray of shape (2, cells)
+        Nearest allowed cell at or above, and at or below, each cell, within its column; -1 where there is none.
+    column : ndarray of shape (4, d)
+        Cell of the initial context, first and last allowed cell, and group of one-hot columns (-1 for numbers).
     """
 
     distance: Floats
-    value: Floats
-    up: Ints
-    down: Ints
-    start: Ints
-    low: Ints
-    high: Ints
-    group: Ints
+    step: Ints
+    column: Ints
 
 
 class LeafBits(NamedTuple):
@@ -110,6 +89,9 @@ class KeptGrid:
     """What is kept with the fitted weights between questions."""
 
     grid: ForestGrid
+    #: Largest float32 value on the lower side of every face, and the next float32 above it, in forest units.
+    cut: NDArray[np.float32]
+    above: NDArray[np.float32]
     samples: Ints
     first: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -162,16 +144,15 @@ def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -
     leaf_start = np.concatenate([[0], np.cumsum(per_tree)]).astype(np.int32)
     path = kernels.leaf_paths(column, split, left, right, face_start, int(leaf_start[-1]))
     cuts = values[kept]
-    grid = ForestGrid(
-        face_start, cuts, np.nextafter(cuts, np.float32(np.inf)), column, split, left, right, root, leaf_start, *path
-    )
+    grid = ForestGrid(face_start, np.stack([column, split, left, right]), root, path[0], np.stack(path[1:]))
     members = weights.members_
     n = members.n_samples
     first = np.concatenate(
         [t * n + members.first[t][tree.children_left < 0] for t, tree in enumerate(trees)]
     ).astype(np.int64)
     size = np.concatenate([members.size[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(np.int64)
-    return KeptGrid(grid, members.order, first, size, _bits(leaf_start))
+    above = np.nextafter(cuts, np.float32(np.inf))
+    return KeptGrid(grid, cuts, above, members.order, first, size, _bits(leaf_start))
 
 
 def _bits(leaf_start: Ints) -> LeafBits:
@@ -192,8 +173,8 @@ def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
     return means
 
 
-def locate(question: Question, grid: ForestGrid) -> Located:
-    """The allowed cells of the question and their distances."""
+def locate(question: Question, kept: KeptGrid) -> tuple[Located, Floats]:
+    """The allowed cells of the question with their distances, and the coordinate of each one's nearest point."""
     space, inputs = question.space, question.inputs
     order = inputs.coordinate
     levels = [space.levels[q] for q in order]
@@ -201,10 +182,10 @@ def locate(question: Question, grid: ForestGrid) -> Located:
     given = [v for v in levels if v is not None]
     level = np.concatenate(given) if given else np.zeros(0)
     group = space.group[order].astype(np.int32)
-    located = kernels.locate(
-        grid.face_start,
-        grid.cut,
-        grid.above,
+    distance, value, step, column = kernels.locate(
+        kept.grid.face_start,
+        kept.cut,
+        kept.above,
         np.array([v is not None for v in levels], dtype=np.bool_),
         level_start,
         level,
@@ -216,10 +197,10 @@ def locate(question: Question, grid: ForestGrid) -> Located:
         inputs.offset,
         group,
     )
-    return Located(*located, group)
+    return Located(distance, step, np.vstack([column, group])), value
 
 
 def living(grid: ForestGrid, bits: LeafBits, located: Located) -> LeafBits:
     """`bits` without the leaves that hold no allowed cell."""
-    dead = kernels.dead_leaves(grid.face_start, *grid[9:13], located.up, located.group)
+    dead = kernels.dead_leaves(grid, located)
     return bits._replace(leaf_at=np.where(dead, np.int32(-1), bits.leaf_at)) if dead.any() else bits

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.search.compiling import inner, kernel
+from whence.search.places import DOWN, FIRST_CELL, GROUP, LAST_CELL, PATH_COLUMN, PATH_HIGH, PATH_LOW, START, UP
 
 __all__ = ["dead_leaves", "leaf_paths", "locate"]
 
@@ -77,16 +78,13 @@ def locate(
     cells = cut.size + d
     distance = np.full(cells, np.inf)
     value = np.zeros(cells)
-    up = np.full(cells, -1, dtype=np.int32)
-    down = np.full(cells, -1, dtype=np.int32)
-    origin = np.zeros(d, dtype=np.int32)
-    low = np.zeros(d, dtype=np.int32)
-    high = np.zeros(d, dtype=np.int32)
+    step = np.full((2, cells), np.int32(-1))
+    column = np.zeros((3, d), np.int32)
     for j in range(d):
         first, last = face_start[j], face_start[j + 1]
         base, count = first + j, last - first + 1
         own = _cell_of(np.float32(start[j] * scale[j] + offset[j]), cut, first, last)
-        origin[j] = own
+        column[START, j] = own
         if discrete[j]:
             for i in range(level_start[j], level_start[j + 1]):
                 k = base + _cell_of(np.float32(level[i] * scale[j] + offset[j]), cut, first, last)
@@ -124,30 +122,31 @@ def locate(
         for k in range(count):
             if distance[base + k] < np.inf:
                 seen = k
-            down[base + k] = seen
+            step[DOWN, base + k] = seen
         seen = -1
         for k in range(count - 1, -1, -1):
             if distance[base + k] < np.inf:
                 seen = k
-            up[base + k] = seen
-        low[j] = up[base]
-        high[j] = down[base + count - 1]
-    return distance, value, up, down, origin, low, high
+            step[UP, base + k] = seen
+        column[FIRST_CELL, j] = step[UP, base]
+        column[LAST_CELL, j] = step[DOWN, base + count - 1]
+    return distance, value, step, column
 
 
 @kernel
-def dead_leaves(face_start, path_start, path_column, path_low, path_high, up, group):  # type: ignore[no-untyped-def]
+def dead_leaves(grid, located):  # type: ignore[no-untyped-def]
     """Leaves without any allowed cell: between two allowed values, or in two categories at once."""
-    dead = np.zeros(path_start.size - 1, dtype=np.bool_)
+    path, group = grid.path, located.column[GROUP]
+    dead = np.zeros(grid.path_start.size - 1, dtype=np.bool_)
     for leaf in range(dead.size):
-        begin, end = path_start[leaf], path_start[leaf + 1]
+        begin, end = grid.path_start[leaf], grid.path_start[leaf + 1]
         for i in range(begin, end):
-            j = path_column[i]
-            first = up[face_start[j] + j + path_low[i]]
-            if first < 0 or first > path_high[i]:
+            j = path[PATH_COLUMN, i]
+            first = located.step[UP, grid.face_start[j] + j + path[PATH_LOW, i]]
+            if first < 0 or first > path[PATH_HIGH, i]:
                 dead[leaf] = True
-            elif group[j] >= 0 and path_low[i] > 0:
+            elif group[j] >= 0 and path[PATH_LOW, i] > 0:
                 for k in range(begin, i):
-                    if group[path_column[k]] == group[j] and path_low[k] > 0:
+                    if group[path[PATH_COLUMN, k]] == group[j] and path[PATH_LOW, k] > 0:
                         dead[leaf] = True
     return dead

@@ -131,7 +131,8 @@ class Seeds:
         steps *= radius * np.sqrt(random.random((count, 1))) / np.maximum(steps.sum(axis=1, keepdims=True), 1e-9)
         signed = steps * random.choice([-1.0, 1.0], (count, q)) / table[WEIGHT]
         categories = np.floor(random.random((count, q)) * (table[UPPER] + 1.0)) * moved
-        return np.where(axes.kind == CATEGORY, categories, table[START] + signed)
+        contexts: Floats = np.where(axes.kind == CATEGORY, categories, table[START] + signed)
+        return contexts
 
     def _pulled(self, cuts: Cuts, at: Floats) -> Floats:
         """`at`, moved toward the start along all axes or one, as long as that leads to nearer explanations."""

@@ -15,6 +15,29 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
 from whence.search.compiling import inner
+from whence.search.places import (
+    ARG,
+    CELLS,
+    DOWN,
+    GROUP,
+    HERE,
+    HIGH,
+    HIGH2,
+    JOINT,
+    LEAST,
+    LISTED,
+    LOW,
+    LOW2,
+    MOST,
+    PART,
+    PATH_COLUMN,
+    PATH_HIGH,
+    PATH_LOW,
+    ROW,
+    SEEN,
+    SUMS,
+    UP,
+)
 from whence.search.table_kernels import row_of, value_of
 
 __all__ = ["drop_dear_leaves", "drop_dear_tails", "drop_far_leaves", "hull", "least_sum", "pull", "tail_range"]
@@ -59,7 +82,7 @@ def pull(field, s, eta, r):  # type: ignore[no-untyped-def]
     """For one eta, every tree's leaf with the smallest A - B, and how much smaller it is than at the projection."""
     tables, bits_of = field.tables, field.bits
     level = s.threshold[r]
-    for t in range(s.arg.size):
+    for t in range(s.per_tree.shape[1]):
         best = np.inf
         for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = s.reach[w]
@@ -69,15 +92,15 @@ def pull(field, s, eta, r):  # type: ignore[no-untyped-def]
                 value = value_of(tables, 0, leaf, eta) - value_of(tables, r + 1, leaf, level)
                 if value < best:
                     best = value
-                    s.arg[t] = leaf
-        here = s.here[t]
+                    s.per_tree[ARG, t] = leaf
+        here = s.per_tree[HERE, t]
         s.gains[t] = value_of(tables, 0, here, eta) - value_of(tables, r + 1, here, level) - best
 
 
 @inner
 def _least_rows(field, s, t, r, first, last):  # type: ignore[no-untyped-def]
-    """For every eta, tree t's smallest A(leaf, eta) - B(leaf) in reach, into ``s.part``; the number of leaves."""
-    tables, bits_of, part = field.tables, field.bits, s.part
+    """For every eta, tree t's smallest A(leaf, eta) - B(leaf) in reach, into ``s.etas[PART]``; the number of leaves."""
+    tables, bits_of, part = field.tables, field.bits, s.etas[PART]
     level = s.threshold[r]
     count = 0
     for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
@@ -85,7 +108,7 @@ def _least_rows(field, s, t, r, first, last):  # type: ignore[no-untyped-def]
         while bits != ZERO:
             leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
             bits &= bits - ONE
-            row = row_of(tables, 0, leaf, first, last, s.row)
+            row = row_of(tables, 0, leaf, first, last, s.etas[ROW])
             b = value_of(tables, r + 1, leaf, level)
             count += 1
             if count == 1:
@@ -102,30 +125,30 @@ def _least_rows(field, s, t, r, first, last):  # type: ignore[no-untyped-def]
 def tail_range(field, s, first, last, worst):  # type: ignore[no-untyped-def]
     """The range of eta that no rival rules out, and the eta with the smallest bound: (first, last, best).
 
-    The bound under each eta, the largest over the rivals, goes to ``s.joint``.
+    The bound under each eta, the largest over the rivals, goes to ``s.etas[JOINT]``.
     """
     for k in range(first, last + 1):
-        s.joint[k] = -np.inf
+        s.etas[JOINT, k] = -np.inf
     for i in range(field.tables.sizes.size - 1):
         r = worst if i == 0 else (i - 1 if i <= worst else i)
         for k in range(first, last + 1):
-            s.sums[k] = 0.0
+            s.etas[SUMS, k] = 0.0
         for t in range(field.grid.root.size):
             if _least_rows(field, s, t, r, first, last) == 0:
                 return 1, 0, -1
             for k in range(first, last + 1):
-                s.sums[k] += s.part[k]
+                s.etas[SUMS, k] += s.etas[PART, k]
         for k in range(first, last + 1):
-            s.joint[k] = max(s.joint[k], s.sums[k])
-        while first <= last and s.joint[first] > field.tau:
+            s.etas[JOINT, k] = max(s.etas[JOINT, k], s.etas[SUMS, k])
+        while first <= last and s.etas[JOINT, first] > field.tau:
             first += 1
-        while first <= last and s.joint[last] > field.tau:
+        while first <= last and s.etas[JOINT, last] > field.tau:
             last -= 1
         if first > last:
             return first, last, -1
     best = first
     for k in range(first, last + 1):
-        if s.joint[k] < s.joint[best]:
+        if s.etas[JOINT, k] < s.etas[JOINT, best]:
             best = k
     return first, last, best
 
@@ -143,12 +166,12 @@ def drop_dear_tails(field, s, first, last, best):  # type: ignore[no-untyped-def
                 bit = bits & (ZERO - bits)
                 bits ^= bit
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
-                row = row_of(tables, 0, leaf, first, last, s.row)
+                row = row_of(tables, 0, leaf, first, last, s.etas[ROW])
                 b = value_of(tables, 1, leaf, s.threshold[0])
-                possible = s.joint[best] - s.part[best] + row[best] - b <= field.tau
+                possible = s.etas[JOINT, best] - s.etas[PART, best] + row[best] - b <= field.tau
                 k = first
                 while not possible and k <= last:
-                    possible = s.joint[k] - s.part[k] + row[k] - b <= field.tau
+                    possible = s.etas[JOINT, k] - s.etas[PART, k] + row[k] - b <= field.tau
                     k += 1
                 if not possible:
                     reach[w] ^= bit
@@ -166,27 +189,27 @@ def drop_far_leaves(field, s, room):  # type: ignore[no-untyped-def]
             leaf = field.bits.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
             extra = 0.0
             for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
-                j = grid.path_column[i]
+                j = grid.path[PATH_COLUMN, i]
                 base = grid.face_start[j] + j
-                if located.group[j] >= 0:
+                if located.column[GROUP, j] >= 0:
                     continue
-                if s.cells[j] < grid.path_low[i]:
-                    target = located.up[base + grid.path_low[i]]
-                elif s.cells[j] > grid.path_high[i]:
-                    target = located.down[base + grid.path_high[i]]
+                if s.columns[CELLS, j] < grid.path[PATH_LOW, i]:
+                    target = located.step[UP, base + grid.path[PATH_LOW, i]]
+                elif s.columns[CELLS, j] > grid.path[PATH_HIGH, i]:
+                    target = located.step[DOWN, base + grid.path[PATH_HIGH, i]]
                 else:
                     continue
-                extra += located.distance[base + target] - located.distance[base + s.cells[j]]
+                extra += located.distance[base + target] - located.distance[base + s.columns[CELLS, j]]
             if extra >= room:
                 s.reach[w] ^= bit
 
 
 @inner
 def hull(field, s):  # type: ignore[no-untyped-def]
-    """The cells that the reachable leaves of every tree leave, into ``low2`` and ``high2``; True where that is less."""
+    """The cells that the reachable leaves of every tree leave, into the second box; True where that is less."""
     grid, bits_of = field.grid, field.bits
-    for j in range(s.low.size):
-        s.low2[j], s.high2[j] = s.low[j], s.high[j]
+    for j in range(s.columns.shape[1]):
+        s.columns[LOW2, j], s.columns[HIGH2, j] = s.columns[LOW, j], s.columns[HIGH, j]
     smaller = False
     for t in range(grid.root.size):
         leaves, columns = 0, 0
@@ -196,25 +219,26 @@ def hull(field, s):  # type: ignore[no-untyped-def]
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
                 for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
-                    j = grid.path_column[i]
+                    j = grid.path[PATH_COLUMN, i]
                     if leaves == 0:
-                        s.listed[columns] = j
+                        s.columns[LISTED, columns] = j
                         columns += 1
-                        s.seen[j], s.least[j], s.most[j] = 1, grid.path_low[i], grid.path_high[i]
-                    elif s.seen[j] > 0:
-                        s.seen[j] += 1
-                        s.least[j] = min(s.least[j], grid.path_low[i])
-                        s.most[j] = max(s.most[j], grid.path_high[i])
+                        s.columns[SEEN, j] = 1
+                        s.columns[LEAST, j], s.columns[MOST, j] = grid.path[PATH_LOW, i], grid.path[PATH_HIGH, i]
+                    elif s.columns[SEEN, j] > 0:
+                        s.columns[SEEN, j] += 1
+                        s.columns[LEAST, j] = min(s.columns[LEAST, j], grid.path[PATH_LOW, i])
+                        s.columns[MOST, j] = max(s.columns[MOST, j], grid.path[PATH_HIGH, i])
                 leaves += 1
         for i in range(columns):
-            j = s.listed[i]
+            j = s.columns[LISTED, i]
             # Only a column on the path of every leaf narrows the box.
-            if s.seen[j] == leaves:
-                if s.least[j] > s.low2[j]:
-                    s.low2[j] = s.least[j]
+            if s.columns[SEEN, j] == leaves:
+                if s.columns[LEAST, j] > s.columns[LOW2, j]:
+                    s.columns[LOW2, j] = s.columns[LEAST, j]
                     smaller = True
-                if s.most[j] < s.high2[j]:
-                    s.high2[j] = s.most[j]
+                if s.columns[MOST, j] < s.columns[HIGH2, j]:
+                    s.columns[HIGH2, j] = s.columns[MOST, j]
                     smaller = True
-            s.seen[j] = 0
+            s.columns[SEEN, j] = 0
     return smaller

@@ -6,7 +6,8 @@ Every look at a context counts against ``left[0]``, so that proposals end in tim
 from __future__ import annotations
 
 from whence.search.box_kernels import leaves_at
-from whence.search.compiling import inner, kernel
+from whence.search.compiling import flow, inner, kernel
+from whence.search.places import CELLS, CELLS2, DOWN, FIRST_CELL, GROUP, HERE, LAST_CELL, SEEN, START, UP
 from whence.search.table_kernels import excess_at
 
 __all__ = ["best_on_lines", "climb", "pull_back"]
@@ -15,23 +16,23 @@ __all__ = ["best_on_lines", "climb", "pull_back"]
 @inner
 def _excess(field, s, cells, left):  # type: ignore[no-untyped-def]
     left[0] -= 1
-    leaves_at(field.grid, cells, s.here)
+    leaves_at(field.grid, cells, s.per_tree[HERE])
     last = field.tables.sizes[0] - 1 if field.tables.tail else 0
-    return excess_at(field.tables, s.here, 0, last, s)[0]
+    return excess_at(field.tables, s.per_tree[HERE], 0, last, s)[0]
 
 
-@inner
+@flow
 def _nearer(field, s, cells, j, left):  # type: ignore[no-untyped-def]
     """Move column `j` of a context that holds as near to the start as bisection finds it; True where it moved."""
     located, base = field.located, field.grid.face_start[j] + j
-    bad, good = located.start[j], cells[j]
+    bad, good = located.column[START, j], cells[j]
     cells[j] = bad
     if _excess(field, s, cells, left) <= field.tau:
         return True
     moved = False
     while abs(good - bad) > 1:
         middle = (good + bad) // 2
-        middle = located.up[base + middle] if good > bad else located.down[base + middle]
+        middle = located.step[UP, base + middle] if good > bad else located.step[DOWN, base + middle]
         if middle in (good, bad):
             break
         cells[j] = middle
@@ -43,24 +44,24 @@ def _nearer(field, s, cells, j, left):  # type: ignore[no-untyped-def]
     return moved
 
 
-@inner
+@flow
 def _group_back(field, s, cells, g, left):  # type: ignore[no-untyped-def]
     """Set a category back to the initial one where the criterion still holds; True where it moved."""
     located = field.located
     moved = False
     for j in range(cells.size):
-        s.cells2[j] = cells[j]
-        if located.group[j] == g:
-            moved |= cells[j] != located.start[j]
-            cells[j] = located.start[j]
+        s.columns[CELLS2, j] = cells[j]
+        if located.column[GROUP, j] == g:
+            moved |= cells[j] != located.column[START, j]
+            cells[j] = located.column[START, j]
     if moved and _excess(field, s, cells, left) > field.tau:
         moved = False
         for j in range(cells.size):
-            cells[j] = s.cells2[j]
+            cells[j] = s.columns[CELLS2, j]
     return moved
 
 
-@inner
+@flow
 def _next_column(field, cells, done):  # type: ignore[no-untyped-def]
     """The column not done yet that is farthest from the start, or -1."""
     column, farthest = -1, -1.0
@@ -71,32 +72,32 @@ def _next_column(field, cells, done):  # type: ignore[no-untyped-def]
     return column
 
 
-@inner
+@flow
 def _round(field, s, cells, left):  # type: ignore[no-untyped-def]
     """Pull every column of a context that holds towards the start once, the farthest first; True where one moved."""
     located = field.located
     moved = False
     for j in range(cells.size):
-        s.seen[j] = 0
+        s.columns[SEEN, j] = 0
     for _ in range(cells.size):
-        j = _next_column(field, cells, s.seen)
-        s.seen[j] = 1
+        j = _next_column(field, cells, s.columns[SEEN])
+        s.columns[SEEN, j] = 1
         if left[0] <= 0:
             continue
-        if located.group[j] >= 0:
-            if located.start[j] > 0:
-                moved |= _group_back(field, s, cells, located.group[j], left)
-        elif cells[j] != located.start[j]:
+        if located.column[GROUP, j] >= 0:
+            if located.column[START, j] > 0:
+                moved |= _group_back(field, s, cells, located.column[GROUP, j], left)
+        elif cells[j] != located.column[START, j]:
             moved |= _nearer(field, s, cells, j, left)
     for j in range(cells.size):
-        s.seen[j] = 0
+        s.columns[SEEN, j] = 0
     return moved
 
 
 @kernel
 def pull_back(field, s, starts, improved, found, left, best):  # type: ignore[no-untyped-def]
     """Pull those of `starts` that hold towards the start, one column at a time; the nearest goes to `best`."""
-    cells = s.cells
+    cells = s.columns[CELLS]
     for i in range(starts.shape[0]):
         if left[0] <= 0 or improved == 0:
             break
@@ -118,23 +119,23 @@ def pull_back(field, s, starts, improved, found, left, best):  # type: ignore[no
     return found
 
 
-@inner
+@flow
 def _other_category(field, s, cells, j, found, left, best):  # type: ignore[no-untyped-def]
     """Try the category of column `j` instead of the initial one; the distance of the nearest context that holds."""
     grid, located = field.grid, field.located
     home = -1
     for i in range(cells.size):
-        if located.group[i] == located.group[j] and located.start[i] > 0:
+        if located.column[GROUP, i] == located.column[GROUP, j] and located.column[START, i] > 0:
             home = i
     price = located.distance[grid.face_start[home] + home]
-    if located.start[j] > 0 or located.high[j] == 0 or price >= found:
+    if located.column[START, j] > 0 or located.column[LAST_CELL, j] == 0 or price >= found:
         return found
-    cells[home], cells[j] = 0, located.high[j]
+    cells[home], cells[j] = 0, located.column[LAST_CELL, j]
     if _excess(field, s, cells, left) <= field.tau:
         found = price
         for i in range(cells.size):
             best[i] = cells[i]
-    cells[home], cells[j] = located.start[home], 0
+    cells[home], cells[j] = located.column[START, home], 0
     return found
 
 
@@ -142,22 +143,22 @@ def _other_category(field, s, cells, j, found, left, best):  # type: ignore[no-u
 def best_on_lines(field, s, cutoff, left, best):  # type: ignore[no-untyped-def]
     """The nearest context found that holds and differs from the start in one feature; its cells go to `best`."""
     grid, located = field.grid, field.located
-    cells = s.cells
+    cells = s.columns[CELLS]
     for j in range(best.size):
-        cells[j] = located.start[j]
+        cells[j] = located.column[START, j]
     found = cutoff
     for j in range(best.size):
         if left[0] <= 0:
             break
-        if located.group[j] >= 0:
+        if located.column[GROUP, j] >= 0:
             found = _other_category(field, s, cells, j, found, left, best)
             continue
         base = grid.face_start[j] + j
-        stride = max(1, (located.high[j] - located.low[j]) // 64)
+        stride = max(1, (located.column[LAST_CELL, j] - located.column[FIRST_CELL, j]) // 64)
         for direction in (-1, 1):
-            c = located.start[j] + direction
-            while located.low[j] <= c <= located.high[j]:
-                c = located.up[base + c] if direction > 0 else located.down[base + c]
+            c = located.column[START, j] + direction
+            while located.column[FIRST_CELL, j] <= c <= located.column[LAST_CELL, j]:
+                c = located.step[UP, base + c] if direction > 0 else located.step[DOWN, base + c]
                 if located.distance[base + c] >= found:
                     break
                 cells[j] = c
@@ -167,24 +168,24 @@ def best_on_lines(field, s, cutoff, left, best):  # type: ignore[no-untyped-def]
                         best[i] = cells[i]
                     break
                 c += direction * stride
-        cells[j] = located.start[j]
+        cells[j] = located.column[START, j]
     return found
 
 
-@inner
+@flow
 def _best_step(field, s, cells, excess, walked, cutoff, left):  # type: ignore[no-untyped-def]
     """The step that gains most for its way: (column, cell, excess after it); column -1 where none gains."""
     located, tau = field.located, field.tau
     column, target, ratio, after = -1, 0, 0.0, excess
     for j in range(cells.size):
-        if located.group[j] >= 0:
+        if located.column[GROUP, j] >= 0:
             continue
         base = field.grid.face_start[j] + j
         own = cells[j]
         for direction in (-1, 1):
             stride, c = 1, own + direction
-            while located.low[j] <= c <= located.high[j] and left[0] > 0:
-                c = located.up[base + c] if direction > 0 else located.down[base + c]
+            while located.column[FIRST_CELL, j] <= c <= located.column[LAST_CELL, j] and left[0] > 0:
+                c = located.step[UP, base + c] if direction > 0 else located.step[DOWN, base + c]
                 way = located.distance[base + c] - located.distance[base + own]
                 if way <= 0.0 or walked + way >= cutoff:
                     break
@@ -203,7 +204,7 @@ def _best_step(field, s, cells, excess, walked, cutoff, left):  # type: ignore[n
 def climb(field, s, cutoff, left, cells):  # type: ignore[no-untyped-def]
     """From the start, take the step that gains most for its way until the criterion holds; True where it arrived."""
     for j in range(cells.size):
-        cells[j] = field.located.start[j]
+        cells[j] = field.located.column[START, j]
     excess = _excess(field, s, cells, left)
     walked = 0.0
     while excess > field.tau and left[0] > 0:

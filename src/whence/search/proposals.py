@@ -5,7 +5,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.grid import ForestGrid
+from whence.search.grid import KeptGrid
 from whence.search.proposal_kernels import best_on_lines, climb, pull_back
 from whence.search.scratch import Field, Scratch
 from whence.weights import ForestWeights
@@ -20,13 +20,12 @@ TRIED, IMPROVED = 4000, 6
 SECONDS = 0.1
 
 
-def past_cells(grid: ForestGrid, weights: ForestWeights) -> Ints:
+def past_cells(kept: KeptGrid, weights: ForestWeights) -> Ints:
     """Cells of every past context."""
-    inputs = weights.inputs_
+    inputs, start = weights.inputs_, kept.grid.face_start
     cells = np.empty(inputs.shape, dtype=np.int32)
     for c in range(inputs.shape[1]):
-        cuts = grid.cut[grid.face_start[c] : grid.face_start[c + 1]]
-        cells[:, c] = np.searchsorted(cuts, inputs[:, c], side="left")
+        cells[:, c] = np.searchsorted(kept.cut[start[c] : start[c + 1]], inputs[:, c], side="left")
     return cells
 
 
@@ -41,17 +40,18 @@ def looks(field: Field, seconds: float) -> NDArray[np.int64]:
 def pulled(field: Field, scratch: Scratch, past: Ints, cutoff: float, left: NDArray[np.int64]) -> Ints | None:
     """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts."""
     located = field.located
-    base = field.grid.face_start[:-1] + np.arange(located.start.size)
-    inside = np.clip(past, located.low, located.high)
+    start, low, high, group = located.column
+    base = field.grid.face_start[:-1] + np.arange(start.size)
+    inside = np.clip(past, low, high)
     allowed = np.isfinite(located.distance[base + inside])
     # A value that may not be taken stays as it is today; so does a category as a whole.
-    for g in np.unique(located.group[located.group >= 0]):
-        members = located.group == g
+    for g in np.unique(group[group >= 0]):
+        members = group == g
         allowed[:, members] &= (allowed[:, members] & (inside[:, members] == past[:, members])).all(axis=1)[:, None]
-    cells = np.where(allowed, inside, located.start).astype(np.int32)
+    cells = np.where(allowed, inside, start).astype(np.int32)
     distance = located.distance[base + cells].sum(axis=1)
     order = np.argsort(distance, kind="stable")[:TRIED]
-    best = np.empty(located.start.size, dtype=np.int32)
+    best = np.empty(start.size, dtype=np.int32)
     found = best_on_lines(field, scratch, cutoff, left, best)
     found = pull_back(field, scratch, np.ascontiguousarray(cells[order]), IMPROVED, found, left, best)
     return best if found < cutoff else None
@@ -59,7 +59,7 @@ def pulled(field: Field, scratch: Scratch, past: Ints, cutoff: float, left: NDAr
 
 def climbed(field: Field, scratch: Scratch, cutoff: float, left: NDArray[np.int64]) -> Ints | None:
     """Cells of a context reached from the start by the steps that gain most, then pulled back, or None."""
-    top = np.empty(field.located.start.size, dtype=np.int32)
+    top = np.empty(field.located.column.shape[1], dtype=np.int32)
     if not climb(field, scratch, 2.0 * cutoff, left, top):
         return None
     best = np.empty_like(top)

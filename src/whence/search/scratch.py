@@ -49,35 +49,35 @@ class Queue(NamedTuple):
 
 
 class Scratch(NamedTuple):
-    """The box under way (low, high, its projection's cells and leaves, its reachable leaves) and room to compute."""
+    """The box under way and room to compute; `whence.search.places` names the rows of the packed arrays.
 
-    low: Ints
-    high: Ints
-    cells: Ints
-    low2: Ints
-    high2: Ints
-    cells2: Ints
-    seen: Ints
-    least: Ints
-    most: Ints
-    listed: Ints
-    here: Ints
-    arg: Ints
-    other: Ints
+    Attributes
+    ----------
+    columns : ndarray of shape (10, d)
+        First and last cell of the box, cells of its projection, the same for a second box, and counters.
+    per_tree : ndarray of shape (3, trees)
+        Leaf of every tree at the projection, and those that attain a bound.
+    etas : ndarray of shape (4, etas)
+        Sums over trees and one tree's part for every eta.
+    reach : ndarray of shape (words,)
+        The leaves that the box meets, as bits.
+    box : ndarray of int of shape (6,)
+        Link, first and last eta, worst rival, whether the projection holds, whether it is excluded.
+    far : ndarray of shape (2,)
+        Key of the box, distance of its projection.
+    """
+
+    columns: Ints
+    per_tree: Ints
+    etas: Floats
     gains: Floats
     reach: NDArray[np.uint64]
     stack: Ints
     score: Floats
     touched: Ints
     threshold: Ints
-    sums: Floats
-    part: Floats
-    joint: Floats
-    row: Floats
     price: Floats
-    #: Link, first and last eta, worst rival, whether the projection holds, whether it is excluded.
     box: NDArray[np.int64]
-    #: Key of the box, distance of its projection.
     far: Floats
 
 
@@ -95,24 +95,18 @@ def new_queue(capacity: int = 1024) -> Queue:
 
 def new_scratch(grid: ForestGrid, bits: LeafBits, tables: Tables) -> Scratch:
     """Working memory for a forest and a number of rivals."""
-    d, trees, faces, leaves = grid.face_start.size - 1, grid.root.size, grid.cut.size, bits.leaf_at.size
-    etas = max(1, tables.etas.shape[1])
-    columns = [np.zeros(d, dtype=np.int32) for _ in range(10)]
-    per_tree = [np.zeros(trees, dtype=np.int32) for _ in range(3)]
+    d, trees, faces = grid.face_start.size - 1, grid.root.size, int(grid.face_start[-1])
     return Scratch(
-        *columns,
-        *per_tree,
+        columns=np.zeros((10, d), dtype=np.int32),
+        per_tree=np.zeros((3, trees), dtype=np.int32),
+        etas=np.zeros((4, max(1, tables.etas.shape[1]))),
         gains=np.zeros(trees),
         reach=np.zeros(int(bits.tree_word[-1]), dtype=np.uint64),
-        stack=np.zeros(grid.column.size // 2 + 2, dtype=np.int32),
+        stack=np.zeros(grid.node.shape[1] // 2 + 2, dtype=np.int32),
         score=np.zeros(max(1, faces)),
         touched=np.zeros((max(1, faces), 2), dtype=np.int32),
         threshold=np.zeros(max(1, tables.mean.shape[0], tables.sizes.size), dtype=np.int32),
-        sums=np.zeros(etas),
-        part=np.zeros(etas),
-        joint=np.zeros(etas),
-        row=np.zeros(etas),
-        price=np.zeros(leaves),
+        price=np.zeros(bits.leaf_at.size),
         box=np.zeros(6, dtype=np.int64),
         far=np.zeros(2),
     )

@@ -13,7 +13,22 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from whence.search.compiling import inner
+from whence.search.compiling import flow, inner
+from whence.search.places import (
+    ARG,
+    CELLS,
+    DOWN,
+    GROUP,
+    JOINT,
+    PART,
+    PATH_COLUMN,
+    PATH_HIGH,
+    PATH_LOW,
+    ROW,
+    START,
+    SUMS,
+    UP,
+)
 from whence.search.table_kernels import row_of, value_of
 
 __all__ = ["strong_bound"]
@@ -34,15 +49,15 @@ def _way(grid, located, shares, t, leaf, cells):  # type: ignore[no-untyped-def]
     total = 0.0
     left = -1
     for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
-        j = grid.path_column[i]
+        j = grid.path[PATH_COLUMN, i]
         base = grid.face_start[j] + j
-        if cells[j] < grid.path_low[i]:
-            target = located.up[base + grid.path_low[i]]
-        elif cells[j] > grid.path_high[i]:
-            target = located.down[base + grid.path_high[i]]
+        if cells[j] < grid.path[PATH_LOW, i]:
+            target = located.step[UP, base + grid.path[PATH_LOW, i]]
+        elif cells[j] > grid.path[PATH_HIGH, i]:
+            target = located.step[DOWN, base + grid.path[PATH_HIGH, i]]
         else:
             continue
-        g = located.group[j]
+        g = located.column[GROUP, j]
         if g < 0:
             total += _paid(located, shares, t, base + target) - _paid(located, shares, t, base + cells[j])
         elif left != g:
@@ -63,22 +78,22 @@ def _learn(grid, located, shares, arg, cells, rate):  # type: ignore[no-untyped-
     for t in range(trees):
         leaf = arg[t]
         for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
-            j = grid.path_column[i]
+            j = grid.path[PATH_COLUMN, i]
             base = grid.face_start[j] + j
-            if cells[j] < grid.path_low[i]:
-                target = located.up[base + grid.path_low[i]]
-            elif cells[j] > grid.path_high[i]:
-                target = located.down[base + grid.path_high[i]]
+            if cells[j] < grid.path[PATH_LOW, i]:
+                target = located.step[UP, base + grid.path[PATH_LOW, i]]
+            elif cells[j] > grid.path[PATH_HIGH, i]:
+                target = located.step[DOWN, base + grid.path[PATH_HIGH, i]]
             else:
                 continue
             first, last = shares.bucket[base + cells[j]], shares.bucket[base + target]
-            if located.group[j] >= 0:
+            if located.column[GROUP, j] >= 0:
                 home = shares.home[j]
                 if cells[home] == 0:
                     continue
                 last = shares.bucket[grid.face_start[home] + home]
                 first = last
-            elif cells[j] == located.start[j]:
+            elif cells[j] == located.column[START, j]:
                 first = shares.begin[last]
             for b in range(first, last + 1):
                 shares.part[b, t] *= 1.0 + rate
@@ -106,41 +121,41 @@ def _learn(grid, located, shares, arg, cells, rate):  # type: ignore[no-untyped-
         b = end
 
 
-@inner
+@flow
 def _best_eta(field, s, r, first, last):  # type: ignore[no-untyped-def]
-    """CVaR: for every eta the sum over trees of the cheapest multiplied value plus way, into ``s.sums``; the least."""
+    """CVaR: for every eta the sum over trees of the cheapest multiplied value plus way, into SUMS; the best eta."""
     tables, bits_of, shares = field.tables, field.bits, field.shares
     lam, level = shares.multiplier[0], s.threshold[r]
     for k in range(first, last + 1):
-        s.sums[k] = 0.0
-    for t in range(s.arg.size):
+        s.etas[SUMS, k] = 0.0
+    for t in range(s.per_tree.shape[1]):
         fresh = True
         for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = s.reach[w]
             while bits != ZERO:
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
-                row = row_of(tables, 0, leaf, first, last, s.row)
-                b = _way(field.grid, field.located, shares, t, leaf, s.cells)
+                row = row_of(tables, 0, leaf, first, last, s.etas[ROW])
+                b = _way(field.grid, field.located, shares, t, leaf, s.columns[CELLS])
                 b -= lam * value_of(tables, r + 1, leaf, level)
                 for k in range(first, last + 1):
                     x = lam * row[k] + b
-                    s.part[k] = x if fresh or x < s.part[k] else s.part[k]
+                    s.etas[PART, k] = x if fresh or x < s.etas[PART, k] else s.etas[PART, k]
                 fresh = False
         for k in range(first, last + 1):
-            s.sums[k] += s.part[k]
+            s.etas[SUMS, k] += s.etas[PART, k]
     best = first
     for k in range(first, last + 1):
-        if s.sums[k] < s.sums[best]:
+        if s.etas[SUMS, k] < s.etas[SUMS, best]:
             best = k
     return best
 
 
-@inner
+@flow
 def _once(field, s, r, first, last):  # type: ignore[no-untyped-def]
-    """Sum over trees of the cheapest multiplied value plus way, in ``s.sums``; the value of the leaves chosen.
+    """Sum over trees of the cheapest multiplied value plus way, in SUMS; the value of the leaves chosen.
 
-    The leaves go to ``s.arg`` (for CVaR those at the eta with the smallest sum), the price of each to ``s.price``.
+    The leaves go to ARG (for CVaR those at the eta with the smallest sum), the price of each to ``s.price``.
     """
     tables, bits_of, shares = field.tables, field.bits, field.shares
     lam = shares.multiplier[0]
@@ -148,7 +163,7 @@ def _once(field, s, r, first, last):  # type: ignore[no-untyped-def]
     if tables.tail:
         best, level = _best_eta(field, s, r, first, last), s.threshold[r]
     total, slope = 0.0, 0.0
-    for t in range(s.arg.size):
+    for t in range(s.per_tree.shape[1]):
         least, chosen = np.inf, 0.0
         for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = s.reach[w]
@@ -159,21 +174,21 @@ def _once(field, s, r, first, last):  # type: ignore[no-untyped-def]
                     value = value_of(tables, 0, leaf, best) - value_of(tables, r + 1, leaf, level)
                 else:
                     value = tables.mean[r, leaf]
-                s.price[leaf] = lam * value + _way(field.grid, field.located, shares, t, leaf, s.cells)
+                s.price[leaf] = lam * value + _way(field.grid, field.located, shares, t, leaf, s.columns[CELLS])
                 if s.price[leaf] < least:
-                    least, chosen, s.arg[t] = s.price[leaf], value, leaf
+                    least, chosen, s.per_tree[ARG, t] = s.price[leaf], value, leaf
         total += least
         slope += chosen
     if not tables.tail:
-        s.sums[0] = total
+        s.etas[SUMS, 0] = total
     return slope
 
 
-@inner
+@flow
 def _drop_unaffordable(bits_of, s, room):  # type: ignore[no-untyped-def]
     """Drop the leaves that would lift the bound by `room` or more."""
-    for t in range(s.arg.size):
-        most = s.price[s.arg[t]] + room
+    for t in range(s.per_tree.shape[1]):
+        most = s.price[s.per_tree[ARG, t]] + room
         for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = s.reach[w]
             while bits != ZERO:
@@ -187,25 +202,25 @@ def _drop_unaffordable(bits_of, s, room):  # type: ignore[no-untyped-def]
 def strong_bound(field, s, first, last, r, nearest, cutoff, rounds, rate):  # type: ignore[no-untyped-def]
     """Lower bound on the distance of the criterion over a box whose projection is `nearest` away.
 
-    For CVaR, ``s.joint`` receives for every eta the best bound under that eta. Shares and multiplier learn on the
+    For CVaR, ``s.etas[JOINT]`` receives for every eta the best bound under that eta. Shares and multiplier learn on the
     way; leaves that no explanation nearer than `cutoff` can use are dropped.
     """
     tau, lam = field.tau, field.shares.multiplier
     for k in range(first, last + 1):
-        s.joint[k] = -np.inf
+        s.etas[JOINT, k] = -np.inf
     for i in range(rounds):
         slope = _once(field, s, r, first, last)
         for k in range(first, last + 1):
-            s.joint[k] = max(s.joint[k], nearest + s.sums[k] - lam[0] * tau)
-        now = nearest + s.sums[0] - lam[0] * tau
+            s.etas[JOINT, k] = max(s.etas[JOINT, k], nearest + s.etas[SUMS, k] - lam[0] * tau)
+        now = nearest + s.etas[SUMS, 0] - lam[0] * tau
         if not field.tables.tail and now < cutoff < np.inf:
             _drop_unaffordable(field.bits, s, cutoff - now + 1e-9)
         if i == rounds - 1:
             break
         step = rate / (1.0 + 0.05 * i)
-        _learn(field.grid, field.located, field.shares, s.arg, s.cells, step)
+        _learn(field.grid, field.located, field.shares, s.per_tree[ARG], s.columns[CELLS], step)
         lam[0] *= 1.0 + step if slope > tau else 1.0 / (1.0 + step)
     least = np.inf
     for k in range(first, last + 1):
-        least = min(least, s.joint[k])
+        least = min(least, s.etas[JOINT, k])
     return least

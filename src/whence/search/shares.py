@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.search.grid import ForestGrid, Located
+from whence.search.places import GROUP, NODE_COLUMN, START
 
 __all__ = ["NO_SHARES", "Shares", "equal_shares"]
 
@@ -54,7 +55,9 @@ NO_SHARES = Shares(_none, np.zeros(0), _none, np.zeros((0, 0)), np.zeros((0, 0))
 
 def equal_shares(grid: ForestGrid, located: Located, reach: float) -> Shares:
     """Equal shares among the trees that ask for a column, over steps up to the distance `reach`."""
-    d, trees = located.start.size, grid.root.size
+    start, group = located.column[START], located.column[GROUP]
+    d, trees = start.size, grid.root.size
+    column = grid.node[NODE_COLUMN]
     bucket = np.zeros(located.distance.size, dtype=np.int32)
     edges: list[float] = []
     begins: list[int] = []
@@ -64,7 +67,7 @@ def equal_shares(grid: ForestGrid, located: Located, reach: float) -> Shares:
         first = grid.face_start[j] + j
         cells = np.arange(first, grid.face_start[j + 1] + j + 1)
         distance = located.distance[cells]
-        below = np.arange(cells.size) < located.start[j]
+        below = np.arange(cells.size) < start[j]
         for side in (below, ~below):
             inside = side & np.isfinite(distance)
             steps = np.unique(distance[inside & (distance <= reach)])
@@ -80,13 +83,13 @@ def equal_shares(grid: ForestGrid, located: Located, reach: float) -> Shares:
             within = np.searchsorted(marks, distance[inside], side="left") - 1
             bucket[cells[inside]] = begin + np.clip(within, 0, marks.size - 1)
     asks = np.zeros((d, trees))
-    owner = np.repeat(np.arange(trees), np.diff(np.append(grid.root, grid.column.size)))
-    inner = grid.column >= 0
-    asks[grid.column[inner], owner[inner]] = 1.0
+    owner = np.repeat(np.arange(trees), np.diff(np.append(grid.root, column.size)))
+    inner = column >= 0
+    asks[column[inner], owner[inner]] = 1.0
     home = np.full(d, -1, dtype=np.int32)
-    for g in np.unique(located.group[located.group >= 0]):
-        members = np.flatnonzero(located.group == g)
-        home[members] = members[np.argmax(located.start[members])]
+    for g in np.unique(group[group >= 0]):
+        members = np.flatnonzero(group == g)
+        home[members] = members[np.argmax(start[members])]
         asks[members] = asks[members].max(axis=0)
     asks = (asks + 1e-9) / (asks + 1e-9).sum(axis=1, keepdims=True)
     part = np.ascontiguousarray(asks[columns])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.search.compiling import inner, kernel
+from whence.search.places import ROW, SUMS
 
 __all__ = ["excess_at", "fill_rows", "row_of", "value_of"]
 
@@ -74,15 +75,15 @@ def excess_at(tables, leaves, first, last, s):  # type: ignore[no-untyped-def]
     for plan in range(tables.sizes.size):
         low, high = (first, last) if plan == 0 else (0, tables.sizes[plan] - 1)
         for k in range(low, high + 1):
-            s.sums[k] = 0.0
+            s.etas[SUMS, k] = 0.0
         for t in range(leaves.size):
-            row = row_of(tables, plan, leaves[t], low, high, s.row)
+            row = row_of(tables, plan, leaves[t], low, high, s.etas[ROW])
             for k in range(low, high + 1):
-                s.sums[k] += row[k]
+                s.etas[SUMS, k] += row[k]
         least, at = np.inf, low
         for k in range(low, high + 1):
-            if s.sums[k] < least:
-                least, at = s.sums[k], k
+            if s.etas[SUMS, k] < least:
+                least, at = s.etas[SUMS, k], k
         if plan == 0:
             mine = least
             continue

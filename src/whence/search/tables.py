@@ -59,7 +59,7 @@ class Tables(NamedTuple):
 
 def empty_tables(question: Question, kept: KeptGrid) -> Tables:
     """Tables of the alternative, without any rival yet."""
-    leaves = int(kept.grid.leaf_start[-1])
+    leaves = kept.size.size
     tables = Tables(
         tail=isinstance(question.risk, CVaR),
         mean=np.zeros((0, leaves)),
