@@ -118,7 +118,6 @@ def _engine(policy: Policy, request: Request) -> tuple[Engine, str]:
     if forest:
         from whence.search import forest as engine
 
-        engine.prepare()
         return engine.explain, "search (forest)"
     from whence.search import knn
 

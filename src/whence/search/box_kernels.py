@@ -32,7 +32,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 @inner
-def push(keys, items, size, key, item):  # type: ignore[no-untyped-def]
+def push(keys, items, size, key, item):
     """Put an item on the heap; the new size."""
     i = size
     while i > 0:
@@ -46,7 +46,7 @@ def push(keys, items, size, key, item):  # type: ignore[no-untyped-def]
 
 
 @inner
-def pop(keys, items, size):  # type: ignore[no-untyped-def]
+def pop(keys, items, size):
     """Take the item with the smallest key off the heap: key, item, new size."""
     key, item = keys[0], items[0]
     size -= 1
@@ -67,7 +67,7 @@ def pop(keys, items, size):  # type: ignore[no-untyped-def]
 
 
 @inner
-def restrict(grid, located, low, high, j, first, last):  # type: ignore[no-untyped-def]
+def restrict(grid, located, low, high, j, first, last):
     """Narrow column `j` of a box to the cells first..last; False where nothing allowed is left."""
     base = grid.face_start[j] + j
     first, last = max(first, low[j]), min(last, high[j])
@@ -104,7 +104,7 @@ def restrict(grid, located, low, high, j, first, last):  # type: ignore[no-untyp
 
 
 @inner
-def project(grid, located, low, high, cells):  # type: ignore[no-untyped-def]
+def project(grid, located, low, high, cells):
     """Nearest cell of a box to the start, into `cells`; its distance."""
     total = 0.0
     grouped = False
@@ -128,7 +128,7 @@ def project(grid, located, low, high, cells):  # type: ignore[no-untyped-def]
 
 
 @inner
-def rebuild(grid, located, chain, node, low, high):  # type: ignore[no-untyped-def]
+def rebuild(grid, located, chain, node, low, high):
     """The box of a node of the chain; False where it is empty."""
     for j in range(low.size):
         low[j], high[j] = located.column[FIRST_CELL, j], located.column[LAST_CELL, j]
@@ -143,7 +143,7 @@ def rebuild(grid, located, chain, node, low, high):  # type: ignore[no-untyped-d
 
 
 @inner
-def gather(grid, bits_of, low, high, reach, stack):  # type: ignore[no-untyped-def]
+def gather(grid, bits_of, low, high, reach, stack):
     """The leaves that meet a box, as bits in `reach`."""
     for w in range(reach.size):
         reach[w] = ZERO
@@ -168,7 +168,7 @@ def gather(grid, bits_of, low, high, reach, stack):  # type: ignore[no-untyped-d
 
 
 @inner
-def keep_leaves(grid, bits_of, low, high, j, reach):  # type: ignore[no-untyped-def]
+def keep_leaves(grid, bits_of, low, high, j, reach):
     """Drop from `reach` the leaves that column `j` of the box does not meet."""
     for w in range(reach.size):
         bits = reach[w]
@@ -184,7 +184,7 @@ def keep_leaves(grid, bits_of, low, high, j, reach):  # type: ignore[no-untyped-
 
 
 @kernel
-def leaves_at(grid, cells, leaves):  # type: ignore[no-untyped-def]
+def leaves_at(grid, cells, leaves):
     """Leaf of every tree at a cell, into `leaves`."""
     for t in range(grid.root.size):
         v = grid.root[t]
@@ -195,7 +195,7 @@ def leaves_at(grid, cells, leaves):  # type: ignore[no-untyped-def]
 
 
 @inner
-def tighten(grid, located, low, high, cells, room):  # type: ignore[no-untyped-def]
+def tighten(grid, located, low, high, cells, room):
     """Narrow a box to the cells less than `room` farther than its projection; False where that leaves nothing."""
     if room <= 0.0:
         return False

@@ -24,19 +24,20 @@ SLICE = 0.05
 
 
 class Frontier(Protocol):
-    """What an engine offers to the loop.
+    """What an engine offers to the loop."""
 
-    Attributes
-    ----------
-    nodes : int
-        Boxes examined so far.
-    bound : float
-        No context that satisfies all cuts and is not excluded lies nearer than this; infinite when the space
-        is exhausted. Never decreases.
-    """
+    @property
+    def nodes(self) -> int:
+        """Boxes examined so far."""
+        ...
 
-    nodes: int
-    bound: float
+    @property
+    def bound(self) -> float:
+        """No context that satisfies all cuts and is not excluded lies nearer; infinite when none is left.
+
+        Never decreases.
+        """
+        ...
 
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs (plus tau)."""

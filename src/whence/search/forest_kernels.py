@@ -60,7 +60,7 @@ ROUNDING = 1e-10
 
 
 @inner
-def _look(field, s):  # type: ignore[no-untyped-def]
+def _look(field, s):
     """Judge the projection of the box: which rival it does worst against, whether it holds, whether it is excluded."""
     leaves_at(field.grid, s.columns[CELLS], s.per_tree[HERE])
     over, worst = excess_at(field.tables, s.per_tree[HERE], s.box[FIRST], s.box[LAST], s)
@@ -75,13 +75,13 @@ def _look(field, s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _wait(queue, s):  # type: ignore[no-untyped-def]
+def _wait(queue, s):
     """Put the box under way back into the queue."""
     queue.state[WAITING] = push(queue.keys, queue.items, queue.state[WAITING], s.far[KEY], s.box[LINK])
 
 
 @inner
-def _link(queue, s, column, first, last):  # type: ignore[no-untyped-def]
+def _link(queue, s, column, first, last):
     """A new link of the chain: the box under way with one column restricted."""
     at = queue.state[LINKS]
     chain = queue.chain
@@ -92,7 +92,7 @@ def _link(queue, s, column, first, last):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _open(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
+def _open(field, queue, s, cutoff):
     """Take the nearest box from the queue and lay it out in the scratch; False where it is empty."""
     key, link, queue.state[WAITING] = pop(queue.keys, queue.items, queue.state[WAITING])
     s.far[KEY], s.box[LINK] = key, link
@@ -115,7 +115,7 @@ def _open(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _strengthen(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
+def _strengthen(field, queue, s, cutoff):
     """Take the strong bound of the box; False where that ends its turn."""
     link = s.box[LINK]
     if s.box[HOLDS] or (link >= 0 and queue.chain[link, 6] == 1):
@@ -150,7 +150,7 @@ def _strengthen(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _bounded(field, s):  # type: ignore[no-untyped-def]
+def _bounded(field, s):
     """Bound the criterion over the box and drop the leaves that it rules out; False where nothing is left.
 
     Leaves every tree's best leaf in ``s.per_tree[ARG]`` and what it would gain in ``s.gains``.
@@ -178,7 +178,7 @@ def _bounded(field, s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _restricted(field, s, column, first, last):  # type: ignore[no-untyped-def]
+def _restricted(field, s, column, first, last):
     """Restrict a column of the box and drop the leaves it no longer meets; False where the box becomes empty."""
     if not restrict(field.grid, field.located, s.columns[LOW], s.columns[HIGH], column, first, last):
         return False
@@ -190,7 +190,7 @@ def _restricted(field, s, column, first, last):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _refine(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
+def _refine(field, queue, s, cutoff):
     """Bound the box and narrow it to the hull of the leaves left: PRUNED, AGAIN where it shrank, or SPLIT."""
     if not _bounded(field, s):
         return PRUNED
@@ -220,7 +220,7 @@ def _refine(field, queue, s, cutoff):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _best_face(field, s):  # type: ignore[no-untyped-def]
+def _best_face(field, s):
     """The face that separates the projection from the leaves that pull hardest, or -1: (column, cut)."""
     grid, located = field.grid, field.located
     n_touched = 0
@@ -253,7 +253,7 @@ def _best_face(field, s):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _face_around(field, s):  # type: ignore[no-untyped-def]
+def _face_around(field, s):
     """A face inside the box that bounds the region with the same leaves as the projection, or -1."""
     grid = field.grid
     for t in range(s.per_tree.shape[1]):
@@ -268,7 +268,7 @@ def _face_around(field, s):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _far_distance(field, s, j, first, last):  # type: ignore[no-untyped-def]
+def _far_distance(field, s, j, first, last):
     """Distance of the box when column `j` is restricted to first..last, infinite where that is empty."""
     located, base = field.located, field.grid.face_start[j] + j
     if located.column[GROUP, j] < 0:
@@ -285,7 +285,7 @@ def _far_distance(field, s, j, first, last):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _split(field, queue, s, column, cut, cutoff):  # type: ignore[no-untyped-def]
+def _split(field, queue, s, column, cut, cutoff):
     """Split the box at a face: the far half waits, the half with the projection stays under way."""
     low, high = s.columns[LOW, column], s.columns[HIGH, column]
     near_first, near_last, far_first, far_last = low, cut, cut + 1, high
@@ -301,7 +301,7 @@ def _split(field, queue, s, column, cut, cutoff):  # type: ignore[no-untyped-def
 
 
 @flow
-def _dive(field, queue, s, strong, cutoff, out):  # type: ignore[no-untyped-def]
+def _dive(field, queue, s, strong, cutoff, out):
     """Deal with the box under way until it is pruned, waits, or its projection is a candidate."""
     while True:
         queue.state[EXAMINED] += 1
@@ -331,7 +331,7 @@ def _dive(field, queue, s, strong, cutoff, out):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def advance(field, queue, s, strong, budget, cutoff, out):  # type: ignore[no-untyped-def]
+def advance(field, queue, s, strong, budget, cutoff, out):
     """Search on for `budget` boxes: how the slice ended, and the proved bound; a candidate's cells go to `out`."""
     stop_at = queue.state[EXAMINED] + budget
     while queue.state[WAITING] > 0:

@@ -106,7 +106,7 @@ def grid_of(question: Question) -> KeptGrid:
     kept = getattr(weights, "_grid", None)
     if kept is None or kept.samples is not weights.members_.order:
         kept = _build(weights, question.inputs, question.space.group)
-        weights._grid = kept  # type: ignore[attr-defined]
+        weights._grid = kept
     return kept
 
 
@@ -147,9 +147,9 @@ def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -
     grid = ForestGrid(face_start, np.stack([column, split, left, right]), root, path[0], np.stack(path[1:]))
     members = weights.members_
     n = members.n_samples
-    first = np.concatenate(
-        [t * n + members.first[t][tree.children_left < 0] for t, tree in enumerate(trees)]
-    ).astype(np.int64)
+    first = np.concatenate([t * n + members.first[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(
+        np.int64
+    )
     size = np.concatenate([members.size[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(np.int64)
     above = np.nextafter(cuts, np.float32(np.inf))
     return KeptGrid(grid, cuts, above, members.order, first, size, _bits(leaf_start))

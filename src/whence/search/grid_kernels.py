@@ -11,7 +11,7 @@ __all__ = ["dead_leaves", "leaf_paths", "locate"]
 
 
 @inner
-def _path(column, split, left, parent, leaf, last_cell, at, out_column, out_low, out_high):  # type: ignore[no-untyped-def]
+def _path(column, split, left, parent, leaf, last_cell, at, out_column, out_low, out_high):
     """Write the cells that a leaf node allows, one entry a column on its path, from `at` on; the end."""
     begin, end = at, at
     child, node = leaf, parent[leaf]
@@ -32,7 +32,7 @@ def _path(column, split, left, parent, leaf, last_cell, at, out_column, out_low,
 
 
 @kernel
-def leaf_paths(column, split, left, right, face_start, n_leaves):  # type: ignore[no-untyped-def]
+def leaf_paths(column, split, left, right, face_start, n_leaves):
     """Cells that each leaf allows in the columns on its path, as (start, column, low, high)."""
     nodes = column.size
     parent = np.full(nodes, np.int32(-1))
@@ -57,7 +57,7 @@ def leaf_paths(column, split, left, right, face_start, n_leaves):  # type: ignor
 
 
 @inner
-def _cell_of(value, cut, first, last):  # type: ignore[no-untyped-def]
+def _cell_of(value, cut, first, last):
     """Cell of a float32 value among the cuts ``first..last``: it goes left of a cut that it does not exceed."""
     low, high = first, last
     while low < high:
@@ -70,9 +70,7 @@ def _cell_of(value, cut, first, last):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def locate(
-    face_start, cut, above, discrete, level_start, level, start, lower, upper, weight, scale, offset, group
-):  # type: ignore[no-untyped-def]
+def locate(face_start, cut, above, discrete, level_start, level, start, lower, upper, weight, scale, offset, group):
     """Allowed cells and their distances; see `Located`."""
     d = start.size
     cells = cut.size + d
@@ -134,7 +132,7 @@ def locate(
 
 
 @kernel
-def dead_leaves(grid, located):  # type: ignore[no-untyped-def]
+def dead_leaves(grid, located):
     """Leaves without any allowed cell: between two allowed values, or in two categories at once."""
     path, group = grid.path, located.column[GROUP]
     dead = np.zeros(grid.path_start.size - 1, dtype=np.bool_)

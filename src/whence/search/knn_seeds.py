@@ -68,11 +68,13 @@ class Seeds:
         self.due = FIRST_PROPOSAL
         self.next = 0
         self.random = np.random.default_rng(0)
-        self.order = np.argsort(self._distance(self._allowed(axes.points)), kind="stable")
+        self.order = np.empty(0, dtype=np.int64)
 
     def propose(self, cuts: Cuts, cutoff: float) -> Floats | None:
         """An explanation nearer than `cutoff`, along the axes, or None."""
         self.due *= 2
+        if not self.order.size:
+            self.order = np.argsort(self._distance(self._allowed(self.axes.points)), kind="stable")
         tries = max(20, DISTANCES // len(self.axes.base))
         past = self.axes.points[self.order[self.next : self.next + tries]]
         self.next += tries

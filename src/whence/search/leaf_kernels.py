@@ -46,7 +46,7 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 @inner
-def least_sum(bits_of, reach, values, arg):  # type: ignore[no-untyped-def]
+def least_sum(bits_of, reach, values, arg):
     """Sum over trees of the smallest value among reachable leaves; the leaves that attain it go to `arg`."""
     total = 0.0
     for t in range(arg.size):
@@ -64,7 +64,7 @@ def least_sum(bits_of, reach, values, arg):  # type: ignore[no-untyped-def]
 
 
 @inner
-def drop_dear_leaves(bits_of, reach, values, arg, slack):  # type: ignore[no-untyped-def]
+def drop_dear_leaves(bits_of, reach, values, arg, slack):
     """Drop from `reach` the leaves that would use up more than the slack if all other trees took their best."""
     for t in range(arg.size):
         most = values[arg[t]] + slack
@@ -78,7 +78,7 @@ def drop_dear_leaves(bits_of, reach, values, arg, slack):  # type: ignore[no-unt
 
 
 @inner
-def pull(field, s, eta, r):  # type: ignore[no-untyped-def]
+def pull(field, s, eta, r):
     """For one eta, every tree's leaf with the smallest A - B, and how much smaller it is than at the projection."""
     tables, bits_of = field.tables, field.bits
     level = s.threshold[r]
@@ -98,7 +98,7 @@ def pull(field, s, eta, r):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _least_rows(field, s, t, r, first, last):  # type: ignore[no-untyped-def]
+def _least_rows(field, s, t, r, first, last):
     """For every eta, tree t's smallest A(leaf, eta) - B(leaf) in reach, into ``s.etas[PART]``; the number of leaves."""
     tables, bits_of, part = field.tables, field.bits, s.etas[PART]
     level = s.threshold[r]
@@ -122,7 +122,7 @@ def _least_rows(field, s, t, r, first, last):  # type: ignore[no-untyped-def]
 
 
 @inner
-def tail_range(field, s, first, last, worst):  # type: ignore[no-untyped-def]
+def tail_range(field, s, first, last, worst):
     """The range of eta that no rival rules out, and the eta with the smallest bound: (first, last, best).
 
     The bound under each eta, the largest over the rivals, goes to ``s.etas[JOINT]``.
@@ -154,7 +154,7 @@ def tail_range(field, s, first, last, worst):  # type: ignore[no-untyped-def]
 
 
 @inner
-def drop_dear_tails(field, s, first, last, best):  # type: ignore[no-untyped-def]
+def drop_dear_tails(field, s, first, last, best):
     """With a single rival: drop the leaves that leave no eta possible if all other trees take their best."""
     tables, bits_of, reach = field.tables, field.bits, s.reach
     for t in range(field.grid.root.size):
@@ -178,7 +178,7 @@ def drop_dear_tails(field, s, first, last, best):  # type: ignore[no-untyped-def
 
 
 @inner
-def drop_far_leaves(field, s, room):  # type: ignore[no-untyped-def]
+def drop_far_leaves(field, s, room):
     """Drop the leaves that are `room` or more away from the projection."""
     grid, located = field.grid, field.located
     for w in range(s.reach.size):
@@ -205,7 +205,7 @@ def drop_far_leaves(field, s, room):  # type: ignore[no-untyped-def]
 
 
 @inner
-def hull(field, s):  # type: ignore[no-untyped-def]
+def hull(field, s):
     """The cells that the reachable leaves of every tree leave, into the second box; True where that is less."""
     grid, bits_of = field.grid, field.bits
     for j in range(s.columns.shape[1]):

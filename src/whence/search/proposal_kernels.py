@@ -14,7 +14,7 @@ __all__ = ["best_on_lines", "climb", "pull_back"]
 
 
 @inner
-def _excess(field, s, cells, left):  # type: ignore[no-untyped-def]
+def _excess(field, s, cells, left):
     left[0] -= 1
     leaves_at(field.grid, cells, s.per_tree[HERE])
     last = field.tables.sizes[0] - 1 if field.tables.tail else 0
@@ -22,7 +22,7 @@ def _excess(field, s, cells, left):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _nearer(field, s, cells, j, left):  # type: ignore[no-untyped-def]
+def _nearer(field, s, cells, j, left):
     """Move column `j` of a context that holds as near to the start as bisection finds it; True where it moved."""
     located, base = field.located, field.grid.face_start[j] + j
     bad, good = located.column[START, j], cells[j]
@@ -45,7 +45,7 @@ def _nearer(field, s, cells, j, left):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _group_back(field, s, cells, g, left):  # type: ignore[no-untyped-def]
+def _group_back(field, s, cells, g, left):
     """Set a category back to the initial one where the criterion still holds; True where it moved."""
     located = field.located
     moved = False
@@ -62,7 +62,7 @@ def _group_back(field, s, cells, g, left):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _next_column(field, cells, done):  # type: ignore[no-untyped-def]
+def _next_column(field, cells, done):
     """The column not done yet that is farthest from the start, or -1."""
     column, farthest = -1, -1.0
     for j in range(cells.size):
@@ -73,7 +73,7 @@ def _next_column(field, cells, done):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _round(field, s, cells, left):  # type: ignore[no-untyped-def]
+def _round(field, s, cells, left):
     """Pull every column of a context that holds towards the start once, the farthest first; True where one moved."""
     located = field.located
     moved = False
@@ -95,7 +95,7 @@ def _round(field, s, cells, left):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def pull_back(field, s, starts, improved, found, left, best):  # type: ignore[no-untyped-def]
+def pull_back(field, s, starts, improved, found, left, best):
     """Pull those of `starts` that hold towards the start, one column at a time; the nearest goes to `best`."""
     cells = s.columns[CELLS]
     for i in range(starts.shape[0]):
@@ -120,7 +120,7 @@ def pull_back(field, s, starts, improved, found, left, best):  # type: ignore[no
 
 
 @flow
-def _other_category(field, s, cells, j, found, left, best):  # type: ignore[no-untyped-def]
+def _other_category(field, s, cells, j, found, left, best):
     """Try the category of column `j` instead of the initial one; the distance of the nearest context that holds."""
     grid, located = field.grid, field.located
     home = -1
@@ -140,7 +140,7 @@ def _other_category(field, s, cells, j, found, left, best):  # type: ignore[no-u
 
 
 @kernel
-def best_on_lines(field, s, cutoff, left, best):  # type: ignore[no-untyped-def]
+def best_on_lines(field, s, cutoff, left, best):
     """The nearest context found that holds and differs from the start in one feature; its cells go to `best`."""
     grid, located = field.grid, field.located
     cells = s.columns[CELLS]
@@ -173,7 +173,7 @@ def best_on_lines(field, s, cutoff, left, best):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _best_step(field, s, cells, excess, walked, cutoff, left):  # type: ignore[no-untyped-def]
+def _best_step(field, s, cells, excess, walked, cutoff, left):
     """The step that gains most for its way: (column, cell, excess after it); column -1 where none gains."""
     located, tau = field.located, field.tau
     column, target, ratio, after = -1, 0, 0.0, excess
@@ -201,7 +201,7 @@ def _best_step(field, s, cells, excess, walked, cutoff, left):  # type: ignore[n
 
 
 @kernel
-def climb(field, s, cutoff, left, cells):  # type: ignore[no-untyped-def]
+def climb(field, s, cutoff, left, cells):
     """From the start, take the step that gains most for its way until the criterion holds; True where it arrived."""
     for j in range(cells.size):
         cells[j] = field.located.column[START, j]

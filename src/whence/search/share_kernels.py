@@ -37,14 +37,14 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 @inner
-def _paid(located, shares, t, cell):  # type: ignore[no-untyped-def]
+def _paid(located, shares, t, cell):
     """Tree t's share of the way from the start to a cell."""
     b = shares.bucket[cell]
     return shares.before[b, t] + shares.part[b, t] * (located.distance[cell] - shares.edge[b])
 
 
 @inner
-def _way(grid, located, shares, t, leaf, cells):  # type: ignore[no-untyped-def]
+def _way(grid, located, shares, t, leaf, cells):
     """Tree t's share of the way from the projection to a leaf."""
     total = 0.0
     left = -1
@@ -70,7 +70,7 @@ def _way(grid, located, shares, t, leaf, cells):  # type: ignore[no-untyped-def]
 
 
 @inner
-def _learn(grid, located, shares, arg, cells, rate):  # type: ignore[no-untyped-def]
+def _learn(grid, located, shares, arg, cells, rate):
     """Give more of the price of a step to the trees that take it."""
     trees = arg.size
     buckets = shares.edge.size
@@ -122,7 +122,7 @@ def _learn(grid, located, shares, arg, cells, rate):  # type: ignore[no-untyped-
 
 
 @flow
-def _best_eta(field, s, r, first, last):  # type: ignore[no-untyped-def]
+def _best_eta(field, s, r, first, last):
     """CVaR: for every eta the sum over trees of the cheapest multiplied value plus way, into SUMS; the best eta."""
     tables, bits_of, shares = field.tables, field.bits, field.shares
     lam, level = shares.multiplier[0], s.threshold[r]
@@ -152,7 +152,7 @@ def _best_eta(field, s, r, first, last):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _once(field, s, r, first, last):  # type: ignore[no-untyped-def]
+def _once(field, s, r, first, last):
     """Sum over trees of the cheapest multiplied value plus way, in SUMS; the value of the leaves chosen.
 
     The leaves go to ARG (for CVaR those at the eta with the smallest sum), the price of each to ``s.price``.
@@ -185,7 +185,7 @@ def _once(field, s, r, first, last):  # type: ignore[no-untyped-def]
 
 
 @flow
-def _drop_unaffordable(bits_of, s, room):  # type: ignore[no-untyped-def]
+def _drop_unaffordable(bits_of, s, room):
     """Drop the leaves that would lift the bound by `room` or more."""
     for t in range(s.per_tree.shape[1]):
         most = s.price[s.per_tree[ARG, t]] + room
@@ -199,7 +199,7 @@ def _drop_unaffordable(bits_of, s, room):  # type: ignore[no-untyped-def]
 
 
 @inner
-def strong_bound(field, s, first, last, r, nearest, cutoff, rounds, rate):  # type: ignore[no-untyped-def]
+def strong_bound(field, s, first, last, r, nearest, cutoff, rounds, rate):
     """Lower bound on the distance of the criterion over a box whose projection is `nearest` away.
 
     For CVaR, ``s.etas[JOINT]`` receives for every eta the best bound under that eta. Shares and multiplier learn on the

@@ -11,7 +11,7 @@ __all__ = ["excess_at", "fill_rows", "row_of", "value_of"]
 
 
 @inner
-def _fill(tables, plan, leaf, first, last, row):  # type: ignore[no-untyped-def]
+def _fill(tables, plan, leaf, first, last, row):
     """(eta + mean excess over eta / share) / trees of a leaf for the etas first..last, from its samples."""
     begin, n = tables.first[leaf], tables.size[leaf]
     for k in range(first, last + 1):
@@ -27,7 +27,7 @@ def _fill(tables, plan, leaf, first, last, row):  # type: ignore[no-untyped-def]
 
 
 @kernel
-def fill_rows(tables, plan, table):  # type: ignore[no-untyped-def]
+def fill_rows(tables, plan, table):
     """Rows of all leaves for one plan, into `table`."""
     last = tables.sizes[plan] - 1
     for leaf in range(table.shape[0]):
@@ -35,7 +35,7 @@ def fill_rows(tables, plan, table):  # type: ignore[no-untyped-def]
 
 
 @inner
-def row_of(tables, plan, leaf, first, last, buffer):  # type: ignore[no-untyped-def]
+def row_of(tables, plan, leaf, first, last, buffer):
     """Values of a leaf for the etas first..last: from the table, or from its samples where there is no table."""
     if tables.table.shape[1] > 0:
         return tables.table[plan, leaf]
@@ -44,7 +44,7 @@ def row_of(tables, plan, leaf, first, last, buffer):  # type: ignore[no-untyped-
 
 
 @inner
-def value_of(tables, plan, leaf, eta):  # type: ignore[no-untyped-def]
+def value_of(tables, plan, leaf, eta):
     """Value of a leaf for one eta."""
     if tables.table.shape[1] > 0:
         return tables.table[plan, leaf, eta]
@@ -57,7 +57,7 @@ def value_of(tables, plan, leaf, eta):  # type: ignore[no-untyped-def]
 
 
 @inner
-def excess_at(tables, leaves, first, last, s):  # type: ignore[no-untyped-def]
+def excess_at(tables, leaves, first, last, s):
     """By how much the alternative's risk exceeds that of the rival it does worst against, and which rival that is.
 
     For CVaR only the alternative's etas first..last count, and the rivals' own best etas go to ``s.threshold``.
