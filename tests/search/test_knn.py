@@ -265,7 +265,7 @@ def test_what_must_not_bring_an_explanation_nearer(seed: int) -> None:
     assert explain(replace(question, space=capped)).distance >= relative.distance - 1e-9
 
 
-@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("seed", range(20))
 def test_what_must_not_change_the_distance(seed: int) -> None:
     """The order of observations and of features, and the unit of the costs, leave the distance as it is."""
     question = _large(seed)[0]
@@ -351,6 +351,15 @@ def test_a_search_can_be_interrupted() -> None:
     answer = explain(question)
     assert answer.status == "interrupted"
     assert 0.0 <= answer.bound <= answer.distance
+
+
+def test_nothing_can_move() -> None:
+    """With every feature fixed there is only the start itself, which is no explanation here."""
+    question = _large(0)[0]
+    start = question.space.start
+    answer = explain(replace(question, space=replace(question.space, lower=start, upper=start)))
+    assert answer.status == "none"
+    assert answer.bound == np.inf
 
 
 def test_other_weights_are_refused() -> None:

@@ -8,8 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import InputTypeError
-from whence.explain.question import Answer, InputMap, Limits, Question
-from whence.explain.space import Space
+from whence.explain.question import Answer, Limits, Question
 from whence.risk import CVaR, Expectation
 from whence.search import driver
 from whence.search.compiling import announce
@@ -20,6 +19,7 @@ from whence.search.knn_leaf import Work
 from whence.search.knn_seeds import Seeds, standing
 from whence.search.knn_simplex import Tableau
 from whence.search.knn_tree import CANDIDATE, EXHAUSTED, FULL, HEAP, NODES, Tree, grown, search
+from whence.search.warming import tiny_question
 from whence.weights import KNNWeights
 
 __all__ = ["NeighbourFrontier", "explain"]
@@ -100,7 +100,8 @@ class NeighbourFrontier:
             return self.candidate
         last = self.nodes + nodes
         while self.nodes < last:
-            radius = cutoff if cutoff < CLOSE * self.radius else self.radius
+            # Within one tree the radius may only shrink: what lies beyond it was cut off.
+            self.radius = radius = min(cutoff, self.radius)
             before = int(self.tree.used[NODES])
             boxes, memory = last - self.nodes, (self.scratch, self.tableau, self.work)
             outcome = search(self.axes, self.cuts, self.tree, boxes, radius, *memory, self.found)
@@ -112,6 +113,8 @@ class NeighbourFrontier:
                 if self.bound >= cutoff:
                     return None
                 self.radius *= WIDER if self.tree.used[NODES] > EASY else MUCH_WIDER
+                if cutoff < CLOSE * self.radius:
+                    self.radius = cutoff
                 self.tree = Tree.of(self.axes, self.axes.table[LOWER], self.axes.table[UPPER])
             else:
                 self.bound = max(self.bound, min(float(self.tree.key[0]) if self.tree.used[HEAP] else radius, radius))
@@ -178,20 +181,7 @@ def _compile(limits: Limits) -> None:
         return
     began = time.perf_counter()
     announce("nearest-neighbour", search, standing)
-    one, costs = np.ones(1), np.array([0.0, 1.0])
-    question = Question(
-        Space(0.0 * one, 0.0 * one, one, (None,), one, np.array([-1])),
-        KNNWeights(1).fit(np.array([[0.0], [1.0]])),
-        InputMap(np.zeros(1, dtype=np.int64), one, 0.0 * one),
-        alternative=costs[::-1].copy(),
-        decision=costs,
-        risk=Expectation(),
-        kind="relative",
-        tau=0.0,
-        separation=1e-6,
-        better=lambda weights: None,
-        limits=Limits(),
-    )
+    question = tiny_question(KNNWeights(1).fit(np.array([[0.0], [1.0]])), Expectation())
     frontier = NeighbourFrontier(question)
     frontier.cut(question.decision)
     frontier.seeds.propose(frontier.cuts, np.inf)
