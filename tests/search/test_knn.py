@@ -173,6 +173,37 @@ def test_agrees_with_every_vertex(block: int) -> None:
         assert_agrees(question, rivals, nearest_by_vertices(question, rivals))
 
 
+def _in_small_steps(question: Question, rivals: Sequence[Floats]) -> float:
+    """Nearest distance by a loop of its own: two boxes at a time, and a proposal after each step."""
+    frontier = NeighbourFrontier(question)
+    for rival in rivals:
+        frontier.cut(rival)
+    cutoff = np.inf
+    while True:
+        point = frontier.advance(2, cutoff)
+        if point is not None:
+            return question.space.distance(point)
+        if frontier.bound >= cutoff:
+            return cutoff
+        frontier.seeds.due = 0
+        proposal = frontier.propose(cutoff)
+        if proposal is not None:
+            distance = question.space.distance(proposal)
+            assert distance < cutoff
+            assert frontier.bound <= distance + 1e-9
+            assert_stands(question, Answer("time_limit", proposal, distance, 0.0), rivals)
+            cutoff = distance
+
+
+@pytest.mark.parametrize("block", range(15))
+def test_proposals_do_not_change_the_answer(block: int) -> None:
+    """With proposals and tiny steps the distance is still that of the best vertex; every proposal stands."""
+    for seed in range(5000 + 20 * block, 5020 + 20 * block):
+        question, rivals = random_case(seed)
+        expected = nearest_by_vertices(question, rivals)
+        assert _in_small_steps(question, rivals) == pytest.approx(expected, abs=1e-6)
+
+
 @pytest.mark.parametrize("seed", range(24))
 def test_agrees_with_the_integer_program(seed: int) -> None:
     """In three continuous coordinates the distance is that of the integer program."""

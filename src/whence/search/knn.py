@@ -137,7 +137,7 @@ class NeighbourFrontier:
         if at is None:
             return None
         point = self.layout.to_coordinates(at)
-        return point if self._stands(point) else None
+        return point if self.question.space.distance(point) < cutoff and self._stands(point) else None
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at `point`."""
