@@ -179,7 +179,8 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         on_progress : callable, optional
             Called with a `Progress` (nodes, distance, bound, seconds); returning False stops the search.
         **engine_options
-            For ``engine="milp"``: solver, method, mip_gap, threads, plausibility.
+            For ``engine="milp"``: solver, method, mip_gap, threads, log, confirm, w_max, valid_inequality,
+            plausibility.
 
         Returns
         -------

@@ -10,7 +10,7 @@ import networkx as nx
 import numpy as np
 import pytest
 from scipy import sparse
-from scipy.optimize import Bounds, LinearConstraint, milp
+from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from sklearn.base import clone
 
 from whence.errors import InputError, InputTypeError
@@ -371,6 +371,28 @@ def test_samples_and_risks_that_cannot_be_used():
         problem.costs([(0, 0), (0, 1), (1, 1)], np.ones(4))
     with pytest.raises(InputTypeError, match="must be Expectation or CVaR"):
         problem.solve(np.ones((2, 4)), np.full(2, 0.5), "mean")
+
+
+def test_routes_are_the_corners_of_the_polytope():
+    """On 60 random acyclic graphs the linear program over unit flows costs what the best route costs."""
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        problem = ShortestPath(*random_graph(rng, acyclic=True))
+        Y = random_costs(rng, 5, len(problem.parts()), negative=seed % 2 == 0)
+        weights = random_weights(rng, 5)
+        plan = problem.solve(Y, weights, Expectation())
+        space, prices = problem.polytope(), weights @ problem.cost_rows(Y)
+        assert np.array_equal(space.A_eq @ problem.vector(plan), space.b_eq)
+        bounds = np.column_stack((space.lower, space.upper))
+        best = linprog(prices, A_eq=space.A_eq, b_eq=space.b_eq, bounds=bounds)
+        assert best.fun == pytest.approx(prices @ problem.vector(plan), abs=1e-8), seed
+
+
+def test_cycles_have_no_polytope_of_routes():
+    """Where a route could run into a cycle, flows are not routes, and one sentence says so."""
+    problem = ShortestPath(nx.DiGraph([(0, 1), (0, 2), (1, 2), (2, 1), (1, 3), (2, 3)]), 0, 3)
+    with pytest.raises(InputError, match="needs a graph without cycles between source and target"):
+        problem.polytope()
 
 
 def test_copies_behave_the_same():

@@ -14,6 +14,7 @@ from whence.errors import InputError
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.question import Answer, Engine, Kind, Limits, Progress, Question
 from whence.explain.verification import confirmed
+from whence.problems.linear import LinearPlans
 from whence.weights import ForestWeights
 
 if TYPE_CHECKING:
@@ -92,8 +93,12 @@ def explain(policy: Policy, request: Request) -> Explanation:
         separation=float(request.separation),
         better=better,
         limits=limits,
-        options=dict(request.options),
+        options=_options(policy, request),
     )
+    if request.engine == "milp":
+        from whence import milp
+
+        milp.check(question)
     prescribed_costs = decision_costs if request.decision is None else _costs(policy, prescribed, "decision")
     answer = _without_search(question, before, prescribed_costs) or engine(question)
     draft = _draft(policy, request, question, initial, before, decision, engine_name)
@@ -122,6 +127,15 @@ def _engine(policy: Policy, request: Request) -> tuple[Engine, str]:
     from whence.search import knn
 
     return knn.explain, "search (nearest neighbours)"
+
+
+def _options(policy: Policy, request: Request) -> dict[str, Any]:
+    """The options of the engine; with them the problem as a linear program, where its dual is asked for."""
+    options, problem = dict(request.options), policy.problem
+    dual = request.engine == "milp" and request.kind == "absolute" and options.get("method") == "dual"
+    if dual and isinstance(problem, LinearPlans):
+        options["linear"] = (problem.polytope(), problem.cost_rows(policy.Y_), problem.vector(request.instead))
+    return options
 
 
 def _feasible(policy: Policy, name: str, plan: Any) -> None:
@@ -209,7 +223,8 @@ def _completed(policy: Policy, question: Question, answer: Answer, draft: Explan
         )
     context, after, distance = confirmed(question, answer, policy.schema_, draft.initial, policy.inputs_of)
     risk = question.risk
-    bound = distance if answer.status == "optimal" else min(answer.bound, distance)
+    proved = answer.status == "optimal" and answer.bound == answer.distance
+    bound = distance if proved else min(answer.bound, distance)
     changes = _changes(policy, question, draft.initial, context)
     return replace(
         draft,
@@ -262,8 +277,7 @@ def _freed(
     schema = policy.schema_
     free = schema.space(explanation.initial, restricted=False)
     same = all(
-        np.array_equal(a, b)
-        for a, b in ((free.lower, question.space.lower), (free.upper, question.space.upper))
+        np.array_equal(a, b) for a, b in ((free.lower, question.space.lower), (free.upper, question.space.upper))
     ) and all(
         (a is None and b is None) or (a is not None and b is not None and np.array_equal(a, b))
         for a, b in zip(free.levels, question.space.levels, strict=True)

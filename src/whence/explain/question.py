@@ -56,9 +56,7 @@ class Limits:
 
     def reached(self, nodes: int, distance: float, bound: float) -> Status | None:
         """The status to stop with, or None to go on; tells the progress on the way."""
-        if self.on_progress is not None and (
-            self.on_progress(Progress(nodes, distance, bound, self.seconds)) is False
-        ):
+        if self.on_progress is not None and (self.on_progress(Progress(nodes, distance, bound, self.seconds)) is False):
             return "interrupted"
         if self.remaining <= 0 or (self.node_limit is not None and nodes >= self.node_limit):
             return "time_limit"

@@ -15,7 +15,7 @@ from whence.milp.model import Linear, Model
 from whence.milp.weighting import Weighting
 from whence.risk import CVaR, Expectation
 
-__all__ = ["add_dual"]
+__all__ = ["add_dual", "check_dual"]
 
 Floats = NDArray[np.float64]
 
@@ -39,7 +39,7 @@ def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any
         The polytope (see :class:`whence.problems.linear.Polytope`), the cost vectors of shape (n, variables), and the
         alternative as a vector.
     """
-    polytope, costs, plan = _checked(question, linear)
+    polytope, costs, plan = check_dual(question, linear)
     size = float(np.abs(costs).max(initial=0.0)) or 1.0
     low, high = np.isfinite(polytope.lower), np.isfinite(polytope.upper)
     multipliers = [
@@ -62,7 +62,8 @@ def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any
     model.row(row.expression, row.lower, row.upper)
 
 
-def _checked(question: Question, linear: Any) -> tuple[Any, Floats, Floats]:
+def check_dual(question: Question, linear: Any) -> tuple[Any, Floats, Floats]:
+    """The parts of `linear`, or one sentence on why no dual certifies the alternative."""
     risk = question.risk
     if not (isinstance(risk, Expectation) or (isinstance(risk, CVaR) and risk.alpha == 0)):
         raise InputError(f"method='dual' needs the expected cost as risk. Got {risk!r} instead: use 'iterative'.")

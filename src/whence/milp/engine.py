@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from whence.explain.question import Answer, Limits, Progress, Question, Status
 from whence.milp.criteria import Criterion, criterion_of
-from whence.milp.dual import add_dual
+from whence.milp.dual import add_dual, check_dual
 from whence.milp.forest import ForestWeighting
 from whence.milp.knn import NeighbourWeighting
 from whence.milp.model import Linear, Model, Program
@@ -23,7 +23,7 @@ from whence.milp.solvers.highs import Highs
 from whence.milp.weighting import Weighting
 from whence.weights import ForestWeights
 
-__all__ = ["explain"]
+__all__ = ["check", "explain"]
 
 Floats = NDArray[np.float64]
 
@@ -57,10 +57,17 @@ def explain(question: Question) -> Answer:
     >>> policy.explain(X[2], instead=policy.decide(X[15]), engine="milp").status
     'optimal'
     """
+    return _Run(question, *check(question)).answer()
+
+
+def check(question: Question) -> tuple[Options, Solver]:
+    """Options and solver of `question`, or one sentence on what is unknown, missing or does not fit together."""
     options = Options.of(question)
     solver = solver_named(options.solver, options.confirm)
     options.check_ability(solver, question)
-    return _Run(question, options, solver).answer()
+    if question.kind == "absolute" and options.method == "dual":
+        check_dual(question, options.linear)
+    return options, solver
 
 
 @dataclass
@@ -123,8 +130,7 @@ class _Run:
 
     def _result(self, status: Status, context: Floats | None, bound: float) -> Answer:
         distance = np.inf if context is None else self.question.space.distance(context)
-        note = f"integer program, {self.solver.name}"
-        return Answer(status, context, distance, min(bound, distance), self.nodes, self.cuts, note=note)
+        return Answer(status, context, distance, min(bound, distance), self.nodes, self.cuts)
 
     def _judge(self, program: Program, x: Floats) -> tuple[Floats | None, list[Row]]:
         """The context found at `x` where it is an explanation; otherwise the rows that rule it out."""

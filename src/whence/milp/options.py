@@ -60,7 +60,7 @@ class Options:
         given = {name: value for name, value in question.options.items() if value is not None}
         unknown = [name for name in given if name not in cls.__dataclass_fields__]
         if unknown:
-            known = ", ".join(map(repr, cls.__dataclass_fields__))
+            known = ", ".join(repr(name) for name in cls.__dataclass_fields__ if name != "linear")
             raise InputError(f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.")
         options = cls(**given)
         _member("solver", options.solver, ("highs", "gurobi", "scip"))

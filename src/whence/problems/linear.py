@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -17,7 +17,7 @@ from whence.problems._linear_input import read_bounds, read_cost_map, read_integ
 from whence.problems.base import DecisionProblem, check_samples
 from whence.risk import CVaR, Expectation, Risk
 
-__all__ = ["LinearProblem", "Polytope"]
+__all__ = ["LinearPlans", "LinearProblem", "Polytope"]
 
 Floats = NDArray[np.float64]
 
@@ -26,7 +26,7 @@ _FEASIBILITY = 1e-6
 
 @dataclass(frozen=True)
 class Polytope:
-    """What plans of a :class:`LinearProblem` must satisfy.
+    """What plans of a linear problem must satisfy.
 
     Attributes
     ----------
@@ -52,6 +52,22 @@ class Polytope:
     def variables(self) -> int:
         """Number of variables."""
         return int(self.lower.size)
+
+
+@runtime_checkable
+class LinearPlans(Protocol):
+    """A problem whose best plans are corners of a polytope, at a cost linear in ``vector(plan)``.
+
+    Absolute explanations of such a problem may use ``engine="milp", method="dual"`` under expected cost.
+    """
+
+    def polytope(self) -> Polytope:
+        """What a plan's vector must satisfy."""
+        ...
+
+    def cost_rows(self, Y: Floats) -> Floats:
+        """Cost of one unit of every entry of a plan's vector, one row a row of `Y`."""
+        ...
 
 
 class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]

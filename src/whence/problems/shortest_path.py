@@ -8,6 +8,7 @@ from typing import Any
 import networkx as nx
 import numpy as np
 from numpy.typing import NDArray
+from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from whence.errors import InputError, InputTypeError
@@ -15,6 +16,7 @@ from whence.problems._route_network import RouteNetwork
 from whence.problems._route_plans import read_route
 from whence.problems._route_risk import safest_of, safest_route
 from whence.problems.base import DecisionProblem, check_samples
+from whence.problems.linear import Polytope
 from whence.risk import CVaR, Expectation, Risk
 
 __all__ = ["ShortestPath"]
@@ -110,15 +112,51 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
         """Sum of the edge costs of the route under every row of `Y`."""
-        route = self._route(decision)
+        total: Floats = self.cost_rows(Y)[:, self._route(decision)].sum(axis=1)
+        return total
+
+    def cost_rows(self, Y: Floats) -> Floats:
+        """Cost of every edge, one row a row of `Y`: a route costs their product with its :meth:`vector`."""
         y = np.asarray(Y, dtype=np.float64)
         columns = len(self._network().edges)
         if y.ndim != 2 or y.shape[1] != columns:
             raise InputError(
-                f"The 'Y' argument of ShortestPath.costs must be 2-D with {columns} columns. Got shape {y.shape}."
+                f"The 'Y' argument of ShortestPath must be 2-D with {columns} columns. Got shape {y.shape} instead."
             )
-        total: Floats = y[:, route].sum(axis=1)
-        return total
+        return y
+
+    def polytope(self) -> Polytope:
+        """Unit flows from source to target, whose corners are the routes of an acyclic graph.
+
+        Raises
+        ------
+        InputError
+            Where routes can run into a cycle: flows around it are no part of a route.
+        """
+        network = self._network()
+        if not network.acyclic:
+            raise InputError(
+                "method='dual' needs a graph without cycles between source and target, where unit flows are routes: "
+                "use 'iterative'."
+            )
+        arcs = [(u, e, v) for u, leaving in enumerate(network.successors) for e, v in leaving]
+        tails, used, heads = np.array(arcs).T
+        shape = (len(network.nodes), len(network.edges))
+        leaving, entering = (sparse.csr_array((np.ones(used.size), (at, used)), shape=shape) for at in (tails, heads))
+        supply = np.zeros(shape[0])
+        supply[network.source], supply[network.target] = 1.0, -1.0
+        # Without cycles no edge can carry more than the whole flow: a bound of 1 would only add multipliers.
+        upper = np.zeros(shape[1])
+        upper[used] = np.inf
+        return Polytope(
+            A_ub=sparse.csr_array((0, shape[1])),
+            b_ub=np.zeros(0),
+            A_eq=sparse.csr_array(leaving - entering),
+            b_eq=supply,
+            lower=np.zeros(shape[1]),
+            upper=upper,
+            integrality=np.zeros(shape[1], dtype=np.bool_),
+        )
 
     def check(self, decision: Any) -> str | None:
         """None where `decision` is a route of the graph, otherwise one sentence, with the missing hop named."""

@@ -148,6 +148,8 @@ def certainty(explanation: Explanation) -> str:
         return "It holds already, so there was nothing to search for."
     if explanation.status == "none":
         said = "Proved: no such context exists."
+    elif explanation.status == "optimal" and explanation.gap > 0.0:
+        said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
     elif explanation.status == "optimal":
         said = f"Proved nearest, at distance {distance}: no nearer context would do."
     else:
