@@ -20,6 +20,14 @@ LINES = (
     ("cvar_shortest_path", "relative", "CVaR path, relative"),
 )
 
+LABELS = {
+    "n": "past observations n",
+    "trees": "trees",
+    "depth": "depth of the trees",
+    "k": "neighbours k",
+    "d": "dimension d of a context",
+}
+
 #: From problem, size values and a seed to an instance.
 Make = Callable[[str, Mapping[str, int], int], Any]
 
@@ -55,7 +63,7 @@ def curves(
                 if cell.proved:
                     points.append((value, 1e3 * cell.median))
             panel.loglog(*zip(*points, strict=True), marker="o", markersize=3, linewidth=1.2, label=label)
-        panel.set_xlabel(size)
+        panel.set_xlabel(LABELS[size])
         panel.set_xticks(list(values), labels=[str(value) for value in values], fontsize=7)
         panel.minorticks_off()
         panel.grid(alpha=0.3)

@@ -16,7 +16,8 @@ extensions = [
 ]
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
-exclude_patterns = ["_build"]
+# The tables are included by the pages.
+exclude_patterns = ["_build", "benchmarks/tables"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
