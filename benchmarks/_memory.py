@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import ctypes
+import gc
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +23,11 @@ class Peak:
 def peak_memory() -> Iterator[Peak]:
     """Measure the peak of resident memory inside the ``with`` block, beyond that at its start (Linux only)."""
     peak = Peak()
+    # What was freed but not given back would be used again without showing.
+    gc.collect()
+    trim = getattr(ctypes.CDLL(None), "malloc_trim", None)
+    if trim is not None:
+        trim(0)
     try:
         CLEAR.write_text("5", "utf-8")
         before = _field("VmRSS")
