@@ -148,7 +148,10 @@ def _feasible(policy: Policy, name: str, plan: Any) -> None:
 
 
 def _costs(policy: Policy, plan: Any, name: str) -> Floats:
-    costs = np.asarray(policy.problem.costs(plan, policy.Y_), dtype=np.float64)
+    try:
+        costs = np.asarray(policy.problem.costs(plan, policy.Y_), dtype=np.float64)
+    except (ValueError, TypeError) as error:
+        raise InputError(f"The plan given as {name!r} does not fit the problem: {error}") from error
     if costs.shape != (policy.Y_.shape[0],) or not np.isfinite(costs).all():
         raise InputError(
             f"The problem's 'costs' must return one finite number a row of Y ({policy.Y_.shape[0]}) for the plan given "

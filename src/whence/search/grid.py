@@ -145,14 +145,9 @@ def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -
     path = kernels.leaf_paths(column, split, left, right, face_start, int(leaf_start[-1]))
     cuts = values[kept]
     grid = ForestGrid(face_start, np.stack([column, split, left, right]), root, path[0], np.stack(path[1:]))
-    members = weights.members_
-    n = members.n_samples
-    first = np.concatenate([t * n + members.first[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(
-        np.int64
-    )
-    size = np.concatenate([members.size[t][tree.children_left < 0] for t, tree in enumerate(trees)]).astype(np.int64)
+    first, size = weights.members_.slices()
     above = np.nextafter(cuts, np.float32(np.inf))
-    return KeptGrid(grid, cuts, above, members.order, first, size, _bits(leaf_start))
+    return KeptGrid(grid, cuts, above, weights.members_.order, first[leaves], size[leaves], _bits(leaf_start))
 
 
 def _bits(leaf_start: Ints) -> LeafBits:

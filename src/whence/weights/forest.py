@@ -72,6 +72,11 @@ class LeafMembers:
         """Number of training samples."""
         return int(self.order.shape[1])
 
+    def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For the nodes of all trees, one after the other: first place in ``order.ravel()``, and number of samples."""
+        tree = np.repeat(np.arange(len(self.trees)), np.diff(np.append(self._root, self._size.size)))
+        return self._first + self.n_samples * tree, self._size
+
     def empty_leaf(self) -> tuple[int, int] | None:
         """Tree and node of a leaf that holds no sample, if there is one."""
         for t, (tree, size) in enumerate(zip(self.trees, self.size, strict=True)):

@@ -1,0 +1,267 @@
+"""From question to explanation: statuses, restrictions in the way, limits, and refusals, through Policy.explain."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cases import OneOf
+
+import whence as wh
+from whence.errors import InputError, InternalError
+from whence.explain.question import Answer, InputMap, Limits, Question
+from whence.explain.verification import confirmed
+
+
+def demand(n: int = 200, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """Demand that is high on hot days and at weekends."""
+    rng = np.random.default_rng(seed)
+    X = pd.DataFrame(
+        {
+            "heat": rng.uniform(0.0, 30.0, n),
+            "day": rng.choice(["week", "weekend"], n),
+            "staff": rng.integers(1, 6, n),
+        }
+    )
+    Y = pd.DataFrame({"ice": 10 + X["heat"] + 20 * (X["day"] == "weekend") + rng.normal(0, 2, n)})
+    return X, Y
+
+
+def policy(weights: Any = None, **options: Any) -> wh.Policy:
+    """A fitted newsvendor policy on `demand`."""
+    X, Y = demand()
+    weights = weights or wh.ForestWeights(n_trees=30, max_depth=4, random_state=0)
+    return wh.Policy(wh.Newsvendor(holding=1.0, backorder=2.0), weights, **options).fit(X, Y)
+
+
+TODAY = {"heat": 8.0, "day": "week", "staff": 3}
+BOTH = pytest.mark.parametrize("weights", [wh.ForestWeights(30, 4, random_state=0), wh.KNNWeights(9)])
+
+
+@BOTH
+def test_found_explanation_is_whole(weights: Any) -> None:
+    """A found explanation holds its context, changes, costs and weights, and they agree with the policy."""
+    fitted = policy(weights)
+    why = fitted.explain(TODAY, instead=[45.0])
+    assert why.status == "optimal"
+    assert why.found
+    assert why.gap == 0.0
+    assert why.distance == pytest.approx(why.changes["distance"].sum())
+    assert why.cost_after.alternative <= why.cost_after.decision + why.tolerance
+    assert why.cost_before.alternative > why.cost_before.decision
+    np.testing.assert_allclose(why.weights_before, fitted.weights_at(TODAY))
+    assert why.weights_after.sum() == pytest.approx(1.0)
+    assert (why.separation is None) == isinstance(weights, wh.ForestWeights)
+    unchanged = set(TODAY) - set(why.changes["feature"])
+    assert all(why.context[name] == TODAY[name] for name in unchanged)
+
+
+@BOTH
+def test_already(weights: Any) -> None:
+    """The decision itself as the alternative holds already, in either kind, at distance 0."""
+    fitted = policy(weights)
+    for kind in ("relative", "absolute"):
+        why = fitted.explain(TODAY, instead=fitted.decide(TODAY), kind=kind)
+        assert (why.status, why.distance, why.bound, why.gap) == ("already", 0.0, 0.0, 0.0)
+        assert why.context.to_dict() == TODAY
+        assert len(why.changes) == 0
+
+
+@BOTH
+def test_absolute_is_optimal_there(weights: Any) -> None:
+    """In the context of an absolute explanation the policy's own decision costs as much as the alternative."""
+    fitted = policy(weights)
+    # The plan of another context is optimal somewhere.
+    instead = fitted.decide({"heat": 27.0, "day": "weekend", "staff": 4})
+    relative = fitted.explain(TODAY, instead=instead)
+    absolute = fitted.explain(TODAY, instead=instead, kind="absolute")
+    assert absolute.status == "optimal"
+    assert absolute.distance >= relative.distance - 1e-9
+    best = fitted.decide(absolute.context)
+    cost = fitted.risk_.of(fitted.problem.costs(best, fitted.Y_), absolute.weights_after)
+    assert absolute.cost_after.alternative <= cost + absolute.tolerance
+
+
+def test_shortcut_proves_none() -> None:
+    """A plan that costs more under every past observation has no explanation, and no search is needed for that."""
+    why = policy().explain(TODAY, instead=[500.0])
+    assert (why.status, why.context, why.distance, why.bound, why.gap) == ("none", None, np.inf, np.inf, 0.0)
+    assert why.nodes == 0
+    assert "every past observation" in why.note
+
+
+@BOTH
+def test_restrictions_in_the_way_are_named(weights: Any) -> None:
+    """Where fixed features rule out an explanation, it says which ones and what would do without them."""
+    fitted = policy(weights)
+    free = fitted.explain(TODAY, instead=[45.0])
+    needed = list(free.changes["feature"])
+    why = fitted.explain(TODAY, instead=[45.0], fixed=["heat", "day"], bounds={"staff": (2, 4)})
+    assert why.status == "none"
+    assert why.unrestricted is not None
+    assert why.unrestricted.distance == pytest.approx(free.distance)
+    assert why.blocking == needed
+    assert "heat" in str(why) or "day" in str(why)
+
+
+def test_schema_restrictions_count_as_well() -> None:
+    """A feature that may only decrease, by the schema, is named when it stands in the way."""
+    schema = wh.Schema({"heat": wh.Continuous(change="decrease"), "day": wh.Categorical(change="fixed")})
+    why = policy(schema=schema).explain(TODAY, instead=[45.0])
+    assert why.status == "none"
+    assert set(why.blocking) <= {"heat", "day"}
+    assert why.blocking
+
+
+@BOTH
+def test_bounds_hold(weights: Any) -> None:
+    """Bounds narrow the answer, and the initial value stays allowed though it breaks them."""
+    fitted = policy(weights)
+    why = fitted.explain(TODAY, instead=[35.0], bounds={"heat": (12.0, 29.0)}, fixed="day")
+    assert why.status == "optimal"
+    assert why.context["day"] == "week"
+    assert why.context["heat"] == TODAY["heat"] or 12.0 - 1e-6 <= why.context["heat"] <= 29.0 + 1e-6
+
+
+def test_decision_that_was_carried_out() -> None:
+    """Another decision than the policy's own can be explained."""
+    why = policy().explain(TODAY, instead=[40.0], decision=[5.0])
+    assert why.status == "already"
+    assert why.decision == [5.0]
+
+
+@pytest.fixture(scope="module", params=["forest", "neighbours"])
+def hard(request: pytest.FixtureRequest) -> wh.Policy:
+    """A policy with questions that take far longer than a slice: the plan pays on single days only."""
+    rng = np.random.default_rng(0)
+    X = rng.random((500, 15))
+    Y = np.column_stack([np.zeros(500), 0.8 + rng.normal(size=500)])
+    weights = wh.ForestWeights(100, None, random_state=0) if request.param == "forest" else wh.KNNWeights(10)
+    return wh.Policy(OneOf(), weights).fit(X, Y)
+
+
+def test_progress_can_stop_a_search(hard: wh.Policy) -> None:
+    """on_progress sees boxes, bound and distance; returning False ends the search as interrupted."""
+    seen: list[wh.Progress] = []
+
+    def stop(progress: wh.Progress) -> bool:
+        seen.append(progress)
+        return len(seen) < 4
+
+    why = hard.explain(hard.X_.iloc[0], instead=1, decision=0, on_progress=stop)
+    assert why.status == "interrupted"
+    assert len(seen) == 4
+    assert why.nodes >= seen[-1].nodes > 0
+    assert [p.bound for p in seen] == sorted(p.bound for p in seen)
+    assert 0.0 <= why.bound <= why.distance
+
+
+def test_ctrl_c_keeps_what_was_found(hard: wh.Policy) -> None:
+    """Ctrl-C during a search gives an interrupted explanation with its bound instead of a traceback."""
+
+    def interrupt(progress: wh.Progress) -> None:
+        if progress.seconds > 0.3:
+            raise KeyboardInterrupt
+
+    why = hard.explain(hard.X_.iloc[0], instead=1, decision=0, on_progress=interrupt)
+    assert why.status == "interrupted"
+    assert 0.0 <= why.bound <= why.distance
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        ({"kind": "nearest"}, "'kind' must be 'relative' or 'absolute'"),
+        ({"engine": "magic"}, "'engine' must be"),
+        ({"tolerance": -1.0}, "'tolerance' must be a number >= 0"),
+        ({"separation": float("nan")}, "'separation' must be a number >= 0"),
+        ({"time_limit": 0}, "'time_limit' must be a positive number"),
+        ({"node_limit": True}, "'node_limit' must be a positive number"),
+        ({"fixed": ["wind"]}, "'fixed' must name features"),
+        ({"bounds": {"heat": 3}}, "'bounds' of 'heat' must be a pair"),
+        ({"bounds": {"heat": (9, 1)}}, "low <= high"),
+        ({"bounds": {"day": ["holiday"]}}, "must be categories among"),
+        ({"plausibility": object()}, "use it with engine='milp'"),
+        ({"solver": "highs"}, "option of engine='milp'"),
+        ({"instead": [-1.0]}, "not feasible"),
+        ({"instead": [1.0, 2.0]}, "given as 'instead'"),
+        ({"decision": [float("nan")]}, "not feasible"),
+        ({"context": {"heat": 1.0}}, "must give 'day'"),
+        ({"context": {**TODAY, "wind": 1}}, "gives 'wind'"),
+        ({"context": {**TODAY, "day": "holiday"}}, "must hold one of"),
+        ({"context": {**TODAY, "heat": float("nan")}}, "heat"),
+    ],
+)
+def test_bad_input_is_refused_in_one_sentence(options: dict[str, Any], words: str) -> None:
+    """Bad arguments are refused with a sentence that names them, before any search."""
+    given: dict[str, Any] = {"context": TODAY, "instead": [30.0], **options}
+    with pytest.raises(wh.WhenceError) as caught:
+        policy().explain(**given)
+    assert words in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert isinstance(caught.value, ValueError | TypeError)
+
+
+def test_problem_with_wrong_costs_is_refused() -> None:
+    """A user's problem whose costs have the wrong shape is told so."""
+
+    class Wrong(wh.DecisionProblem):
+        def costs(self, decision: Any, Y: np.ndarray) -> np.ndarray:
+            return np.zeros(3)
+
+        def solve(self, Y: np.ndarray, weights: np.ndarray, risk: Any) -> Any:
+            return np.zeros(1)
+
+    X, Y = demand()
+    with pytest.raises(InputError, match="'costs' must return one finite number a row"):
+        wh.Policy(Wrong()).fit(X, Y).explain(TODAY, instead=[1.0])
+
+
+# ---- the re-check ------------------------------------------------------------------------------
+
+
+def question_of(fitted: wh.Policy) -> Question:
+    """A relative question about `fitted`, with another plan that costs 1 less in the worst half of the history."""
+    costs = fitted.Y_[:, 0]
+    d = fitted.schema_.n_coordinates
+    return Question(
+        space=fitted.schema_.space(fitted.schema_.row(TODAY)),
+        weights=fitted.weights_,
+        inputs=InputMap(np.arange(d), np.ones(d), np.zeros(d)),
+        alternative=np.where(costs > np.median(costs), 1.0, 3.0),
+        decision=np.full(costs.size, 2.0),
+        risk=fitted.risk_,
+        kind="relative",
+        tau=1e-6,
+        separation=1e-6,
+        better=lambda weights: None,
+        limits=Limits(),
+    )
+
+
+@BOTH
+def test_wrong_answers_never_pass_the_check(weights: Any) -> None:
+    """Answers that do not hold, lie elsewhere than they say, or are not allowed, are internal errors, not results."""
+    fitted = policy(weights)
+    question = question_of(fitted)
+    row = fitted.schema_.row(TODAY)
+    hot = fitted.schema_.encode_row(fitted.schema_.row({**TODAY, "heat": 29.0, "day": "weekend"}))
+    right = Answer("optimal", hot, question.space.distance(hot), 0.0)
+    context, _, distance = confirmed(question, right, fitted.schema_, row, fitted.inputs_of)
+    assert context["day"] == "weekend"
+    assert distance == pytest.approx(right.distance)
+    cold = fitted.schema_.encode_row(fitted.schema_.row({**TODAY, "heat": 1.0}))
+    wrong = [
+        replace(right, point=cold, distance=question.space.distance(cold)),
+        replace(right, distance=right.distance + 0.1),
+        replace(right, point=hot + 5.0),
+    ]
+    for answer in wrong:
+        with pytest.raises(InternalError):
+            confirmed(question, answer, fitted.schema_, row, fitted.inputs_of)
+    rival = replace(question, kind="absolute", better=lambda w: np.zeros(w.size))
+    with pytest.raises(InternalError, match="from optimal"):
+        confirmed(rival, right, fitted.schema_, row, fitted.inputs_of)
