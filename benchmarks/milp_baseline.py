@@ -1,9 +1,10 @@
 """The paper's integer programs on open solvers beside our search: share proved, time and gap, on the same instances.
 
 Run ``python benchmarks/milp_baseline.py`` for small sizes, where the solvers finish; ``--paper`` for the paper's sizes
-with a cap of 60 s a solve; ``--choices`` for what each choice of formulation costs. Every time is the whole call of
-``policy.explain``: tables, model, solve, verification. HiGHS solves once here (``confirm=False``), as a user of the
-bare model would have it. ``run`` gives the rows to other benchmarks.
+with a cap of 60 s a solve; ``--choices`` for what each choice of formulation costs. The tables are written to
+``docs/benchmarks/tables`` as ``milp.md``, ``milp-paper.md`` and ``milp-choices.md``; with ``--quick``, a few cells go
+to ``.benchmarks`` instead. Every time is the whole call of ``policy.explain``: tables, model, solve, verification.
+HiGHS solves once here (``confirm=False``), as a user of the bare model would have it.
 """
 
 from __future__ import annotations
@@ -14,15 +15,13 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-import networkx as nx
 import numpy as np
-import pandas as pd
 from numpy.typing import NDArray
-from scipy import sparse, stats
+from scipy import stats
 
+from _common import ROOT, Report, Settings, shown
 from whence.errors import SolverError
 from whence.policy import Policy
-from whence.problems.linear import Polytope
 from whence.problems.newsvendor import Newsvendor
 from whence.problems.shortest_path import ShortestPath
 from whence.risk import CVaR, Expectation
@@ -101,9 +100,6 @@ def solve(case: Instance, cell: Cell, solver: str, cap: float, **options: Any) -
     engine = {"engine": "search"} if solver == "search" else {"engine": "milp", "solver": solver, **options}
     if solver == "highs":
         engine.setdefault("confirm", False)
-    if options.get("method") == "dual":
-        problem = case.policy.problem
-        engine["linear"] = (polytope(problem), case.policy.Y_, problem.vector(case.instead))
     began = time.perf_counter()
     try:
         why = case.policy.explain(case.context, case.instead, kind=cell.kind, time_limit=cap, **engine)
@@ -135,52 +131,32 @@ def measure(cell: Cell, solver: str, repeats: int, cap: float, label: str = "", 
     }
 
 
-def compare(cells: list[Cell], repeats: int, cap: float, solvers: tuple[str, ...] = SOLVERS) -> list[dict[str, Any]]:
-    """One row a cell and solver; all who proved an optimum must have found the same."""
+def compare(cells: list[Cell], report: Report, repeats: int, cap: float) -> None:
+    """One row a cell and solver, and whether all who proved an optimum have found the same as the search."""
     for cell in cells:
         # Whatever is compiled once must not be counted.
         measure(replace(cell, n=20, trees=5, k=3), "search", 1, cap)
-    rows = []
     for cell in cells:
-        of_cell = [measure(cell, solver, repeats, cap) for solver in solvers]
-        reference = of_cell[0]["distances"]
-        for row in of_cell:
-            pairs = zip(row["distances"], reference, strict=False)
-            row["same"] = all(a is None or b is None or a == b or abs(a - b) <= 1e-6 for a, b in pairs)
-        rows += of_cell
-        _show(of_cell)
-    return rows
+        reference: list[float | None] = []
+        for solver in SOLVERS:
+            row = measure(cell, solver, repeats, cap)
+            reference = reference or row["distances"]
+            pairs = list(zip(row["distances"], reference, strict=False))
+            same = all(a is None or b is None or a == b or abs(a - b) <= 1e-6 for a, b in pairs)
+            _show(report, row, same_optimum="-" if not pairs else "yes" if same else "NO")
 
 
-def polytope(problem: ShortestPath) -> Polytope:
-    """Unit flows from source to target on an acyclic graph: its corners are the routes."""
-    graph = problem.graph
-    balance = -sparse.csr_array(nx.incidence_matrix(graph, oriented=True))
-    supply = np.array([float(node == problem.source) - float(node == problem.target) for node in graph.nodes])
-    edges = graph.number_of_edges()
-    none = sparse.csr_array((0, edges))
-    return Polytope(
-        none, np.empty(0), balance, supply, np.zeros(edges), np.full(edges, np.inf), np.zeros(edges, dtype=bool)
-    )
-
-
-def choices(repeats: int, cap: float) -> list[dict[str, Any]]:
-    """What a formulation costs: W_max, the valid inequality, and the three methods for absolute explanations."""
-    rows = []
+def choices(report: Report, repeats: int, cap: float) -> None:
+    """What a formulation costs: W_max, confirmation, the valid inequality, the methods for absolute explanations."""
     tail = Cell("CVaR path", "forest", 50, "relative", trees=20)
     for how in ("sample", "path", "mean", "unit"):
-        rows.append(measure(tail, "highs", repeats, cap, f", w_max={how}", w_max=how))
+        _show(report, measure(tail, "highs", repeats, cap, f", w_max={how}", w_max=how))
+    _show(report, measure(tail, "highs", repeats, cap, ", confirm=True", confirm=True))
     routes = Cell("path", "forest", 50, "absolute", trees=20)
     for on in (True, False):
-        rows.append(measure(routes, "highs", repeats, cap, f", valid inequality {on}", valid_inequality=on))
-    rows.append(measure(routes, "scip", repeats, cap, ", iterative"))
-    rows.append(measure(routes, "scip", repeats, cap, ", lazy", method="lazy"))
-    for solver in ("highs", "scip"):
-        rows.append(measure(routes, solver, repeats, cap, ", dual", method="dual"))
-    for confirm in (True, False):
-        rows.append(measure(tail, "highs", repeats, cap, f", confirm={confirm}", confirm=confirm))
-    _show(rows)
-    return rows
+        _show(report, measure(routes, "highs", repeats, cap, f", valid inequality {on}", valid_inequality=on))
+    for solver, method in (("scip", "iterative"), ("scip", "lazy"), ("highs", "dual"), ("scip", "dual")):
+        _show(report, measure(routes, solver, repeats, cap, f", {method}", method=method))
 
 
 SMALL = [
@@ -201,24 +177,40 @@ PAPER = [
 ]
 
 
-def _show(rows: list[dict[str, Any]]) -> None:
-    table = pd.DataFrame(rows).drop(columns="distances")
-    print(table.to_string(index=False, float_format="{:.3f}".format), flush=True)
+def _show(report: Report, row: dict[str, Any], **more: str) -> None:
+    report.row(
+        question=row["cell"],
+        engine=row["solver"],
+        proved=row["proved"],
+        median_s=shown(row["median_s"]),
+        longest_s=shown(row["max_s"]),
+        widest_gap=shown(row["worst_gap"]),
+        **more,
+    )
 
 
-def run(repeats: int = 3, cap: float = 20.0, paper: bool = False) -> list[dict[str, Any]]:
-    """The rows of the comparison."""
-    return compare(PAPER if paper else SMALL, repeats, cap)
+def main() -> None:
+    """Measure what the command line names, and write the table."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    what = parser.add_mutually_exclusive_group()
+    what.add_argument("--paper", action="store_true", help="the paper's sizes, 60 s a solve")
+    what.add_argument("--choices", action="store_true", help="what each choice of formulation costs")
+    parser.add_argument("--repeats", type=int, default=3, help="questions a cell (default 3)")
+    parser.add_argument("--cap", type=float, default=None, help="seconds a solve (default 20, paper 60)")
+    parser.add_argument("--quick", action="store_true", help="two cells only; written to .benchmarks instead of docs")
+    given = parser.parse_args()
+    folder = (ROOT / ".benchmarks" if given.quick else ROOT / "docs") / "benchmarks" / "tables"
+    settings = Settings(given.repeats, given.repeats, 0, given.quick, folder, folder)
+    cap = given.cap or (60.0 if given.paper else 20.0)
+    name = "milp-paper" if given.paper else "milp-choices" if given.choices else "milp"
+    report = Report(name, settings, f"Questions a cell: {given.repeats}, at most {cap:g} s each.")
+    if given.choices:
+        choices(report, given.repeats, cap)
+    else:
+        cells = PAPER if given.paper else SMALL
+        compare(cells[:2] if given.quick else cells, report, given.repeats, cap)
+    report.write()
 
 
 if __name__ == "__main__":
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--paper", action="store_true", help="the paper's sizes, 60 s a solve")
-    parser.add_argument("--choices", action="store_true", help="what each choice of formulation costs")
-    parser.add_argument("--repeats", type=int, default=3)
-    parser.add_argument("--cap", type=float, default=None, help="seconds a solve")
-    given = parser.parse_args()
-    if given.choices:
-        choices(given.repeats, given.cap or 20.0)
-    else:
-        run(given.repeats, given.cap or (60.0 if given.paper else 20.0), given.paper)
+    main()
