@@ -77,12 +77,16 @@ class ForestFrontier:
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached."""
-        if self.nodes == 0 and not self.proposed and self.field.bits.leaf_at.size > LARGE:
+        if self._due():
             return None
         if not self.strong and self.nodes >= STALLED and self.cells.size >= STRONG_FROM:
             self.strong = True
             shares = equal_shares(self.field.grid, self.field.located, min(cutoff, 2.0))
             self.field = self.field._replace(shares=shares)
+        # Slices follow the clock; they end where the course of the search is decided, so that it does not.
+        for milestone in (PATIENCE[self.field.tables.tail], STALLED):
+            if self.nodes < milestone:
+                nodes = min(nodes, milestone - self.nodes)
         target = self.nodes + nodes
         while True:
             code, bound = forest_kernels.advance(
@@ -110,21 +114,28 @@ class ForestFrontier:
         point[self.question.inputs.coordinate] = self.value[at]
         return point
 
+    def _due(self) -> int:
+        """Which proposal should be looked for before the search goes on: 1 or 2, or 0 for none."""
+        large = self.field.bits.leaf_at.size > LARGE
+        for stage, after in ((1, PATIENCE[self.field.tables.tail]), (2, STALLED)):
+            if self.proposed < stage:
+                return stage if large or self.nodes >= after else 0
+        return 0
+
     def propose(self, cutoff: float) -> Floats | None:
         """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""
-        large = self.field.bits.leaf_at.size > LARGE
+        stage = self._due()
+        if stage == 0:
+            return None
+        self.proposed = stage
         left = looks(self.field, 0.5 * self.question.limits.remaining)
-        if self.proposed < 1 and (large or self.nodes >= PATIENCE[self.field.tables.tail]):
-            self.proposed = 1
+        if stage == 1:
             if self.kept.past is None:
                 assert isinstance(self.question.weights, ForestWeights)
                 self.kept.past = past_cells(self.kept, self.question.weights)
             cells = pulled(self.field, self.scratch, self.kept.past, cutoff, left)
-        elif self.proposed < 2 and (large or self.nodes >= STALLED):
-            self.proposed = 2
-            cells = climbed(self.field, self.scratch, cutoff, left)
         else:
-            cells = None
+            cells = climbed(self.field, self.scratch, cutoff, left)
         return None if cells is None else self._point(cells)
 
     def weights(self, point: Floats) -> Floats:
