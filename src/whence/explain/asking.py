@@ -264,10 +264,10 @@ def _changes(policy: Policy, question: Question, initial: pd.Series, context: pd
     rows = []
     if context is not None:
         moved = np.abs(schema.encode_row(context) - question.space.start) * question.space.weight
-        owner = schema.feature_of_coordinate()
+        place = {name: i for i, name in enumerate(schema.names)}
+        distances = np.bincount([place[name] for name in schema.feature_of_coordinate()], moved)
         before, after = schema.feature_values(initial), schema.feature_values(context)
-        for name in schema.names:
-            distance = float(sum(moved[j] for j in range(len(owner)) if owner[j] == name))
+        for name, distance in zip(schema.names, distances.tolist(), strict=True):
             if distance > 0.0:
                 rows.append((name, before[name], after[name], distance))
     return pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])

@@ -60,7 +60,7 @@ class Frontier(Protocol):
         ...
 
     def weights(self, point: Floats) -> Floats:
-        """Weights of the past observations at `point`, from the fitted estimator."""
+        """Weights of the past observations at `point`, the one handed out last."""
         ...
 
     def room(self, point: Floats) -> tuple[Floats, Floats] | None:

@@ -53,6 +53,7 @@ class ForestFrontier:
         self.queue = new_queue()
         self.scratch = new_scratch(self.field.grid, self.field.bits, self.field.tables)
         self.cells = np.zeros(located.column.shape[1], dtype=np.int32)
+        self.shown = self.cells
         self.bound = 0.0
         self.proposed = 0
         self.strong = False
@@ -70,9 +71,9 @@ class ForestFrontier:
         self.proposed = 0
 
     def exclude(self, point: Floats) -> None:
-        """Leave out the region in which every tree has the same leaf as at the last candidate."""
+        """Leave out the region in which every tree has the same leaf as at the point handed out last."""
         leaves = np.empty(self.field.grid.root.size, dtype=np.int32)
-        box_kernels.leaves_at(self.field.grid, self.cells, leaves)
+        box_kernels.leaves_at(self.field.grid, self.shown, leaves)
         self.field = self.field._replace(excluded=np.vstack([self.field.excluded, leaves]))
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
@@ -109,6 +110,7 @@ class ForestFrontier:
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
+        self.shown = cells.copy()
         at = self.field.grid.face_start[:-1] + np.arange(cells.size) + cells
         point = np.empty(cells.size)
         point[self.question.inputs.coordinate] = self.value[at]
@@ -139,9 +141,14 @@ class ForestFrontier:
         return None if cells is None else self._point(cells)
 
     def weights(self, point: Floats) -> Floats:
-        """Weights at `point` from the fitted forest."""
-        inputs = self.question.inputs
-        return self.question.weights.at(point[inputs.coordinate] * inputs.scale + inputs.offset)
+        """Weights at the point handed out last, from the leaves of its cells."""
+        leaves = np.empty(self.field.grid.root.size, dtype=np.int32)
+        box_kernels.leaves_at(self.field.grid, self.shown, leaves)
+        size = self.kept.size[leaves]
+        places = np.arange(int(size.sum())) + np.repeat(self.kept.first[leaves] - np.cumsum(size) + size, size)
+        shares = np.repeat(1.0 / (leaves.size * size), size)
+        n = self.question.alternative.size
+        return np.bincount(self.kept.samples.ravel()[places], shares, minlength=n).astype(np.float64)
 
     def room(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The cell around `point`, in coordinates, on the far side from the start."""
