@@ -150,13 +150,13 @@ def los_angeles_routes(settings: Settings) -> None:
     policies = {seed: city.policy(1000, seed) for seed in range(settings.start, settings.start + settings.instances)}
     table = _paper.published()
     # The southern routes are best hardly anywhere: nearly the whole space must be ruled out, so fewer samples do.
-    few = 1 if settings.quick else min(settings.instances, 6)
+    few = 1 if settings.quick else min(settings.instances, 3)
     routes = (
         ("afternoon peak", los_angeles.PEAK, settings.instances),
         ("south", los_angeles.SOUTH, few),
         ("published, mended", los_angeles.MENDED, few),
     )
-    limit = 5.0 if settings.quick else 60.0
+    limit = 5.0 if settings.quick else 20.0
     for name, route, count in routes:
         for kind in KINDS:
             paper_seconds = _paper.published_seconds(table, "los_angeles", 1000, kind, {"trees": 100})
