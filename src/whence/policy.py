@@ -16,7 +16,7 @@ from whence.explain.explanation import Explanation
 from whence.explain.question import InputMap, Kind, Progress
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
-from whence.risk import Expectation, Risk
+from whence.risk import CVaR, Expectation, Risk
 from whence.tables import as_outcomes, as_table
 from whence.weights import ForestWeights, KNNWeights
 
@@ -233,7 +233,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             raise InputTypeError(f"'problem' must be a DecisionProblem. Got {self.problem!r} instead.")
         if self.weights is not None and not isinstance(self.weights, ForestWeights | KNNWeights):
             raise InputTypeError(f"'weights' must be a ForestWeights or KNNWeights. Got {self.weights!r} instead.")
-        if self.risk is not None and not isinstance(self.risk, Risk):
+        if self.risk is not None and not isinstance(self.risk, Expectation | CVaR):
             raise InputTypeError(f"'risk' must be an Expectation or CVaR. Got {self.risk!r} instead.")
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise InputTypeError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")

@@ -2,21 +2,18 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.explain.question import Answer, Limits, Question
+from whence.explain.question import Answer, Question
 from whence.risk import CVaR
 from whence.search import box_kernels, driver, forest_kernels, grid_kernels, proposal_kernels, table_kernels
-from whence.search.compiling import announce
 from whence.search.grid import grid_of, living, locate
 from whence.search.proposals import climbed, looks, past_cells, pulled
 from whence.search.scratch import Field, new_queue, new_scratch
 from whence.search.shares import NO_SHARES, equal_shares
 from whence.search.tables import empty_tables, with_rival
-from whence.search.warming import tiny_question
+from whence.search.warming import compile_once, tiny_question
 from whence.weights import ForestWeights
 
 __all__ = ["ForestFrontier", "explain"]
@@ -170,21 +167,13 @@ class ForestFrontier:
 
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
-    _compile(question.limits)
+    kernels = (forest_kernels.advance, grid_kernels.locate, proposal_kernels.climb, table_kernels.fill_rows)
+    compile_once("forest", kernels, _use, question.limits)
     return driver.run(question, ForestFrontier(question))
 
 
-_compiled = False
-
-
-def _compile(limits: Limits) -> None:
-    """Compile or load the kernels once a process, on a question of two contexts; the limits do not count that time."""
-    global _compiled
-    if _compiled:
-        return
-    began = time.perf_counter()
-    kernels = (forest_kernels.advance, grid_kernels.locate, proposal_kernels.climb, table_kernels.fill_rows)
-    announce("forest", *kernels)
+def _use() -> None:
+    """Call every kernel once."""
     points = np.array([[0.0], [1.0]])
     weights = ForestWeights(n_trees=1, random_state=0).fit(points, points)
     frontier = ForestFrontier(tiny_question(weights, CVaR(0.5)))
@@ -194,5 +183,3 @@ def _compile(limits: Limits) -> None:
     pulled(frontier.field, frontier.scratch, past, np.inf, left)
     climbed(frontier.field, frontier.scratch, np.inf, left)
     frontier.exclude(frontier.question.space.start)
-    limits.started += time.perf_counter() - began
-    _compiled = True

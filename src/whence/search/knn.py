@@ -2,16 +2,13 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import InputTypeError
-from whence.explain.question import Answer, Limits, Question
+from whence.explain.question import Answer, Question
 from whence.risk import CVaR, Expectation
 from whence.search import driver
-from whence.search.compiling import announce
 from whence.search.knn_axes import CATEGORY, LOWER, START, UPPER, WEIGHT, Axes, Layout
 from whence.search.knn_box import Scratch
 from whence.search.knn_cuts import Cuts
@@ -19,7 +16,7 @@ from whence.search.knn_leaf import Work
 from whence.search.knn_seeds import Seeds, standing
 from whence.search.knn_simplex import Tableau
 from whence.search.knn_tree import CANDIDATE, EXHAUSTED, FULL, HEAP, NODES, Tree, grown, search
-from whence.search.warming import tiny_question
+from whence.search.warming import compile_once, tiny_question
 from whence.weights import KNNWeights
 
 __all__ = ["NeighbourFrontier", "explain"]
@@ -167,24 +164,14 @@ def _farthest(axes: Axes) -> float:
 
 def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
-    _compile(question.limits)
+    compile_once("nearest-neighbour", (search, standing), _use, question.limits)
     return driver.run(question, NeighbourFrontier(question))
 
 
-_compiled = False
-
-
-def _compile(limits: Limits) -> None:
-    """Compile or load the kernels once a process, on a question of two contexts; the limits do not count that time."""
-    global _compiled
-    if _compiled:
-        return
-    began = time.perf_counter()
-    announce("nearest-neighbour", search, standing)
+def _use() -> None:
+    """Call every kernel once."""
     question = tiny_question(KNNWeights(1).fit(np.array([[0.0], [1.0]])), Expectation())
     frontier = NeighbourFrontier(question)
     frontier.cut(question.decision)
     frontier.seeds.propose(frontier.cuts, np.inf)
     frontier.advance(10, np.inf)
-    limits.started += time.perf_counter() - began
-    _compiled = True

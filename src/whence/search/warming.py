@@ -1,15 +1,33 @@
-"""A question so small that answering it costs nothing but the compilation of a search."""
+"""Compiling a search before a clock runs, on a question so small that answering it costs nothing else."""
 
 from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from whence.explain.question import InputMap, Limits, Question
 from whence.explain.space import Space
 from whence.risk import Risk
+from whence.search.compiling import announce
 from whence.weights import ForestWeights, KNNWeights
 
-__all__ = ["tiny_question"]
+__all__ = ["compile_once", "tiny_question"]
+
+_compiled: set[str] = set()
+
+
+def compile_once(name: str, kernels: tuple[Callable[..., Any], ...], use: Callable[[], None], limits: Limits) -> None:
+    """Compile or load the kernels of a search once a process, by using them; the limits do not count that time."""
+    if name in _compiled:
+        return
+    began = time.perf_counter()
+    announce(name, *kernels)
+    use()
+    limits.started += time.perf_counter() - began
+    _compiled.add(name)
 
 
 def tiny_question(weights: ForestWeights | KNNWeights, risk: Risk) -> Question:
