@@ -112,7 +112,7 @@ def test_questions_that_once_went_wrong(seed: int, i: int) -> None:
 def test_the_strong_bound_equals_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With the Lagrangian bound from the first box on, 600 random questions are answered as by brute force."""
     monkeypatch.setattr(forest_search, "STALLED", 0)
-    monkeypatch.setattr(forest_search, "STRONG_FROM", 0)
+    monkeypatch.setattr(forest_search, "STRONG_FROM", (0, 0))
     for seed in range(20_000 + block * 30, 20_000 + (block + 1) * 30):
         for i, case in enumerate(cases(seed, EACH)):
             question = case.question()
@@ -144,7 +144,7 @@ def test_plain_and_strong_bounds_agree(monkeypatch: pytest.MonkeyPatch) -> None:
         answers = []
         for stalled in (10**9, 0):
             monkeypatch.setattr(forest_search, "STALLED", stalled)
-            monkeypatch.setattr(forest_search, "STRONG_FROM", 0)
+            monkeypatch.setattr(forest_search, "STRONG_FROM", (0, 0))
             question = case.question()
             answer = explain(question)
             if answer.point is not None:

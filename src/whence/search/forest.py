@@ -25,8 +25,8 @@ Ints = NDArray[np.int32]
 PATIENCE = (500, 64)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
-#: Coordinates from which the strong bound pays; for CVaR it never did.
-STRONG_FROM = 8
+#: Coordinates from which the strong bound pays: expected cost, CVaR.
+STRONG_FROM = (8, 25)
 #: Leaves above which a proposal is looked for before the first box is opened.
 LARGE = 200_000
 
@@ -77,8 +77,7 @@ class ForestFrontier:
         """Search on; the nearest candidate left, if it was reached."""
         if self._due():
             return None
-        hard = self.nodes >= STALLED and self.cells.size >= STRONG_FROM
-        if hard and not self.strong and not self.field.tables.tail:
+        if not self.strong and self.nodes >= STALLED and self.cells.size >= STRONG_FROM[self.field.tables.tail]:
             self.strong = True
             shares = equal_shares(self.field.grid, self.field.located, min(cutoff, 2.0))
             self.field = self.field._replace(shares=shares)

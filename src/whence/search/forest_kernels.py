@@ -29,6 +29,7 @@ from whence.search.places import (
     HERE,
     HIGH,
     HIGH2,
+    JOINT,
     LOW,
     LOW2,
     OTHER,
@@ -126,15 +127,22 @@ def _strengthen(field, queue, s, cutoff):
     elif queue.state[STRONG] % LEARN_EVERY == 0:
         rounds, rate = 8, 0.1
     queue.state[STRONG] += 1
-    least = strong_bound(field, s, s.box[WORST], s.far[NEAR], cutoff, rounds, rate) - ROUNDING
+    first, last = s.box[FIRST], s.box[LAST]
+    least = strong_bound(field, s, first, last, s.box[WORST], s.far[NEAR], cutoff, rounds, rate) - ROUNDING
     if least >= cutoff:
         queue.state[EXAMINED] += 1
         return False
+    if field.tables.tail:
+        while first < last and s.etas[JOINT, first] >= cutoff:
+            first += 1
+        while first < last and s.etas[JOINT, last] >= cutoff:
+            last -= 1
+        s.box[FIRST], s.box[LAST] = first, last
     if least > s.far[KEY]:
         s.far[KEY] = least
         if link >= 0 and queue.state[WAITING] > 0 and least > queue.keys[0]:
             # Others are nearer now: come back when it is this box's turn.
-            queue.chain[link, 6] = 1
+            queue.chain[link, 4], queue.chain[link, 5], queue.chain[link, 6] = first, last, 1
             _wait(queue, s)
             queue.state[EXAMINED] += 1
             return False

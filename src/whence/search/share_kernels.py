@@ -1,4 +1,4 @@
-"""Compiled Lagrangian bound on the distance of a box, for expected costs where the plain bound stalls.
+"""Compiled Lagrangian bound on the distance of a box, for searches where the plain bound stalls.
 
 Every step away from the start costs distance once, however many trees it moves to another leaf. Sharing that
 price out among the trees makes them independent: with a multiplier on the criterion, each tree picks the leaf that
@@ -14,7 +14,22 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
 from whence.search.compiling import flow, inner
-from whence.search.places import ARG, CELLS, DOWN, GROUP, PATH_COLUMN, PATH_HIGH, PATH_LOW, START, UP
+from whence.search.places import (
+    ARG,
+    CELLS,
+    DOWN,
+    GROUP,
+    JOINT,
+    PART,
+    PATH_COLUMN,
+    PATH_HIGH,
+    PATH_LOW,
+    ROW,
+    START,
+    SUMS,
+    UP,
+)
+from whence.search.table_kernels import row_of, value_of
 
 __all__ = ["strong_bound"]
 
@@ -107,13 +122,46 @@ def _learn(grid, located, shares, arg, cells, rate):
 
 
 @flow
-def _once(field, s, r):
-    """Sum over trees of the cheapest multiplied value plus way, and the value of the leaves chosen.
+def _best_eta(field, s, r, first, last):
+    """CVaR: for every eta the sum over trees of the cheapest multiplied value plus way, into SUMS; the best eta."""
+    tables, bits_of, shares = field.tables, field.bits, field.shares
+    lam, level = shares.multiplier[0], s.threshold[r]
+    for k in range(first, last + 1):
+        s.etas[SUMS, k] = 0.0
+    for t in range(s.per_tree.shape[1]):
+        fresh = True
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+            bits = s.reach[w]
+            while bits != ZERO:
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                row = row_of(tables, 0, leaf, first, last, s.etas[ROW])
+                b = _way(field.grid, field.located, shares, t, leaf, s.columns[CELLS])
+                b -= lam * value_of(tables, r + 1, leaf, level)
+                for k in range(first, last + 1):
+                    x = lam * row[k] + b
+                    s.etas[PART, k] = x if fresh or x < s.etas[PART, k] else s.etas[PART, k]
+                fresh = False
+        for k in range(first, last + 1):
+            s.etas[SUMS, k] += s.etas[PART, k]
+    best = first
+    for k in range(first, last + 1):
+        if s.etas[SUMS, k] < s.etas[SUMS, best]:
+            best = k
+    return best
 
-    The leaves go to ARG, the price of each to ``s.price``.
+
+@flow
+def _once(field, s, r, first, last):
+    """Sum over trees of the cheapest multiplied value plus way, in SUMS; the value of the leaves chosen.
+
+    The leaves go to ARG (for CVaR those at the eta with the smallest sum), the price of each to ``s.price``.
     """
-    bits_of, shares, values = field.bits, field.shares, field.tables.mean[r]
+    tables, bits_of, shares = field.tables, field.bits, field.shares
     lam = shares.multiplier[0]
+    best, level = 0, 0
+    if tables.tail:
+        best, level = _best_eta(field, s, r, first, last), s.threshold[r]
     total, slope = 0.0, 0.0
     for t in range(s.per_tree.shape[1]):
         least, chosen = np.inf, 0.0
@@ -122,12 +170,18 @@ def _once(field, s, r):
             while bits != ZERO:
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
-                s.price[leaf] = lam * values[leaf] + _way(field.grid, field.located, shares, t, leaf, s.columns[CELLS])
+                if tables.tail:
+                    value = value_of(tables, 0, leaf, best) - value_of(tables, r + 1, leaf, level)
+                else:
+                    value = tables.mean[r, leaf]
+                s.price[leaf] = lam * value + _way(field.grid, field.located, shares, t, leaf, s.columns[CELLS])
                 if s.price[leaf] < least:
-                    least, chosen, s.per_tree[ARG, t] = s.price[leaf], values[leaf], leaf
+                    least, chosen, s.per_tree[ARG, t] = s.price[leaf], value, leaf
         total += least
         slope += chosen
-    return total, slope
+    if not tables.tail:
+        s.etas[SUMS, 0] = total
+    return slope
 
 
 @flow
@@ -145,22 +199,28 @@ def _drop_unaffordable(bits_of, s, room):
 
 
 @inner
-def strong_bound(field, s, r, nearest, cutoff, rounds, rate):
+def strong_bound(field, s, first, last, r, nearest, cutoff, rounds, rate):
     """Lower bound on the distance of the criterion over a box whose projection is `nearest` away.
 
-    Shares and multiplier learn on the way; leaves that no explanation nearer than `cutoff` can use are dropped.
+    For CVaR, ``s.etas[JOINT]`` receives for every eta the best bound under that eta. Shares and multiplier learn on the
+    way; leaves that no explanation nearer than `cutoff` can use are dropped.
     """
     tau, lam = field.tau, field.shares.multiplier
-    best = -np.inf
+    for k in range(first, last + 1):
+        s.etas[JOINT, k] = -np.inf
     for i in range(rounds):
-        total, slope = _once(field, s, r)
-        now = nearest + total - lam[0] * tau
-        best = max(best, now)
-        if now < cutoff < np.inf:
+        slope = _once(field, s, r, first, last)
+        for k in range(first, last + 1):
+            s.etas[JOINT, k] = max(s.etas[JOINT, k], nearest + s.etas[SUMS, k] - lam[0] * tau)
+        now = nearest + s.etas[SUMS, 0] - lam[0] * tau
+        if not field.tables.tail and now < cutoff < np.inf:
             _drop_unaffordable(field.bits, s, cutoff - now + 1e-9)
         if i == rounds - 1:
             break
         step = rate / (1.0 + 0.05 * i)
         _learn(field.grid, field.located, field.shares, s.per_tree[ARG], s.columns[CELLS], step)
         lam[0] *= 1.0 + step if slope > tau else 1.0 / (1.0 + step)
-    return best
+    least = np.inf
+    for k in range(first, last + 1):
+        least = min(least, s.etas[JOINT, k])
+    return least
