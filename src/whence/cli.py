@@ -115,6 +115,9 @@ def _shown(console: Console, example: Example, out: Path) -> list[Path]:
     )
     for kind, question in kinds:
         why = policy.explain(example.today, example.alternative, kind=kind)
+        if why.status == "interrupted":
+            # A search keeps what it has found on Ctrl-C; a demo that was told to stop stops.
+            raise KeyboardInterrupt
         # Both plans have been printed above.
         told = str(why).split("\n", 2)[2]
         console.print()
