@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -81,15 +83,15 @@ class ForestFrontier:
             self.strong = True
             shares = equal_shares(self.field.grid, self.field.located, min(cutoff, 2.0))
             self.field = self.field._replace(shares=shares)
+            compile_once("stalled forest", (forest_kernels.advance_strongly,), _use_strongly, self.question.limits)
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
         for milestone in (PATIENCE[self.field.tables.tail], STALLED):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         target = self.nodes + nodes
+        go: Any = forest_kernels.advance_strongly if self.strong else forest_kernels.advance
         while True:
-            code, bound = forest_kernels.advance(
-                self.field, self.queue, self.scratch, self.strong, target - self.nodes, cutoff, self.cells
-            )
+            code, bound = go(self.field, self.queue, self.scratch, target - self.nodes, cutoff, self.cells)
             self.bound = max(self.bound, bound)
             if code != forest_kernels.GROW:
                 break
@@ -127,6 +129,8 @@ class ForestFrontier:
         if stage == 0:
             return None
         self.proposed = stage
+        kernels = (proposal_kernels.climb, proposal_kernels.pull_back)
+        compile_once("longer forest", kernels, _use_proposals, self.question.limits)
         left = looks(self.field, 0.5 * self.question.limits.remaining)
         if stage == 1:
             if self.kept.past is None:
@@ -166,19 +170,39 @@ class ForestFrontier:
 
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
-    kernels = (forest_kernels.advance, grid_kernels.locate, proposal_kernels.climb, table_kernels.fill_rows)
+    kernels = (forest_kernels.advance, grid_kernels.locate, table_kernels.fill_rows)
     compile_once("forest", kernels, _use, question.limits)
     return driver.run(question, ForestFrontier(question))
 
 
-def _use() -> None:
-    """Call every kernel once."""
+def _tiny() -> ForestFrontier:
+    """A frontier of two past contexts, whose kernels have the types of all others."""
     points = np.array([[0.0], [1.0]])
     weights = ForestWeights(n_trees=1, random_state=0).fit(points, points)
     frontier = ForestFrontier(tiny_question(weights, CVaR(0.5)))
     frontier.cut(frontier.question.decision)
+    return frontier
+
+
+def _use() -> None:
+    """Call the kernels that every question needs."""
+    frontier = _tiny()
     frontier.advance(1, np.inf)
-    past, left = past_cells(frontier.kept, weights), np.ones(1, dtype=np.int64)
-    pulled(frontier.field, frontier.scratch, past, np.inf, left)
-    climbed(frontier.field, frontier.scratch, np.inf, left)
     frontier.exclude(frontier.question.space.start)
+
+
+def _use_proposals() -> None:
+    """Call the kernels that look for an explanation without proof."""
+    frontier, left = _tiny(), np.ones(1, dtype=np.int64)
+    weights = frontier.question.weights
+    assert isinstance(weights, ForestWeights)
+    pulled(frontier.field, frontier.scratch, past_cells(frontier.kept, weights), np.inf, left)
+    climbed(frontier.field, frontier.scratch, np.inf, left)
+
+
+def _use_strongly() -> None:
+    """Call the search with the strong bound."""
+    frontier = _tiny()
+    shares = equal_shares(frontier.field.grid, frontier.field.located, 1.0)
+    field = frontier.field._replace(shares=shares)
+    forest_kernels.advance_strongly(field, frontier.queue, frontier.scratch, 1, np.inf, frontier.cells)

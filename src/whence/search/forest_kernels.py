@@ -42,7 +42,7 @@ from whence.search.places import (
 from whence.search.share_kernels import strong_bound
 from whence.search.table_kernels import excess_at
 
-__all__ = ["BUDGET", "CANDIDATE", "EXHAUSTED", "GROW", "advance"]
+__all__ = ["BUDGET", "CANDIDATE", "EXHAUSTED", "GROW", "advance", "advance_strongly"]
 
 #: How a slice of the search ends.
 BUDGET, CANDIDATE, EXHAUSTED, GROW, NOTHING = 0, 1, 2, 3, 4
@@ -331,7 +331,7 @@ def _dive(field, queue, s, strong, cutoff, out):
 
 
 @kernel
-def advance(field, queue, s, strong, budget, cutoff, out):
+def advance(field, queue, s, budget, cutoff, out):
     """Search on for `budget` boxes: how the slice ended, and the proved bound; a candidate's cells go to `out`."""
     stop_at = queue.state[EXAMINED] + budget
     while queue.state[WAITING] > 0:
@@ -339,11 +339,24 @@ def advance(field, queue, s, strong, budget, cutoff, out):
             return EXHAUSTED, queue.keys[0]
         if queue.state[EXAMINED] >= stop_at:
             return BUDGET, queue.keys[0]
-        if not _open(field, queue, s, cutoff):
-            continue
-        if strong and not _strengthen(field, queue, s, cutoff):
-            continue
-        code = _dive(field, queue, s, strong, cutoff, out)
-        if code != NOTHING:
-            return code, s.far[KEY]
+        if _open(field, queue, s, cutoff):
+            code = _dive(field, queue, s, False, cutoff, out)
+            if code != NOTHING:
+                return code, s.far[KEY]
+    return EXHAUSTED, np.inf
+
+
+@kernel
+def advance_strongly(field, queue, s, budget, cutoff, out):
+    """The same with the strong bound, which is compiled only where a search stalls."""
+    stop_at = queue.state[EXAMINED] + budget
+    while queue.state[WAITING] > 0:
+        if queue.keys[0] >= cutoff:
+            return EXHAUSTED, queue.keys[0]
+        if queue.state[EXAMINED] >= stop_at:
+            return BUDGET, queue.keys[0]
+        if _open(field, queue, s, cutoff) and _strengthen(field, queue, s, cutoff):
+            code = _dive(field, queue, s, True, cutoff, out)
+            if code != NOTHING:
+                return code, s.far[KEY]
     return EXHAUSTED, np.inf
