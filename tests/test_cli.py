@@ -121,6 +121,8 @@ def test_ctrl_c_while_it_runs(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         env={**os.environ, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"},
+        # Tests that run in the background inherit that Ctrl-C is ignored; the demo must not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert running.stdout is not None
     assert running.stdout.readline().startswith("Why not")
