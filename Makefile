@@ -50,4 +50,4 @@ clean: ## Remove the environment and everything that was generated
 	then touch $@; else scripts/setup $@ plot; fi
 
 .venv/.ready-dev: pyproject.toml scripts/setup $(STALE)
-	@scripts/setup $@ dev,plot,gurobi,scip
+	@scripts/setup $@ dev,plot,web,dask,gurobi,scip
