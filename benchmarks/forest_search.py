@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Mapping
-from functools import partial
+from functools import lru_cache, partial
 from typing import Any
 
 import _growth
@@ -33,7 +33,11 @@ from _first_use import first_use
 from _memory import peak_memory
 from _tolls import far_instance
 from whence import ForestWeights
-from whence.experiments import Instance, instance, los_angeles
+from whence.experiments import Instance, Study, instance, los_angeles, study
+
+#: From this many numbers in X on, fitting takes longest, and several questions are asked of one history.
+COSTLY = 50_000
+SHARED = 10
 
 
 def paper(settings: Settings) -> None:
@@ -54,23 +58,23 @@ def paper(settings: Settings) -> None:
 
 def dimensions(settings: Settings) -> None:
     """Contexts of 5 to 500 dimensions, relative explanations of shortest paths, beside HiGHS."""
-    _dimensions(settings, "forest-dimensions", "shortest_path", (100, 500, 1000, 5000), highs_to=5000)
+    _dimensions(settings, "forest-dimensions", "shortest_path", (100, 500, 1000, 5000), patient_to=5000)
 
 
 def dimensions_cvar(settings: Settings) -> None:
-    """The same for CVaR; beyond 100 observations HiGHS mostly runs into its limit, and is left out."""
-    _dimensions(settings, "forest-dimensions-cvar", "cvar_shortest_path", (100, 500, 1000), highs_to=100)
+    """The same for CVaR; beyond 100 observations HiGHS mostly runs into its limit, and gets one question a cell."""
+    _dimensions(settings, "forest-dimensions-cvar", "cvar_shortest_path", (100, 500, 1000), patient_to=100)
 
 
-def _dimensions(settings: Settings, name: str, problem: str, samples: tuple[int, ...], highs_to: int) -> None:
-    report = Report(name, settings, settings.counted())
+def _dimensions(settings: Settings, name: str, problem: str, samples: tuple[int, ...], patient_to: int) -> None:
+    shared = f"From n x d = {COSTLY:,} on, {SHARED} questions are asked of one history."
+    report = Report(name, settings, f"{settings.counted()} {shared}")
     features = (5, 50) if settings.quick else (5, 10, 25, 50, 100, 500)
     for n in samples[:1] if settings.quick else samples:
         for d in features:
-            make = partial(_path, problem, n, ForestWeights(100, 4), d)
+            make = partial(_one_of_many if n * d >= COSTLY else _path, problem, n, ForestWeights(100, 4), d)
             cell = collect(make, settings.instances, settings.start, ("relative",))["relative"]
-            beside = settings.highs and n <= highs_to
-            rival = against_highs(make, cell, "relative", settings.highs) if beside else None
+            rival = against_highs(make, cell, "relative", settings.highs if n <= patient_to else min(settings.highs, 1))
             report.row(
                 n=n,
                 d=d,
@@ -215,6 +219,15 @@ def compilation(settings: Settings) -> None:
 
 def _path(problem: str, n: int, weights: ForestWeights, features: int, seed: int) -> Instance:
     return instance(problem, n, seed, predictor=weights, features=features)
+
+
+def _one_of_many(problem: str, n: int, weights: ForestWeights, features: int, seed: int) -> Instance:
+    return _history(problem, n, weights.n_trees, weights.max_depth, features, seed // SHARED).question(seed % SHARED)
+
+
+@lru_cache(maxsize=1)
+def _history(problem: str, n: int, trees: int, depth: int, features: int, seed: int) -> Study:
+    return study(problem, n, seed, predictor=ForestWeights(trees, depth), features=features)
 
 
 def _sized(problem: str, sizes: Mapping[str, int], seed: int) -> Instance:
