@@ -24,7 +24,7 @@ from whence.experiments import Instance, instance
 def paper(settings: Settings) -> None:
     """Every nearest-neighbour cell of the paper's tables."""
     report = Report("knn-paper", settings, settings.counted())
-    predictors = [_paper.Predictor({"k": k}, KNNWeights(k), k == 10) for k in (10, 30)]
+    predictors = [_paper.Predictor({"k": k}, KNNWeights(k)) for k in (10, 30)]
 
     def goal(problem: str, n: int, kind: str) -> int:
         if (problem, kind) == ("shipment", "absolute"):
