@@ -1,0 +1,67 @@
+"""Putting a question of an experiment, with the clock on."""
+
+from __future__ import annotations
+
+import copy
+import time
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from whence.experiments.instances import Instance
+from whence.explain.explanation import Explanation
+from whence.explain.question import Kind
+
+__all__ = ["KINDS", "Answered", "ask"]
+
+KINDS: tuple[Kind, Kind] = ("relative", "absolute")
+#: Seconds after which a question that ought to be answered at once is given up.
+PATIENCE = 60.0
+
+
+@dataclass(frozen=True, eq=False)
+class Answered:
+    """An explanation, and the seconds of the whole call: tables, search and re-check."""
+
+    asked: Instance
+    why: Explanation
+    seconds: float
+
+    @property
+    def status(self) -> str:
+        """As the explanation's, except that an optimum at distance 0 counts as "already"."""
+        symmetric = self.why.status == "optimal" and not self.why.distance > 0
+        return "already" if symmetric else self.why.status
+
+    @property
+    def step(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """From the context to the explanation, feature by feature, in the units of the data; NaN where none is."""
+        if self.why.context is None:
+            return np.full(len(self.asked.context), np.nan)
+        return self.why.context.to_numpy(dtype=np.float64) - self.asked.context
+
+
+def ask(asked: Instance, kind: Kind, **options: Any) -> Answered:
+    """Put the question to a copy of the policy that was never asked, and time the whole call.
+
+    What the search sets up once a fitted forest is thereby included.
+
+    Parameters
+    ----------
+    asked : Instance
+        The question.
+    kind : {"relative", "absolute"}
+        Of the explanation.
+    **options
+        To ``policy.explain``; the time limit is a minute unless named.
+    """
+    policy = copy.copy(asked.policy)
+    policy.weights_ = copy.copy(asked.policy.weights_)
+    began = time.perf_counter()
+    why = policy.explain(asked.context, asked.alternative, kind=kind, **{"time_limit": PATIENCE, **options})
+    seconds = time.perf_counter() - began
+    if why.status == "interrupted":
+        # A search keeps what it has found on Ctrl-C; an experiment that was told to stop stops.
+        raise KeyboardInterrupt
+    return Answered(asked, why, seconds)

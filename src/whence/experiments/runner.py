@@ -1,0 +1,116 @@
+"""Running experiments: tasks over processes, rows to disk as they come, tables and figures at the end."""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import joblib
+import pandas as pd
+from rich.console import Console
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+
+from whence.errors import InputError
+from whence.experiments.experiment import Family, Label, Row, Setup, Task
+from whence.experiments.records import Records
+
+__all__ = ["Outcome", "run"]
+
+_warmed: set[Callable[[], None]] = set()
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """The rows of a label, and what they took.
+
+    Attributes
+    ----------
+    label : Label
+        Of the paper.
+    rows : DataFrame
+        Of its family, in the order of the tasks.
+    seconds : float
+        Wall time of the whole family, also of earlier runs that this one took up.
+    """
+
+    label: Label
+    rows: pd.DataFrame
+    seconds: float
+
+
+def run(labels: Sequence[Label], setup: Setup, jobs: int, out: Path) -> list[Outcome]:
+    """Run what is missing for `labels`, every family once, and give the rows of each.
+
+    Parameters
+    ----------
+    labels : sequence of Label
+        What to reproduce.
+    setup : Setup
+        How.
+    jobs : int
+        Processes; the rows do not depend on it, apart from seconds.
+    out : Path
+        Existing folder for the rows. Rows that are there already are kept.
+    """
+    if isinstance(jobs, bool) or not isinstance(jobs, int) or jobs < 1:
+        raise InputError(f"'jobs' must be an int of at least 1. Got {jobs!r} instead.")
+    if isinstance(setup.runs, bool) or not isinstance(setup.runs, int) or setup.runs < 1:
+        raise InputError(f"'runs' must be an int of at least 1. Got {setup.runs!r} instead.")
+    families = list(dict.fromkeys(label.family for label in labels if label.family is not None))
+    # All tasks and all files first: bad settings are refused before hours are spent.
+    planned = {family: family.tasks(setup) for family in families}
+    stores = {family: Records(out, family.name, {"tiny": setup.tiny, **family.depends(setup)}) for family in families}
+    with _progress() as progress:
+        bars = {family: progress.add_task(family.name, total=len(planned[family]), start=False) for family in families}
+        for family in families:
+            progress.start_task(bars[family])
+            _fill(stores[family], family, planned[family], jobs, lambda n, bar=bars[family]: progress.advance(bar, n))
+    outcomes = []
+    for label in labels:
+        if label.family is None:
+            outcomes.append(Outcome(label, pd.DataFrame(), 0.0))
+        else:
+            store = stores[label.family]
+            outcomes.append(Outcome(label, store.rows(planned[label.family]), store.seconds))
+    return outcomes
+
+
+def _fill(store: Records, family: Family, tasks: list[Task], jobs: int, advance: Callable[[int], None]) -> None:
+    """Run the tasks that the store has not, and keep their rows as they come."""
+    done = store.keys()
+    missing = [task for task in tasks if task.key not in done]
+    advance(len(tasks) - len(missing))
+    if not missing:
+        return
+    began = time.perf_counter()
+    try:
+        work = joblib.Parallel(n_jobs=min(jobs, len(missing)), batch_size=1, return_as="generator_unordered")
+        for task, rows in work(joblib.delayed(_run)(family.run, family.warm, task) for task in missing):
+            store.append(task, rows)
+            advance(1)
+    finally:
+        store.spent(time.perf_counter() - began)
+
+
+def _run(run: Callable[[Task], list[Row]], warm: Callable[[], None], task: Task) -> tuple[Task, list[Row]]:
+    """In a worker: one task, after what compiles its search has been called once in this process."""
+    if warm not in _warmed:
+        warm()
+        _warmed.add(warm)
+    return task, run(task)
+
+
+def _progress() -> Progress:
+    """A bar on stderr, so that tables on stdout can be piped."""
+    return Progress(
+        TextColumn("{task.description}"),
+        BarColumn(),
+        MofNCompleteColumn(),
+        TimeElapsedColumn(),
+        TimeRemainingColumn(),
+        TextColumn("left"),
+        console=Console(file=sys.stderr),
+    )
