@@ -17,10 +17,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError, InputTypeError
-from whence.kinds import Binary, Categorical, Change, Continuous, Discrete, Feature
+from whence.kinds import Binary, Categorical, Change, Discrete, Feature
 from whence.tables import missing_error, no_missing, number, numbers
 
-__all__ = ["CategoryColumn", "Column", "NumberColumn", "Range", "fitted_column", "sorted_categories"]
+__all__ = ["CategoryColumn", "Column", "NumberColumn", "Range", "fitted_column", "interval", "sorted_categories"]
 
 Floats = NDArray[np.float64]
 NumberType = Literal["bool", "int", "float"]
@@ -60,10 +60,6 @@ class Column(ABC):
     @abstractmethod
     def value(self, row: Mapping[str, Any]) -> Any:
         """The feature's value in a context, a category by its name."""
-
-    @abstractmethod
-    def allowed(self, start: Floats, change: Change, limit: Any, restricted: bool) -> list[Range]:
-        """Where every coordinate may move besides staying at `start`."""
 
     @property
     @abstractmethod
@@ -141,41 +137,9 @@ class NumberColumn(Column):
     def value(self, row: Mapping[str, Any]) -> Any:
         return row[self.name]
 
-    def allowed(self, start: Floats, change: Change, limit: Any, restricted: bool) -> list[Range]:
-        at = float(start[0])
-        floor, ceiling = self._limits(limit, restricted)
-        low, high = self.coordinate(self.low), self.coordinate(self.high)
-        if self.low == self.high:
-            # A constant column has no range of its own: it moves only as far as somebody says.
-            low = min(low, floor) if np.isfinite(floor) else low
-            high = max(high, ceiling) if np.isfinite(ceiling) else high
-        lower, upper = max(min(low, at), floor), min(max(high, at), ceiling)
-        if change == "increase":
-            lower = max(lower, at)
-        elif change == "decrease":
-            upper = min(upper, at)
-        if change == "fixed" or lower > upper:
-            lower = upper = at
-        if self.levels is None:
-            return [Range(lower, upper, None)]
-        levels = (self.levels - self.offset) / self.scale
-        levels = np.unique(np.append(levels[(levels >= lower) & (levels <= upper)], at))
-        return [Range(float(levels[0]), float(levels[-1]), levels)]
-
     def coordinate(self, raw: float) -> float:
         """The coordinate of a raw value."""
         return (raw - self.offset) / self.scale
-
-    def _limits(self, limit: Any, restricted: bool) -> tuple[float, float]:
-        """The schema's and the call's bounds, as coordinates."""
-        floor, ceiling = -np.inf, np.inf
-        if restricted and isinstance(self.feature, Continuous):
-            floor = floor if self.feature.low is None else self.coordinate(self.feature.low)
-            ceiling = ceiling if self.feature.high is None else self.coordinate(self.feature.high)
-        if limit is not None:
-            first, last = _interval(self.name, limit)
-            floor, ceiling = max(floor, self.coordinate(first)), min(ceiling, self.coordinate(last))
-        return floor, ceiling
 
 
 @dataclass(frozen=True)
@@ -249,8 +213,8 @@ class CategoryColumn(Column):
             return row[self.name]
         return self.categories[int(np.argmax([float(row[name]) for name in self.columns]))]
 
-    def allowed(self, start: Floats, change: Change, limit: Any, restricted: bool) -> list[Range]:
-        """Categories seen in training that the restrictions leave, and the initial one."""
+    def allowed(self, start: Floats, change: Change, limit: Any) -> list[Range]:
+        """Where every coordinate may move: categories seen in training that the restrictions leave, or the initial one."""
         initial = start > 0
         allowed = initial if change == "fixed" else (self.seen & self._wanted(limit)) | initial
         only = int(allowed.sum()) == 1
@@ -343,7 +307,8 @@ def _restored(value: float, kind: NumberType) -> Any:
     return float(value)
 
 
-def _interval(name: str, limit: Any) -> tuple[float, float]:
+def interval(name: str, limit: Any) -> tuple[float, float]:
+    """The bounds that a call gives for a number, infinite where an end is None."""
     try:
         first, last = limit
         first = -np.inf if first is None else float(first)

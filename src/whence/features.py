@@ -16,6 +16,7 @@ from whence.encoding import CategoryColumn, Column, NumberColumn, fitted_column,
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.explain.space import Space
 from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.numeric import Numbers
 from whence.tables import as_row, as_table, no_missing, numbers
 
 __all__ = ["Binary", "Categorical", "Continuous", "Discrete", "Feature", "Schema"]
@@ -53,7 +54,10 @@ class Schema:
                 )
         self._columns: dict[str, Column] = {}
         self._order: tuple[str, ...] = ()
-        self._offset, self._scale = np.zeros(0), np.ones(0)
+        self._offset, self._scale, self._weight = np.zeros(0), np.ones(0), np.ones(0)
+        self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        self._numbers, self._categories = Numbers([], []), list[CategoryColumn]()
+        self._units, self._kinds = dict[str, str](), dict[str, str]()
 
     @classmethod
     def infer(cls, X: Any, **overrides: Feature) -> Schema:
@@ -84,10 +88,24 @@ class Schema:
                 start = columns[name].at.stop
         fitted = Schema({name: column.feature for name, column in columns.items()})
         fitted._columns, fitted._order = columns, tuple(table.columns)
-        fitted._offset, fitted._scale = np.zeros(start), np.ones(start)
-        for column in columns.values():
-            fitted._offset[column.at], fitted._scale[column.at] = column.offset, column.scale
+        fitted._lay_out(start)
         return fitted
+
+    def _lay_out(self, coordinates: int) -> None:
+        """Put what every question asks of the features into arrays, once."""
+        columns = list(self._columns.values())
+        self._numbers = Numbers([c for c in columns if isinstance(c, NumberColumn)], self._order)
+        self._categories = [c for c in columns if isinstance(c, CategoryColumn)]
+        widths = [c.at.stop - c.at.start for c in columns]
+        self._feature_at = np.repeat(np.arange(len(columns)), widths)
+        self._offset, self._scale = np.repeat([(c.offset, c.scale) for c in columns], widths, axis=0).T.copy()
+        self._weight = np.repeat([float(c.feature.weight) for c in columns], widths)
+        self._group = np.full(coordinates, -1, dtype=np.int64)
+        for column in self._categories:
+            self._group[column.at] = self._feature_at[column.at]
+        units = {c.name: str(getattr(c.feature, "unit", "")) for c in columns}
+        self._units = {name: unit for name, unit in units.items() if unit}
+        self._kinds = {c.name: type(c.feature).__name__.lower() for c in columns}
 
     def _owners(self, given: list[str]) -> dict[str, str]:
         """For every column that is part of a category, the name of that category."""
@@ -127,6 +145,14 @@ class Schema:
     def coordinate_names(self) -> list[str]:
         """A name for every coordinate."""
         return [label for column in self._columns.values() for label in column.labels]
+
+    def units(self) -> dict[str, str]:
+        """The units of the features that have one."""
+        return dict(self._units)
+
+    def kinds(self) -> dict[str, str]:
+        """The kind of every feature in one word: continuous, discrete, categorical or binary."""
+        return dict(self._kinds)
 
     def unit(self, name: str) -> str:
         """Unit of a feature, or an empty string."""
@@ -175,10 +201,18 @@ class Schema:
 
     def encode_row(self, row: pd.Series) -> Floats:
         """Coordinates of one context as given by :meth:`row`."""
-        values = dict(zip(self._order, row.tolist(), strict=True))
-        raw = np.array([number for column in self._columns.values() for number in column.raw_row(values)])
-        coordinates: Floats = (raw - self._offset) / self._scale
+        coordinates: Floats = (self._raw_row(row.tolist()) - self._offset) / self._scale
         return coordinates
+
+    def _raw_row(self, values: list[Any]) -> Floats:
+        """The numbers of one context before scaling, one a coordinate."""
+        raw = np.empty(self.n_coordinates)
+        raw[self._numbers.at] = self._numbers.raw(values)
+        if self._categories:
+            named = dict(zip(self._order, values, strict=True))
+            for column in self._categories:
+                raw[column.at] = column.raw_row(named)
+        return raw
 
     def decode(
         self, point: Floats, like: pd.Series | None = None, room: tuple[Floats, Floats] | None = None
@@ -195,21 +229,19 @@ class Schema:
             Box of coordinates that the result must not leave when it is encoded again.
         """
         low, high = (point, point) if room is None else room
-        same = np.zeros(point.shape, dtype=np.bool_) if like is None else point == self.encode_row(like)
-        kept = {} if like is None else dict(zip(self._order, like.tolist(), strict=True))
-        values: dict[str, Any] = {}
-        for column in self._columns.values():
-            at = column.at
-            if same[at].all():
-                values.update({name: kept[name] for name in column.columns})
-            else:
-                values.update(column.decoded(point[at], low[at], high[at]))
+        moved = np.ones(point.shape, dtype=np.bool_) if like is None else point != self.encode_row(like)
+        kept = [None] * len(self._order) if like is None else like.tolist()
+        values: dict[str, Any] = dict(zip(self._order, kept, strict=True))
+        columns = list(self._columns.values())
+        for i in np.unique(self._feature_at[moved]).tolist():
+            at = columns[i].at
+            values.update(columns[i].decoded(point[at], low[at], high[at]))
         return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
 
-    def feature_values(self, row: pd.Series) -> dict[str, Any]:
-        """Value of every feature in a context (a category by its name, also where the data holds 0/1 columns)."""
+    def feature_values(self, row: pd.Series, names: Collection[str] | None = None) -> dict[str, Any]:
+        """Value of every feature in a context, or of those in `names`: a category by its name, whatever its columns."""
         values = dict(zip(self._order, row.tolist(), strict=True))
-        return {name: column.value(values) for name, column in self._columns.items()}
+        return {name: self._columns[name].value(values) for name in (self._columns if names is None else names)}
 
     def numbers(self, X: Any) -> Floats:
         """The user's columns as plain numbers in their own units: what a frozen forest sees."""
@@ -222,11 +254,8 @@ class Schema:
     def numbers_row(self, row: pd.Series) -> Floats:
         """One context as plain numbers in its own units."""
         self._check_numeric()
-        values = dict(zip(self._order, row.tolist(), strict=True))
-        found: dict[str, float] = {}
-        for column in self._columns.values():
-            found.update(zip(column.columns, column.raw_row(values), strict=True))
-        return np.array([found[name] for name in self._order])
+        numbers_of_row: Floats = self._raw_row(row.tolist())[self.coordinate_of_column()]
+        return numbers_of_row
 
     def _check_numeric(self) -> None:
         for name, column in self._columns.items():
@@ -247,7 +276,14 @@ class Schema:
 
     def feature_of_coordinate(self) -> list[str]:
         """Name of the feature that each coordinate belongs to."""
-        return [name for name, c in self._columns.items() for _ in range(c.at.stop - c.at.start)]
+        names = self.names
+        return [names[i] for i in self._feature_at.tolist()]
+
+    def by_feature(self, amounts: Floats) -> dict[str, float]:
+        """The sum of `amounts`, one a coordinate, over every feature for which it is above 0."""
+        sums = np.bincount(self._feature_at, amounts)
+        names = self.names
+        return {names[i]: float(sums[i]) for i in np.flatnonzero(sums > 0.0).tolist()}
 
     # ---- where to look -----------------------------------------------------------------------
 
@@ -277,20 +313,18 @@ class Schema:
             for name in given:
                 self._column(name, argument)
         start = self.encode_row(context)
-        d = self.n_coordinates
-        lower, upper, weight = start.copy(), start.copy(), np.ones(d)
-        levels: list[Floats | None] = [None] * d
-        group = np.full(d, -1, dtype=np.int64)
-        for g, (name, column) in enumerate(self._columns.items()):
-            at = column.at
-            weight[at] = float(column.feature.weight)
-            if isinstance(column, CategoryColumn):
-                group[at] = g
-            change = "free" if not restricted else "fixed" if name in kept else column.feature.change
-            limit = limits.get(name) if restricted else None
-            for j, allowed in enumerate(column.allowed(start[at], change, limit, restricted), start=at.start):
+        lower, upper = start.copy(), start.copy()
+        levels: list[Floats | None] = [None] * self.n_coordinates
+        at = self._numbers.at
+        lower[at], upper[at], discrete = self._numbers.ranges(start, kept, limits, restricted)
+        for j, values in discrete.items():
+            levels[j] = values
+        for column in self._categories:
+            change = "free" if not restricted else "fixed" if column.name in kept else column.feature.change
+            limit = limits.get(column.name) if restricted else None
+            for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
                 lower[j], upper[j], levels[j] = allowed
-        return Space(start, lower, upper, tuple(levels), weight, group)
+        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy())
 
     def restrictions_in_the_way(
         self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None

@@ -65,7 +65,7 @@ def explain(policy: Policy, request: Request) -> Explanation:
     engine, engine_name = _engine(policy, request)
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
-    before = policy.weights_at(initial)
+    before = policy.weights_.at(policy.inputs_of(initial))
     prescribed = policy.problem.solve(policy.Y_, before, policy.risk_)
     decision = prescribed if request.decision is None else request.decision
     _feasible(policy, "instead", request.instead)
@@ -199,8 +199,8 @@ def _draft(
         separation=None if isinstance(policy.weights_, ForestWeights) else question.separation,
         decision_text=policy.problem.describe(decision, policy.outcome_names_),
         alternative_text=policy.problem.describe(request.instead, policy.outcome_names_),
-        units={name: policy.schema_.unit(name) for name in policy.schema_.names if policy.schema_.unit(name)},
-        kinds={name: type(policy.schema_.kind(name)).__name__.lower() for name in policy.schema_.names},
+        units=policy.schema_.units(),
+        kinds=policy.schema_.kinds(),
         costs_decision=question.decision,
         costs_alternative=question.alternative,
         history=policy.X_,
@@ -246,7 +246,7 @@ def _room(policy: Policy, question: Question, answer: Answer, changed: list[str]
     """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
     if answer.room is None:
         return {}
-    schema = policy.schema_
+    schema, among = policy.schema_, set(changed)
     offset, scale = schema.affine()
     low = offset + scale * np.maximum(answer.room[0], question.space.lower)
     high = offset + scale * np.minimum(answer.room[1], question.space.upper)
@@ -255,7 +255,7 @@ def _room(policy: Policy, question: Question, answer: Answer, changed: list[str]
     return {
         name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
         for j, name in enumerate(schema.feature_of_coordinate())
-        if name in changed and question.space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
+        if name in among and question.space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
     }
 
 
@@ -264,12 +264,9 @@ def _changes(policy: Policy, question: Question, initial: pd.Series, context: pd
     rows = []
     if context is not None:
         moved = np.abs(schema.encode_row(context) - question.space.start) * question.space.weight
-        place = {name: i for i, name in enumerate(schema.names)}
-        distances = np.bincount([place[name] for name in schema.feature_of_coordinate()], moved)
-        before, after = schema.feature_values(initial), schema.feature_values(context)
-        for name, distance in zip(schema.names, distances.tolist(), strict=True):
-            if distance > 0.0:
-                rows.append((name, before[name], after[name], distance))
+        distances = schema.by_feature(moved)
+        before, after = (schema.feature_values(row, distances) for row in (initial, context))
+        rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
     return pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])
 
 
