@@ -214,7 +214,7 @@ class CategoryColumn(Column):
         return self.categories[int(np.argmax([float(row[name]) for name in self.columns]))]
 
     def allowed(self, start: Floats, change: Change, limit: Any) -> list[Range]:
-        """Where every coordinate may move: categories seen in training that the restrictions leave, or the initial one."""
+        """Where every coordinate may move: categories seen in training that restrictions leave, or the initial one."""
         initial = start > 0
         allowed = initial if change == "fixed" else (self.seen & self._wanted(limit)) | initial
         only = int(allowed.sum()) == 1
