@@ -1,0 +1,267 @@
+"""What goes over the wire: the requests and answers of the page's HTTP interface."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+
+__all__ = [
+    "Check",
+    "ContextRequest",
+    "Decision",
+    "Edge",
+    "ExplainRequest",
+    "Feature",
+    "Health",
+    "Job",
+    "JobProgress",
+    "Judged",
+    "Node",
+    "Observation",
+    "Outcomes",
+    "PlanRequest",
+    "PlanShape",
+    "Problem",
+    "Result",
+    "Scene",
+    "SceneEntry",
+    "Speaker",
+    "Then",
+]
+
+#: Beyond this size numbers are typing errors, and their squares would overflow.
+LARGEST = 1e15
+
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False, strict=False)]
+Text = Annotated[StrictStr, Field(max_length=1000)]
+#: Value of a feature: on or off, a number, or the name of a category.
+Value = StrictBool | Number | Text
+Name = Annotated[StrictStr, Field(max_length=1000)]
+Context = Annotated[dict[Name, Value], Field(max_length=10_000)]
+State = Literal["queued", "running", "done", "cancelled", "failed"]
+
+
+class _Answer(BaseModel):
+    model_config = ConfigDict(extra="forbid", ser_json_inf_nan="null")
+
+
+class _Request(BaseModel):
+    model_config = ConfigDict(extra="forbid")
+
+
+# ---- what there is to decide ------------------------------------------------------------------------
+
+
+class SceneEntry(_Answer):
+    """One line of the list of scenes."""
+
+    id: str
+    title: str
+    question: str
+
+
+class Feature(_Answer):
+    """One control of the context panel."""
+
+    name: str
+    kind: Literal["continuous", "discrete", "categorical", "binary"]
+    unit: str = ""
+    low: float | None = Field(None, description="Smallest value on record (numbers only), widened to hold today's.")
+    high: float | None = Field(None, description="Largest value on record (numbers only), widened to hold today's.")
+    step: float | None = Field(None, description="A handy step of a continuous control; any other value is accepted.")
+    values: list[bool | float | str] | None = Field(None, description="Discrete values or categories, in their order.")
+    change: Literal["free", "fixed", "increase", "decrease"] = "free"
+    weight: float = 1.0
+
+
+class Node(_Answer):
+    """One node of a network; x to the right, y upwards, in the units of the data."""
+
+    id: Any = Field(description="A string, a number, or a list of them.")
+    label: str
+    x: float
+    y: float
+
+
+class Edge(_Answer):
+    """One directed edge of a network, by the ids of its nodes."""
+
+    tail: Any = Field(alias="from")
+    head: Any = Field(alias="to")
+    name: str = ""
+
+    model_config = ConfigDict(extra="forbid", populate_by_name=True)
+
+
+class PlanShape(_Answer):
+    """How a plan looks: a route over `nodes` and `edges`, or one number for each of `parts`.
+
+    The plan itself is a list of node ids, or a list of numbers in the order of `parts`. A table without parts holds
+    plans that only the problem can read; show their text.
+    """
+
+    type: Literal["route", "quantities", "table"]
+    nodes: list[Node] = []
+    edges: list[Edge] = []
+    source: Any = None
+    target: Any = None
+    drawn: bool = Field(False, description="Whether the positions are the data's own, not a layout made up here.")
+    parts: list[str] = []
+    budget: float | None = Field(None, description="Most that all parts may add up to.")
+    lower: list[float | None] = Field([], description="Least allowed value of every part; null where there is none.")
+    upper: list[float | None] = Field([], description="Largest allowed value of every part; null where there is none.")
+    scale: list[float] = Field([], description="A sensible end of the axis of every part.")
+    whole: list[bool] = Field([], description="Whether a part must be a whole number.")
+
+
+class Scene(_Answer):
+    """Everything the page needs to draw its panels."""
+
+    id: str
+    title: str
+    question: str
+    features: list[Feature]
+    context: Context = Field(description="Today.")
+    observations: int = Field(description="Past observations, numbered from 0.")
+    risk: str = Field(description="What is minimised, as in 'Expected cost'.")
+    outcomes: list[str] = Field(description="Names of what is uncertain.")
+    plan: PlanShape
+    alternative: Any = Field(None, description="A plan that somebody has in mind, or null.")
+
+
+class Observation(_Answer):
+    """One past observation."""
+
+    row: int
+    label: str
+    context: Context
+
+
+# ---- decisions ------------------------------------------------------------------------------------
+
+
+class Outcomes(_Answer):
+    """What a plan would have cost under the past observations, each with its weight in the context.
+
+    At most 200 values, rising; close ones are put together at their weighted mean. The weights add up to 1.
+    """
+
+    values: list[float]
+    weights: list[float]
+
+
+class Judged(_Answer):
+    """A plan in a context."""
+
+    plan: Any
+    text: str
+    cost: float = Field(description="Expected cost or CVaR, whichever the policy minimises.")
+    outcomes: Outcomes
+
+
+class Speaker(Observation):
+    """A past observation that has a weight in the context."""
+
+    weight: float
+
+
+class Decision(Judged):
+    """What the policy decides in a context."""
+
+    speaking: list[Speaker] = Field(description="The observations that weigh most, at most 8.")
+    speakers: int = Field(description="How many have a weight at all.")
+
+
+class Check(_Answer):
+    """Whether a plan can be carried out and, if so, what it costs in the context."""
+
+    feasible: bool
+    reason: str | None = Field(None, description="One sentence, where it cannot.")
+    text: str | None = None
+    cost: float | None = None
+    outcomes: Outcomes | None = None
+
+
+class ContextRequest(_Request):
+    """A context: a value for every feature."""
+
+    context: Context
+
+
+class PlanRequest(ContextRequest):
+    """A context and a plan of one's own."""
+
+    plan: Any = Field(description="A list of node ids, or a list of numbers.")
+
+
+# ---- explanations -----------------------------------------------------------------------------------
+
+
+class ExplainRequest(PlanRequest):
+    """The question "why not my plan?"."""
+
+    kind: Literal["relative", "absolute"] = "relative"
+    fixed: list[Name] = Field([], max_length=10_000, description="Features that cannot change.")
+    bounds: dict[Name, list[Value | None]] = Field(
+        {}, max_length=10_000, description="Feature to [low, high] (null for open), or to the categories allowed."
+    )
+    time_limit: Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)] | None = Field(
+        None, description="Seconds; cut to the server's own limit, which is the default."
+    )
+
+
+class JobProgress(_Answer):
+    """How far a search has come; null where there is nothing yet."""
+
+    nodes: int
+    distance: float | None
+    bound: float | None
+    seconds: float
+
+
+class Then(Decision):
+    """The context that was found: what the policy decides there, and both plans of the question there."""
+
+    context: Context
+    decision: Judged = Field(description="Today's decision, in that context.")
+    alternative: Judged = Field(description="The alternative, in that context.")
+
+
+class Result(_Answer):
+    """The answer to a question."""
+
+    explanation: dict[str, Any] = Field(description="The explanation as data, without one entry a past observation.")
+    sentence: str = Field(description="The explanation in words, a paragraph a line.")
+    then: Then | None = Field(None, description="Null where there is no context to show.")
+
+
+class Job(_Answer):
+    """A question on its way."""
+
+    job: str
+    scene: str
+    kind: Literal["relative", "absolute"]
+    state: State
+    ahead: int = Field(0, description="Questions that come before it, while it is queued.")
+    time_limit: float
+    progress: JobProgress | None = None
+    result: Result | None = None
+    error: str | None = Field(None, description="One sentence, where it failed.")
+
+
+class Problem(_Answer):
+    """Why a request was refused, in one sentence."""
+
+    detail: str
+
+
+class Health(_Answer):
+    """How the server is."""
+
+    version: str
+    workers: int
+    ready: int = Field(description="Workers that have loaded everything.")
+    queued: int
+    running: int
+    time_limit: float = Field(description="Most seconds that a search may take.")

@@ -1,0 +1,274 @@
+"""Scenes: a fitted policy with a question, and what the page may ask of it."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.errors import InputError
+from whence.examples import bakery, city
+from whence.examples.example import Example
+from whence.features import Categorical, Discrete
+from whence.plain import plan_from_plain, plan_to_plain, to_plain
+from whence.policy import Policy
+from whence.report.words import risk_named
+from whence.web import models
+from whence.web.shapes import controls, plan_shape
+
+__all__ = ["Scene", "built_in", "los_angeles_scene", "project_scene"]
+
+Floats = NDArray[np.float64]
+
+#: Observations that are named as those that weigh most.
+NAMED = 8
+#: Most values of a distribution of outcomes.
+ATOMS = 200
+
+
+@dataclass(frozen=True, eq=False)
+class Scene:
+    """A fitted policy, today's context, and the words around them.
+
+    Attributes
+    ----------
+    id : str
+        Its name in addresses.
+    title, question : str
+        What is asked, as a heading and in a sentence or two.
+    policy : Policy
+        Fitted.
+    today : Series
+        The context that the page starts with, in the user's columns.
+    alternative : plan or None
+        A plan that somebody has in mind.
+    """
+
+    id: str
+    title: str
+    question: str
+    policy: Policy
+    today: pd.Series
+    alternative: Any = None
+
+    # ---- contexts ------------------------------------------------------------------------------------
+
+    def context_of(self, row: Any) -> dict[str, Any]:
+        """A context in the user's columns as one plain value a feature."""
+        schema = self.policy.schema_
+        plain: dict[str, Any] = to_plain(schema.feature_values(schema.row(row)))
+        return plain
+
+    def row_of(self, context: Mapping[str, Any]) -> pd.Series:
+        """A context of one plain value a feature in the user's columns; an InputError says what is wrong with it."""
+        schema = self.policy.schema_
+        missing = [name for name in schema.names if name not in context]
+        unknown = [name for name in context if name not in schema.names]
+        if missing or unknown:
+            known = ", ".join(map(repr, schema.names))
+            wrong = f"must give {missing[0]!r}" if missing else f"gives {unknown[0]!r}, which is unknown"
+            raise InputError(f"The 'context' {wrong}; expected {known}.")
+        values: dict[str, Any] = {}
+        for name in schema.names:
+            values.update(self._columns_of(name, context[name]))
+        row = schema.row(values)
+        # Refuses what the schema cannot read, with its own sentence.
+        self.policy.inputs_of(row)
+        return row
+
+    def _columns_of(self, name: str, value: Any) -> dict[str, Any]:
+        """What the user's columns hold where the feature `name` has `value`."""
+        feature, schema = self.policy.schema_.kind(name), self.policy.schema_
+        if isinstance(feature, Categorical):
+            levels = list(feature.categories or schema.levels(name))
+            level = _level(name, value, levels)
+            if feature.columns is None:
+                return {name: level}
+            return {column: int(i == levels.index(level)) for i, column in enumerate(feature.columns)}
+        if isinstance(value, str):
+            raise InputError(f"The feature {name!r} of the 'context' must be a number. Got {value!r} instead.")
+        if isinstance(feature, Discrete) and float(value) not in set(map(float, schema.levels(name))):
+            values = ", ".join(f"{level:g}" for level in schema.levels(name))
+            raise InputError(f"The feature {name!r} of the 'context' must be one of {values}. Got {value!r} instead.")
+        like = self.policy.X_[name].iloc[0]
+        if isinstance(like, bool | np.bool_) and value in (0, 1):
+            return {name: bool(value)}
+        if isinstance(like, int | np.integer) and float(value).is_integer():
+            return {name: int(value)}
+        return {name: float(value)}
+
+    def bounds_of(self, bounds: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+        """Limits as the schema takes them, categories in the type that the data has."""
+        schema = self.policy.schema_
+        found: dict[str, Any] = {}
+        for name, limit in bounds.items():
+            feature = schema.features.get(name)
+            if feature is None:
+                raise InputError(f"'bounds' must name features among {schema.names}. Got {name!r} instead.")
+            if isinstance(feature, Categorical):
+                levels = list(feature.categories or schema.levels(name))
+                found[name] = [_level(name, value, levels) for value in limit]
+            elif any(isinstance(value, str) for value in limit):
+                raise InputError(f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r}.")
+            else:
+                found[name] = tuple(limit)
+        return found
+
+    def observation(self, row: int) -> models.Observation:
+        """One past observation."""
+        X = self.policy.X_
+        return models.Observation(row=row, label=str(X.index[row]), context=self.context_of(X.iloc[[row]]))
+
+    # ---- plans ---------------------------------------------------------------------------------------
+
+    def plan_of(self, plain: Any) -> Any:
+        """The plan that plain data stands for; an InputError says why it cannot be carried out."""
+        policy = self.policy
+        try:
+            plan = plan_from_plain(policy.problem, plain, policy.outcome_names_)
+            self._costs(plan)
+        except InputError:
+            raise
+        except Exception as error:  # a problem of the user's own may fail in any way on a plan that it cannot read
+            raise InputError(f"The plan does not fit the problem: {error}") from error
+        return plan
+
+    def judged(self, plan: Any, weights: Floats) -> models.Judged:
+        """`plan` where the past observations have these weights."""
+        policy, costs = self.policy, self._costs(plan)
+        return models.Judged(
+            plan=plan_to_plain(policy.problem, plan),
+            text=policy.problem.describe(plan, policy.outcome_names_),
+            cost=policy.risk_.of(costs, weights),
+            outcomes=_outcomes(costs, weights),
+        )
+
+    def _costs(self, plan: Any) -> Floats:
+        costs = np.asarray(self.policy.problem.costs(plan, self.policy.Y_), dtype=np.float64)
+        if not np.isfinite(costs).all():
+            raise InputError("The plan's costs must be finite numbers.")
+        return costs
+
+    # ---- what the page asks --------------------------------------------------------------------------
+
+    def entry(self) -> models.SceneEntry:
+        """Its line in the list of scenes."""
+        return models.SceneEntry(id=self.id, title=self.title, question=self.question)
+
+    def shown(self) -> models.Scene:
+        """Everything the page needs to draw its panels."""
+        policy = self.policy
+        plans = [policy.decide(self.today), *([] if self.alternative is None else [self.alternative])]
+        context = self.context_of(self.today)
+        return models.Scene(
+            id=self.id,
+            title=self.title,
+            question=self.question,
+            features=controls(policy.schema_, context),
+            context=context,
+            observations=len(policy.X_),
+            risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
+            outcomes=list(policy.outcome_names_),
+            plan=plan_shape(policy.problem, policy.Y_, policy.outcome_names_, plans),
+            alternative=None if self.alternative is None else plan_to_plain(policy.problem, self.alternative),
+        )
+
+    def decided(self, row: Any) -> models.Decision:
+        """What the policy decides in a context in the user's columns."""
+        policy = self.policy
+        weights = policy.weights_at(row)
+        plan = policy.problem.solve(policy.Y_, weights, policy.risk_)
+        heaviest = [int(i) for i in np.argsort(-weights, kind="stable")[:NAMED] if weights[i] > 0]
+        return models.Decision(
+            **dict(self.judged(plan, weights)),
+            speaking=[models.Speaker(**dict(self.observation(i)), weight=float(weights[i])) for i in heaviest],
+            speakers=int((weights > 0).sum()),
+        )
+
+    def checked(self, row: Any, plain: Any) -> models.Check:
+        """Whether a plan, as plain data, can be carried out, and what it costs in a context."""
+        try:
+            plan = self.plan_of(plain)
+        except InputError as error:
+            return models.Check(feasible=False, reason=str(error).removeprefix("The plan is not feasible: "))
+        judged = self.judged(plan, self.policy.weights_at(row))
+        return models.Check(feasible=True, text=judged.text, cost=judged.cost, outcomes=judged.outcomes)
+
+
+def _level(name: str, value: Any, levels: Sequence[Any]) -> Any:
+    """The category whose plain form is `value`."""
+    for level in levels:
+        plain = to_plain(level)
+        if plain == value and isinstance(plain, bool) == isinstance(value, bool):
+            return level
+    raise InputError(f"The feature {name!r} must be one of {', '.join(map(repr, levels))}. Got {value!r} instead.")
+
+
+def _outcomes(costs: Floats, weights: Floats) -> models.Outcomes:
+    """The distribution of `costs`, in at most `ATOMS` values."""
+    speaking = np.flatnonzero(weights)
+    values, place = np.unique(costs[speaking], return_inverse=True)
+    shares = np.bincount(place, weights[speaking])
+    if values.size > ATOMS:
+        cell = np.minimum((values - values[0]) / (values[-1] - values[0]) * ATOMS, ATOMS - 1).astype(np.int64)
+        _, cell = np.unique(cell, return_inverse=True)
+        mass = np.bincount(cell, shares)
+        values, shares = np.bincount(cell, shares * values) / mass, mass
+    return models.Outcomes(values=values.tolist(), weights=(shares / shares.sum()).tolist())
+
+
+# ---- where scenes come from ----------------------------------------------------------------------------
+
+
+def built_in() -> list[Scene]:
+    """The examples that ship with whence: a bakery and a courier's route, fitted.
+
+    Examples
+    --------
+    >>> [scene.id for scene in built_in()]
+    ['bakery', 'city']
+    """
+    return [_of_example(module.load()) for module in (bakery, city)]
+
+
+def _of_example(example: Example) -> Scene:
+    policy = example.policy.fit(example.X, example.Y)
+    return Scene(example.name, example.title, example.question, policy, example.today, example.alternative)
+
+
+def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
+    """Downtown Los Angeles from its data folder: the paper's question about a route."""
+    from whence.experiments import los_angeles as la
+
+    data = la.load(folder)
+    return Scene(
+        id="los-angeles",
+        title="Why not the route farther south?",
+        question=(
+            f"The policy plans a trip across downtown Los Angeles, from census tract {la.SOURCE} to {la.TARGET}, so "
+            f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. Another driver "
+            "would go farther south. Costs are seconds."
+        ),
+        policy=data.policy(len(data.X), seed=0),
+        today=data.context,
+        alternative=list(la.SOUTH),
+    )
+
+
+def project_scene(project: Any) -> Scene:
+    """A project of the user's own; the page starts with its last observation unless the project names a context."""
+    policy = project.fitted()
+    today = getattr(project, "today", None)
+    return Scene(
+        id="project",
+        title=str(project.title or "Why not my plan?"),
+        question=str(project.question or ""),
+        policy=policy,
+        today=policy.schema_.row(policy.X_.iloc[[-1]] if today is None else today),
+        alternative=getattr(project, "alternative", None),
+    )
