@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from whence.experiments.experiment import Row
 from whence.experiments.instances import Instance
 from whence.explain.explanation import Explanation
 from whence.explain.question import Kind
@@ -40,6 +41,24 @@ class Answered:
         if self.why.context is None:
             return np.full(len(self.asked.context), np.nan)
         return self.why.context.to_numpy(dtype=np.float64) - self.asked.context
+
+    @property
+    def row(self) -> Row:
+        """What is kept of it: how it ended, how long it took, and how far away the explanation is.
+
+        `l1` is the distance in the paper's tables: the sum of absolute changes in the units of the data, divided by
+        the number of features. `distance` is the one that is minimised.
+        """
+        return {
+            "kind": self.why.kind,
+            "status": self.status,
+            "seconds": self.seconds,
+            "distance": self.why.distance,
+            "bound": self.why.bound,
+            "l1": float(np.abs(self.step).mean()),
+            "changed": len(self.why.changes),
+            "nodes": self.why.nodes,
+        }
 
 
 def ask(asked: Instance, kind: Kind, **options: Any) -> Answered:

@@ -21,6 +21,11 @@ def _nothing() -> None:
     """What needs no warming up."""
 
 
+def _every(task: Task) -> bool:
+    """All tasks."""
+    return True
+
+
 def _silent(rows: pd.DataFrame) -> list[str]:
     """No remarks."""
     return []
@@ -111,6 +116,8 @@ class Label:
         Where the rows come from; None where nothing has to be run (the table then gets an empty frame).
     draw : callable or None
         From the same rows to a figure.
+    needs : callable
+        Which tasks of the family it is made from; all by default.
     remarks : callable
         From the same rows to sentences that stand below the table: what differs from the paper, and why.
     """
@@ -121,6 +128,7 @@ class Label:
     table: Callable[[pd.DataFrame], pd.DataFrame]
     family: Family | None = None
     draw: Callable[[pd.DataFrame], Figure] | None = None
+    needs: Callable[[Task], bool] = _every
     remarks: Callable[[pd.DataFrame], list[str]] = _silent
 
     @property

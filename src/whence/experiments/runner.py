@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 import joblib
@@ -61,24 +62,33 @@ def run(labels: Sequence[Label], setup: Setup, jobs: int, out: Path) -> list[Out
         raise InputError(f"'runs' must be an int of at least 1. Got {setup.runs!r} instead.")
     families = list(dict.fromkeys(label.family for label in labels if label.family is not None))
     # All tasks and all files first: bad settings are refused before hours are spent.
-    planned = {family: family.tasks(setup) for family in families}
+    offered = {family: family.tasks(setup) for family in families}
+    needed = {label: _needed(label, offered) for label in labels}
     stores = {family: Records(out, family.name, {"tiny": setup.tiny, **family.depends(setup)}) for family in families}
     with _progress() as progress:
-        bars = {family: progress.add_task(family.name, total=len(planned[family]), start=False) for family in families}
+        plans = []
         for family in families:
-            progress.start_task(bars[family])
-            _fill(stores[family], family, planned[family], jobs, lambda n, bar=bars[family]: progress.advance(bar, n))
+            keys = {task.key for label in labels if label.family == family for task in needed[label]}
+            tasks = [task for task in offered[family] if task.key in keys]
+            plans.append((family, tasks, progress.add_task(family.name, total=len(tasks), start=False)))
+        for family, tasks, bar in plans:
+            progress.start_task(bar)
+            _fill(stores[family], family, tasks, jobs, partial(progress.advance, bar))
     outcomes = []
     for label in labels:
         if label.family is None:
             outcomes.append(Outcome(label, pd.DataFrame(), 0.0))
         else:
             store = stores[label.family]
-            outcomes.append(Outcome(label, store.rows(planned[label.family]), store.seconds))
+            outcomes.append(Outcome(label, store.rows(needed[label]), store.seconds))
     return outcomes
 
 
-def _fill(store: Records, family: Family, tasks: list[Task], jobs: int, advance: Callable[[int], None]) -> None:
+def _needed(label: Label, offered: Mapping[Family, list[Task]]) -> list[Task]:
+    return [] if label.family is None else [task for task in offered[label.family] if label.needs(task)]
+
+
+def _fill(store: Records, family: Family, tasks: list[Task], jobs: int, advance: Callable[[float], None]) -> None:
     """Run the tasks that the store has not, and keep their rows as they come."""
     done = store.keys()
     missing = [task for task in tasks if task.key not in done]
