@@ -11,6 +11,7 @@ __all__ = [
     "MissingDataError",
     "MissingDependencyError",
     "NotFittedError",
+    "RowError",
     "SolverError",
     "WhenceError",
 ]
@@ -42,6 +43,10 @@ class MissingDependencyError(WhenceError, ImportError):
 
 class SolverError(WhenceError, RuntimeError):
     """A solver ended without the optimum it was asked for."""
+
+
+class RowError(WhenceError, RuntimeError):
+    """One row of a batch failed outside of whence, such as in a problem of the user's own; the message says how."""
 
 
 class InternalError(WhenceError, RuntimeError):

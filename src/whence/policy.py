@@ -13,6 +13,7 @@ from sklearn.base import BaseEstimator, clone
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.explain.asking import Request, explain
 from whence.explain.explanation import Explanation
+from whence.explain.many import Batch, Explanations, explain_many
 from whence.explain.question import InputMap, Kind, Progress
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
@@ -203,6 +204,64 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             options=engine_options,
         )
         return explain(self, request)
+
+    def explain_many(
+        self,
+        contexts: Any,
+        instead: Any,
+        n_jobs: int | None = None,
+        *,
+        decision: Any = None,
+        plan_per_row: bool | None = None,
+        batch_size: int | None = None,
+        on_progress: Callable[[int, int], Any] | None = None,
+        **options: Any,
+    ) -> Explanations:
+        """One explanation for each of many contexts, on as many workers as wanted, in the order of the contexts.
+
+        A row that cannot be explained does not stop the others: its entry is the error. The result does not depend
+        on the number of workers (unless a `time_limit` does; a `node_limit` is the same everywhere).
+
+        Parameters
+        ----------
+        contexts : DataFrame, 2-D array or list of contexts
+            One context a row.
+        instead : plan, or one plan a row
+            The alternative for all contexts, or a list, 2-D array or DataFrame with one alternative a row. What the
+            problem accepts as a plan is taken as one plan; a DataFrame is always one plan a row.
+        n_jobs : int, optional
+            Worker processes, -1 for all cores; by default one, or what ``joblib.parallel_config`` says. Under
+            ``joblib.parallel_config(backend="dask")`` the rows go to the cluster.
+        decision : plan, or one plan a row, optional
+            The plans to be explained where they are not what the policy decides.
+        plan_per_row : bool, optional
+            Whether `instead` and `decision` hold one plan a row, where that cannot be found out.
+        batch_size : int, optional
+            Rows that travel to a worker together; by default chosen from the number of rows and workers.
+        on_progress : callable, optional
+            Called with the rows done and the rows in all. What it raises ends the batch.
+        **options
+            As in :meth:`explain`, for all rows: kind, fixed, bounds, engine, time_limit, node_limit, tolerance,
+            separation, and the options of the engine. Limits are for each row.
+
+        Returns
+        -------
+        Explanations
+            A sequence of explanations and errors with a ``frame`` of all of them.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.linspace(0, 1, 50)[:, None]
+        >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=3), wh.KNNWeights(k=5)).fit(X, 10 + 20 * X)
+        >>> whys = policy.explain_many(X[:3], instead=[20.0])
+        >>> whys.frame["status"].tolist()
+        ['optimal', 'optimal', 'optimal']
+        """
+        self._history()
+        return explain_many(
+            self, Batch(contexts, instead, decision, plan_per_row, n_jobs, batch_size, on_progress, options)
+        )
 
     # ---- what the estimators see -----------------------------------------------------------------
 

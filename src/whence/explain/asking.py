@@ -20,7 +20,7 @@ from whence.weights import ForestWeights
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Request", "explain"]
+__all__ = ["Request", "engine_of", "explain"]
 
 Floats = NDArray[np.float64]
 
@@ -62,7 +62,7 @@ class Request:
 
 def explain(policy: Policy, request: Request) -> Explanation:
     """The nearest context in which ``request.instead`` is better than, or as good as, any plan."""
-    engine, engine_name = _engine(policy, request)
+    engine, engine_name = engine_of(policy, request)
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
     before = policy.weights_.at(policy.inputs_of(initial))
@@ -108,8 +108,8 @@ def explain(policy: Policy, request: Request) -> Explanation:
     return replace(explanation, seconds=limits.seconds)
 
 
-def _engine(policy: Policy, request: Request) -> tuple[Engine, str]:
-    """The engine to use and its name."""
+def engine_of(policy: Policy, request: Request) -> tuple[Engine, str]:
+    """The engine to use and its name; refuses options that it does not know."""
     forest = isinstance(policy.weights_, ForestWeights)
     if request.engine == "milp":
         from whence import milp

@@ -1,0 +1,376 @@
+"""Many explanations at once: on one core, on all of them, or on a cluster, with the same results."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from functools import cache, cached_property
+from typing import TYPE_CHECKING, Any, overload
+from uuid import uuid4
+
+import cloudpickle
+import numpy as np
+import pandas as pd
+from joblib import Parallel, delayed, effective_n_jobs
+from threadpoolctl import ThreadpoolController
+
+from whence.errors import InputError, InputTypeError, RowError, WhenceError
+from whence.explain.asking import Request, engine_of
+from whence.explain.explanation import Explanation
+from whence.tables import as_table
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
+
+__all__ = ["Batch", "Explanations", "explain_many"]
+
+Entry = Explanation | WhenceError
+
+#: Every worker gets about so many batches, so that a slow one holds up little at the end.
+BATCHES_A_WORKER = 8
+#: Rows that travel together at most: what a lost worker costs, and how often progress is told.
+ROWS_A_BATCH = 50
+#: Policies that a worker keeps, so that batches of the same call find theirs already set up.
+POLICIES_KEPT = 2
+
+
+class Explanations(Sequence[Entry]):
+    """Explanations in the order of their contexts; where a row could not be explained, the error that says why.
+
+    Attributes
+    ----------
+    labels : Index
+        Labels of the rows: those of the table of contexts, otherwise 0, 1, ...
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[10.0], [11.0], [20.0], [21.0]])
+    >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=1), wh.KNNWeights(k=2)).fit(X, Y)
+    >>> whys = policy.explain_many([[0.2], [2.8], [float("nan")]], instead=[10.0])
+    >>> whys
+    <Explanations of 3 rows: 1 already, 1 optimal, 1 error>
+    >>> whys.frame["status"].tolist()
+    ['already', 'optimal', 'error']
+    >>> whys.errors[2]
+    InputError("The column 'x0' must not hold missing values (NaN). Got 1 of them.")
+    """
+
+    def __init__(self, entries: Iterable[Entry], labels: pd.Index | None = None) -> None:
+        self._entries = list(entries)
+        self.labels: pd.Index = pd.RangeIndex(len(self._entries)) if labels is None else labels
+
+    def __len__(self) -> int:
+        return len(self._entries)
+
+    @overload
+    def __getitem__(self, at: int) -> Entry: ...
+    @overload
+    def __getitem__(self, at: slice) -> Explanations: ...
+    def __getitem__(self, at: int | slice) -> Entry | Explanations:
+        if isinstance(at, slice):
+            return Explanations(self._entries[at], self.labels[at])
+        return self._entries[at]
+
+    @property
+    def errors(self) -> dict[int, WhenceError]:
+        """The rows that could not be explained, by their position."""
+        return {i: entry for i, entry in enumerate(self._entries) if isinstance(entry, WhenceError)}
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row a context: how it ended, distance and bound, what changes, costs before and after, the error."""
+        return pd.DataFrame([_record(entry) for entry in self._entries], index=self.labels, columns=list(COLUMNS))
+
+    @cached_property
+    def contexts(self) -> pd.DataFrame:
+        """The contexts found, in the user's columns; rows without one are missing."""
+        found = {i: e.context for i, e in enumerate(self._entries) if isinstance(e, Explanation)}
+        rows = {i: context for i, context in found.items() if context is not None}
+        table = pd.DataFrame(list(rows.values()), index=self.labels[list(rows)])
+        return table.infer_objects()
+
+    def __repr__(self) -> str:
+        counts = Counter("error" if isinstance(e, WhenceError) else str(e.status) for e in self._entries)
+        told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items(), key=_errors_last))
+        return f"<Explanations of {len(self)} row{'s' * (len(self) != 1)}{': ' * bool(told)}{told}>"
+
+    def _repr_html_(self) -> str:
+        return str(self.frame.to_html())
+
+
+#: The columns of `Explanations.frame`, and what they hold where a row has an error.
+COLUMNS: dict[str, Any] = {
+    "status": "error",
+    "distance": np.nan,
+    "bound": np.nan,
+    "gap": np.nan,
+    "changes": "",
+    "cost_decision": np.nan,
+    "cost_alternative": np.nan,
+    "cost_decision_after": np.nan,
+    "cost_alternative_after": np.nan,
+    "decision": "",
+    "alternative": "",
+    "nodes": 0,
+    "seconds": np.nan,
+    "error": "",
+}
+
+
+def _record(entry: Entry) -> dict[str, Any]:
+    if isinstance(entry, WhenceError):
+        return {**COLUMNS, "error": str(entry)}
+    from whence.report.words import changes
+
+    after = entry.cost_after
+    return {
+        **COLUMNS,
+        "status": entry.status,
+        "distance": entry.distance,
+        "bound": entry.bound,
+        "gap": entry.gap,
+        "changes": "; ".join(f"{name}: {was} -> {to}" for name, was, to in changes(entry)),
+        "cost_decision": entry.cost_before.decision,
+        "cost_alternative": entry.cost_before.alternative,
+        "cost_decision_after": np.nan if after is None else after.decision,
+        "cost_alternative_after": np.nan if after is None else after.alternative,
+        "decision": entry.decision_text,
+        "alternative": entry.alternative_text,
+        "nodes": entry.nodes,
+        "seconds": entry.seconds,
+    }
+
+
+def _errors_last(counted: tuple[str, int]) -> tuple[bool, str]:
+    return counted[0] == "error", counted[0]
+
+
+# ---- asking ------------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Batch:
+    """What the user asked for: contexts, plans, how to share the work, and what is the same for all rows."""
+
+    contexts: Any
+    instead: Any
+    decision: Any = None
+    plan_per_row: bool | None = None
+    n_jobs: int | None = None
+    batch_size: int | None = None
+    on_progress: Callable[[int, int], Any] | None = None
+    #: Keyword arguments of `Policy.explain`.
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        size = self.batch_size
+        if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1):
+            raise InputError(f"'batch_size' must be an int >= 1 or None. Got {size!r} instead.")
+
+
+def explain_many(policy: Policy, asked: Batch) -> Explanations:
+    """One explanation a context, or its error, in their order."""
+    contexts, labels = _contexts(policy, asked.contexts)
+    total = len(contexts)
+    if total == 0:
+        return Explanations([])
+    # What would fail in every row is refused before the first one.
+    engine_of(policy, Request(contexts[0], None, **_request_fields(asked.options)))
+    policy.schema_.space(policy.X_.iloc[0], asked.options.get("fixed", ()), asked.options.get("bounds"))
+    plans = [_plans(policy, "instead", asked.instead, total, asked.plan_per_row)]
+    plans += [_plans(policy, "decision", asked.decision, total, asked.plan_per_row)]
+    rows = list(zip(contexts, *plans, strict=True))
+
+    entries: list[Entry] = []
+    with closing(_explained(policy, rows, asked)) as batches:
+        for batch in batches:
+            entries += [_attached(entry, policy) for entry in batch]
+            if asked.on_progress is not None:
+                asked.on_progress(len(entries), total)
+    return Explanations(entries, labels)
+
+
+def _request_fields(options: Mapping[str, Any]) -> dict[str, Any]:
+    """Options of `Policy.explain` as fields of a request."""
+    known = {name: value for name, value in options.items() if name in Request.__dataclass_fields__}
+    return {**known, "options": {name: value for name, value in options.items() if name not in known}}
+
+
+def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None]:
+    """The contexts one by one, and their labels where they have any."""
+    columns = policy.schema_.columns
+    if isinstance(contexts, pd.DataFrame):
+        if len(contexts):
+            as_table(contexts.iloc[:1], "contexts", columns)  # a missing column is one error, not one a row
+        named = contexts.set_axis(list(map(str, contexts.columns)), axis="columns")
+        return named.to_dict("records"), contexts.index
+    if isinstance(contexts, pd.Series | Mapping | str | bytes) or not isinstance(contexts, Iterable):
+        raise InputTypeError(
+            "'contexts' must be a DataFrame, a 2-D array or a list of contexts; 'explain' takes a single one. "
+            f"Got {type(contexts).__name__} instead."
+        )
+    if isinstance(contexts, np.ndarray) and contexts.ndim != 2:
+        raise InputError(f"'contexts' must be 2-D, one row a context. Got shape {contexts.shape} instead.")
+    return list(contexts), None
+
+
+# ---- one plan, or one a row ----------------------------------------------------------------------------------------
+
+
+def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | None) -> list[Any]:
+    """`given` as one plan a row: either it is, or it is one plan for all of them."""
+    if given is None:
+        return [None] * total
+    if isinstance(given, pd.DataFrame):
+        given, per_row = given.to_numpy(), True
+    several = isinstance(given, Sequence | np.ndarray | pd.Series) and not isinstance(given, str | bytes)
+    as_rows = list(given) if several else []
+    matching = len(as_rows) == total
+    if per_row is None:
+        per_row = _is_per_row(policy, name, given, as_rows if matching else [])
+    if not per_row:
+        return [given] * total
+    if not matching:
+        got = f"{len(as_rows)} of them" if several else repr(given)
+        raise InputError(f"{name!r} must hold one plan a row of 'contexts' ({total}). Got {got} instead.")
+    return as_rows
+
+
+def _is_per_row(policy: Policy, name: str, given: Any, as_rows: list[Any]) -> bool:
+    """Find out what `given` is: what the problem accepts as a plan is one."""
+    unfit = _unfit(policy, given)
+    some_fit = any(_unfit(policy, plan) is None for plan in as_rows)
+    if unfit is None:
+        if some_fit and len(as_rows) > 1:
+            raise InputError(
+                f"{name!r} reads as one plan for all rows and as one plan a row alike: say which it is with "
+                "plan_per_row=False or plan_per_row=True."
+            )
+        return False
+    if not some_fit:
+        raise InputError(
+            f"{name!r} must be one feasible plan for all rows, or one plan a row of 'contexts'. As one plan: {unfit}"
+        )
+    return True
+
+
+def _unfit(policy: Policy, plan: Any) -> str | None:
+    """Why `plan` is not a plan of the policy's problem; None where it is one."""
+    try:
+        reason = policy.problem.check(plan)
+        if reason is not None:
+            return reason
+        costs = np.asarray(policy.problem.costs(plan, policy.Y_[:1]), dtype=np.float64)
+    except Exception as error:  # a problem of the user's own may fail in any way on what is no plan
+        return str(error)
+    return None if costs.shape == (1,) and np.isfinite(costs).all() else "it does not have one finite cost an outcome."
+
+
+# ---- sharing the work ----------------------------------------------------------------------------------------------
+
+
+class _Shipped:
+    """A policy on its way to the workers: pickled once, and set up once in each of them.
+
+    In the process it comes from it is the policy itself.
+    """
+
+    def __init__(self, policy: Policy) -> None:
+        self.token = uuid4().hex
+        self._policy = policy
+        self._parcel: bytes | None = None
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        if self._parcel is None:
+            self._parcel = cloudpickle.dumps(self._policy)
+        return _Parcel, (self.token, self._parcel)
+
+    def policy(self) -> Policy:
+        """The policy."""
+        return self._policy
+
+
+class _Parcel:
+    """What a worker receives for a `_Shipped`."""
+
+    kept: dict[str, Policy] = {}  # noqa: RUF012 - one for the process, on purpose
+
+    def __init__(self, token: str, parcel: bytes) -> None:
+        self.token, self._parcel = token, parcel
+
+    def policy(self) -> Policy:
+        """The policy, unpacked by the first batch of a call that comes to this process."""
+        found = self.kept.get(self.token)
+        if found is None:
+            while len(self.kept) >= POLICIES_KEPT:
+                self.kept.pop(next(iter(self.kept)), None)
+            found = self.kept[self.token] = cloudpickle.loads(self._parcel)
+        return found
+
+
+def _explained(policy: Policy, rows: list[tuple[Any, ...]], asked: Batch) -> Generator[list[Entry], None, None]:
+    """The explanations of the rows, batch by batch, in their order."""
+    workers = effective_n_jobs(asked.n_jobs)
+    if workers > 1:
+        _compile(policy, rows[0], asked.options)
+    size = asked.batch_size or _rows_a_batch(len(rows), workers)
+    shipped, ask = _Shipped(policy), delayed(_answers)
+    # Arrays stay as they are, for kernels are compiled for arrays that may be written; batches are cut here.
+    parallel = Parallel(n_jobs=asked.n_jobs, return_as="generator", batch_size=1, max_nbytes=None)
+    answers: Generator[list[Entry], None, None] = parallel(
+        ask(shipped, rows[i : i + size], asked.options) for i in range(0, len(rows), size)
+    )
+    return answers
+
+
+def _rows_a_batch(total: int, workers: int) -> int:
+    return 1 if workers == 1 else min(ROWS_A_BATCH, -(-total // (BATCHES_A_WORKER * workers)))
+
+
+def _compile(policy: Policy, row: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+    """Compile here what all workers would compile at the same time; they find it on disk."""
+    if options.get("engine") != "milp":
+        _answer(policy, row, {**options, "node_limit": 1})
+
+
+def _answers(shipped: _Shipped, rows: Sequence[tuple[Any, ...]], options: Mapping[str, Any]) -> list[Entry]:
+    """Explanations of one batch, each or its error, without what the caller has anyway."""
+    policy = shipped.policy()
+    # With one thread everywhere, sums come out the same everywhere.
+    with _threads().limit(limits=1):
+        return [_answer(policy, row, options) for row in rows]
+
+
+@cache
+def _threads() -> ThreadpoolController:
+    return ThreadpoolController()
+
+
+def _answer(policy: Policy, row: tuple[Any, ...], options: Mapping[str, Any]) -> Entry:
+    context, instead, decision = row
+    try:
+        why = policy.explain(context, instead, decision=decision, **options)
+    except WhenceError as error:
+        return error
+    except Exception as error:  # whatever happens in a problem of the user's own concerns this row only
+        return RowError(f"The row could not be explained: {type(error).__name__}: {error}")
+    if why.status == "interrupted":
+        # A search ends well on Ctrl-C; a batch must not go on to its next row.
+        raise KeyboardInterrupt
+    return _detached(why)
+
+
+def _detached(why: Explanation) -> Explanation:
+    return _with(why, history=None, problem=None)
+
+
+def _attached(entry: Entry, policy: Policy) -> Entry:
+    return entry if isinstance(entry, WhenceError) else _with(entry, history=policy.X_, problem=policy.problem)
+
+
+def _with(why: Explanation, **references: Any) -> Explanation:
+    free = None if why.unrestricted is None else replace(why.unrestricted, **references)
+    return replace(why, unrestricted=free, **references)
