@@ -31,7 +31,7 @@ ORDER = (
     "fig:appPerc",
 )
 #: Modules of this package with a tuple LABELS.
-MODULES: tuple[str, ...] = ()
+MODULES = ("cells", "dimensions", "sparsity", "sensitivity")
 
 
 def registry() -> tuple[Label, ...]:

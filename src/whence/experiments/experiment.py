@@ -116,10 +116,10 @@ class Label:
         Where the rows come from; None where nothing has to be run (the table then gets an empty frame).
     draw : callable or None
         From the same rows to a figure.
-    needs : callable
-        Which tasks of the family it is made from; all by default.
     remarks : callable
         From the same rows to sentences that stand below the table: what differs from the paper, and why.
+    needs : callable
+        Which tasks of the family it is made from; all by default.
     """
 
     label: str
@@ -128,8 +128,8 @@ class Label:
     table: Callable[[pd.DataFrame], pd.DataFrame]
     family: Family | None = None
     draw: Callable[[pd.DataFrame], Figure] | None = None
-    needs: Callable[[Task], bool] = _every
     remarks: Callable[[pd.DataFrame], list[str]] = _silent
+    needs: Callable[[Task], bool] = _every
 
     @property
     def stem(self) -> str:

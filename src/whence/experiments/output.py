@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 from rich.console import Console
+from rich.markup import escape
 from rich.table import Table
 
 from whence.experiments.experiment import Setup
@@ -64,9 +65,11 @@ def print_outcome(console: Console, outcome: Outcome, table: pd.DataFrame) -> No
     console.print(f"Paper: {label.statement}", markup=False)
     drawn = Table()
     for column in table.columns:
-        drawn.add_column(str(column), justify="right" if pd.api.types.is_numeric_dtype(table[column]) else "left")
+        drawn.add_column(
+            escape(str(column)), justify="right" if pd.api.types.is_numeric_dtype(table[column]) else "left"
+        )
     for row in table.itertuples(index=False):
-        drawn.add_row(*(shown(cell) for cell in row))
+        drawn.add_row(*(escape(shown(cell)) for cell in row))
     console.print(drawn)
     for remark in label.remarks(outcome.rows):
         console.print(remark, markup=False)

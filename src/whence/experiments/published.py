@@ -2,7 +2,8 @@
 
 Retyped from the tables of A. Forel, A. Parmentier and T. Vidal, "Explainable Data-Driven Optimization: From Context to
 Decision and Back Again", ICML 2023, into ``published.csv``: a label of the paper, a problem, the number of past
-observations, the kind of explanation, the predictor, its setting (T: trees, k: neighbours, d_x: features) and the value.
+observations, the kind of explanation, the predictor, its setting (T: trees, k: neighbours, d_x: features) and the
+value.
 """
 
 from __future__ import annotations
@@ -21,7 +22,7 @@ CELL = ["problem", "n", "kind", "predictor", "setting"]
 @cache
 def _everything() -> pd.DataFrame:
     with files("whence.experiments").joinpath("published.csv").open("r", encoding="utf-8") as file:
-        return pd.read_csv(file, comment="#", dtype={"value": str, "n": "Int64"})
+        return pd.read_csv(file, comment="#", dtype={"value": "str", "n": "Int64"})
 
 
 def published(label: str) -> pd.DataFrame:
