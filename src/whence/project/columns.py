@@ -1,0 +1,103 @@
+"""What the columns of a CSV file hold: numbers, yes and no, dates or texts, found out or as declared."""
+
+from __future__ import annotations
+
+import re
+from typing import Literal
+
+import numpy as np
+import pandas as pd
+
+from whence.project.csv_files import CsvTable, listed
+from whence.project.findings import Findings
+
+__all__ = ["YES_AND_NO", "Content", "binary_column", "content", "missing", "number", "number_column", "text_column"]
+
+Content = Literal["whole", "number", "yes and no", "date", "text", "empty"]
+
+#: What stands for off and on.
+YES_AND_NO = {"false": False, "true": True, "no": False, "yes": True, "off": False, "on": True}
+#: How a missing number is written.
+MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "-"}
+
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})")
+_DATE = re.compile(
+    r"\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d{2})(?: .*)?"
+    r"|\d{4}/\d{1,2}/\d{1,2}.*|\d{1,2}:\d{2}(?::\d{2})?"
+)
+
+
+def content(table: CsvTable, column: str) -> Content:
+    """What a column holds, judged by all of its cells that are not missing."""
+    cells = table.cells[column]
+    cells = cells[~cells.str.lower().isin(MISSING)]
+    if cells.empty:
+        return "empty"
+    distinct = cells.drop_duplicates()
+    if distinct.str.fullmatch(_WHOLE).all():
+        return "whole"
+    # A code such as 007 is a number to no one but a computer.
+    if not distinct.str.fullmatch(r"0\d+").any() and _numbers(distinct, table.decimal).notna().all():
+        return "number"
+    if distinct.str.lower().isin(list(YES_AND_NO)).all():
+        return "yes and no"
+    return "date" if distinct.str.fullmatch(_DATE).all() else "text"
+
+
+def missing(table: CsvTable, column: str) -> pd.Series:
+    """Which cells of a column are missing: empty ones and, in a column of numbers, the usual words for that."""
+    cells = table.cells[column]
+    empty = cells == ""
+    if content(table, column) == "text":
+        return empty
+    return empty | cells.str.lower().isin(MISSING)
+
+
+def number_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
+    """A column of numbers, integers where all of them are whole; every other cell is an error."""
+    cells = table.cells[column]
+    gone = cells.str.lower().isin(MISSING)
+    values = _numbers(cells, table.decimal)
+    listed(found, table, column, np.flatnonzero(gone), "is missing; every cell must hold a number. Got {}.")
+    sign = "comma" if table.decimal == "," else "point"
+    wrong = np.flatnonzero(values.isna() & ~gone)
+    listed(found, table, column, wrong, f"must be a number with a decimal {sign}. Got {{}} instead.")
+    infinite = np.flatnonzero(np.isinf(values.to_numpy(dtype=np.float64)))
+    listed(found, table, column, infinite, "must be a finite number. Got {} instead.")
+    whole = cells.str.fullmatch(_WHOLE).all()
+    return values.astype(np.int64) if whole else values
+
+
+def binary_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
+    """A column of yes and no, as bools, or of 0 and 1, as integers; every other cell is an error."""
+    cells = table.cells[column].str.lower()
+    if cells.isin(list(YES_AND_NO)).all():
+        return cells.map(YES_AND_NO).astype(bool)
+    wrong = np.flatnonzero(~cells.isin(["0", "1"]))
+    listed(found, table, column, wrong, "must be 0 or 1, or yes or no throughout. Got {} instead.")
+    return (cells == "1").astype(np.int64)
+
+
+def text_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
+    """A column of texts; an empty cell is an error."""
+    cells = table.cells[column]
+    listed(found, table, column, np.flatnonzero(cells == ""), "is missing; every cell must name a category. Got {}.")
+    return cells.copy()
+
+
+def number(text: str, decimal: str = ".") -> float | None:
+    """One number as it is typed, or None where it is none.
+
+    Examples
+    --------
+    >>> number("3,5", decimal=","), number("three")
+    (3.5, None)
+    """
+    value = _numbers(pd.Series([text.strip()], dtype=object), decimal).iloc[0]
+    return None if pd.isna(value) else float(value)
+
+
+def _numbers(cells: pd.Series, decimal: str) -> pd.Series:
+    """Cells as numbers, NaN where one is none."""
+    plain = cells if decimal == "." else cells.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False)
+    return pd.to_numeric(plain, errors="coerce").astype(np.float64)

@@ -1,0 +1,218 @@
+"""Contexts as people give them: a row of the history, a file, JSON, or `name=value` pairs."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whence.errors import InputError, WhenceError
+from whence.features import Schema
+from whence.project.columns import YES_AND_NO, number
+from whence.project.csv_files import CsvFormat, decoded, read_bytes, read_csv
+from whence.project.findings import Findings, nearest, shown
+
+__all__ = ["ContextReader", "is_file", "json_value", "pairs", "read_json_file"]
+
+_ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
+#: A comma separates pairs only where another `name=` follows: 3,5 stays one number.
+_BETWEEN = re.compile(r",(?=[^,=]+=)")
+
+
+class ContextReader:
+    """Reads contexts against a history.
+
+    Parameters
+    ----------
+    schema : Schema
+        Fitted to the history.
+    X : DataFrame
+        The history's contexts.
+    form : CsvFormat
+        In which files and numbers are written.
+    """
+
+    def __init__(self, schema: Schema, X: pd.DataFrame, form: CsvFormat) -> None:
+        self.schema = schema
+        self.X = X
+        self.form = form
+
+    def read(self, value: Any) -> pd.Series:
+        """One context in the user's units, checked; every part of a list is laid over those before it."""
+        if isinstance(value, list | tuple) and value and all(isinstance(part, str | Mapping) for part in value):
+            values: dict[str, Any] = {}
+            for part in value:
+                values.update(self._values(part))
+        else:
+            values = self._values(value)
+        return self._checked(values)
+
+    def _checked(self, values: Mapping[str, Any]) -> pd.Series:
+        names = list(self.X.columns)
+        for name in values:
+            if name not in names:
+                raise InputError(f"The context gives {name!r}, which is no feature.{nearest(name, names)}")
+        lacking = [name for name in names if name not in values]
+        if lacking:
+            raise InputError(f"The context must give {', '.join(map(repr, lacking))} as well.")
+        row = pd.Series([self.value(name, values[name]) for name in names], index=names, dtype=object)
+        self.schema.encode_row(row)
+        return row
+
+    def _values(self, value: Any) -> dict[str, Any]:
+        if isinstance(value, pd.Series | Mapping):
+            return {str(name): entry for name, entry in value.items()}
+        if isinstance(value, int | np.integer) and not isinstance(value, bool):
+            return self._row(int(value))
+        if not isinstance(value, str):
+            raise InputError(f"A context must be a row number, a text or a mapping. Got {shown(value)} instead.")
+        text = value.strip()
+        row = _ROW.fullmatch(text)
+        if row:
+            return self._row(int(row.group(1)))
+        label = text.removeprefix("row:").strip()
+        if not isinstance(self.X.index, pd.RangeIndex) and label in self.X.index:
+            return self._row(int(np.flatnonzero(self.X.index == label)[0]) + 1)
+        if text.startswith("{"):
+            return self._mapping(json_value(text, "The context"))
+        if "=" in text and not is_file(text):
+            return pairs(text, "The context", list(self.X.columns))
+        if text.lower().endswith((".csv", ".json", ".tsv", ".txt")) or is_file(text):
+            return self._file(Path(text))
+        raise InputError(
+            "A context must be the number of a row, name=value pairs, JSON, or a CSV or JSON file. "
+            f"Got {shown(value)} instead."
+        )
+
+    def _row(self, row: int) -> dict[str, Any]:
+        if not 1 <= row <= len(self.X):
+            raise InputError(f"The history has the rows 1 to {len(self.X)}. Got row {row} instead.")
+        return {name: self.X[name].iloc[row - 1] for name in self.X.columns}
+
+    def _mapping(self, value: Any) -> dict[str, Any]:
+        if isinstance(value, list) and len(value) == 1:
+            value = value[0]
+        if not isinstance(value, dict):
+            raise InputError(f"The context must be one JSON object of names and values. Got {shown(value)} instead.")
+        return value
+
+    def _file(self, path: Path) -> dict[str, Any]:
+        if path.suffix.lower() == ".json":
+            return self._mapping(json_value(_text(path), path.name))
+        found = Findings()
+        table = read_csv(path, self.form, found)
+        if table is None or found.errors:
+            raise InputError(str(found.errors[0]))
+        if len(table.cells) != 1:
+            raise InputError(
+                f"{path.name} must hold one context, a line of names and one row. Got {len(table.cells)} rows."
+            )
+        return {str(name): str(cell) for name, cell in table.cells.iloc[0].items() if name in self.X.columns or cell}
+
+    def value(self, name: str, value: Any) -> Any:
+        """A value of the column `name` as the history holds it, from a text or a value of JSON."""
+        column = self.X[name]
+        if pd.api.types.is_bool_dtype(column.dtype):
+            return _switch(name, value)
+        if pd.api.types.is_numeric_dtype(column.dtype):
+            return self._number(name, value, whole=pd.api.types.is_integer_dtype(column.dtype))
+        text = str(value)
+        known = column.unique()
+        levels = (
+            [str(level) for level in self.schema.levels(name)] if name in self.schema.names else list(map(str, known))
+        )
+        declared = getattr(self.schema.kind(name), "categories", None) if name in self.schema.names else None
+        allowed = levels if declared is None else [str(level) for level in declared]
+        if text not in allowed:
+            offer = ", ".join(allowed[:12]) + (", …" if len(allowed) > 12 else "")
+            raise InputError(f"{name!r} must be one of {offer}. Got {shown(text)} instead.{nearest(text, allowed)}")
+        return text
+
+    def _number(self, name: str, value: Any, whole: bool) -> float | int:
+        if isinstance(value, str):
+            lowered = value.strip().lower()
+            # A switch that the history holds as 0 and 1 may be typed in words.
+            if whole and lowered in YES_AND_NO and set(self.X[name].unique().tolist()) <= {0, 1}:
+                return int(YES_AND_NO[lowered])
+            parsed = number(value, "." if self.form.decimal is None else self.form.decimal)
+            if parsed is None and self.form.decimal == ",":
+                parsed = number(value)
+        else:
+            parsed = _float(value)
+        if parsed is None or not np.isfinite(parsed):
+            raise InputError(f"{name!r} must be a finite number. Got {shown(value)} instead.")
+        return int(parsed) if whole and parsed == int(parsed) else parsed
+
+
+def _float(value: Any) -> float | None:
+    if isinstance(value, bool | np.bool_ | int | float | np.number):
+        try:
+            return float(value)
+        except OverflowError:
+            return None
+    return None
+
+
+def _switch(name: str, value: Any) -> bool:
+    text = str(value).strip().lower()
+    known = {**YES_AND_NO, "0": False, "1": True, "0.0": False, "1.0": True}
+    if text not in known:
+        raise InputError(f"{name!r} must be yes or no. Got {shown(value)} instead.")
+    return known[text]
+
+
+def pairs(text: str, what: str, known: Iterable[str] = ()) -> dict[str, str]:
+    """The values of `name=value, name=value`.
+
+    Examples
+    --------
+    >>> pairs("temp=3,5, day=Monday", "The context")
+    {'temp': '3,5', 'day': 'Monday'}
+    """
+    found: dict[str, str] = {}
+    for pair in _BETWEEN.split(text):
+        name, equals, value = (part.strip() for part in pair.partition("="))
+        if not equals or not name or not value:
+            raise InputError(f"{what} must be given as name=value. Got {shown(pair.strip())} instead.")
+        if name in found:
+            raise InputError(f"{what} gives {name!r} twice.")
+        found[name] = value
+    return found
+
+
+def json_value(text: str, what: str) -> Any:
+    """What a JSON text holds, or one sentence that says where it is wrong."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise InputError(
+            f"{what} is not valid JSON: {error.msg} at line {error.lineno}, column {error.colno}."
+        ) from None
+    except (RecursionError, ValueError):
+        raise InputError(f"{what} is not JSON that can be read: too deep, or a number too long.") from None
+
+
+def read_json_file(path: Path) -> Any:
+    """What a JSON file holds."""
+    return json_value(_text(path), path.name)
+
+
+def _text(path: Path) -> str:
+    try:
+        return decoded(read_bytes(path))
+    except WhenceError as error:
+        message = str(error)
+        raise InputError(message if message.startswith("The file") else f"{path.name}: {message}") from None
+
+
+def is_file(text: str) -> bool:
+    """Whether a text is the name of a file that exists."""
+    try:
+        return Path(text).is_file()
+    except (OSError, ValueError):
+        return False

@@ -1,0 +1,221 @@
+"""Reading CSV files as people have them: any usual encoding, separator and decimal sign, with the line of every fault."""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import io
+import re
+from dataclasses import dataclass
+from pathlib import Path
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.errors import InputError
+from whence.project.findings import Findings, shown
+
+__all__ = ["CsvFormat", "CsvTable", "decoded", "read_bytes", "read_csv"]
+
+SEPARATORS = (",", ";", "\t", "|")
+#: Faults of one kind that are listed before the rest is only counted.
+LISTED = 3
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
+_DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
+
+
+@dataclass(frozen=True)
+class CsvFormat:
+    """What is declared about a CSV file; None where it is to be found out."""
+
+    encoding: str | None = None
+    separator: str | None = None
+    decimal: str | None = None
+
+
+@dataclass(frozen=True)
+class CsvTable:
+    """The cells of a CSV file as texts, with the line on which every row stands.
+
+    Attributes
+    ----------
+    path : Path
+        The file.
+    cells : DataFrame of str
+        One column a name of the header; an empty text where a cell is empty.
+    lines : ndarray of int
+        Line of each row in the file.
+    decimal : {".", ","}
+        The decimal sign, as declared or found.
+    """
+
+    path: Path
+    cells: pd.DataFrame
+    lines: NDArray[np.int64]
+    decimal: str
+
+    def at(self, row: int, column: str) -> str:
+        """Where a cell stands."""
+        return f"{self.path.name}, line {self.lines[row]}, column {column!r}"
+
+    def rows(self, keep: NDArray[np.bool_]) -> CsvTable:
+        """The table with only some of its rows."""
+        return CsvTable(self.path, self.cells[keep].reset_index(drop=True), self.lines[keep], self.decimal)
+
+
+def read_bytes(path: Path) -> bytes:
+    """The content of a file, or one sentence that says why it cannot be read."""
+    try:
+        if path.is_dir():
+            raise InputError(f"{str(path)!r} is a folder; a file was expected.")
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InputError(f"The file {str(path)!r} does not exist.") from None
+    except (OSError, ValueError) as error:
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"The file {str(path)!r} cannot be read: {reason}.") from None
+
+
+def decoded(data: bytes, encoding: str | None = None) -> str:
+    """The text of a file: UTF-8 or UTF-16 with or without a mark, otherwise Western European, unless declared.
+
+    Examples
+    --------
+    >>> decoded("Müsli".encode("cp1252"))
+    'Müsli'
+    """
+    if data[:4] == b"PK\x03\x04":
+        raise InputError("is a spreadsheet or another packed file: save it as CSV first.")
+    if encoding is not None:
+        return _declared(data, encoding)
+    marked = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    for name in ("utf-16",) if marked else ("utf-8-sig", "cp1252", "latin-1"):
+        try:
+            text = data.decode(name)
+            break
+        except UnicodeDecodeError:
+            continue
+    else:
+        raise InputError("is not a text file.")
+    if "\0" in text:
+        raise InputError("is not a text file: it holds null bytes.")
+    return text
+
+
+def _declared(data: bytes, encoding: str) -> str:
+    try:
+        return data.decode("utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding).replace("\0", "\ufffd")
+    except UnicodeDecodeError as error:
+        line = data[: error.start].count(b"\n") + 1
+        raise InputError(f"is not written in {encoding!r}: line {line} holds bytes that do not exist in it.") from None
+    except (LookupError, ValueError, TypeError, AssertionError):
+        raise InputError(f"cannot be read: {encoding!r} is not a text encoding, such as 'utf-8'.") from None
+
+
+def read_csv(path: Path, form: CsvFormat, found: Findings) -> CsvTable | None:
+    """The cells of a CSV file; None where it cannot be used at all, with the reasons in `found`."""
+    try:
+        text = decoded(read_bytes(path), form.encoding)
+    except InputError as error:
+        found.error(path.name, str(error))
+        return None
+    separator = form.separator or _separator(text)
+    rows, lines = _rows(path, text, separator, found)
+    if not rows:
+        found.error(path.name, "is empty: a line of column names and at least one row were expected.")
+        return None
+    header = [name.strip() for name in rows[0]]
+    usable = _check_header(path, header, found)
+    body, at = _full_rows(path, rows[1:], lines[1:], len(header), found)
+    if not body and usable:
+        found.error(path.name, "has a line of column names but no row that can be read.")
+    if not body or not usable:
+        return None
+    cells = pd.DataFrame(np.array([[cell.strip() for cell in row] for row in body], dtype=object), columns=header)
+    decimal = form.decimal or ("." if separator == "," else _decimal(cells))
+    return CsvTable(path, cells, np.array(at, dtype=np.int64), decimal)
+
+
+def _rows(path: Path, text: str, separator: str, found: Findings) -> tuple[list[list[str]], list[int]]:
+    """The rows that are not blank, and the line on which each of them begins."""
+    rows: list[list[str]] = []
+    lines: list[int] = []
+    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    before = 0
+    try:
+        for row in reader:
+            if any(cell.strip() for cell in row):
+                rows.append(row)
+                lines.append(before + 1)
+            before = reader.line_num
+    except csv.Error as error:
+        found.error(f"{path.name}, line {reader.line_num}", f"cannot be read as CSV: {error}.")
+    return rows, lines
+
+
+def _check_header(path: Path, header: list[str], found: Findings) -> bool:
+    """Whether every column has a name of its own."""
+    faults = len(found)
+    for number, name in enumerate(header, start=1):
+        if not name:
+            found.error(f"{path.name}, line 1, column {number}", "has no name.")
+    for name in dict.fromkeys(header):
+        if name and header.count(name) > 1:
+            times = header.count(name)
+            found.error(f"{path.name}, line 1", f"the column {name!r} must occur only once. Got it {times} times.")
+    return len(found) == faults
+
+
+def _full_rows(
+    path: Path, rows: list[list[str]], lines: list[int], width: int, found: Findings
+) -> tuple[list[list[str]], list[int]]:
+    """The rows that have a cell a column; the others are errors."""
+    kept: list[list[str]] = []
+    at: list[int] = []
+    ragged = 0
+    for row, line in zip(rows, lines, strict=True):
+        # Spreadsheets like to end every line with separators.
+        while len(row) > width and not row[-1].strip():
+            row = row[:-1]
+        if len(row) == width:
+            kept.append(row)
+            at.append(line)
+            continue
+        ragged += 1
+        if ragged <= LISTED:
+            found.error(f"{path.name}, line {line}", f"has {len(row)} cells where the header has {width}.")
+    if ragged > LISTED:
+        found.error(path.name, f"has {ragged - LISTED} more lines with too few or too many cells.")
+    return kept, at
+
+
+def _separator(text: str) -> str:
+    """The separator that cuts the first lines into the same number of columns, as many as possible."""
+    head = text.splitlines()[:20]
+    best, most = ",", 1
+    for separator in SEPARATORS:
+        try:
+            widths = [len(row) for row in csv.reader(head, delimiter=separator) if row]
+        except csv.Error:
+            continue
+        if widths and widths[0] > most and sum(w == widths[0] for w in widths) >= 0.5 * len(widths):
+            best, most = separator, widths[0]
+    return best
+
+
+def _decimal(cells: pd.DataFrame) -> str:
+    """The decimal sign: a comma where numbers with one occur and none with a point."""
+    head = [cell for row in cells.head(200).to_numpy().tolist() for cell in row]
+    commas = any(_DECIMAL_COMMA.fullmatch(cell) for cell in head)
+    points = any(_DECIMAL_POINT.fullmatch(cell) for cell in head)
+    return "," if commas and not points else "."
+
+
+def listed(found: Findings, table: CsvTable, column: str, rows: NDArray[np.int64], text: str) -> None:
+    """Report some cells of a column, the first few of them one by one; `{}` in `text` stands for the cell."""
+    for row in rows[:LISTED].tolist():
+        found.error(table.at(row, column), text.format(shown(table.cells[column].iloc[row])))
+    if rows.size > LISTED:
+        found.error(f"{table.path.name}, column {column!r}", f"{rows.size - LISTED} more cells have the same fault.")

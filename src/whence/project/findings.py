@@ -1,0 +1,108 @@
+"""What is wrong with a project, collected so that a user learns of everything at once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from difflib import get_close_matches
+from pathlib import Path
+from typing import Any, Literal
+
+from whence.errors import InputError
+
+__all__ = ["Finding", "Findings", "ProjectError", "nearest", "shown"]
+
+Severity = Literal["error", "warning"]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """One thing that is wrong, or worth a look.
+
+    Attributes
+    ----------
+    where : str
+        File, line and key, or file, line and column.
+    text : str
+        What is wrong and what was expected, in a sentence.
+    severity : {"error", "warning"}
+        A project with an error cannot be used.
+
+    Examples
+    --------
+    >>> str(Finding("whence.toml, line 4, weights.k", "must be an int. Got 'ten' instead."))
+    "whence.toml, line 4, weights.k: must be an int. Got 'ten' instead."
+    """
+
+    where: str
+    text: str
+    severity: Severity = "error"
+
+    def __str__(self) -> str:
+        return f"{self.where}: {self.text}"
+
+
+class Findings(list[Finding]):
+    """Findings in the order in which they were made, each of them once."""
+
+    def error(self, where: str, text: str) -> None:
+        """Add an error."""
+        self._add(Finding(where, text))
+
+    def warning(self, where: str, text: str) -> None:
+        """Add something worth a look."""
+        self._add(Finding(where, text, "warning"))
+
+    def _add(self, finding: Finding) -> None:
+        if finding not in self:
+            self.append(finding)
+
+    @property
+    def errors(self) -> list[Finding]:
+        """Those that make a project unusable."""
+        return [finding for finding in self if finding.severity == "error"]
+
+
+class ProjectError(InputError):
+    """A project cannot be used; the message lists everything that is wrong with it.
+
+    Parameters
+    ----------
+    path : path
+        The project file.
+    findings : iterable of Finding
+        What is wrong.
+    """
+
+    def __init__(self, path: Path, findings: Iterable[Finding]) -> None:
+        self.path = path
+        self.findings = list(findings)
+        super().__init__(path, self.findings)
+
+    def __str__(self) -> str:
+        if len(self.findings) == 1:
+            return str(self.findings[0])
+        lines = "".join(f"\n  {finding}" for finding in self.findings)
+        return f"{self.path.name} cannot be used; {len(self.findings)} things are wrong:{lines}"
+
+
+def nearest(word: str, known: Iterable[str]) -> str:
+    """A hint at the known word that was probably meant, with a space before it; empty where there is none.
+
+    Examples
+    --------
+    >>> nearest("temprature", ["temperature", "rain"])
+    " Did you mean 'temperature'?"
+    """
+    words = list(known)
+    folded = {name.casefold(): name for name in words}
+    if word.casefold() in folded:
+        return f" Did you mean {folded[word.casefold()]!r}?"
+    close = get_close_matches(word, words, n=1, cutoff=0.6)
+    return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def shown(value: Any, longest: int = 60) -> str:
+    """A value as it stands in a message, cut where it is long."""
+    text = repr(value)
+    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -1,0 +1,240 @@
+"""The section [problem]: what is decided, from numbers, lists and CSV files."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import networkx as nx
+
+from whence.errors import WhenceError
+from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
+from whence.project.columns import number, number_column
+from whence.project.csv_files import CsvFormat, CsvTable, decoded, read_bytes, read_csv
+from whence.project.findings import Findings, nearest
+from whence.project.source import COUNT, NUMBER, TEXT, TEXTS, Rule, Section, is_number, one_of
+
+__all__ = ["Network", "parameter_key", "read_network", "read_problem"]
+
+KIND = one_of("newsvendor", "shipment", "shortest_path", "linear")
+NODE = Rule("the name of a node", lambda value: isinstance(value, str | int) and not isinstance(value, bool))
+
+
+def _is_list_of_numbers(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(is_number, value))
+
+
+def _is_matrix(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(map(_is_list_of_numbers, value))
+
+
+RATE = Rule(
+    "a number, a list of numbers, or a table with one number an outcome",
+    lambda v: (
+        is_number(v) or _is_list_of_numbers(v) or (isinstance(v, dict) and bool(v) and all(map(is_number, v.values())))
+    ),
+)
+VECTOR = Rule("a list of numbers", _is_list_of_numbers)
+MATRIX = Rule("a list of lists of numbers, or the name of a CSV file", lambda v: isinstance(v, str) or _is_matrix(v))
+BOUNDS = Rule(
+    "a pair [low, high], or a list of such pairs, in which 'none' stands for no bound",
+    lambda value: _is_pair(value) or (isinstance(value, list) and bool(value) and all(map(_is_pair, value))),
+)
+FLAGS = Rule(
+    "0 or 1, or a list of them",
+    lambda value: value in (0, 1) or (_is_list_of_numbers(value) and all(entry in (0, 1) for entry in value)),
+)
+
+
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(is_number(end) or end == "none" for end in value)
+
+
+@dataclass(frozen=True)
+class Network:
+    """A network of streets, and the column of outcomes that belongs to every edge, in the order of the graph's edges."""
+
+    graph: nx.DiGraph
+    columns: list[str]
+
+
+def read_network(problem: Section, form: CsvFormat) -> Network | None:
+    """The network of a shortest-path problem, from a CSV file of edges and perhaps one of nodes."""
+    if problem.table.get("kind") != "shortest_path" or "network" not in problem.table:
+        return None
+    found, folder = problem.found, problem.source.path.parent
+    file, places = problem.take("network", TEXT), problem.take("nodes", TEXT)
+    edges = None if file is None else read_csv(folder / file, form, found)
+    graph = None if edges is None else _graph(edges, found)
+    if places is not None:
+        nodes = read_csv(folder / places, form, found)
+        if nodes is not None and graph is not None:
+            _place(graph, nodes, found)
+    if graph is None:
+        return None
+    return Network(graph, [data["column"] for _, _, data in graph.edges(data=True)])
+
+
+def _graph(edges: CsvTable, found: Findings) -> nx.DiGraph | None:
+    cells, columns = edges.cells, list(edges.cells.columns)
+    lacking = [name for name in ("from", "to") if name not in columns]
+    for name in lacking:
+        found.error(f"{edges.path.name}, line 1", f"needs a column {name!r}.{nearest(name, columns)}")
+    if lacking:
+        return None
+    graph = nx.DiGraph()
+    for row, (tail, head) in enumerate(zip(cells["from"], cells["to"], strict=True)):
+        if not tail or not head:
+            found.error(edges.at(row, "from" if not tail else "to"), "is missing; an edge needs both of its nodes.")
+        elif graph.has_edge(tail, head):
+            found.error(edges.at(row, "from"), f"the edge {tail} -> {head} must occur only once.")
+        else:
+            named = {key: cells[key].iloc[row] for key in ("column", "name") if key in columns and cells[key].iloc[row]}
+            graph.add_edge(tail, head, **{"column": f"{tail} -> {head}", **named})
+    return graph
+
+
+def _place(graph: nx.DiGraph, nodes: CsvTable, found: Findings) -> None:
+    """Put the nodes where a CSV file with the columns node, x and y says."""
+    lacking = [name for name in ("node", "x", "y") if name not in nodes.cells.columns]
+    for name in lacking:
+        found.error(f"{nodes.path.name}, line 1", f"needs a column {name!r}.")
+    if lacking:
+        return
+    xs, ys = number_column(nodes, "x", found), number_column(nodes, "y", found)
+    for node, x, y in zip(nodes.cells["node"], xs.tolist(), ys.tolist(), strict=True):
+        if node in graph:
+            graph.nodes[node]["pos"] = (float(x), float(y))
+    lost = [node for node in graph if "pos" not in graph.nodes[node]]
+    if lost:
+        more = "" if len(lost) == 1 else f" (and {len(lost) - 1} more)"
+        found.warning(nodes.path.name, f"does not say where {lost[0]!r} is{more}, so that routes are not drawn.")
+
+
+def read_problem(
+    problem: Section, network: Network | None, outcomes: Sequence[str], form: CsvFormat
+) -> DecisionProblem | None:
+    """The decision problem, or None where the section does not make one."""
+    kind = problem.need("kind", KIND)
+    if kind is None:
+        return None
+    makers: Mapping[str, Callable[[], DecisionProblem | None]] = {
+        "newsvendor": lambda: _newsvendor(problem, outcomes),
+        "shipment": lambda: _shipment(problem, form),
+        "shortest_path": lambda: _shortest_path(problem, network),
+        "linear": lambda: _linear(problem, form),
+    }
+    faults = len(problem.found.errors)
+    try:
+        made = makers[kind]()
+    except WhenceError as error:
+        made = None
+        if len(problem.found.errors) == faults:
+            problem.error(parameter_key(error, problem), str(error))
+    problem.close()
+    return made
+
+
+def parameter_key(error: Exception, section: Section) -> str | None:
+    """The key that an error of a constructor speaks of, where the section has it."""
+    named = re.search(r"The '(\w+)'", str(error))
+    return named.group(1) if named and named.group(1) in section.table else None
+
+
+def _newsvendor(problem: Section, outcomes: Sequence[str]) -> DecisionProblem:
+    rates = {key: _rate(problem, key, outcomes) for key in ("holding", "backorder")}
+    budget, names = problem.take("budget", NUMBER), problem.take("names", TEXTS)
+    return Newsvendor(**rates, budget=budget, names=names)
+
+
+def _rate(problem: Section, key: str, outcomes: Sequence[str]) -> Any:
+    """A rate for all outcomes, one each, or one an outcome by its name."""
+    rate = problem.need(key, RATE)
+    if not isinstance(rate, dict):
+        return rate
+    for name in rate:
+        if outcomes and name not in outcomes:
+            problem.error(key, f"names {name!r}, which is no outcome.{nearest(name, outcomes)}")
+    for name in outcomes:
+        if name not in rate:
+            problem.error(key, f"needs a number for the outcome {name!r}.")
+    return [rate.get(name, 1.0) for name in outcomes] or 1.0
+
+
+def _shipment(problem: Section, form: CsvFormat) -> DecisionProblem:
+    costs = {}
+    for key in ("production_cost", "spot_cost", "shipping_cost"):
+        given = problem.take(key, NUMBER)
+        if given is not None:
+            costs[key] = given
+    return Shipment(**costs, distances=_matrix(problem, "distances", form))
+
+
+def _shortest_path(problem: Section, network: Network | None) -> DecisionProblem | None:
+    width = problem.take("grid", COUNT)
+    file, _ = problem.take("network", TEXT), problem.take("nodes", TEXT)
+    source, target = problem.take("source", NODE), problem.take("target", NODE)
+    if width is not None and file is None and source is None and target is None:
+        return ShortestPath.grid(width)
+    if width is not None or file is None or source is None or target is None:
+        problem.error(None, "needs 'network', 'source' and 'target', or 'grid' alone.")
+    if network is None or source is None or target is None:
+        return None
+    nodes = list(map(str, network.graph))
+    for key, name in (("source", str(source)), ("target", str(target))):
+        if name not in nodes:
+            problem.error(key, f"names {name!r}, which is no node of {file}.{nearest(name, nodes)}")
+            return None
+    return ShortestPath(network.graph, str(source), str(target))
+
+
+def _linear(problem: Section, form: CsvFormat) -> DecisionProblem:
+    bounds = problem.take("bounds", BOUNDS, [0, "none"])
+    pairs = [bounds] if _is_pair(bounds) else bounds
+    ends = [tuple(None if end == "none" else end for end in pair) for pair in pairs]
+    return LinearProblem(
+        A_ub=_matrix(problem, "A_ub", form),
+        b_ub=problem.take("b_ub", VECTOR),
+        A_eq=_matrix(problem, "A_eq", form),
+        b_eq=problem.take("b_eq", VECTOR),
+        bounds=ends[0] if _is_pair(bounds) else ends,
+        integrality=problem.take("integrality", FLAGS),
+        cost_map=_matrix(problem, "cost_map", form),
+    )
+
+
+def _matrix(problem: Section, key: str, form: CsvFormat) -> list[list[float]] | None:
+    """A matrix that is written out, or in a CSV file of numbers without column names."""
+    given = problem.take(key, MATRIX)
+    if isinstance(given, str):
+        return _matrix_file(problem, key, problem.source.path.parent / given, form)
+    if given is not None and len({len(row) for row in given}) > 1:
+        problem.error(key, "must have rows of the same length.")
+        return None
+    return None if given is None else [list(map(float, row)) for row in given]
+
+
+def _matrix_file(problem: Section, key: str, path: Path, form: CsvFormat) -> list[list[float]] | None:
+    faults = len(problem.found.errors)
+    try:
+        text = decoded(read_bytes(path), form.encoding)
+    except WhenceError as error:
+        problem.error(key, f"{path.name}: {error}")
+        return None
+    separator = form.separator or next((s for s in (";", "\t", ",") if s in text), ",")
+    decimal = form.decimal or ("." if separator == "," else "," if "," in text else ".")
+    rows = []
+    for line, content in enumerate(text.splitlines(), start=1):
+        if not content.strip():
+            continue
+        values = [number(cell, decimal) for cell in content.split(separator)]
+        if None in values or (rows and len(values) != len(rows[0])):
+            problem.found.error(f"{path.name}, line {line}", "must hold numbers only, as many as the line before.")
+            break
+        rows.append([value for value in values if value is not None])
+    if not rows and len(problem.found.errors) == faults:
+        problem.error(key, f"{path.name} is empty.")
+    return rows if rows and len(problem.found.errors) == faults else None

@@ -1,0 +1,230 @@
+"""A project: data, features, weights, problem and risk as one file describes them."""
+
+from __future__ import annotations
+
+import hashlib
+import tomllib
+from dataclasses import dataclass, field, replace
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from sklearn.base import clone
+
+from whence.errors import InputError, WhenceError
+from whence.features import Schema
+from whence.policy import Policy
+from whence.project.contexts import ContextReader
+from whence.project.csv_files import CsvFormat, decoded, read_bytes
+from whence.project.features import built_features, read_declared
+from whence.project.findings import Finding, Findings, ProjectError
+from whence.project.history import read_format, read_history
+from whence.project.plans import PlanReader
+from whence.project.problems import parameter_key, read_network, read_problem
+from whence.project.settings import Asking, read_asking, read_risk, read_weights
+from whence.project.source import TEXT, Section, Source
+from whence.weights import ForestWeights
+
+__all__ = ["Project", "findings"]
+
+#: Rows on which a problem is tried out when a project is read.
+TRIED_ROWS = 5
+
+
+@dataclass(eq=False)
+class Project:
+    """A project file with its data, ready to fit, decide and explain.
+
+    Attributes
+    ----------
+    path : Path
+        The project file.
+    title, question : str
+        Texts for reports; may be empty.
+    X, Y : DataFrame
+        Contexts and outcomes of the past, in the user's units.
+    policy : Policy
+        The policy, not fitted.
+    asking : Asking
+        How questions are asked by default.
+    warnings : list of Finding
+        What is worth a look.
+
+    Examples
+    --------
+    >>> import tempfile, pathlib
+    >>> folder = pathlib.Path(tempfile.mkdtemp())
+    >>> _ = (folder / "days.csv").write_text("temp,sold\\n" + "\\n".join(f"{t},{2 * t}" for t in range(30)))
+    >>> _ = (folder / "whence.toml").write_text('''
+    ... [data]
+    ... history = "days.csv"
+    ... [outcomes]
+    ... columns = ["sold"]
+    ... [weights]
+    ... kind = "knn"
+    ... k = 3
+    ... [problem]
+    ... kind = "newsvendor"
+    ... holding = 1
+    ... backorder = 3
+    ... ''')
+    >>> project = Project.load(folder / "whence.toml")
+    >>> project.fitted().decide(project.context("temp=10"))
+    array([22.])
+    """
+
+    path: Path
+    title: str
+    question: str
+    X: pd.DataFrame
+    Y: pd.DataFrame
+    policy: Policy
+    asking: Asking = field(default_factory=Asking)
+    form: CsvFormat = field(default_factory=CsvFormat)
+    warnings: list[Finding] = field(default_factory=list)
+    files: tuple[Path, ...] = ()
+    _fitted: Policy | None = field(default=None, repr=False)
+
+    @classmethod
+    def load(cls, path: str | Path) -> Project:
+        """Read a project file and everything it names; a ProjectError lists everything that is wrong."""
+        project, found = _read(Path(path))
+        if project is None or found.errors:
+            raise ProjectError(Path(path), found.errors)
+        return project
+
+    def fitted(self) -> Policy:
+        """The policy, fitted to the history; it is fitted once."""
+        if self._fitted is None:
+            self._fitted = clone(self.policy).fit(self.X, self.Y)
+        return self._fitted
+
+    def use(self, policy: Policy) -> None:
+        """Use a policy that was fitted before, to the same columns."""
+        columns, outcomes = list(map(str, self.X.columns)), list(map(str, self.Y.columns))
+        if list(policy.schema_.columns) != columns or list(policy.outcome_names_) != outcomes:
+            raise InputError(
+                f"The saved policy was fitted to other columns than {self.path.name} names: fit it again. "
+                f"Expected {', '.join(columns)}; got {', '.join(policy.schema_.columns)}."
+            )
+        self._fitted = policy
+
+    @cached_property
+    def _contexts(self) -> ContextReader:
+        schema = (self.policy.schema or Schema()).fit(self.X)
+        return ContextReader(schema, self.X, self.form)
+
+    def context(self, value: Any) -> pd.Series:
+        """One context in the user's units, checked.
+
+        Parameters
+        ----------
+        value : int, str, mapping, or list of str and mappings
+            Number of a row of the history (the first is 1) or its name; ``"name=value, name=value"``; JSON; a CSV
+            or JSON file. Of a list, every entry is laid over those before it: ``["12", "temp=20"]``.
+        """
+        return self._contexts.read(value)
+
+    def plan(self, value: Any) -> Any:
+        """A plan in its natural form, feasible.
+
+        Parameters
+        ----------
+        value : str, list, mapping or array
+            JSON; a CSV or JSON file; ``"part=value, part=value"``; for routes the stops with ``>`` or commas between
+            them; ``"row:12"`` or ``"context:temp=20, ..."`` for what the policy decides there.
+        """
+        return PlanReader(self.fitted(), self.context, self.form).read(value)
+
+    def fingerprint(self) -> str:
+        """A short text that changes whenever the project file or its data does."""
+        digest = hashlib.sha256()
+        for path in (self.path, *self.files):
+            digest.update(read_bytes(path))
+        return digest.hexdigest()[:16]
+
+
+def findings(path: str | Path) -> list[Finding]:
+    """Everything that is wrong with a project, or worth a look.
+
+    Parameters
+    ----------
+    path : path
+        The project file.
+
+    Examples
+    --------
+    >>> [str(finding) for finding in findings("absent.toml")]
+    ["absent.toml: The file 'absent.toml' does not exist."]
+    """
+    return list(_read(Path(path))[1])
+
+
+def _read(path: Path) -> tuple[Project | None, Findings]:
+    """The project, as far as it can be read, and what was found on the way."""
+    found = Findings()
+    parsed = _parsed(path, found)
+    if parsed is None:
+        return None, found
+    source, tables = parsed
+    top = Section(source, (), tables, found)
+    title, question = top.take("title", TEXT, ""), top.take("question", TEXT, "")
+    data, outcomes, problem_section = (top.table_of(key) for key in ("data", "outcomes", "problem"))
+    form = read_format(data)
+    declared = read_declared(top.table_of("features"))
+    network = read_network(problem_section, form)
+    history = read_history(data, outcomes, declared, None if network is None else network.columns, form)
+    X = None if history is None else history.X
+    features = built_features(declared, X, found)
+    problem = read_problem(problem_section, network, [] if history is None else list(history.Y.columns), form)
+    weights_section = top.table_of("weights")
+    weights, risk = read_weights(weights_section), read_risk(top.table_of("risk"))
+    parts = {column for one in declared.values() for column in one.columns or ()}
+    names = [] if X is None else [*features, *(name for name in X.columns if name not in parts)]
+    asking = read_asking(top.table_of("explain"), names)
+    for section in (data, outcomes, top):
+        section.close()
+    if history is None or problem is None or found.errors:
+        return None, found
+    policy = Policy(problem, weights=weights, risk=risk, schema=Schema(features))
+    form = replace(form, decimal=form.decimal or history.decimal)
+    project = Project(path, title, question, history.X, history.Y, policy, asking, form, [], history.files)
+    _try_out(project, weights_section, problem_section, found)
+    project.warnings = [finding for finding in found if finding.severity == "warning"]
+    return project, found
+
+
+def _parsed(path: Path, found: Findings) -> tuple[Source, dict[str, Any]] | None:
+    try:
+        text = decoded(read_bytes(path), "utf-8")
+        return Source(path, text), tomllib.loads(text)
+    except tomllib.TOMLDecodeError as error:
+        found.error(path.name, f"is not valid TOML: {error}.")
+    except WhenceError as error:
+        found.error(path.name, str(error))
+    except (ValueError, RecursionError):
+        found.error(path.name, "is not TOML that can be read: too deep, or a number too long.")
+    return None
+
+
+def _try_out(project: Project, weights: Section, problem: Section, found: Findings) -> None:
+    """Fit a small policy and solve one small problem, so that what does not fit together is found now."""
+    policy, few = project.policy, min(TRIED_ROWS, len(project.X))
+    trial = clone(policy)
+    if isinstance(trial.weights, ForestWeights):
+        trial.weights.n_trees = 1
+    try:
+        trial.fit(project.X, project.Y)
+    except WhenceError as error:
+        key = parameter_key(error, weights)
+        found.error(weights.at(key) if key or "Weights" in str(error) else project.path.name, str(error))
+        return
+    sample = trial.Y_[:few]
+    try:
+        plan = trial.problem.solve(sample, np.full(few, 1.0 / few), trial.risk_)
+        trial.problem.costs(plan, sample)
+    except WhenceError as error:
+        key = parameter_key(error, problem)
+        found.error(problem.at(key), str(error))

@@ -1,0 +1,179 @@
+"""The text of a project file: where a key stands, and reading keys with one sentence for each that is wrong."""
+
+from __future__ import annotations
+
+import math
+import re
+import tomllib
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from whence.project.findings import Findings, nearest, shown
+
+__all__ = [
+    "COUNT",
+    "NUMBER",
+    "POSITIVE",
+    "SEED",
+    "TABLE",
+    "TEXT",
+    "TEXTS",
+    "Rule",
+    "Section",
+    "Source",
+    "is_number",
+    "one_of",
+]
+
+_PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
+_KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"
+_HEADER = re.compile(rf"^\s*\[\[?\s*({_KEY})\s*\]")
+_ASSIGNMENT = re.compile(rf"^\s*({_KEY})\s*=")
+
+
+class Source:
+    """A project file's text, and the line at which each of its keys stands.
+
+    Examples
+    --------
+    >>> from pathlib import Path
+    >>> source = Source(Path("whence.toml"), '[weights]\\nkind = "knn"\\nk = 5\\n')
+    >>> source.at("weights", "k")
+    'whence.toml, line 3, weights.k'
+    """
+
+    def __init__(self, path: Path, text: str) -> None:
+        self.path = path
+        self._lines: dict[tuple[str, ...], int] = {}
+        table: tuple[str, ...] = ()
+        for number, line in enumerate(text.splitlines(), start=1):
+            header, assignment = _HEADER.match(line), _ASSIGNMENT.match(line)
+            if header:
+                table = _parts(header.group(1))
+                self._remember(table, number)
+            elif assignment:
+                self._remember((*table, *_parts(assignment.group(1))), number)
+
+    def _remember(self, keys: tuple[str, ...], number: int) -> None:
+        for length in range(1, len(keys) + 1):
+            self._lines.setdefault(keys[:length], number)
+
+    def at(self, *keys: str) -> str:
+        """File, line and path of a key; the line of what it stands in where it has none of its own."""
+        name = self.path.name
+        line = next((self._lines[keys[:n]] for n in range(len(keys), 0, -1) if keys[:n] in self._lines), None)
+        place = name if line is None else f"{name}, line {line}"
+        return f"{place}, {'.'.join(keys)}" if keys else place
+
+
+def _parts(dotted: str) -> tuple[str, ...]:
+    """The parts of a dotted key, quotes taken off."""
+    try:
+        table: Any = tomllib.loads(f"{dotted} = 0")
+    except tomllib.TOMLDecodeError:
+        return (dotted,)
+    keys = []
+    while isinstance(table, dict):
+        key, table = next(iter(table.items()))
+        keys.append(key)
+    return tuple(keys)
+
+
+class Rule(NamedTuple):
+    """What a value must be, in words and as a test."""
+
+    wanted: str
+    fits: Callable[[Any], bool]
+
+
+def is_number(value: Any) -> bool:
+    """Whether a TOML value is a finite number."""
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    try:
+        return math.isfinite(value)
+    except OverflowError:
+        return False
+
+
+def _whole(value: Any, least: int) -> bool:
+    # Beyond 32 bits no count or seed makes sense, and scikit-learn's seeds end there.
+    return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**32
+
+
+def one_of(*words: str) -> Rule:
+    """The rule for one of a few words."""
+    return Rule(" or ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words)
+
+
+TEXT = Rule("a text in quotes", lambda value: isinstance(value, str))
+TEXTS = Rule(
+    "a list of texts in quotes",
+    lambda value: isinstance(value, list) and all(isinstance(entry, str) for entry in value),
+)
+NUMBER = Rule("a finite number", is_number)
+POSITIVE = Rule("a positive number", lambda value: is_number(value) and value > 0)
+COUNT = Rule("a whole number of at least 1", lambda value: _whole(value, 1))
+SEED = Rule("a whole number of at least 0", lambda value: _whole(value, 0))
+TABLE = Rule("a table of keys", lambda value: isinstance(value, dict))
+
+
+class Section:
+    """One table of the project file, whose keys are taken one by one; those left over are unknown.
+
+    Parameters
+    ----------
+    source : Source
+        For the lines.
+    keys : tuple of str
+        Path of the table.
+    table : dict
+        Its content.
+    found : Findings
+        What is wrong is added here.
+    """
+
+    def __init__(self, source: Source, keys: tuple[str, ...], table: dict[str, Any], found: Findings) -> None:
+        self.source = source
+        self.keys = keys
+        self.table = table
+        self.found = found
+        self._known: list[str] = []
+
+    def take(self, key: str, rule: Rule, default: Any = None) -> Any:
+        """The value of `key`, or `default` where it is missing or breaks the rule (which is then an error)."""
+        self._known.append(key)
+        if key not in self.table:
+            return default
+        value = self.table[key]
+        if not rule.fits(value):
+            self.error(key, f"must be {rule.wanted}. Got {shown(value)} instead.")
+            return default
+        return value
+
+    def need(self, key: str, rule: Rule) -> Any:
+        """As `take`, with an error where the key is missing."""
+        if key not in self.table:
+            self.error(None, f"needs {key!r}, {rule.wanted}.")
+        return self.take(key, rule)
+
+    def table_of(self, key: str) -> Section:
+        """The table under `key`, empty where it is missing."""
+        return Section(self.source, (*self.keys, key), self.take(key, TABLE, {}), self.found)
+
+    def error(self, key: str | None, text: str) -> None:
+        """Add an error at a key of this table, or at the table itself."""
+        self.found.error(self.at(key), text)
+
+    def at(self, key: str | None = None) -> str:
+        """Where this table or one of its keys stands."""
+        return self.source.at(*self.keys, *(() if key is None else (key,)))
+
+    def close(self) -> None:
+        """Report the keys that nobody has asked for."""
+        for key in self.table:
+            if key not in self._known:
+                known = ", ".join(map(repr, self._known))
+                hint = nearest(key, self._known) or f" Known are {known}."
+                self.error(key, f"{key!r} is not known here.{hint}")
