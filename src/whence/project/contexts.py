@@ -109,9 +109,7 @@ class ContextReader:
         if table is None or found.errors:
             raise InputError(str(found.errors[0]))
         if len(table.cells) != 1:
-            raise InputError(
-                f"{path.name} must hold one context, a line of names and one row. Got {len(table.cells)} rows."
-            )
+            raise InputError(f"{path.name} must hold one context, so one row. Got {len(table.cells)} rows instead.")
         return {str(name): str(cell) for name, cell in table.cells.iloc[0].items() if name in self.X.columns or cell}
 
     def value(self, name: str, value: Any) -> Any:
@@ -121,13 +119,8 @@ class ContextReader:
             return _switch(name, value)
         if pd.api.types.is_numeric_dtype(column.dtype):
             return self._number(name, value, whole=pd.api.types.is_integer_dtype(column.dtype))
-        text = str(value)
-        known = column.unique()
-        levels = (
-            [str(level) for level in self.schema.levels(name)] if name in self.schema.names else list(map(str, known))
-        )
-        declared = getattr(self.schema.kind(name), "categories", None) if name in self.schema.names else None
-        allowed = levels if declared is None else [str(level) for level in declared]
+        text, kind = str(value), self.schema.kind(name)
+        allowed = [str(level) for level in getattr(kind, "categories", None) or self.schema.levels(name)]
         if text not in allowed:
             offer = ", ".join(allowed[:12]) + (", …" if len(allowed) > 12 else "")
             raise InputError(f"{name!r} must be one of {offer}. Got {shown(text)} instead.{nearest(text, allowed)}")

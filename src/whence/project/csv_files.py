@@ -1,4 +1,4 @@
-"""Reading CSV files as people have them: any usual encoding, separator and decimal sign, with the line of every fault."""
+"""Reading CSV files as people have them, whatever their encoding, separator and decimal sign."""
 
 from __future__ import annotations
 

@@ -55,7 +55,7 @@ def _is_pair(value: Any) -> bool:
 
 @dataclass(frozen=True)
 class Network:
-    """A network of streets, and the column of outcomes that belongs to every edge, in the order of the graph's edges."""
+    """A network, and the column of outcomes of every edge, in the order of the graph's edges."""
 
     graph: nx.DiGraph
     columns: list[str]
@@ -226,7 +226,7 @@ def _matrix_file(problem: Section, key: str, path: Path, form: CsvFormat) -> lis
         return None
     separator = form.separator or next((s for s in (";", "\t", ",") if s in text), ",")
     decimal = form.decimal or ("." if separator == "," else "," if "," in text else ".")
-    rows = []
+    rows: list[list[float]] = []
     for line, content in enumerate(text.splitlines(), start=1):
         if not content.strip():
             continue
