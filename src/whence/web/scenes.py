@@ -119,6 +119,11 @@ class Scene:
                 found[name] = tuple(limit)
         return found
 
+    @property
+    def observations(self) -> int:
+        """How many past observations there are."""
+        return len(self.policy.X_)
+
     def observation(self, row: int) -> models.Observation:
         """One past observation."""
         X = self.policy.X_
@@ -171,7 +176,7 @@ class Scene:
             question=self.question,
             features=controls(policy.schema_, context),
             context=context,
-            observations=len(policy.X_),
+            observations=self.observations,
             risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
             outcomes=list(policy.outcome_names_),
             plan=plan_shape(policy.problem, policy.Y_, policy.outcome_names_, plans),
@@ -251,8 +256,8 @@ def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
         title="Why not the route farther south?",
         question=(
             f"The policy plans a trip across downtown Los Angeles, from census tract {la.SOURCE} to {la.TARGET}, so "
-            f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. Another driver "
-            "would go farther south. Costs are seconds."
+            f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. Another "
+            "driver would go farther south. Costs are seconds."
         ),
         policy=data.policy(len(data.X), seed=0),
         today=data.context,

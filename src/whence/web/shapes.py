@@ -18,7 +18,7 @@ from whence.problems.linear import LinearProblem
 from whence.problems.newsvendor import Newsvendor
 from whence.problems.shipment import Shipment
 from whence.problems.shortest_path import ShortestPath
-from whence.report.plans import positions
+from whence.report.routes import positions
 from whence.web.models import Edge, Feature, Node, PlanShape
 
 __all__ = ["controls", "plan_shape"]

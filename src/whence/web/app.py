@@ -1,0 +1,164 @@
+"""The HTTP interface: what the page, and other programs, may ask."""
+
+from __future__ import annotations
+
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
+from typing import Annotated, Any
+
+from anyio import CapacityLimiter
+from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
+from fastapi.exceptions import RequestValidationError
+from fastapi.responses import JSONResponse
+
+from whence import __version__
+from whence.errors import WhenceError
+from whence.web import assets, models
+from whence.web.explanations import router as explanations
+from whence.web.lookup import find_scene, in_thread
+from whence.web.pool import Pool
+from whence.web.scenes import Scene
+from whence.web.security import Guard
+from whence.web.settings import Settings
+
+__all__ = ["create_app"]
+
+#: Decisions worked out at the same time; more would only get in each other's way.
+AT_ONCE = 4
+#: Most past observations in one answer.
+LISTED = 200
+
+DESCRIPTION = (
+    "Decisions in a context, and the nearest context in which another plan would have been the better one. "
+    'Errors are `{"detail": "one sentence"}`.'
+)
+#: What every request may be answered with.
+REFUSALS: dict[int | str, dict[str, Any]] = {
+    400: {"model": models.Problem, "description": "Not addressed to this server, or not readable"},
+    401: {"model": models.Problem, "description": "Without the token, where one is needed"},
+    403: {"model": models.Problem, "description": "From another site"},
+    404: {"model": models.Problem, "description": "Not there, or not any more"},
+    413: {"model": models.Problem, "description": "Too large"},
+    422: {"model": models.Problem, "description": "One sentence that says what is wrong with the request"},
+}
+
+Row = Annotated[int, Path(ge=0, description="Number of a past observation, from 0.")]
+
+
+def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> FastAPI:
+    """The application: page, interface and worker processes, which live as long as it runs.
+
+    Parameters
+    ----------
+    scenes : sequence of Scene
+        What may be asked about.
+    settings : Settings, optional
+        What is allowed.
+
+    Examples
+    --------
+    >>> app = create_app([])
+    >>> "/api/scenes" in app.openapi()["paths"]
+    True
+    """
+    settings = settings or Settings()
+
+    @asynccontextmanager
+    async def lifespan(app: FastAPI) -> AsyncIterator[None]:
+        async with Pool(scenes, settings) as pool:
+            app.state.pool = pool
+            yield
+
+    app = FastAPI(
+        title="whence",
+        version=__version__,
+        description=DESCRIPTION,
+        docs_url=None,
+        redoc_url=None,
+        openapi_url="/api/openapi.json",
+        lifespan=lifespan,
+    )
+    app.state.scenes = {scene.id: scene for scene in scenes}
+    app.state.settings = settings
+    app.state.threads = CapacityLimiter(AT_ONCE)
+    app.add_middleware(Guard, settings=settings)
+    app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(WhenceError, _refused)
+    app.include_router(_router(), prefix="/api", responses=REFUSALS)
+    app.include_router(explanations(), prefix="/api", responses=REFUSALS)
+    app.include_router(assets.router())
+    return app
+
+
+def _router() -> APIRouter:
+    api = APIRouter()
+
+    @api.get("/scenes")
+    def list_scenes(request: Request) -> list[models.SceneEntry]:
+        """What may be asked about."""
+        return [scene.entry() for scene in request.app.state.scenes.values()]
+
+    @api.get("/scenes/{scene}")
+    async def show_scene(scene: str, request: Request) -> models.Scene:
+        """Features, today's context, the shape of a plan, and an alternative to begin with."""
+        return await in_thread(request, find_scene(request, scene).shown)
+
+    @api.get("/scenes/{scene}/observations")
+    async def list_observations(
+        scene: str,
+        request: Request,
+        start: Annotated[int, Query(ge=0)] = 0,
+        count: Annotated[int, Query(ge=1, le=LISTED)] = 50,
+    ) -> list[models.Observation]:
+        """Some past observations."""
+        found = find_scene(request, scene)
+        rows = range(min(start, found.observations), min(start + count, found.observations))
+        return await in_thread(request, lambda: [found.observation(row) for row in rows])
+
+    @api.get("/scenes/{scene}/observations/{row}")
+    async def show_observation(scene: str, row: Row, request: Request) -> models.Observation:
+        """One past observation."""
+        found = find_scene(request, scene)
+        if row >= found.observations:
+            raise HTTPException(404, f"There are {found.observations} observations, numbered from 0.")
+        return await in_thread(request, lambda: found.observation(row))
+
+    @api.post("/scenes/{scene}/decide")
+    async def decide(scene: str, asked: models.ContextRequest, request: Request) -> models.Decision:
+        """What the policy decides in a context."""
+        found = find_scene(request, scene)
+        return await in_thread(request, lambda: found.decided(found.row_of(asked.context)))
+
+    @api.post("/scenes/{scene}/check")
+    async def check(scene: str, asked: models.PlanRequest, request: Request) -> models.Check:
+        """Whether a plan of one's own can be carried out, and what it costs in a context."""
+        found = find_scene(request, scene)
+        return await in_thread(request, lambda: found.checked(found.row_of(asked.context), asked.plan))
+
+    @api.get("/health")
+    async def health(request: Request) -> models.Health:
+        """How the server is."""
+        pool: Pool = request.app.state.pool
+        settings: Settings = request.app.state.settings
+        return models.Health(
+            version=__version__,
+            workers=settings.workers,
+            ready=len(pool.pids),
+            queued=pool.queued,
+            running=pool.running,
+            time_limit=settings.time_limit,
+        )
+
+    return api
+
+
+def _malformed(request: Request, error: Exception) -> Response:
+    """The first thing that is wrong with a request, as a sentence."""
+    assert isinstance(error, RequestValidationError)
+    first = error.errors()[0]
+    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path")) or "request"
+    return JSONResponse({"detail": f"'{where[:200]}' cannot be read: {first['msg']}."}, 422)
+
+
+def _refused(request: Request, error: Exception) -> Response:
+    return JSONResponse({"detail": str(error)}, 422)

@@ -1,0 +1,169 @@
+"""Explanations over HTTP: ask, wait, cancel, take away."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+import zlib
+from typing import Annotated
+
+from fastapi import APIRouter, HTTPException, Query, Request, Response
+from fastapi.responses import HTMLResponse, JSONResponse
+
+from whence.explain.explanation import Explanation
+from whence.report.html import page
+from whence.web import models
+from whence.web.frames import Asked, Progressed
+from whence.web.lookup import find_scene, in_thread
+from whence.web.pool import Job, Pool, QueueFull
+from whence.web.scenes import Scene
+from whence.web.security import REPORT_POLICY
+from whence.web.settings import Settings
+
+__all__ = ["router"]
+
+#: Longest that an answer is held back for news, in seconds.
+LONGEST_WAIT = 30.0
+
+Wait = Annotated[
+    float, Query(ge=0, le=LONGEST_WAIT, description="Answer at the next news, at the latest after so many seconds.")
+]
+
+
+def router() -> APIRouter:
+    """The part of the interface that explains."""
+    api = APIRouter()
+
+    @api.post(
+        "/scenes/{scene}/explanations",
+        status_code=202,
+        response_model=models.Job,
+        responses={429: {"model": models.Problem, "description": "Too many searches are waiting; try again later"}},
+    )
+    async def explain(scene: str, asked: models.ExplainRequest, request: Request) -> Response:
+        """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id."""
+        found, settings = find_scene(request, scene), _settings(request)
+        question = _question(found, asked, settings)
+        await in_thread(request, lambda: _check(found, question))
+        try:
+            job = _pool(request).submit(question)
+        except QueueFull:
+            raise HTTPException(
+                429, f"{settings.queue} searches are waiting already; try again later.", {"retry-after": "5"}
+            ) from None
+        return _shown(request, job, 202, {"location": f"/api/explanations/{job.id}"})
+
+    @api.get("/explanations/{job}", response_model=models.Job)
+    async def show(job: str, request: Request, wait: Wait = 0.0) -> Response:
+        """How far a question has come, and its answer."""
+        found = _find(request, job)
+        if wait > 0 and not found.finished:
+            await found.news(wait)
+        return _shown(request, found)
+
+    @api.delete("/explanations/{job}", status_code=202, response_model=models.Job)
+    async def cancel(job: str, request: Request) -> Response:
+        """Stop searching; what was found so far stays."""
+        found = _find(request, job)
+        _pool(request).cancel(found)
+        return _shown(request, found, 202)
+
+    @api.get(
+        "/explanations/{job}/report.html", response_class=Response, responses={200: {"content": {"text/html": {}}}}
+    )
+    async def report(job: str, request: Request) -> Response:
+        """The explanation as a page that needs nothing else."""
+        found = _find(request, job)
+        data, scene = _data(found), find_scene(request, found.asked.scene)
+        text = await in_thread(
+            request, lambda: page(Explanation.from_dict(json.loads(data)), title=scene.title, question=scene.question)
+        )
+        headers = {**_download(found, "html"), "content-security-policy": REPORT_POLICY}
+        return HTMLResponse(text, headers=headers)
+
+    @api.get(
+        "/explanations/{job}/explanation.json",
+        response_class=Response,
+        responses={200: {"content": {"application/json": {}}}},
+    )
+    async def data(job: str, request: Request) -> Response:
+        """The whole explanation as data."""
+        found = _find(request, job)
+        return Response(_data(found), media_type="application/json", headers=_download(found, "json"))
+
+    return api
+
+
+def _pool(request: Request) -> Pool:
+    pool: Pool = request.app.state.pool
+    return pool
+
+
+def _settings(request: Request) -> Settings:
+    settings: Settings = request.app.state.settings
+    return settings
+
+
+def _find(request: Request, id: str) -> Job:
+    job = _pool(request).find(id)
+    if job is None:
+        raise HTTPException(404, "There is no such explanation, or not any more.")
+    return job
+
+
+def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) -> Asked:
+    return Asked(
+        number=0,
+        scene=scene.id,
+        context=asked.context,
+        plan=asked.plan,
+        kind=asked.kind,
+        fixed=asked.fixed,
+        bounds=asked.bounds,
+        time_limit=min(asked.time_limit or settings.time_limit, settings.time_limit),
+    )
+
+
+def _check(scene: Scene, asked: Asked) -> None:
+    """Refuse at once what the engine would refuse; an InputError says why."""
+    row = scene.row_of(asked.context)
+    scene.plan_of(asked.plan)
+    scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))
+
+
+def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+    progress = job.progress
+    told = models.Job(
+        job=job.id,
+        scene=job.asked.scene,
+        kind=job.asked.kind,
+        state=job.state,
+        ahead=_pool(request).ahead(job),
+        time_limit=job.asked.time_limit,
+        progress=None if progress is None else _progress(progress),
+        error=job.error,
+    )
+    if job.answer is None:
+        return JSONResponse(told.model_dump(), status, headers)
+    # The answer is kept as the text that goes out.
+    head = told.model_dump_json(exclude={"result"}).removesuffix("}").encode()
+    body = head + b',"result":' + zlib.decompress(job.answer.result) + b"}"
+    return Response(body, status, headers, "application/json")
+
+
+def _progress(progress: Progressed) -> models.JobProgress:
+    distance, bound = (x if math.isfinite(x) else None for x in (progress.distance, progress.bound))
+    return models.JobProgress(nodes=progress.nodes, distance=distance, bound=bound, seconds=progress.seconds)
+
+
+def _data(job: Job) -> bytes:
+    if job.answer is None:
+        raise HTTPException(404, "There is no answer to take away." if job.finished else "There is no answer yet.")
+    return zlib.decompress(job.answer.data)
+
+
+def _download(job: Job, ending: str) -> dict[str, str]:
+    """Offer an answer as a file, under a name that no scene's id can break out of."""
+    scene = re.sub(r"[^A-Za-z0-9-]", "", job.asked.scene)
+    return {"content-disposition": f'attachment; filename="whence-{scene}-{job.asked.kind}.{ending}"'}

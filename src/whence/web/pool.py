@@ -1,0 +1,316 @@
+"""Searches under way: a queue, the processes that work on it, and what became of every question."""
+
+from __future__ import annotations
+
+import asyncio
+import contextlib
+import itertools
+import logging
+import math
+import os
+import pickle
+import secrets
+import sys
+import time
+from collections import deque
+from collections.abc import Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from whence.web import models
+from whence.web.frames import Answered, Asked, Cancel, Failed, Progressed, Ready, header_size, length, packed
+from whence.web.scenes import Scene
+from whence.web.settings import Settings
+
+__all__ = ["Job", "Pool", "QueueFull"]
+
+log = logging.getLogger("whence.web")
+
+#: Seconds beyond its time limit after which a search counts as hung: what only hard questions need may have to be
+#: compiled first, which no limit counts.
+HUNG = 90.0
+#: Seconds after which a search that was told to stop is ended with its process.
+DEAF = 10.0
+#: Longest pause before another attempt to start a process, in seconds.
+PAUSE = 30.0
+
+FINISHED = ("done", "cancelled", "failed")
+
+
+class QueueFull(Exception):
+    """No more searches may wait."""
+
+
+@dataclass(eq=False)
+class Job:
+    """One question, from its arrival until it is forgotten."""
+
+    id: str
+    asked: Asked
+    state: models.State = "queued"
+    progress: Progressed | None = None
+    answer: Answered | None = None
+    error: str | None = None
+    #: Whether somebody wants it stopped.
+    cancelled: bool = False
+    finished_at: float = math.inf
+    _news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    @property
+    def finished(self) -> bool:
+        """Whether its state is its last."""
+        return self.state in FINISHED
+
+    def tell(self, **changes: Any) -> None:
+        """Change the job and wake up everybody who waits for news of it."""
+        for name, value in changes.items():
+            setattr(self, name, value)
+        if self.finished and self.finished_at == math.inf:
+            self.finished_at = time.monotonic()
+        news, self._news = self._news, asyncio.Event()
+        news.set()
+
+    async def news(self, seconds: float) -> None:
+        """Return at the next change, or after so many seconds."""
+        with contextlib.suppress(TimeoutError):
+            await asyncio.wait_for(self._news.wait(), seconds)
+
+
+class _Process:
+    """One worker process and the line to it."""
+
+    def __init__(self, process: asyncio.subprocess.Process) -> None:
+        assert process.stdin is not None
+        assert process.stdout is not None
+        self._process, self._to, self._from = process, process.stdin, process.stdout
+
+    @classmethod
+    async def start(cls, scenes: bytes) -> _Process:
+        """A process that has loaded the scenes; an EOFError or OSError where it could not."""
+        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        process = cls(
+            await asyncio.create_subprocess_exec(
+                sys.executable,
+                "-m",
+                "whence.web.worker",
+                stdin=asyncio.subprocess.PIPE,
+                stdout=asyncio.subprocess.PIPE,
+                # Ctrl-C in the server's terminal is the server's business.
+                start_new_session=True,
+                env=environment,
+            )
+        )
+        try:
+            process.send(scenes)
+            if not isinstance(await process.receive(), Ready):
+                raise EOFError("The worker did not start.")
+        except BaseException:
+            await process.end()
+            raise
+        return process
+
+    @property
+    def pid(self) -> int:
+        return self._process.pid
+
+    def send(self, message: Any) -> None:
+        self._to.write(packed(message))
+
+    async def receive(self) -> Any:
+        try:
+            header = await self._from.readexactly(header_size)
+            return pickle.loads(await self._from.readexactly(length(header)))
+        except (asyncio.IncompleteReadError, ConnectionError) as error:
+            raise EOFError("The worker is gone.") from error
+
+    async def wait(self) -> None:
+        await self._process.wait()
+
+    def kill(self) -> None:
+        with contextlib.suppress(ProcessLookupError):
+            self._process.kill()
+
+    async def end(self) -> None:
+        self.kill()
+        self._to.close()
+        await self._process.wait()
+
+
+class Pool:
+    """A queue of questions and the processes that answer them.
+
+    Parameters
+    ----------
+    scenes : sequence of Scene
+        What may be asked about.
+    settings : Settings
+        How many processes, how much may wait, and how long a search may take.
+    """
+
+    def __init__(self, scenes: Sequence[Scene], settings: Settings) -> None:
+        # Fitted once and sent as they are: a forest without a seed would be another one in every process.
+        self._scenes = pickle.dumps(list(scenes), pickle.HIGHEST_PROTOCOL)
+        self._settings = settings
+        self._jobs: dict[str, Job] = {}
+        self._waiting: deque[Job] = deque()
+        self._arrived = asyncio.Event()
+        self._running: dict[str, _Process] = {}
+        self._ready: set[int] = set()
+        self._tasks: list[asyncio.Task[None]] = []
+        self._numbers = itertools.count(1)
+        # One after the other, so that the first compiles and the others find its kernels in the cache.
+        self._starting = asyncio.Lock()
+
+    async def __aenter__(self) -> Pool:
+        self._tasks = [asyncio.create_task(self._work()) for _ in range(self._settings.workers)]
+        return self
+
+    async def __aexit__(self, *exc: object) -> None:
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        for job in self._jobs.values():
+            if not job.finished:
+                job.tell(state="failed", error="The server was stopped.")
+
+    # ---- what the server asks ------------------------------------------------------------------------
+
+    @property
+    def queued(self) -> int:
+        """Questions that wait for a process."""
+        return len(self._waiting)
+
+    @property
+    def running(self) -> int:
+        """Questions that a process is working on."""
+        return len(self._running)
+
+    @property
+    def pids(self) -> list[int]:
+        """The processes that are ready, by their number."""
+        return sorted(self._ready)
+
+    def submit(self, asked: Asked) -> Job:
+        """Put a question into the queue, under a number of the pool's own."""
+        self._forget()
+        if len(self._waiting) >= self._settings.queue:
+            raise QueueFull
+        job = Job(id=secrets.token_urlsafe(12), asked=replace(asked, number=next(self._numbers)))
+        self._jobs[job.id] = job
+        self._waiting.append(job)
+        self._arrived.set()
+        return job
+
+    def find(self, id: str) -> Job | None:
+        """The question of this id, unless it has been forgotten."""
+        self._forget()
+        return self._jobs.get(id)
+
+    def ahead(self, job: Job) -> int:
+        """How many questions come before this one."""
+        return self._waiting.index(job) if job in self._waiting else 0
+
+    def cancel(self, job: Job) -> None:
+        """Stop a question: at once where it waits, otherwise as soon as the search listens."""
+        if job.finished or job.cancelled:
+            return
+        job.cancelled = True
+        if job in self._waiting:
+            self._waiting.remove(job)
+            job.tell(state="cancelled")
+        elif job.id in self._running:
+            process = self._running[job.id]
+            process.send(Cancel(job.asked.number))
+            self._end_later(DEAF, job, process)
+
+    def _forget(self) -> None:
+        """Drop what finished long ago, and the oldest where there are too many."""
+        finished = [job for job in self._jobs.values() if job.finished]
+        horizon = time.monotonic() - self._settings.kept_seconds
+        finished.sort(key=lambda job: job.finished_at)
+        surplus = max(0, len(finished) - self._settings.kept)
+        for i, job in enumerate(finished):
+            if i < surplus or job.finished_at < horizon:
+                del self._jobs[job.id]
+
+    # ---- the processes ---------------------------------------------------------------------------------
+
+    async def _work(self) -> None:
+        """Keep one process going: start it, hand it questions, replace it when it dies."""
+        pause = 0.0
+        while True:
+            await asyncio.sleep(pause)
+            try:
+                async with self._starting:
+                    process = await _Process.start(self._scenes)
+            except (EOFError, OSError) as error:
+                pause = min(PAUSE, 2 * pause + 1)
+                log.error("A worker could not be started (%s); the next attempt is in %g s.", error, pause)
+                self._give_up()
+                continue
+            pause = 0.0
+            self._ready.add(process.pid)
+            try:
+                await self._attend(process)
+            except EOFError:
+                log.warning("Worker %d ended unexpectedly and is replaced.", process.pid)
+            finally:
+                self._ready.discard(process.pid)
+                await process.end()
+
+    def _give_up(self) -> None:
+        """Nobody is there to answer: say so rather than keep the questions waiting."""
+        while self._waiting and not self._ready:
+            self._waiting.popleft().tell(state="failed", error="No process could be started to search for an answer.")
+
+    async def _attend(self, process: _Process) -> None:
+        """Hand questions to a process until it dies."""
+        died = asyncio.create_task(process.wait())
+        try:
+            while True:
+                while not self._waiting:
+                    self._arrived.clear()
+                    arrival = asyncio.create_task(self._arrived.wait())
+                    await asyncio.wait({died, arrival}, return_when=asyncio.FIRST_COMPLETED)
+                    arrival.cancel()
+                    if died.done():
+                        raise EOFError("The worker is gone.")
+                job = self._waiting.popleft()
+                await self._answer(process, job)
+        finally:
+            died.cancel()
+
+    async def _answer(self, process: _Process, job: Job) -> None:
+        self._running[job.id] = process
+        limit = self._end_later(job.asked.time_limit + HUNG, job, process)
+        try:
+            process.send(job.asked)
+            job.tell(state="running")
+            while not job.finished:
+                self._take(job, await process.receive())
+        except EOFError:
+            error = "The process that searched for the answer ended unexpectedly; ask again."
+            if asyncio.get_running_loop().time() >= limit.when():
+                error = f"The search did not end by itself after {job.asked.time_limit:g} s and was stopped."
+            job.tell(state="cancelled") if job.cancelled else job.tell(state="failed", error=error)
+            raise
+        finally:
+            limit.cancel()
+            self._running.pop(job.id, None)
+
+    def _take(self, job: Job, message: Any) -> None:
+        if isinstance(message, Progressed):
+            job.tell(progress=message)
+        elif isinstance(message, Answered):
+            job.tell(state="cancelled" if message.stopped else "done", answer=message)
+        elif isinstance(message, Failed):
+            job.tell(state="failed", error=message.reason)
+
+    def _end_later(self, seconds: float, job: Job, process: _Process) -> asyncio.TimerHandle:
+        """End a process in a while if it still works on this question then."""
+
+        def end() -> None:
+            if self._running.get(job.id) is process:
+                process.kill()
+
+        return asyncio.get_running_loop().call_later(seconds, end)

@@ -1,0 +1,135 @@
+"""Starting the server: scenes, address, browser, and a clean end."""
+
+from __future__ import annotations
+
+import logging
+import os
+import socket
+import sys
+import threading
+import webbrowser
+from typing import Any
+
+import uvicorn
+
+from whence.errors import InputError
+from whence.web.app import create_app
+from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
+from whence.web.settings import Settings, settings_for
+
+__all__ = ["serve"]
+
+#: Seconds that running requests get to finish when the server is told to stop.
+FAREWELL = 2
+
+
+def serve(
+    project: str | os.PathLike[str] | None = None,
+    *,
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    open_browser: bool = True,
+    data: str | os.PathLike[str] | None = None,
+    **allowed: Any,
+) -> None:
+    """Serve the what-if page until Ctrl-C.
+
+    Parameters
+    ----------
+    project : path, optional
+        A project of one's own; without one, the built-in examples are offered.
+    host, port : str, int
+        Where to listen; port 0 takes any that is free.
+    open_browser : bool
+        Whether to open the page in a browser.
+    data : path, optional
+        Folder with the travel times of Los Angeles, to be offered too.
+    **allowed
+        ``allow_remote`` (False): let other machines in, with a token. ``token``: which one; a random one by default.
+        ``workers``: searches at once. ``time_limit`` (60): most seconds a search.
+
+    Examples
+    --------
+    >>> serve(host="0.0.0.0")
+    Traceback (most recent call last):
+    whence.errors.InputError: 'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got '0.0.0.0'; to let...
+    """
+    settings = settings_for(host, port, **allowed)
+    with _listening(settings) as listener:
+        settings = _at(settings, listener)
+        address = _address(settings)
+        app = create_app(_scenes(project, data), settings)
+        config = uvicorn.Config(
+            app,
+            log_level="warning",
+            access_log=False,
+            server_header=False,
+            date_header=False,
+            timeout_graceful_shutdown=FAREWELL,
+            ws="none",
+        )
+        server = _Announcing(config, address, open_browser)
+        logging.getLogger("whence.web").setLevel(logging.WARNING)
+        server.run(sockets=[listener])
+
+
+class _Announcing(uvicorn.Server):
+    """Says where the page is once it can be opened."""
+
+    def __init__(self, config: uvicorn.Config, address: str, open_browser: bool) -> None:
+        super().__init__(config)
+        self._address, self._open_browser = address, open_browser
+
+    async def startup(self, sockets: list[socket.socket] | None = None) -> None:
+        await super().startup(sockets)
+        if self.should_exit:
+            return
+        print(f"whence is at {self._address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        if self._open_browser:
+            # A browser on a terminal would block.
+            threading.Thread(target=webbrowser.open, args=(self._address,), daemon=True).start()
+
+
+def _scenes(project: Any, data: Any) -> list[Scene]:
+    scenes = []
+    if project is None:
+        scenes += built_in()
+    else:
+        from whence.project import Project
+
+        scenes.append(project_scene(Project.load(project)))
+    if data is not None:
+        scenes.append(los_angeles_scene(data))
+    return scenes
+
+
+def _listening(settings: Settings) -> socket.socket:
+    """A socket at the address of the settings, or one sentence why there is none."""
+    family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
+    listener = socket.socket(family, socket.SOCK_STREAM)
+    try:
+        if os.name == "posix":
+            listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        listener.bind((settings.host.strip("[]"), settings.port))
+        listener.listen(128)
+    except OSError as error:
+        listener.close()
+        raise InputError(
+            f"'port' must be free at {settings.host}. Got {settings.port}, which cannot be used: "
+            f"{(error.strerror or str(error)).lower()}; try another one with --port."
+        ) from None
+    return listener
+
+
+def _at(settings: Settings, listener: socket.socket) -> Settings:
+    from dataclasses import replace
+
+    return replace(settings, port=int(listener.getsockname()[1]))
+
+
+def _address(settings: Settings) -> str:
+    host = settings.host.strip("[]")
+    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+    named = f"[{host}]" if ":" in host else host
+    query = "" if settings.token is None else f"?token={settings.token}"
+    return f"http://{named}:{settings.port}/{query}"

@@ -1,0 +1,106 @@
+"""What a server allows: how much at once, how long, and who."""
+
+from __future__ import annotations
+
+import ipaddress
+import os
+import re
+import secrets
+from dataclasses import dataclass, field
+
+from whence.errors import InputError
+
+__all__ = ["Settings", "default_workers", "is_loopback", "settings_for"]
+
+
+@dataclass(frozen=True)
+class Settings:
+    """What a server allows.
+
+    Attributes
+    ----------
+    host, port : str, int
+        Where it listens.
+    token : str or None
+        What a request must know, where one is needed.
+    workers : int
+        Searches at once.
+    queue : int
+        Searches that may wait for a worker; more are refused.
+    time_limit : float
+        Most seconds a search.
+    kept, kept_seconds : int, float
+        Finished searches that are remembered, and for how long.
+    body : int
+        Most bytes of a request.
+    """
+
+    host: str = "127.0.0.1"
+    port: int = 8000
+    token: str | None = None
+    workers: int = field(default_factory=lambda: default_workers())
+    queue: int = 64
+    time_limit: float = 60.0
+    kept: int = 200
+    kept_seconds: float = 3600.0
+    body: int = 256 * 1024
+
+
+def settings_for(
+    host: str = "127.0.0.1",
+    port: int = 8000,
+    *,
+    allow_remote: bool = False,
+    token: str | None = None,
+    workers: int | None = None,
+    time_limit: float = 60.0,
+) -> Settings:
+    """Settings that are safe: other machines only where that was asked for, and then never without a token.
+
+    Examples
+    --------
+    >>> settings_for("0.0.0.0")
+    Traceback (most recent call last):
+    whence.errors.InputError: 'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got '0.0.0.0'; to let...
+    >>> len(settings_for("0.0.0.0", allow_remote=True).token) >= 20
+    True
+    """
+    if not is_loopback(host):
+        if not allow_remote:
+            raise InputError(
+                f"'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got {host!r}; to let other machines "
+                "in, say so with --allow-remote (allow_remote=True)."
+            )
+        token = token or secrets.token_urlsafe(24)
+    # Anything else would have to be escaped in addresses and cookies.
+    if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{16,200}", token):
+        raise InputError("'token' must be 16 to 200 letters, digits, '-' or '_'. Got another text.")
+    if isinstance(port, bool) or not 0 <= int(port) <= 65535:
+        raise InputError(f"'port' must be an int in [0, 65535]. Got {port!r} instead.")
+    if workers is not None and workers < 1:
+        raise InputError(f"'workers' must be an int of at least 1. Got {workers!r} instead.")
+    if not 0 < float(time_limit) < float("inf"):
+        raise InputError(f"'time_limit' must be a positive number of seconds. Got {time_limit!r} instead.")
+    count = default_workers() if workers is None else int(workers)
+    return Settings(host=host, port=int(port), token=token, workers=count, time_limit=float(time_limit))
+
+
+def default_workers() -> int:
+    """Two at least, so that both kinds of question run side by side; at most four."""
+    return min(4, max(2, (os.cpu_count() or 2) - 1))
+
+
+def is_loopback(host: str) -> bool:
+    """Whether only this machine can reach `host`.
+
+    Examples
+    --------
+    >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("example.org")
+    (True, True, False, False)
+    """
+    if host.lower().rstrip(".") == "localhost":
+        return True
+    try:
+        return ipaddress.ip_address(host.strip("[]")).is_loopback
+    except ValueError:
+        return False
