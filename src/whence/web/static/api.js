@@ -1,0 +1,68 @@
+// Calls to the server this page came from, and to no other.
+
+/** Why a call failed: `kind` is "offline", "busy", "refused" or "broken", the message a sentence for people. */
+export class ApiError extends Error {
+  constructor(kind, message, { status = 0, retryAfter = 0 } = {}) {
+    super(message);
+    this.kind = kind;
+    this.status = status;
+    this.retryAfter = retryAfter;
+  }
+}
+
+const OFFLINE = "The server does not answer.";
+
+function sentence(body, status) {
+  if (typeof body?.detail === "string") return body.detail;
+  if (Array.isArray(body?.detail)) return body.detail.map((item) => item.msg).join(" ");
+  return `The server answered with an error (${status}).`;
+}
+
+async function request(path, { method = "GET", body, signal, timeout = 30 } = {}) {
+  const limits = [AbortSignal.timeout(timeout * 1000), ...(signal ? [signal] : [])];
+  let response;
+  try {
+    response = await fetch(path, {
+      method,
+      signal: AbortSignal.any(limits),
+      credentials: "same-origin",
+      headers: body === undefined ? {} : { "Content-Type": "application/json" },
+      body: body === undefined ? undefined : JSON.stringify(body),
+    });
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    const late = error?.name === "TimeoutError";
+    throw new ApiError("offline", late ? `The server did not answer within ${timeout} s.` : OFFLINE);
+  }
+  let answer;
+  try {
+    answer = await response.json();
+  } catch (error) {
+    if (signal?.aborted) throw error;
+    if (response.ok) throw new ApiError("offline", OFFLINE);
+  }
+  if (response.ok) return answer;
+  const { status } = response;
+  if (status === 401) {
+    throw new ApiError("refused", "This page needs its token: open the whole address that “whence serve” printed.", { status });
+  }
+  const kind = status === 429 || status === 503 ? "busy" : status < 500 ? "refused" : "broken";
+  throw new ApiError(kind, sentence(answer, status), { status, retryAfter: Number(response.headers.get("Retry-After")) || 2 });
+}
+
+const at = (...parts) => `/api/${parts.map(encodeURIComponent).join("/")}`;
+
+export const api = {
+  health: () => request("/api/health", { timeout: 5 }),
+  scenes: () => request("/api/scenes"),
+  // The first time a scene is opened, its policy may have to be fitted.
+  scene: (id) => request(at("scenes", id), { timeout: 120 }),
+  observation: (id, row) => request(at("scenes", id, "observations", row)),
+  decide: (id, context, signal) => request(at("scenes", id, "decide"), { method: "POST", body: { context }, signal, timeout: 60 }),
+  check: (id, context, plan, signal) => request(at("scenes", id, "check"), { method: "POST", body: { context, plan }, signal, timeout: 60 }),
+  explain: (id, question) => request(at("scenes", id, "explanations"), { method: "POST", body: question }),
+  job: (job, wait) => request(`${at("explanations", job)}?wait=${wait}`, { timeout: wait + 15 }),
+  cancel: (job) => request(at("explanations", job), { method: "DELETE" }),
+  report: (job) => `${at("explanations", job)}/report.html`,
+  data: (job) => `${at("explanations", job)}/explanation.json`,
+};

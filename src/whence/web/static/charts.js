@@ -1,0 +1,129 @@
+// Small charts that keep their elements and only change their sizes, so that the style sheet can animate a switch.
+
+import { h, put, s } from "./dom.js";
+import { aligned, listed, plain, ticks } from "./format.js";
+
+const WIDTH = 380;
+const BINS = 30;
+/** The share of the weight that may lie beyond the last bin. */
+const RARE = 0.005;
+
+const LEFT = 104;
+
+/** Bars from zero: what both plans cost and, in the context found, what the policy would decide there instead. */
+export function costBars(title) {
+  const rows = [["d", "decision"], ["a", "your plan"], ["t", "decision then"]].map(([plan, label], index) => {
+    const y = 3 + 29 * index;
+    const bar = s("rect", { x: LEFT, y, width: 1, height: 20, rx: 3, class: `bar ${plan}` });
+    const text = s("text", { y: y + 15, class: "number" });
+    return { bar, text, node: s("g", {}, s("text", { x: 0, y: y + 15, class: "small", text: label }), bar, text) };
+  });
+  const axis = s("line", { x1: LEFT, x2: LEFT, y1: 0, class: "axis" });
+  const name = s("title");
+  const node = s("svg", { class: "chart", role: "img" }, name, rows.map((row) => row.node), axis);
+  return {
+    node,
+    /** `costs`: of the plans, in that order (null: not known); `beside`: costs drawn elsewhere on the same scale. */
+    update(costs, beside = []) {
+      const every = [...costs, ...beside].filter(Number.isFinite);
+      const low = Math.min(0, ...every);
+      const scale = (WIDTH - LEFT - 74) / (Math.max(0, ...every) - low || 1);
+      const zero = LEFT - low * scale;
+      const height = 29 * costs.length;
+      node.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
+      for (const [key, at] of [["x1", zero], ["x2", zero], ["y2", height - 3]]) axis.setAttribute(key, at);
+      const texts = aligned(costs);
+      const least = Math.min(...costs.filter(Number.isFinite));
+      rows.forEach(({ bar, text, node: row }, index) => {
+        const cost = costs[index];
+        const known = Number.isFinite(cost);
+        const length = known ? Math.max(Math.abs(cost) * scale, 1) : 0;
+        const start = zero + (known ? Math.min(0, cost) * scale : 0);
+        row.toggleAttribute("hidden", index >= costs.length);
+        bar.setAttribute("x", start);
+        bar.setAttribute("width", length);
+        text.setAttribute("x", Math.max(start + length, zero) + 7);
+        text.textContent = known ? texts[index] : "–";
+        text.classList.toggle("strong", known && cost <= least);
+      });
+      const said = costs.map((cost, index) => `${Number.isFinite(cost) ? texts[index] : "unknown"} for ${["the decision", "your plan", "the decision then"][index]}`);
+      name.textContent = `${title}: ${listed(said)}.`;
+    },
+  };
+}
+
+/** Bins from the smallest cost to one that is hardly ever exceeded, common to all `curves`. */
+export function binEdges(curves) {
+  let low = Infinity;
+  let high = -Infinity;
+  for (const { values: costs, weights, mark } of curves) {
+    const order = [...costs.keys()].filter((i) => weights[i] > 0).sort((i, j) => costs[i] - costs[j]);
+    if (!order.length) continue;
+    low = Math.min(low, costs[order[0]]);
+    let mass = 0;
+    const last = order.find((i) => (mass += weights[i]) >= 1 - RARE) ?? order.at(-1);
+    high = Math.max(high, costs[last], mark);
+  }
+  if (!(high > low)) [low, high] = Number.isFinite(low) ? [low - 0.5, low + 0.5] : [0, 1];
+  return Array.from({ length: BINS + 1 }, (_, k) => low + ((high - low) * k) / BINS);
+}
+
+function masses({ values: costs, weights }, edges) {
+  const mass = new Array(BINS).fill(0);
+  const scale = BINS / (edges[BINS] - edges[0]);
+  costs.forEach((cost, i) => {
+    mass[Math.max(0, Math.min(BINS - 1, Math.floor((cost - edges[0]) * scale)))] += weights[i];
+  });
+  return mass;
+}
+
+/** How the costs of both plans spread over past observations, as weighted steps with a mark at their risk. */
+export function distribution() {
+  const bottom = 132;
+  const side = 10;
+  const layers = ["d", "a"].map((plan) => ({
+    plan,
+    steps: s("path", { class: `step ${plan}` }),
+    mark: s("g", { class: `mark ${plan}` }, s("line", { x1: 0, x2: 0, y1: 8, y2: bottom }),
+      s("path", { d: plan === "d" ? "M-5 4H5L0 13Z" : "M-5 22H5L0 13Z" })),
+  }));
+  const scaleMarks = s("g", { class: "scale" });
+  const name = s("title");
+  const node = s("svg", { viewBox: `0 0 ${WIDTH} ${bottom + 38}`, class: "chart", role: "img" }, name,
+    layers.map((layer) => layer.steps), layers.map((layer) => layer.mark),
+    s("line", { x1: side, x2: WIDTH - side, y1: bottom, y2: bottom, class: "axis" }), scaleMarks,
+    s("text", { x: WIDTH / 2, y: bottom + 34, class: "small mid", text: "cost under past observations" }));
+  return {
+    node,
+    /** `curves`: one a plan ({values, weights, mark}, or null); `beside`: others that share the scales. */
+    update(curves, beside = []) {
+      const every = [...curves, ...beside].filter(Boolean);
+      if (!every.length) return;
+      const edges = binEdges(every);
+      const highest = Math.max(...every.flatMap((curve) => masses(curve, edges)));
+      const at = (cost) => side + ((Math.min(Math.max(cost, edges[0]), edges[BINS]) - edges[0]) * (WIDTH - 2 * side)) / (edges[BINS] - edges[0]);
+      layers.forEach(({ steps, mark }, index) => {
+        const curve = curves[index];
+        steps.toggleAttribute("hidden", !curve);
+        mark.toggleAttribute("hidden", !curve);
+        if (!curve) return;
+        const heights = masses(curve, edges).map((mass) => bottom - ((bottom - 10) * mass) / (highest || 1));
+        const path = heights.map((y, k) => `L${at(edges[k]).toFixed(1)} ${y.toFixed(1)}L${at(edges[k + 1]).toFixed(1)} ${y.toFixed(1)}`);
+        steps.setAttribute("d", `M${at(edges[0])} ${bottom}${path.join("")}L${at(edges[BINS])} ${bottom}`);
+        mark.style.transform = `translateX(${at(curve.mark)}px)`;
+      });
+      put(scaleMarks, ticks(edges[0], edges[BINS]).map((tick) => [
+        s("line", { x1: at(tick), x2: at(tick), y1: bottom, y2: bottom + 4, class: "axis" }),
+        s("text", { x: at(tick), y: bottom + 17, class: "small mid", text: plain(tick) }),
+      ]));
+      const marks = curves.map((curve) => (curve ? plain(curve.mark, 4) : "not known"));
+      name.textContent = `Costs under past observations, from ${plain(edges[0], 3)} to ${plain(edges[BINS], 3)}; marked at ${marks[0]} for the decision and ${marks[1]} for your plan.`;
+    },
+  };
+}
+
+/** The legend of the plans; the third is there in the context found only. */
+export function legend(shape) {
+  return h("p", { class: "legend" }, [["d", "decision"], ["a", "your plan"], ["t", "decision then"]].map(([plan, text]) =>
+    h("span", { class: `entry ${plan}` }, h("i", { class: `key ${shape} ${plan}`, "aria-hidden": "true" }), text)));
+}

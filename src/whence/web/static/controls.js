@@ -1,0 +1,156 @@
+// One control a feature: slider, stepper, select or switch. Each has a node and a sync(value) that never moves the focus.
+
+import { button, h } from "./dom.js";
+import { plain } from "./format.js";
+
+let serial = 0;
+export const freshId = (prefix) => `${prefix}-${(serial += 1)}`;
+
+/** A field for one number; `set` is called with numbers only, anything else is marked and left alone. */
+export function numberField({ label, set, optional = false, ...attributes }) {
+  const node = h("input", { type: "number", class: "number-field", "aria-label": label, inputmode: "decimal", step: "any", ...attributes });
+  node.addEventListener("input", () => {
+    const empty = node.value.trim() === "";
+    const bad = node.validity.badInput || (empty && !optional) || (!empty && !Number.isFinite(Number(node.value)));
+    node.setAttribute("aria-invalid", String(bad));
+    if (!bad) set(empty ? null : Number(node.value));
+  });
+  return {
+    node,
+    sync(value) {
+      const text = value === null || value === undefined ? "" : plain(value, 9);
+      if (document.activeElement === node && Number(node.value) === value) return;
+      if (node.value !== text) node.value = text;
+      node.removeAttribute("aria-invalid");
+    },
+  };
+}
+
+function slider(feature, id, set) {
+  const ranged = Number.isFinite(feature.low) && Number.isFinite(feature.high) && feature.high > feature.low;
+  const field = numberField({ id, set, label: `${feature.name}, value${feature.unit ? ` in ${feature.unit}` : ""}` });
+  const parts = [];
+  let range = null;
+  const share = (value) => `${Math.max(0, Math.min(1, (value - feature.low) / (feature.high - feature.low))) * 100}%`;
+  const marker = h("i", { class: "then-mark", hidden: true, "aria-hidden": "true" });
+  if (ranged) {
+    range = h("input", { type: "range", min: feature.low, max: feature.high, step: "any", "aria-label": `${feature.name}, slider` });
+    const step = feature.step ?? (feature.high - feature.low) / 100;
+    range.addEventListener("input", () => {
+      // Snapped here and not by the browser, so that a value between two steps stays where it is until it is moved.
+      const snapped = Math.round(Number(range.value) / step) * step;
+      set(Math.min(Math.max(Number(snapped.toPrecision(12)), feature.low), feature.high));
+    });
+    range.addEventListener("keydown", (event) => {
+      const moves = { ArrowRight: 1, ArrowUp: 1, ArrowLeft: -1, ArrowDown: -1, PageUp: 10, PageDown: -10 };
+      if (!(event.key in moves)) return;
+      event.preventDefault();
+      const next = (Math.round(Number(range.value) / step) + moves[event.key]) * step;
+      set(Math.min(Math.max(Number(next.toPrecision(12)), feature.low), feature.high));
+    });
+    parts.push(h("div", { class: "slider" }, range, marker,
+      h("div", { class: "ends", "aria-hidden": "true" }, h("span", { text: plain(feature.low, 4) }), h("span", { text: plain(feature.high, 4) }))));
+  }
+  parts.push(h("span", { class: "with-unit" }, field.node, feature.unit && h("span", { class: "unit", text: feature.unit })));
+  return {
+    node: h("div", { class: "control ranged" }, parts),
+    sync(value, then) {
+      field.sync(value);
+      if (!range) return;
+      range.value = value;
+      range.style.setProperty("--at", share(value));
+      range.setAttribute("aria-valuetext", `${plain(value)} ${feature.unit}`.trim());
+      marker.hidden = then === undefined;
+      if (then !== undefined) marker.style.setProperty("--at", share(then));
+    },
+  };
+}
+
+function stepper(feature, id, set) {
+  const values = feature.values ?? [];
+  let now = values[0];
+  const move = (by) => {
+    const near = values.findIndex((value) => value >= now);
+    const place = near < 0 ? values.length - 1 : near;
+    set(values[Math.max(0, Math.min(values.length - 1, place + by))]);
+  };
+  const field = h("select", { id, onchange: () => set(values[field.selectedIndex]) },
+    values.map((value) => h("option", { value, text: plain(value) })));
+  const less = button("−", () => move(-1), { class: "step", label: `${feature.name}: one less` });
+  const more = button("+", () => move(1), { class: "step", label: `${feature.name}: one more` });
+  return {
+    node: h("div", { class: "control stepper" }, less, field, more, feature.unit && h("span", { class: "unit", text: feature.unit })),
+    sync(value) {
+      now = value;
+      field.selectedIndex = values.indexOf(value);
+      less.disabled = value <= values[0];
+      more.disabled = value >= values.at(-1);
+    },
+  };
+}
+
+function chooser(feature, id, set) {
+  const values = feature.values ?? [];
+  const node = h("select", { id, onchange: () => set(values[node.selectedIndex]) },
+    values.map((value) => h("option", { text: String(value) })));
+  return { node: h("div", { class: "control" }, node), sync: (value) => { node.selectedIndex = values.findIndex((v) => String(v) === String(value)); } };
+}
+
+function toggle(feature, id, set) {
+  let on = false;
+  let numeric = false;
+  const text = h("span", { class: "switch-text" });
+  const node = h("button", { id, type: "button", role: "switch", class: "switch", "aria-label": feature.name,
+    onclick: () => set(numeric ? Number(!on) : !on) }, h("i", { "aria-hidden": "true" }), text);
+  return {
+    node: h("div", { class: "control" }, node),
+    sync(value) {
+      numeric = typeof value === "number";
+      on = Boolean(Number(value));
+      node.setAttribute("aria-checked", String(on));
+      text.textContent = on ? "on" : "off";
+    },
+  };
+}
+
+const MAKERS = { continuous: slider, discrete: stepper, categorical: chooser, binary: toggle };
+
+/** The control of `feature`; `sync(value, then)` shows a value and, on a slider, where the explanation would put it. */
+export function control(feature, id, set) {
+  const maker = feature.kind === "discrete" && !feature.values?.length ? slider : MAKERS[feature.kind];
+  return maker(feature, id, set);
+}
+
+/** Limits of a feature for the explanation: from and to, or the categories allowed; null means no limit. */
+export function limitFields(feature, set) {
+  if (feature.kind === "categorical") {
+    const boxes = (feature.values ?? []).map((value) => {
+      const box = h("input", { type: "checkbox", checked: true });
+      box.addEventListener("change", () => {
+        const allowed = (feature.values ?? []).filter((_, i) => boxes[i].box.checked);
+        set(allowed.length === boxes.length ? null : allowed);
+      });
+      return { box, node: h("label", { class: "tick" }, box, h("span", { text: String(value) })) };
+    });
+    return {
+      node: h("fieldset", { class: "limits" }, h("legend", { text: "may become" }), boxes.map((entry) => entry.node)),
+      sync(limit) { boxes.forEach(({ box }, i) => { box.checked = !limit || limit.includes(feature.values[i]); }); },
+    };
+  }
+  let limits = [null, null];
+  const ends = ["from", "to"].map((word, i) => numberField({
+    label: `${feature.name}: explanation may go ${word}`, optional: true, placeholder: plain(i ? feature.high : feature.low, 4),
+    set: (value) => { limits = limits.map((old, j) => (i === j ? value : old)); set(limits.every((end) => end === null) ? null : limits); },
+  }));
+  const note = h("p", { class: "warning", hidden: true, text: "The first limit must not exceed the second." });
+  return {
+    node: h("fieldset", { class: "limits" }, h("legend", { text: "may go" }),
+      ["from", "to"].map((word, i) => h("label", {}, h("span", { text: word }), ends[i].node)),
+      feature.unit && h("span", { class: "unit", text: feature.unit }), note),
+    sync(limit) {
+      limits = limit ?? [null, null];
+      ends.forEach((end, i) => end.sync(limits[i]));
+      note.hidden = !(limits[0] !== null && limits[1] !== null && limits[0] > limits[1]);
+    },
+  };
+}

@@ -1,0 +1,108 @@
+// Searches: asked for, followed while they run, cancelled; what they found stays.
+
+import { api, ApiError } from "./api.js";
+import { announce, failed } from "./notices.js";
+import { KINDS, setExplanation, state, update } from "./state.js";
+
+const RETRIES = 4;
+/** Seconds after which the server is asked for news at the latest. */
+const WAIT = 2;
+
+/** Answers that arrive late belong to a round that is over. */
+let round = 0;
+
+const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
+
+async function submit(kind, question, mine) {
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return await api.explain(state.scene.id, { ...question, kind });
+    } catch (error) {
+      if (!(error instanceof ApiError) || error.kind !== "busy" || attempt >= RETRIES) throw error;
+      if (mine !== round) return null;
+      setExplanation(kind, { state: "busy" });
+      await pause(Math.min(error.retryAfter, 5));
+      if (mine !== round) return null;
+    }
+  }
+}
+
+async function follow(kind, first, mine) {
+  let job = first;
+  while (job.state === "queued" || job.state === "running") {
+    job = await api.job(job.job, WAIT);
+    if (mine !== round) return;
+    const { state: was, progress } = job;
+    const cancelling = state.explanations[kind].cancelling;
+    if (was === "queued" || was === "running") setExplanation(kind, { state: was, job: job.job, ahead: job.ahead, progress, cancelling });
+  }
+  if (mine !== round) return;
+  if (job.state === "failed") {
+    setExplanation(kind, { state: "error", error: job.error ?? "The search failed." });
+    return;
+  }
+  setExplanation(kind, { state: job.state, job: job.job, progress: job.progress, result: job.result });
+}
+
+async function run(kind, question, mine) {
+  try {
+    const job = await submit(kind, question, mine);
+    if (!job || mine !== round) return;
+    setExplanation(kind, { state: job.state, job: job.job, ahead: job.ahead, progress: job.progress });
+    await follow(kind, job, mine);
+  } catch (error) {
+    if (mine !== round) return;
+    const lost = error instanceof ApiError && (error.kind === "offline" || error.status === 404);
+    const said = lost ? "The search was lost: the server went away while it ran. Ask again." : failed(error);
+    if (lost) failed(error);
+    setExplanation(kind, { state: "error", error: said });
+  }
+}
+
+/** Ask for the explanations of `kinds`, for everything as it is set now. */
+export async function explain(kinds = KINDS) {
+  round += 1;
+  const mine = round;
+  const question = {
+    context: state.context,
+    plan: state.plan,
+    fixed: state.locks,
+    bounds: state.limits,
+    time_limit: state.timeLimit,
+  };
+  for (const kind of KINDS) if (state.explanations[kind].job && pending(kind)) api.cancel(state.explanations[kind].job).catch(() => {});
+  update({
+    explanations: Object.fromEntries(KINDS.map((kind) => [kind, { state: kinds.includes(kind) ? "queued" : "idle" }])),
+    stale: false,
+    stage: "today",
+  });
+  await Promise.all(kinds.map((kind) => run(kind, question, mine)));
+  if (mine !== round) return;
+  // Show the one that has found something, if only one has.
+  const found = KINDS.filter((kind) => state.explanations[kind].result?.then);
+  if (found.length && !found.includes(state.selected)) update({ selected: found[0] });
+  announce(found.length ? "The explanation is there." : "The search has ended.");
+}
+
+/** Whether a search is on its way. */
+export function pending(kind) {
+  return ["busy", "queued", "running"].includes(state.explanations[kind].state);
+}
+
+/** Stop one search; what it has found so far comes back with it. */
+export async function cancel(kind) {
+  const entry = state.explanations[kind];
+  if (!entry.job) return;
+  setExplanation(kind, { ...entry, cancelling: true });
+  try {
+    await api.cancel(entry.job);
+  } catch (error) {
+    failed(error);
+  }
+}
+
+/** Forget all searches, as when another scene is opened. */
+export function forget() {
+  round += 1;
+  for (const kind of KINDS) if (pending(kind) && state.explanations[kind].job) api.cancel(state.explanations[kind].job).catch(() => {});
+}

@@ -1,0 +1,53 @@
+// The address of the page holds its whole state: scene, context, plan, locks, limits and what was asked.
+
+import { KINDS, state } from "./state.js";
+
+/** The state as the part of the address behind "#". */
+export function linkOf() {
+  if (!state.scene) return "";
+  const parts = new URLSearchParams({ scene: state.scene.id, context: JSON.stringify(state.context) });
+  if (state.plan !== null) parts.set("plan", JSON.stringify(state.plan));
+  if (state.locks.length) parts.set("locks", JSON.stringify(state.locks));
+  if (Object.keys(state.limits).length) parts.set("limits", JSON.stringify(state.limits));
+  const asked = state.stale ? [] : KINDS.filter((kind) => state.explanations[kind].state !== "idle");
+  if (asked.length) {
+    parts.set("asked", asked.join(" "));
+    parts.set("show", state.selected);
+  }
+  return parts.toString();
+}
+
+const isPlain = (value) => ["string", "number", "boolean"].includes(typeof value);
+const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
+
+const CHECKS = {
+  context: (value) => isRecord(value) && Object.values(value).every(isPlain),
+  plan: Array.isArray,
+  locks: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
+  limits: (value) => isRecord(value) && Object.values(value).every((limit) => Array.isArray(limit) && limit.every((end) => end === null || isPlain(end))),
+};
+
+/** What such an address says; parts that cannot be read are left out and named in `unread`. */
+export function readLink(hash) {
+  const parts = new URLSearchParams(hash.replace(/^#/, ""));
+  const kept = { scene: parts.get("scene"), asked: [], unread: [] };
+  for (const [name, good] of Object.entries(CHECKS)) {
+    if (!parts.has(name)) continue;
+    try {
+      const value = JSON.parse(parts.get(name));
+      if (!good(value)) throw new TypeError(name);
+      kept[name] = value;
+    } catch {
+      kept.unread.push(name);
+    }
+  }
+  kept.asked = (parts.get("asked") ?? "").split(" ").filter((kind) => KINDS.includes(kind));
+  if (KINDS.includes(parts.get("show"))) kept.selected = parts.get("show");
+  return kept;
+}
+
+/** Keep the address bar up to date without a new entry in the history. */
+export function writeLink() {
+  const link = linkOf();
+  if (link && link !== window.location.hash.slice(1)) window.history.replaceState(null, "", `#${link}`);
+}

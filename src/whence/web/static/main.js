@@ -1,0 +1,144 @@
+// Starts the page: scenes, theme, link, and the panels.
+
+import { api } from "./api.js";
+import { startContext } from "./context.js";
+import { startDecisions } from "./decisions.js";
+import { button, byId, debounced, h, icon, put } from "./dom.js";
+import { startExplanation } from "./explanation.js";
+import { explain, forget } from "./jobs.js";
+import { readLink, writeLink } from "./link.js";
+import { announce, emptyState, failed, onRecovery } from "./notices.js";
+import { startOutcomes } from "./outcomes.js";
+import { startPlan } from "./plan.js";
+import { openScene, state, subscribe, update } from "./state.js";
+
+const THEMES = ["auto", "light", "dark"];
+const THEME_ICONS = { auto: "auto", light: "sun", dark: "moon" };
+
+function stored(key, value) {
+  // Storage may be forbidden; the page works without.
+  try {
+    if (value !== undefined) window.localStorage.setItem(key, value);
+    return window.localStorage.getItem(key);
+  } catch {
+    return null;
+  }
+}
+
+function startTheme() {
+  let theme = THEMES.includes(stored("whence-theme")) ? stored("whence-theme") : "auto";
+  const toggle = h("button", { type: "button", class: "tool large" });
+  function show() {
+    if (theme === "auto") document.documentElement.removeAttribute("data-theme");
+    else document.documentElement.dataset.theme = theme;
+    put(toggle, icon(THEME_ICONS[theme]));
+    toggle.setAttribute("aria-label", `Colours: ${theme}`);
+    toggle.title = `Colours: ${theme}`;
+  }
+  toggle.addEventListener("click", () => {
+    theme = THEMES[(THEMES.indexOf(theme) + 1) % THEMES.length];
+    stored("whence-theme", theme);
+    show();
+  });
+  show();
+  return toggle;
+}
+
+function linkButton() {
+  const node = button("Copy link", async () => {
+    writeLink();
+    let said = "Link copied";
+    try {
+      await navigator.clipboard.writeText(window.location.href);
+    } catch {
+      said = "The link is in the address bar";
+    }
+    node.querySelector("span").textContent = said;
+    announce(said);
+    setTimeout(() => { node.querySelector("span").textContent = "Copy link"; }, 2500);
+  }, { icon: "link", id: "copy-link" });
+  return node;
+}
+
+/** Show `text` where the panels will be, or the panels. */
+function cover(...content) {
+  byId("cover").hidden = !content.length;
+  byId("workspace").hidden = Boolean(content.length);
+  put(byId("cover"), content);
+}
+
+function loading(text) {
+  return h("div", { class: "loading", role: "status" }, h("i", { class: "spinner", "aria-hidden": "true" }), h("p", { text }));
+}
+
+let opening = 0;
+
+async function open(id, kept = {}) {
+  opening += 1;
+  const mine = opening;
+  forget();
+  byId("scene").value = id;
+  cover(loading("Learning from the history …"));
+  try {
+    const scene = await api.scene(id);
+    if (mine !== opening) return;
+    byId("title").textContent = scene.title;
+    byId("question").textContent = scene.question;
+    document.title = `${scene.title} · whence`;
+    cover();
+    openScene(scene, kept);
+    if (kept.asked?.length) askWhenReady(kept.asked);
+  } catch (error) {
+    if (mine !== opening) return;
+    cover(emptyState("This page cannot be opened.", failed(error), button("Try again", () => open(id, kept), { class: "button primary" })));
+  }
+}
+
+/** Ask again what a link had asked, as soon as decision and plan are there. */
+function askWhenReady(kinds) {
+  let waiting = true;
+  subscribe(() => {
+    if (!waiting || !state.decision || !state.check) return;
+    waiting = false;
+    if (state.check.feasible) queueMicrotask(() => explain(kinds));
+  });
+}
+
+async function start() {
+  const kept = readLink(window.location.hash);
+  cover(loading("Starting …"));
+  try {
+    update({ scenes: await api.scenes() });
+  } catch (error) {
+    cover(emptyState("whence is not there yet.", failed(error), button("Try again", start, { class: "button primary" })));
+    return;
+  }
+  const picker = byId("scene");
+  put(picker, state.scenes.map((scene) => h("option", { value: scene.id, text: scene.title })));
+  picker.onchange = () => open(picker.value);
+  if (!state.scenes.length) {
+    cover(emptyState("There is nothing to decide yet.", "Start “whence serve” with a project, or without one for the built-in examples."));
+    return;
+  }
+  const known = state.scenes.some((scene) => scene.id === kept.scene);
+  const notes = [kept.scene && !known && `There is no scene called “${kept.scene}” here.`, kept.unread.length && "Part of the link could not be read."];
+  byId("link-note").textContent = notes.filter(Boolean).join(" ");
+  byId("link-note").hidden = !byId("link-note").textContent;
+  await open(known ? kept.scene : state.scenes[0].id, known ? kept : {});
+}
+
+put(byId("header-tools"), linkButton(), startTheme());
+startContext();
+startPlan();
+startExplanation();
+startOutcomes();
+startDecisions();
+subscribe(debounced(writeLink, 250));
+window.addEventListener("hashchange", () => { if (window.location.hash.includes("scene=")) start(); });
+document.querySelector(".skip").addEventListener("click", (event) => {
+  // The part behind "#" is the state: the way to the plans must not overwrite it.
+  event.preventDefault();
+  byId("plan-panel").focus();
+});
+onRecovery(() => { if (!state.scene) start(); });
+start();

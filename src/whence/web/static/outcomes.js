@@ -1,0 +1,98 @@
+// What both plans cost, how that spreads, and which past observations speak: today, and in the context found.
+
+import { costBars, distribution, legend } from "./charts.js";
+import { button, byId, h, icon, put } from "./dom.js";
+import { listed, share, value } from "./format.js";
+import { shownChanges, shownThen, state, subscribe, update } from "./state.js";
+
+const PLAY = 1500;
+
+const curve = (judged) => (judged?.outcomes ? { ...judged.outcomes, mark: judged.cost } : null);
+
+function speakerRow(speaker, heaviest, fresh) {
+  const bar = h("i", { class: "weight" });
+  bar.style.width = `${(100 * speaker.weight) / heaviest}%`;
+  const told = state.scene.features.slice(0, 5).map((feature) => `${feature.name} ${value(speaker.context[feature.name], feature)}`);
+  return h("tr", { class: fresh ? "fresh" : "" }, h("th", { scope: "row", text: speaker.label }),
+    h("td", { class: "told", text: told.join(" · ") }),
+    h("td", { class: "weighing" }, h("span", { class: "weight-track", "aria-hidden": "true" }, bar), h("span", { text: share(speaker.weight) })));
+}
+
+function speakers(decision, earlier) {
+  const before = new Set((earlier?.speaking ?? []).map((speaker) => speaker.row));
+  const heaviest = Math.max(...decision.speaking.map((speaker) => speaker.weight), 1e-12);
+  const fresh = earlier ? decision.speaking.filter((speaker) => !before.has(speaker.row)).length : 0;
+  const said = `${decision.speakers} of ${state.scene.observations} past observations have a weight; these weigh most.`
+    + (fresh ? ` ${fresh} of them (marked) were not among the heaviest today.` : "");
+  return [h("p", { class: "hint", text: said }),
+    h("table", { class: "speakers" }, h("thead", {}, h("tr", {}, ["row", "context", "weight"].map((text) => h("th", { scope: "col", text })))),
+      h("tbody", {}, decision.speaking.map((speaker) => speakerRow(speaker, heaviest, earlier && !before.has(speaker.row)))))];
+}
+
+function stageBar() {
+  const buttons = ["today", "then"].map((stage) => h("button", { type: "button", role: "radio", class: "segment", "data-stage": stage,
+    onclick: () => update({ stage }) }, stage === "today" ? "Today" : "Then"));
+  const segments = h("div", { class: "segments", role: "radiogroup", "aria-label": "Which context is shown" }, buttons);
+  segments.addEventListener("keydown", (event) => {
+    if (!["ArrowLeft", "ArrowRight", "ArrowUp", "ArrowDown"].includes(event.key)) return;
+    event.preventDefault();
+    update({ stage: state.stage === "today" ? "then" : "today" });
+    buttons.find((entry) => entry.dataset.stage === state.stage).focus();
+  });
+  const text = h("p", { class: "stage-text" });
+  const play = button("Play", () => {
+    update({ stage: "today" });
+    setTimeout(() => { if (shownThen()) update({ stage: "then" }); }, PLAY / 2);
+  }, { icon: "play", class: "button quiet", label: "Play from today to then" });
+  put(byId("stage"), segments, text, play);
+  return () => {
+    const there = shownThen();
+    byId("stage").hidden = !there;
+    if (!there) return;
+    for (const entry of buttons) {
+      const on = entry.dataset.stage === state.stage;
+      entry.setAttribute("aria-checked", String(on));
+      entry.tabIndex = on ? 0 : -1;
+    }
+    const changes = [...shownChanges().values()].slice(0, 3).map(({ feature, from, to }) => {
+      const kind = state.scene.features.find((other) => other.name === feature);
+      return `${feature} ${value(state.stage === "then" ? there.context[feature] ?? to : from, kind)}`;
+    });
+    text.textContent = changes.length ? listed(changes) : "nothing has to change";
+    byId("stage").classList.toggle("then", state.stage === "then");
+  };
+}
+
+export function startOutcomes() {
+  const costs = costBars("Cost");
+  const spread = distribution();
+  const heading = h("h3");
+  const caption = h("p", { class: "hint" });
+  const speaking = h("div", { class: "speaking" });
+  put(byId("outcomes"), legend("block"), h("div", { class: "pair" },
+    h("figure", {}, heading, costs.node, caption),
+    h("figure", {}, h("h3", { text: "How the outcomes spread" }), spread.node,
+      h("figcaption", { class: "hint", text: "What either plan would have cost under the past observations, by their weight. Marked: what is minimised." }))),
+  h("h3", { text: "Which past observations speak" }), speaking);
+  const syncStage = stageBar();
+
+  subscribe((changed) => {
+    if (!state.scene) return;
+    if (!["scene", "decision", "check", "stage", "selected", "explanations", "stale"].some((key) => changed.has(key))) return;
+    syncStage();
+    const { decision, check } = state;
+    const found = shownThen();
+    const then = state.stage === "then" ? found : null;
+    const today = [decision?.cost ?? NaN, check?.cost ?? NaN];
+    const there = found ? [found.decision.cost, found.alternative.cost, found.cost] : [];
+    costs.update(then ? there : today, then ? today : there);
+    const curves = [curve(decision), curve(check)];
+    const later = found ? [curve(found.decision), curve(found.alternative)] : [];
+    spread.update(then ? later : curves, then ? curves : later);
+    heading.textContent = state.scene.risk;
+    caption.textContent = then ? "In the context found." : "In the context as it is.";
+    byId("outcomes").classList.toggle("stage-then", Boolean(then));
+    byId("outcomes-stage").textContent = then ? "then" : "today";
+    put(speaking, (then ?? decision) ? speakers(then ?? decision, then ? decision : null) : h("p", { class: "soft", text: "…" }));
+  });
+}

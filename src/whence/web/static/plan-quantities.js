@@ -1,0 +1,130 @@
+// Quantities as bars that can be dragged or typed, with the budget as one goes.
+
+import { legend } from "./charts.js";
+import { freshId, numberField } from "./controls.js";
+import { button, h } from "./dom.js";
+import { listed, plain } from "./format.js";
+import { ask, shownThen, state } from "./state.js";
+
+const SLACK = 1e-6;
+
+const sum = (plan) => plan.reduce((total, amount) => total + amount, 0);
+
+/** Null where `plan` can be carried out as far as the page knows, otherwise the reason why it cannot. */
+export function quantitiesProblem({ parts, budget, lower = [], upper = [], whole = [] }, plan) {
+  if (!Array.isArray(plan) || plan.length !== parts.length) return "Your plan needs a number for every part.";
+  const slack = SLACK * Math.max(1, ...plan.map(Math.abs));
+  for (const [j, amount] of plan.entries()) {
+    if (!Number.isFinite(amount)) return `${parts[j]} needs a number.`;
+    if (lower[j] !== null && lower[j] !== undefined && amount < lower[j] - slack) return `${parts[j]} must be at least ${plain(lower[j])}, not ${plain(amount)}.`;
+    if (upper[j] !== null && upper[j] !== undefined && amount > upper[j] + slack) return `${parts[j]} must be at most ${plain(upper[j])}, not ${plain(amount)}.`;
+    if (whole[j] && Math.abs(amount - Math.round(amount)) > slack) return `${parts[j]} must be a whole number, not ${plain(amount)}.`;
+  }
+  const total = sum(plan);
+  if (budget !== null && budget !== undefined && total > budget + slack) {
+    return `Together the parts make ${plain(total)}, which is ${plain(total - budget, 4)} more than the ${plain(budget)} there is room for.`;
+  }
+  return null;
+}
+
+function stepOf(end, whole) {
+  if (whole) return 1;
+  const rough = end / 200;
+  const power = 10 ** Math.floor(Math.log10(rough || 1));
+  return [1, 2, 5, 10].map((m) => m * power).find((step) => step >= rough) ?? power;
+}
+
+/** The view of a scene whose plans are lists of numbers, as bars or (for general problems) as a table. */
+export function quantitiesView(scene) {
+  const shape = scene.plan;
+  const bars = shape.type === "quantities";
+  const ends = shape.parts.map((_, j) => shape.scale?.[j] || shape.upper?.[j] || shape.budget || 1);
+
+  const amounts = () => (Array.isArray(state.plan) && state.plan.length === shape.parts.length
+    ? state.plan : shape.parts.map((_, j) => Math.max(0, shape.lower?.[j] ?? 0)));
+  const setAmount = (j, amount) => ask({ plan: amounts().map((old, i) => (i === j ? amount : old)), check: null });
+
+  const rows = shape.parts.map((part, j) => {
+    const id = freshId("part");
+    const field = numberField({ id, label: `Your plan: ${part}`, set: (amount) => setAmount(j, amount) });
+    const decided = h("span", { class: "decided" });
+    const decidedBar = h("i", { class: "q-bar d" });
+    const yourBar = h("i", { class: "q-bar a" });
+    const thenBar = h("i", { class: "q-bar t" });
+    const step = stepOf(ends[j], shape.whole?.[j]);
+    const range = bars && h("input", { type: "range", min: 0, max: ends[j], step, "aria-label": `Your plan: ${part}, drag`,
+      oninput: () => setAmount(j, Number(range.value)) });
+    const track = bars && h("div", { class: "q-track" }, decidedBar, yourBar, thenBar, range);
+    const node = h("div", { class: "q-row", "data-part": part },
+      h("label", { for: id, text: part, title: part }), track, decided, field.node);
+    function sync(decision, yours, then) {
+      const end = Math.max(ends[j], decision?.[j] ?? 0, yours?.[j] ?? 0, then?.[j] ?? 0) || 1;
+      const width = (amount) => `${Math.max(0, Math.min(1, (amount ?? 0) / end)) * 100}%`;
+      decided.textContent = decision ? plain(decision[j], 5) : "–";
+      decided.title = "decision";
+      field.sync(yours?.[j]);
+      if (!bars) return;
+      range.max = end;
+      range.value = yours?.[j] ?? 0;
+      range.setAttribute("aria-valuetext", plain(yours?.[j] ?? 0));
+      decidedBar.style.width = width(decision?.[j]);
+      yourBar.style.width = width(yours?.[j]);
+      thenBar.style.setProperty("left", width(then?.[j]));
+      thenBar.hidden = !then;
+      thenBar.title = then ? `decision then: ${plain(then[j], 5)}` : "";
+    }
+    return { node, sync };
+  });
+
+  const meter = shape.budget === null || shape.budget === undefined ? null : budgetMeter(shape.budget);
+  const head = h("div", { class: "q-row q-head", "aria-hidden": "true" }, h("span"), bars && h("span"),
+    h("span", { class: "decided", text: "decision" }), h("span", { class: "yours", text: "your plan" }));
+  const node = h("div", { class: `picture ${bars ? "with-bars" : "as-table"}` }, bars && legend("block"),
+    h("div", { class: "q-rows" }, head, rows.map((row) => row.node)), meter?.node);
+  const copy = button("Start from the decision", () => { if (state.decision) ask({ plan: [...state.decision.plan], check: null }); }, { icon: "pen" });
+
+  return {
+    node,
+    tools: [copy],
+    problem: (plan) => quantitiesProblem(shape, plan),
+    update() {
+      const then = state.stage === "then" ? shownThen()?.plan : null;
+      const yours = Array.isArray(state.plan) && state.plan.length === shape.parts.length ? state.plan : null;
+      for (const row of rows) row.sync(state.decision?.plan, yours, then);
+      node.classList.toggle("stage-then", Boolean(then));
+      meter?.sync(state.decision?.plan, yours);
+    },
+  };
+}
+
+function budgetMeter(budget) {
+  const text = h("p", { class: "budget-text", role: "status" });
+  const fill = h("i", { class: "budget-fill" });
+  const node = h("div", { class: "budget" }, h("div", { class: "budget-track", "aria-hidden": "true" }, fill), text);
+  return {
+    node,
+    sync(decision, yours) {
+      const total = yours ? sum(yours) : 0;
+      const over = total > budget + SLACK * Math.max(1, budget);
+      node.classList.toggle("over", over);
+      fill.style.width = `${Math.min(1, total / (budget || 1)) * 100}%`;
+      const rest = over ? `${plain(total - budget, 4)} too many` : `${plain(budget - total, 4)} left`;
+      const other = decision ? ` The decision uses ${plain(sum(decision), 5)}.` : "";
+      text.textContent = `Your plan uses ${plain(total, 5)} of ${plain(budget)}: ${rest}.${other}`;
+    },
+  };
+}
+
+/** The view of a scene whose plans only the problem itself can read. */
+export function textView() {
+  const text = h("p");
+  return {
+    node: h("div", { class: "picture" }, h("p", { class: "hint", text: "Plans of this problem are shown in words. Take the plan of another context as your own, and compare." }), text),
+    tools: [],
+    problem: (plan) => (plan === null || plan === undefined ? "Take the plan of another context first." : null),
+    update() {
+      const then = state.stage === "then" ? shownThen() : null;
+      text.textContent = listed([state.decision?.text, then && `then ${then.text}`].filter(Boolean));
+    },
+  };
+}

@@ -1,0 +1,115 @@
+// A route on the map of its network, and drawing one's own: place by place, along real streets only.
+
+import { legend } from "./charts.js";
+import { button, h, put } from "./dom.js";
+import { hops, keyOf, networkMap } from "./map.js";
+import { announce } from "./notices.js";
+import { Network } from "./routes.js";
+import { ask, shownThen, state, update } from "./state.js";
+
+/** The view of a scene whose plans are routes: {node, tools, problem(plan), update()}. */
+export function routeView(scene) {
+  const network = new Network(scene.plan);
+  let draft = null;
+  let refused = "";
+  const map = networkMap(scene.plan, { onpick: (id) => pick(id, () => map.focus()), onback: () => undo(() => map.focus()) });
+  const status = h("p", { class: "drawing-status", role: "status" });
+  const stops = h("div", { class: "stops", role: "group", "aria-label": "Next place" });
+  const undoButton = button("Undo", () => undo(), { icon: "undo" });
+  const finishButton = button("Finish the shortest way", () => pick(scene.plan.target), { icon: "check" });
+  const bar = h("div", { class: "drawing-bar", hidden: true }, status, stops,
+    h("div", { class: "row" }, undoButton, finishButton, button("Stop drawing", stop, { icon: "cross", class: "button quiet" })));
+  const start = button("Draw your route", begin, { icon: "pen", class: "button your" });
+  const node = h("div", { class: "picture" }, legend("line"), map.node, bar);
+  node.addEventListener("keydown", (event) => { if (event.key === "Escape" && draft) stop(); });
+
+  function begin() {
+    draft = [scene.plan.source];
+    refused = "";
+    update({ drawing: true });
+    map.focus();
+  }
+
+  function stop() {
+    draft = null;
+    update({ drawing: false });
+    start.focus();
+  }
+
+  function undo(refocus) {
+    if (!draft || draft.length < 2) return;
+    draft = draft.slice(0, -1);
+    refused = "";
+    show();
+    refocus?.();
+  }
+
+  function pick(id, refocus) {
+    const way = network.way(draft, id);
+    if (!way) {
+      refused = `From ${network.label(draft.at(-1))} there is no way to ${network.label(id)} that does not visit a place twice: undo a step.`;
+      show();
+      return;
+    }
+    draft = [...draft, ...way.slice(1)];
+    refused = "";
+    if (network.done(draft)) {
+      const plan = draft;
+      draft = null;
+      ask({ plan, check: null, drawing: false });
+      start.focus({ preventScroll: true });
+      announce(`Your route reaches ${network.label(scene.plan.target)}.`);
+      return;
+    }
+    show();
+    refocus?.();
+  }
+
+  function told(edge) {
+    const along = edge.name ? ` along ${edge.name}` : "";
+    return `Go to ${network.label(edge.to)}${along}`;
+  }
+
+  function showBar() {
+    bar.hidden = !draft;
+    start.disabled = Boolean(draft);
+    if (!draft) return;
+    const next = network.next(draft);
+    const here = network.label(draft.at(-1));
+    status.classList.toggle("warning", Boolean(refused) || !next.length);
+    status.textContent = refused || (next.length
+      ? `You are at ${here}. Choose the next place, or any place further on.`
+      : `No street leads on from ${here} to a place that you have not been to: undo a step.`);
+    undoButton.disabled = draft.length < 2;
+    finishButton.disabled = !network.way(draft, scene.plan.target);
+    put(stops, next.map((edge) => button(network.label(edge.to), () => pick(edge.to, () => stops.querySelector("button")?.focus()),
+      { class: "button stop-button", label: told(edge) })));
+  }
+
+  function show() {
+    const then = state.stage === "then" ? shownThen() : null;
+    const offered = new Map(draft ? network.next(draft).map((edge) => [keyOf(edge.to), told(edge)]) : []);
+    const alternative = draft ?? (Array.isArray(state.plan) ? state.plan : []);
+    map.show({ decision: state.decision?.plan ?? [], then: then?.plan ?? [], alternative, offered, drawing: Boolean(draft),
+      title: said(alternative, then) });
+    node.classList.toggle("stage-then", Boolean(then));
+    showBar();
+  }
+
+  function said(alternative, then) {
+    const decided = state.decision?.plan ?? [];
+    const streets = (route) => [...new Set(hops(route).map(([u, v]) => network.edge(u, v)?.name).filter(Boolean))].join(", ");
+    const told = (name, route) => (route.length > 1 ? ` ${name}: ${streets(route) || route.map((id) => network.label(id)).join(", ")}.` : "");
+    return `Map from ${network.label(scene.plan.source)} to ${network.label(scene.plan.target)}.${told("Decision", decided)}${told("Your plan", alternative)}${then ? told("Decision then", then.plan) : ""}`;
+  }
+
+  return {
+    node,
+    tools: [start],
+    problem: (plan) => network.problem(plan),
+    update(changed) {
+      if (changed.has("drawing") && !state.drawing) draft = null;
+      show();
+    },
+  };
+}

@@ -1,0 +1,118 @@
+// The plan panel: both plans drawn, what they cost, and the ways to a plan of one's own.
+
+import { api } from "./api.js";
+import { judgeBy } from "./decisions.js";
+import { button, byId, h, icon, put } from "./dom.js";
+import { aligned, plain } from "./format.js";
+import { announce, failed } from "./notices.js";
+import { quantitiesView, textView } from "./plan-quantities.js";
+import { routeView } from "./plan-route.js";
+import { ask, shownThen, state, subscribe } from "./state.js";
+
+let view = null;
+let cards = null;
+
+function viewOf(scene) {
+  if (scene.plan.type === "route") return routeView(scene);
+  return scene.plan.parts.length ? quantitiesView(scene) : textView(scene);
+}
+
+function card(kind, heading, subtitle, ...more) {
+  const cost = h("p", { class: "cost" });
+  const text = h("p", { class: "plan-text" });
+  const node = h("section", { class: `card plan-card ${kind}`, "aria-label": heading },
+    h("div", { class: "card-head" }, h("div", {}, h("h3", { text: heading }), h("p", { class: "hint", text: subtitle })), cost), text, more);
+  return {
+    node,
+    show(words, costs, difference) {
+      text.textContent = words;
+      put(cost, costs && h("b", { text: costs }), difference && h("span", { class: "difference", text: difference }));
+    },
+  };
+}
+
+/** "Take the plan of": the decision for the controls as they are, or for a past observation. */
+function takeForm() {
+  const last = state.scene.observations - 1;
+  const field = h("input", { type: "number", id: "take-row", min: 0, max: last, step: 1, placeholder: `0–${last}`, inputmode: "numeric" });
+  const note = h("p", { class: "hint", role: "status" });
+  const say = (text, bad = false) => { note.textContent = text; note.classList.toggle("warning", bad); };
+
+  function takeCurrent() {
+    if (!state.decision) return;
+    ask({ plan: state.decision.plan, check: null, drawing: false });
+    say("Your plan is now the decision for the controls as they are. Change the controls, and compare.");
+  }
+
+  async function takeRow() {
+    const row = field.value === "" ? NaN : Number(field.value);
+    if (!Number.isInteger(row) || row < 0 || row > last) {
+      say(`Past observations are numbered from 0 to ${last}.`, true);
+      return;
+    }
+    try {
+      const { id } = state.scene;
+      const past = await api.observation(id, row);
+      const decision = await api.decide(id, past.context);
+      if (state.scene.id !== id) return;
+      ask({ plan: decision.plan, check: null, drawing: false });
+      say(`Your plan is now the decision for observation ${row}${past.label === String(row) ? "" : ` (${past.label})`}.`);
+    } catch (error) {
+      say(failed(error), true);
+    }
+  }
+
+  return h("details", { class: "take" }, h("summary", { text: "Take the plan of another context" }),
+    h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); takeRow(); } },
+      h("label", { for: "take-row", text: "past observation" }), field, h("button", { type: "submit", class: "button", text: "Take" })),
+    button("Plan for the controls as they are", takeCurrent, { class: "button" }), note);
+}
+
+function build() {
+  const scene = state.scene;
+  view = viewOf(scene);
+  judgeBy(view.problem);
+  const reason = h("p", { class: "reason", role: "alert", hidden: true });
+  const decision = card("d", "Decision", "what the policy plans");
+  const then = card("t", "Decision then", "what the policy would plan there");
+  const yours = card("a", "Your plan", "what you would do", reason, h("div", { class: "row" }, view.tools), takeForm());
+  cards = { decision, then, yours, reason };
+  put(byId("plan"), view.node, h("div", { class: "plan-cards" }, decision.node, yours.node, then.node));
+}
+
+/** How the second of two costs compares with the first. */
+function compared(first, second) {
+  if (!Number.isFinite(first) || !Number.isFinite(second)) return "";
+  const difference = second - first;
+  if (Math.abs(difference) <= 1e-9 * Math.max(Math.abs(first), 1)) return "the same";
+  return `${plain(Math.abs(difference), 3)} ${difference > 0 ? "more" : "less"}`;
+}
+
+function showCards() {
+  const { decision, check, stage } = state;
+  const then = stage === "then" ? shownThen() : null;
+  const [first, second] = then ? [then.decision.cost, then.alternative.cost] : [decision?.cost, check?.cost];
+  const texts = aligned([first ?? NaN, second ?? NaN, then?.cost ?? NaN]);
+  cards.decision.show(state.decideError ?? decision?.text ?? "Deciding …", Number.isFinite(first) && texts[0]);
+  cards.decision.node.classList.toggle("busy", state.deciding);
+  const infeasible = check && !check.feasible;
+  const none = state.plan === null || state.plan === undefined;
+  cards.yours.show(none ? "You have none yet." : infeasible ? "" : check?.text ?? "…",
+    !infeasible && Number.isFinite(second) && texts[1], !infeasible && compared(first, second));
+  cards.reason.hidden = !infeasible;
+  if (infeasible) put(cards.reason, icon("warn"), h("span", {}, h("b", { text: "This plan cannot be carried out. " }), check.reason));
+  cards.then.node.hidden = !then;
+  if (then) cards.then.show(then.text, texts[2], compared(then.alternative.cost, then.cost) === "the same" ? "as your plan" : "");
+}
+
+export function startPlan() {
+  subscribe((changed) => {
+    if (!state.scene) return;
+    if (changed.has("scene")) build();
+    if (["scene", "decision", "deciding", "plan", "check", "drawing", "stage", "selected", "explanations", "stale"].some((key) => changed.has(key))) {
+      view.update(changed);
+      showCards();
+    }
+    if (changed.has("stage") && !changed.has("scene")) announce(state.stage === "then" ? "Shown: the context that was found." : "Shown: today.");
+  });
+}

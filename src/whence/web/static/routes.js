@@ -1,0 +1,72 @@
+// What can be driven: the network as neighbours, shortest ways, and why a list of nodes is no route.
+
+import { hops, keyOf } from "./map.js";
+
+export class Network {
+  constructor({ nodes, edges, source, target }) {
+    this.nodes = new Map(nodes.map((node) => [keyOf(node.id), node]));
+    this.out = new Map(nodes.map((node) => [keyOf(node.id), []]));
+    for (const edge of edges) this.out.get(keyOf(edge.from))?.push(edge);
+    this.source = source;
+    this.target = target;
+  }
+
+  label(id) {
+    return String(this.nodes.get(keyOf(id))?.label ?? id);
+  }
+
+  edge(u, v) {
+    return this.out.get(keyOf(u))?.find((edge) => keyOf(edge.to) === keyOf(v));
+  }
+
+  /** The edges that can come next: they lead on, to a node that the route has not been to. */
+  next(route) {
+    const been = new Set(route.map(keyOf));
+    return (this.out.get(keyOf(route.at(-1))) ?? []).filter((edge) => !been.has(keyOf(edge.to)));
+  }
+
+  done(route) {
+    return route.length > 1 && keyOf(route.at(-1)) === keyOf(this.target);
+  }
+
+  /** The way with the shortest lines on the map from the end of `route` to `goal` around where it has been, or null. */
+  way(route, goal) {
+    const been = new Set(route.slice(0, -1).map(keyOf));
+    const best = new Map([[keyOf(route.at(-1)), { length: 0, before: null, id: route.at(-1) }]]);
+    const open = new Set(best.keys());
+    while (open.size) {
+      const here = [...open].reduce((a, b) => (best.get(a).length <= best.get(b).length ? a : b));
+      open.delete(here);
+      if (here === keyOf(goal)) break;
+      for (const edge of this.out.get(here) ?? []) {
+        const there = keyOf(edge.to);
+        const length = best.get(here).length + this.#length(edge);
+        if (been.has(there) || length >= (best.get(there)?.length ?? Infinity)) continue;
+        best.set(there, { length, before: here, id: edge.to });
+        open.add(there);
+      }
+    }
+    if (!best.has(keyOf(goal))) return null;
+    const found = [];
+    for (let key = keyOf(goal); key !== null; key = best.get(key).before) found.unshift(best.get(key).id);
+    return found;
+  }
+
+  /** Null where `route` is a plan, otherwise the reason why it is not. */
+  problem(route) {
+    if (!Array.isArray(route) || route.length < 2) return `A route starts at ${this.label(this.source)}: choose the next place.`;
+    const unknown = route.find((id) => !this.nodes.has(keyOf(id)));
+    if (unknown !== undefined) return `There is no place called ${unknown} in this network.`;
+    if (keyOf(route[0]) !== keyOf(this.source)) return `The route must start at ${this.label(this.source)}, not at ${this.label(route[0])}.`;
+    const gap = hops(route).find(([u, v]) => !this.edge(u, v));
+    if (gap) return `No street leads from ${this.label(gap[0])} to ${this.label(gap[1])}.`;
+    if (!this.done(route)) return `The route ends at ${this.label(route.at(-1))}: it must go on to ${this.label(this.target)}.`;
+    return null;
+  }
+
+  #length(edge) {
+    const [a, b] = [this.nodes.get(keyOf(edge.from)), this.nodes.get(keyOf(edge.to))];
+    // Hops count a little too, so that of two ways of the same length the one with fewer turns wins.
+    return Math.hypot(a.x - b.x, a.y - b.y) + 1e-9;
+  }
+}

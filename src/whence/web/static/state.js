@@ -1,0 +1,87 @@
+// What the page knows, in one place; panels subscribe to it and never talk to each other.
+
+const listeners = new Set();
+
+export const KINDS = ["relative", "absolute"];
+
+const nothingAsked = () => ({ relative: { state: "idle" }, absolute: { state: "idle" } });
+
+export const state = {
+  scenes: [],
+  scene: null,
+  /** Values of the controls. */
+  context: {},
+  /** Names of the features that cannot change. */
+  locks: [],
+  /** Feature to [low, high], or to the categories allowed. */
+  limits: {},
+  /** What the policy decides for the context, and whether that is still on its way. */
+  decision: null,
+  deciding: false,
+  /** The planner's plan (null: none yet), whether it is being drawn, and what the check said of it. */
+  plan: null,
+  drawing: false,
+  check: null,
+  /** Both explanations: {state, job, progress, result, error}. */
+  explanations: nothingAsked(),
+  /** Whether the controls, the plan or the restrictions have changed since they were asked for. */
+  stale: false,
+  selected: "relative",
+  stage: "today",
+  online: true,
+  timeLimit: 30,
+};
+
+/** Call `listener(changed)` after every update, with the names of what has changed. */
+export function subscribe(listener) {
+  listeners.add(listener);
+}
+
+/** Change some of the state and tell the panels. */
+export function update(patch) {
+  const changed = new Set(Object.keys(patch).filter((key) => state[key] !== patch[key]));
+  Object.assign(state, patch);
+  if (changed.size) for (const listener of listeners) listener(changed);
+}
+
+/** Change what the question is about: explanations on the page are then about an older one. */
+export function ask(patch) {
+  const asked = KINDS.some((kind) => state.explanations[kind].state !== "idle");
+  update({ ...patch, ...(asked ? { stale: true, stage: "today" } : {}) });
+}
+
+/** Start over with a scene and what is to be kept of a link. */
+export function openScene(scene, kept = {}) {
+  const known = (name) => scene.features.some((feature) => feature.name === name);
+  update({
+    scene,
+    context: { ...scene.context, ...Object.fromEntries(Object.entries(kept.context ?? {}).filter(([name]) => known(name))) },
+    locks: (kept.locks ?? []).filter(known),
+    limits: Object.fromEntries(Object.entries(kept.limits ?? {}).filter(([name]) => known(name))),
+    plan: kept.plan === undefined ? scene.alternative : kept.plan,
+    decision: null,
+    drawing: false,
+    check: null,
+    explanations: nothingAsked(),
+    stale: false,
+    selected: kept.selected ?? "relative",
+    stage: "today",
+  });
+}
+
+/** Change one of both explanations. */
+export function setExplanation(kind, entry) {
+  update({ explanations: { ...state.explanations, [kind]: entry } });
+}
+
+/** The explanation that is shown: the selected one, where it has found a context. */
+export function shownThen() {
+  const result = state.stale ? null : state.explanations[state.selected].result;
+  return result?.then ?? null;
+}
+
+/** The features that the shown explanation changes: name to {from, to}. */
+export function shownChanges() {
+  const result = state.stale ? null : state.explanations[state.selected].result;
+  return new Map((result?.then ? result.explanation.changes : []).map((change) => [change.feature, change]));
+}
