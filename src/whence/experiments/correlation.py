@@ -159,10 +159,11 @@ def _aligned(rows: pd.DataFrame) -> str:
     relative, absolute = _means(rows, "correlation")
     cells = rows[rows["correlation"].notna()].groupby(["n", "predictor", "kind"])["correlation"].mean().unstack()
     above = int((cells["absolute"] > cells["relative"]).sum())
+    verdict = "agrees" if absolute >= ALMOST_ONE and above == len(cells) else "differs"
     return (
-        f"Absolute explanations almost perfectly correlated, and more than relative ones: "
-        f"{'agrees' if absolute >= ALMOST_ONE and above == len(cells) else 'differs'}; mean {absolute:.3f} for absolute "
-        f"explanations, {relative:.3f} for relative ones; absolute above relative in {above} of {len(cells)} settings."
+        f"Absolute explanations almost perfectly correlated, and more than relative ones: {verdict}; mean "
+        f"{absolute:.3f} for absolute explanations, {relative:.3f} for relative ones; absolute above relative in "
+        f"{above} of {len(cells)} settings."
     )
 
 
@@ -236,8 +237,8 @@ def _example(rows: pd.DataFrame) -> pd.DataFrame:
         return rows.iloc[:0]
     # Where the absolute explanation changes one feature only, all lies on one line and shows little.
     absolute = found[found["kind"] == "absolute"].set_index("key")
-    moves = [(absolute[f"there_{j}"] - absolute[f"context_{j}"]).abs() for j in (1, 2)]
-    slanted = np.minimum(*moves).reindex(both.index) > SLANTED
+    moves = pd.DataFrame({j: (absolute[f"there_{j}"] - absolute[f"context_{j}"]).abs() for j in (1, 2)})
+    slanted = moves.min(axis=1).reindex(both.index) > SLANTED
     large = both[(both["min"] >= SHOWN_FROM) & slanted]
     key = large.index[0] if len(large) else both["min"].idxmax()
     return found[found["key"] == key]
@@ -263,7 +264,7 @@ def _example_remarks(rows: pd.DataFrame) -> list[str]:
     chosen = _example(rows).set_index("kind")
     if chosen.empty:
         return ["No question of this size has both explanations: more runs are needed."]
-    told = ", ".join(f"{kind} {chosen.loc[kind, 'correlation']:.3f}" for kind in KINDS)
+    told = ", ".join(f"{kind} {float(chosen['correlation'][kind]):.3f}" for kind in KINDS)
     agrees = "agrees" if chosen["correlation"].min() > LARGE else "differs"
     return [
         f"Both explanations lie in the direction of the alternative context: {agrees}; correlation {told}. "
@@ -316,8 +317,8 @@ LABELS = (
         label="fig:newsCorr",
         title="Correlation of explanations with the alternative context, newsvendor",
         statement=(
-            "Absolute explanations and alternative contexts are almost perfectly correlated; relative explanations have "
-            "a largely positive correlation, lower than absolute ones."
+            "Absolute explanations and alternative contexts are almost perfectly correlated; relative explanations "
+            "have a largely positive correlation, lower than absolute ones."
         ),
         table=partial(_by_size, "correlation"),
         family=PLAIN,

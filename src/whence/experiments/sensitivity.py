@@ -76,8 +76,8 @@ def warm() -> None:
 
 def _dimension_tasks(problem: str, setup: Setup) -> list[Task]:
     # The paper draws the CVaR figure from dimension 10 on.
-    dimensions = DIMENSIONS if problem == "shortest_path" else DIMENSIONS[1:]
-    samples = SAMPLES[problem]
+    dimensions: tuple[int, ...] = DIMENSIONS if problem == "shortest_path" else DIMENSIONS[1:]
+    samples: tuple[int, ...] = SAMPLES[problem]
     if setup.tiny:
         dimensions, samples = dimensions[:2], samples[:1]
     tasks = []
