@@ -67,10 +67,18 @@ class Feature(_Answer):
     name: str
     kind: Literal["continuous", "discrete", "categorical", "binary"]
     unit: str = ""
-    low: float | None = Field(None, description="Smallest value on record (numbers only), widened to hold today's.")
-    high: float | None = Field(None, description="Largest value on record (numbers only), widened to hold today's.")
-    step: float | None = Field(None, description="A handy step of a continuous control; any other value is accepted.")
-    values: list[bool | float | str] | None = Field(None, description="Discrete values or categories, in their order.")
+    low: float | None = Field(
+        default=None, description="Smallest value on record (numbers only), widened to hold today's."
+    )
+    high: float | None = Field(
+        default=None, description="Largest value on record (numbers only), widened to hold today's."
+    )
+    step: float | None = Field(
+        default=None, description="A handy step of a continuous control; any other value is accepted."
+    )
+    values: list[bool | float | str] | None = Field(
+        default=None, description="Discrete values or categories, in their order."
+    )
     change: Literal["free", "fixed", "increase", "decrease"] = "free"
     weight: float = 1.0
 
@@ -91,8 +99,6 @@ class Edge(_Answer):
     head: Any = Field(alias="to")
     name: str = ""
 
-    model_config = ConfigDict(extra="forbid", populate_by_name=True)
-
 
 class PlanShape(_Answer):
     """How a plan looks: a route over `nodes` and `edges`, or one number for each of `parts`.
@@ -106,13 +112,19 @@ class PlanShape(_Answer):
     edges: list[Edge] = []
     source: Any = None
     target: Any = None
-    drawn: bool = Field(False, description="Whether the positions are the data's own, not a layout made up here.")
+    drawn: bool = Field(
+        default=False, description="Whether the positions are the data's own, not a layout made up here."
+    )
     parts: list[str] = []
-    budget: float | None = Field(None, description="Most that all parts may add up to.")
-    lower: list[float | None] = Field([], description="Least allowed value of every part; null where there is none.")
-    upper: list[float | None] = Field([], description="Largest allowed value of every part; null where there is none.")
-    scale: list[float] = Field([], description="A sensible end of the axis of every part.")
-    whole: list[bool] = Field([], description="Whether a part must be a whole number.")
+    budget: float | None = Field(default=None, description="Most that all parts may add up to.")
+    lower: list[float | None] = Field(
+        default=[], description="Least allowed value of every part; null where there is none."
+    )
+    upper: list[float | None] = Field(
+        default=[], description="Largest allowed value of every part; null where there is none."
+    )
+    scale: list[float] = Field(default=[], description="A sensible end of the axis of every part.")
+    whole: list[bool] = Field(default=[], description="Whether a part must be a whole number.")
 
 
 class Scene(_Answer):
@@ -127,7 +139,7 @@ class Scene(_Answer):
     risk: str = Field(description="What is minimised, as in 'Expected cost'.")
     outcomes: list[str] = Field(description="Names of what is uncertain.")
     plan: PlanShape
-    alternative: Any = Field(None, description="A plan that somebody has in mind, or null.")
+    alternative: Any = Field(default=None, description="A plan that somebody has in mind, or null.")
 
 
 class Observation(_Answer):
@@ -177,7 +189,7 @@ class Check(_Answer):
     """Whether a plan can be carried out and, if so, what it costs in the context."""
 
     feasible: bool
-    reason: str | None = Field(None, description="One sentence, where it cannot.")
+    reason: str | None = Field(default=None, description="One sentence, where it cannot.")
     text: str | None = None
     cost: float | None = None
     outcomes: Outcomes | None = None
@@ -202,12 +214,14 @@ class ExplainRequest(PlanRequest):
     """The question "why not my plan?"."""
 
     kind: Literal["relative", "absolute"] = "relative"
-    fixed: list[Name] = Field([], max_length=10_000, description="Features that cannot change.")
+    fixed: list[Name] = Field(default=[], max_length=10_000, description="Features that cannot change.")
     bounds: dict[Name, list[Value | None]] = Field(
-        {}, max_length=10_000, description="Feature to [low, high] (null for open), or to the categories allowed."
+        default={},
+        max_length=10_000,
+        description="Feature to [low, high] (null for open), or to the categories allowed.",
     )
     time_limit: Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)] | None = Field(
-        None, description="Seconds; cut to the server's own limit, which is the default."
+        default=None, description="Seconds; cut to the server's own limit, which is the default."
     )
 
 
@@ -233,7 +247,7 @@ class Result(_Answer):
 
     explanation: dict[str, Any] = Field(description="The explanation as data, without one entry a past observation.")
     sentence: str = Field(description="The explanation in words, a paragraph a line.")
-    then: Then | None = Field(None, description="Null where there is no context to show.")
+    then: Then | None = Field(default=None, description="Null where there is no context to show.")
 
 
 class Job(_Answer):
@@ -243,11 +257,11 @@ class Job(_Answer):
     scene: str
     kind: Literal["relative", "absolute"]
     state: State
-    ahead: int = Field(0, description="Questions that come before it, while it is queued.")
+    ahead: int = Field(default=0, description="Questions that come before it, while it is queued.")
     time_limit: float
     progress: JobProgress | None = None
     result: Result | None = None
-    error: str | None = Field(None, description="One sentence, where it failed.")
+    error: str | None = Field(default=None, description="One sentence, where it failed.")
 
 
 class Problem(_Answer):

@@ -142,7 +142,7 @@ def _network(problem: ShortestPath) -> PlanShape:
         for node, data in graph.nodes(data=True)
     ]
     edges = [
-        Edge(tail=to_plain(u), head=to_plain(v), name=str(data.get("name", "")))
+        Edge.model_validate({"from": to_plain(u), "to": to_plain(v), "name": str(data.get("name", ""))})
         for u, v, data in graph.edges(data=True)
     ]
     ends = to_plain(problem.source), to_plain(problem.target)

@@ -31,8 +31,8 @@ __all__ = ["main"]
 PULSE = 0.1
 #: Seconds that a question for warming up may take.
 WARM = 0.5
-#: What an explanation holds for every past observation: the page draws none of it.
-LONG = ("observations",)
+#: What the page draws of what an explanation holds for the past observations.
+DRAWN = ("gaining", "losing")
 
 log = logging.getLogger("whence.web")
 
@@ -115,11 +115,13 @@ def _answered(scene: Scene, explanation: Explanation) -> Answered:
 
 
 def _short(data: dict[str, Any]) -> dict[str, Any]:
-    """An explanation as data without what it holds for every past observation."""
-    short = {name: value for name, value in data.items() if name not in LONG}
-    if isinstance(short.get("unrestricted"), dict):
-        short["unrestricted"] = _short(short["unrestricted"])
-    return short
+    """An explanation as data without its numbers for every past observation."""
+    inner = data["unrestricted"]
+    return {
+        **data,
+        "observations": {name: data["observations"][name] for name in DRAWN},
+        "unrestricted": None if inner is None else _short(inner),
+    }
 
 
 def _then(scene: Scene, explanation: Explanation) -> models.Then | None:
@@ -138,7 +140,7 @@ def _warm(scene: Scene) -> None:
     try:
         plan = scene.policy.decide(scene.policy.X_.iloc[[0]]) if scene.alternative is None else scene.alternative
         for kind in ("relative", "absolute"):
-            _answered(scene, scene.policy.explain(scene.today, plan, kind=kind, time_limit=WARM))  # type: ignore[arg-type]
+            _answered(scene, scene.policy.explain(scene.today, plan, kind=kind, time_limit=WARM))
     except Exception:  # the question itself will tell
         log.debug("Warming up failed.", exc_info=True)
 
