@@ -80,7 +80,7 @@ def number_from_plain(value: Any) -> float:
             return float(value)
         except OverflowError:
             pass
-    raise InputError(f'A number must be a JSON number, "Infinity", "-Infinity" or null. Got {_quoted(value)} instead.')
+    raise InputError(f'A number must be a JSON number, "Infinity", "-Infinity" or null. Got {quoted(value)} instead.')
 
 
 def plan_to_plain(problem: DecisionProblem, plan: Any) -> Any:
@@ -176,12 +176,12 @@ def _quantities(problem: DecisionProblem, value: Any, outcomes: Sequence[str]) -
         plan = np.zeros(len(names))
         for name, entry in value.items():
             if name not in known:
-                raise InputError(f"The plan must name parts among {_some(names)}. Got {_quoted(name)} instead.")
+                raise InputError(f"The plan must name parts among {_some(names)}. Got {quoted(name)} instead.")
             plan[known[name]] = _quantity(entry, str(name))
         return plan
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
         also = "" if names is None else f", or quantities by name among {_some(names)}"
-        raise InputError(f"The plan must be a list of numbers{also}. Got {_quoted(value)} instead.")
+        raise InputError(f"The plan must be a list of numbers{also}. Got {quoted(value)} instead.")
     if names is not None and len(value) != len(names):
         raise InputError(f"The plan must hold {len(names)} numbers, for {_some(names)}. Got {len(value)} instead.")
     labels = names or [f"entry {j + 1}" for j in range(len(value))]
@@ -196,7 +196,7 @@ def _quantity(entry: Any, name: str) -> float:
             number = math.nan
         if math.isfinite(number):
             return number
-    raise InputError(f"The plan's quantity of {_quoted(name)} must be a finite number. Got {_quoted(entry)} instead.")
+    raise InputError(f"The plan's quantity of {quoted(name)} must be a finite number. Got {quoted(entry)} instead.")
 
 
 # ---- routes ----------------------------------------------------------------------------------------------
@@ -207,7 +207,7 @@ def _route(problem: ShortestPath, value: Any) -> list[Any]:
         # A route by its edges' names: the quantities of a route are 0 and 1.
         given: Any = _quantities(problem, value, ())
     elif isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
-        raise InputError(f"The route must be a list of nodes or of edges. Got {_quoted(value)} instead.")
+        raise InputError(f"The route must be a list of nodes or of edges. Got {quoted(value)} instead.")
     else:
         given = _nodes_or_edges(problem, list(value))
     _check(problem, given)
@@ -245,14 +245,14 @@ class _Nodes:
             return None
         written = self._written.get(entry, []) if isinstance(entry, str) else []
         if len(written) > 1:
-            raise InputError(f"The route must name its nodes without doubt. Got {_quoted(entry)}, which is several.")
+            raise InputError(f"The route must name its nodes without doubt. Got {quoted(entry)}, which is several.")
         return (written[0],) if written else None
 
     def named(self, entry: Any) -> Any:
         found = self.find(entry)
         if found is None:
             raise InputError(
-                f"The route must name nodes among {_some(list(self._written))}. Got {_quoted(entry)} instead."
+                f"The route must name nodes among {_some(list(self._written))}. Got {quoted(entry)} instead."
             )
         return found[0]
 
@@ -267,11 +267,11 @@ def _key(node: Any) -> Any:
 # ---- messages --------------------------------------------------------------------------------------------
 
 
-def _quoted(value: Any) -> str:
+def quoted(value: Any) -> str:
     text = repr(value)
     return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"
 
 
 def _some(names: Sequence[Any], most: int = 6) -> str:
-    shown = ", ".join(_quoted(str(name)) for name in names[:most])
+    shown = ", ".join(quoted(str(name)) for name in names[:most])
     return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -19,7 +19,7 @@ from whence.errors import InputError
 from whence.explain.explanation import Costs
 from whence.report.html import fragment, write
 from whence.report.observations import most_moved, moved_share
-from whence.report.plans import positions
+from whence.report.routes import positions
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]

@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from whence.explain.packing import SILENT, packed, unpacked
 from whence.explain.question import Kind, Status
 from whence.problems.base import DecisionProblem
+
+if TYPE_CHECKING:
+    from whence.report.material import Material
 
 __all__ = ["Costs", "Explanation"]
 
@@ -46,7 +50,19 @@ class Explanation:
     weights_before, weights_after : ndarray of shape (n,)
         Which past observations speak in either context.
     costs_decision, costs_alternative : ndarray of shape (n,)
-        What either plan costs under each past observation.
+        What either plan costs under each past observation. Where the explanation is a light one (see :meth:`light`),
+        only under those that have a weight in one of the two contexts, and NaN under the others.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> why = policy.explain([0.2], instead=[20.0])
+    >>> why
+    <Explanation relative optimal distance=0.300001 bound=0.300001>
+    >>> again = wh.Explanation.from_json(why.to_json())
+    >>> str(again) == str(why)
+    True
     """
 
     status: Status
@@ -90,6 +106,8 @@ class Explanation:
     #: The explanation without the user's restrictions, where the restricted question has none.
     unrestricted: Explanation | None = None
     note: str = ""
+    #: What the report draws from where `history` and `problem` are not at hand.
+    material: Material | None = None
 
     @property
     def gap(self) -> float:
@@ -119,3 +137,57 @@ class Explanation:
         from whence.report.html import write
 
         write(self, path, title=title, question=question)
+
+    def light(self) -> Explanation:
+        """A copy without references to the history and the problem, cheap to keep, to pickle and to send.
+
+        It prints, plots and reports the same, and is what :meth:`from_dict` gives. The costs of observations without
+        any weight in either context are left out (NaN).
+        """
+        from whence.report.material import material_of
+
+        if self.material is not None and self.history is None and self.problem is None:
+            return self
+        inner = None if self.unrestricted is None else self.unrestricted.light()
+        arrays: dict[str, Any] = unpacked(packed(self))
+        return replace(self, **arrays, history=None, problem=None, unrestricted=inner, material=material_of(self))
+
+    def to_dict(self) -> dict[str, Any]:
+        """The explanation as plain dicts, lists, numbers and texts: strict JSON, by the schema "whence/explanation/1".
+
+        Infinity is the text "Infinity", a missing value None. Everything is in it that it takes to print, plot and
+        report the explanation again; see :meth:`from_dict`.
+        """
+        from whence.report.document import to_dict
+
+        return to_dict(self)
+
+    def to_json(self, path: Any = None, indent: int | None = None) -> str | None:
+        """:meth:`to_dict` as JSON text: returned, or written to `path` in one go."""
+        from whence.report.document import to_json
+
+        return to_json(self, path, indent)
+
+    @classmethod
+    def from_dict(cls, document: Any) -> Explanation:
+        """The explanation that :meth:`to_dict` wrote, in its :meth:`light` form; an InputError where it is none."""
+        from whence.report.document import from_dict
+
+        return from_dict(document)
+
+    @classmethod
+    def from_json(cls, source: Any) -> Explanation:
+        """The explanation in a JSON text or in the file of that path; an InputError where there is none."""
+        from whence.report.document import from_json
+
+        return from_json(source)
+
+    def __getstate__(self) -> dict[str, Any]:
+        state = dict(self.__dict__)
+        if self.material is not None:
+            state |= dict.fromkeys(SILENT) | {"packed": packed(self)}
+        return state
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        found = state.pop("packed", None)
+        self.__dict__.update(state if found is None else state | unpacked(found))

@@ -2,27 +2,25 @@
 
 from __future__ import annotations
 
-import os
 from datetime import UTC, datetime
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.errors import InputError
 from whence.report import words
+from whence.report.files import write_text
 from whence.report.markup import Markup, join, tag
+from whence.report.material import material_of
 from whence.report.numbers import aligned, duration, plain, share, value
 from whence.report.observations import Observation, most_moved, moved_share, speaking
 from whence.report.plans import picture
 from whence.report.style import STYLE
 from whence.report.svg import Bar, Curve, Floats, bars, distribution, masses
-from whence.report.versions import versions
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["fragment", "write"]
+__all__ = ["fragment", "page", "write"]
 
 #: Bins of a distribution of outcomes.
 BINS = 30
@@ -62,9 +60,11 @@ def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?
     ...     print((pathlib.Path(folder) / "why.html").read_text("utf-8")[:15])
     <!doctype html>
     """
-    target = Path(path)
-    if not target.parent.is_dir():
-        raise InputError(f"The 'path' of a report must lie in a folder that exists. Got {str(target)!r} instead.")
+    write_text(path, page(explanation, title=title, question=question), "a report")
+
+
+def page(explanation: Explanation, *, title: str = "Why not my plan?", question: str = "") -> str:
+    """The report as the text of a file that needs nothing else and never touches the network."""
     now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
     base = "html { background: #fff; } body { margin: 0; }"
     night = "@media screen and (prefers-color-scheme: dark) { html { background: #14181c; } }"
@@ -77,13 +77,7 @@ def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?
         tag("style", Markup(f"{base} {night}\n{STYLE}")),
     )
     body = tag("body", _report(explanation, title, question, now))
-    page = f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
-        partial.write_text(page, "utf-8")
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
+    return f"<!doctype html>\n{tag('html', head, body, lang='en')}\n"
 
 
 def _report(explanation: Explanation, title: str, question: str, now: str = "") -> Markup:
@@ -190,9 +184,11 @@ def _edges(curves: list[Curve]) -> Floats:
     low = min(float(curve.costs[curve.weights > 0].min()) for curve in curves)
     high = max(curve.mark for curve in curves)
     for curve in curves:
-        order = np.argsort(curve.costs, kind="stable")
-        reached = int(np.searchsorted(np.cumsum(curve.weights[order]), 1.0 - RARE))
-        high = max(high, float(curve.costs[order[min(reached, order.size - 1)]]))
+        speaking = curve.weights > 0
+        costs, weights = curve.costs[speaking], curve.weights[speaking]
+        order = np.argsort(costs, kind="stable")
+        reached = int(np.searchsorted(np.cumsum(weights[order]), 1.0 - RARE))
+        high = max(high, float(costs[order[min(reached, order.size - 1)]]))
     return np.linspace(low, high, BINS + 1) if high > low else np.linspace(low - 0.5, low + 0.5, BINS + 1)
 
 
@@ -219,13 +215,14 @@ def _observation_table(explanation: Explanation, chosen: list[Observation], move
     columns = ([c for c in changed if c in columns] + [c for c in columns if c not in changed])[:COLUMNS]
     weights = ["weight as it is", "weight changed"] if moved else ["weight"]
     known = [(o.decision, o.alternative) for o in chosen if o.decision is not None and o.alternative is not None]
-    head = ["row", *columns, *weights, *(["cost of decision", "cost of your plan"] if known else [])]
+    priced = len(known) == len(chosen)
+    head = ["row", *columns, *weights, *(["cost of decision", "cost of your plan"] if priced else [])]
     parts = any(o.part is not None for o in chosen)
     rows = []
-    costs = aligned(known) if known else [()] * len(chosen)
+    costs = aligned(known) if priced else [()] * len(chosen)
     for o, cost in zip(chosen, costs, strict=True):
         row: list[str] = [o.label]
-        row += [value(o.values[c], explanation.kinds.get(c, ""), explanation.units.get(c, "")) for c in columns]
+        row += [value(o.values.get(c, ""), explanation.kinds.get(c, ""), explanation.units.get(c, "")) for c in columns]
         row += [share(o.before), *([share(o.after)] if moved else []), *cost]
         rows.append(row + ([share(o.part or 0.0)] if parts else []))
     head += ["share"] if parts else []
@@ -255,11 +252,12 @@ def _certificate(explanation: Explanation, now: str) -> Markup:
         "The answer was computed once more from the fitted model and the decision problem themselves before it was "
         "returned."
     )
+    versions = material_of(explanation).versions.items()
     return join(
         tag("p", words.certainty(explanation)),
         tag("p", said) if explanation.context is not None else Markup(""),
         _table([], [[name, text] for name, text in entries]),
-        tag("details", tag("summary", "Versions"), _table([], [[k, v] for k, v in versions().items()])),
+        tag("details", tag("summary", "Versions"), _table([], [[k, v] for k, v in versions])),
         tag("p", now, class_="wh-soft") if now else Markup(""),
     )
 

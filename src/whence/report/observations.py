@@ -45,8 +45,11 @@ class Observation:
 def most_moved(explanation: Explanation, count: int = 5) -> tuple[list[Observation], list[Observation]]:
     """The observations that gain most weight and those that lose most, at most `count` each.
 
-    Without a changed context, those that weigh most, and none.
+    Without a changed context, those that weigh most, and none. An explanation that has let go of its history knows some
+    of them only.
     """
+    if explanation.material is not None:
+        return explanation.material.gaining[:count], explanation.material.losing[:count]
     before = explanation.weights_before
     after = before if explanation.weights_after is None else explanation.weights_after
     moved = after - before

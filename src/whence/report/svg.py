@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -16,11 +16,11 @@ from numpy.typing import NDArray
 
 from whence.report.markup import Markup, tag
 from whence.report.numbers import plain
+from whence.report.routes import Point, RouteMap
 
-__all__ = ["Bar", "Curve", "RouteMap", "bars", "distribution", "masses", "route_map", "ticks"]
+__all__ = ["Bar", "Curve", "bars", "distribution", "masses", "route_map", "ticks"]
 
 Floats = NDArray[np.float64]
-Point = tuple[float, float]
 Box = tuple[float, float, float, float]
 
 WIDTH = 360.0
@@ -110,8 +110,9 @@ def distribution(curves: Sequence[Curve], edges: Floats, highest: float, title: 
 
 def masses(curve: Curve, edges: Floats) -> Floats:
     """Weight in every bin; the first and the last one also hold what lies further out."""
-    inside = np.clip(curve.costs, edges[0], edges[-1])
-    mass: Floats = np.histogram(inside, edges, weights=curve.weights)[0]
+    speaking = curve.weights > 0
+    inside = np.clip(curve.costs[speaking], edges[0], edges[-1])
+    mass: Floats = np.histogram(inside, edges, weights=curve.weights[speaking])[0]
     return mass
 
 
@@ -130,19 +131,6 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     step = next(power * m for m in (1.0, 2.0, 5.0, 10.0) if power * m >= rough * 0.999)
     first = math.ceil(low / step - 1e-9)
     return [float(k * step) for k in range(first, math.floor(high / step + 1e-9) + 1)]
-
-
-@dataclass(frozen=True)
-class RouteMap:
-    """A network drawn on its map: where its nodes are (y upwards), its streets, and the two routes along them."""
-
-    positions: dict[Any, Point]
-    edges: list[tuple[Any, Any]]
-    decision: list[tuple[Any, Any]]
-    alternative: list[tuple[Any, Any]]
-    ends: tuple[Any, Any]
-    #: Names of the streets that have one.
-    streets: dict[tuple[Any, Any], str] = field(default_factory=dict)
 
 
 def route_map(city: RouteMap, title: str) -> Markup:

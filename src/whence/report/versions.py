@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import platform
+from functools import cache
 from importlib.metadata import PackageNotFoundError, version
 
 __all__ = ["versions"]
@@ -19,6 +20,11 @@ def versions() -> dict[str, str]:
     >>> list(versions())[:2]
     ['whence', 'python']
     """
+    return dict(_found())
+
+
+@cache
+def _found() -> dict[str, str]:
     from whence import __version__
 
     found = {
