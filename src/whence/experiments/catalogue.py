@@ -31,7 +31,7 @@ ORDER = (
     "fig:appPerc",
 )
 #: Modules of this package with a tuple LABELS.
-MODULES = ("cells", "dimensions", "sparsity", "sensitivity")
+MODULES = ("cells", "dimensions", "sparsity", "sensitivity", "correlation", "programs")
 
 
 def registry() -> tuple[Label, ...]:

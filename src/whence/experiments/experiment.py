@@ -12,12 +12,12 @@ import pandas as pd
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-__all__ = ["Family", "Label", "Row", "Setup", "Task"]
+__all__ = ["Family", "Label", "Row", "Setup", "Task", "nothing"]
 
 Row = dict[str, Any]
 
 
-def _nothing() -> None:
+def nothing() -> None:
     """What needs no warming up."""
 
 
@@ -94,7 +94,7 @@ class Family:
     name: str
     tasks: Callable[[Setup], list[Task]]
     run: Callable[[Task], list[Row]]
-    warm: Callable[[], None] = _nothing
+    warm: Callable[[], None] = nothing
     depends: Callable[[Setup], dict[str, Any]] = field(default=lambda setup: {})
 
 

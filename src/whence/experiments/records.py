@@ -107,7 +107,7 @@ class Records:
             written(self.path, frame[whole].to_csv(index=False, lineterminator="\n"))
 
     def _frame(self) -> pd.DataFrame:
-        return pd.read_csv(self.path, dtype={"key": str}, float_precision="round_trip")
+        return pd.read_csv(self.path, dtype={"key": str})
 
     def _read_about(self) -> dict[str, Any]:
         try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
@@ -15,7 +15,7 @@ from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
 from whence.errors import InputError
-from whence.experiments.experiment import Family, Label, Row, Setup, Task
+from whence.experiments.experiment import Family, Label, Row, Setup, Task, nothing
 from whence.experiments.records import Records
 
 __all__ = ["Outcome", "run"]
@@ -69,11 +69,13 @@ def run(labels: Sequence[Label], setup: Setup, jobs: int, out: Path) -> list[Out
         plans = []
         for family in families:
             keys = {task.key for label in labels if label.family == family for task in needed[label]}
-            tasks = [task for task in offered[family] if task.key in keys]
-            plans.append((family, tasks, progress.add_task(family.name, total=len(tasks), start=False)))
-        for family, tasks, bar in plans:
+            missing = [task for task in offered[family] if task.key in keys - stores[family].keys()]
+            done = len(keys) - len(missing)
+            plans.append((family, missing, progress.add_task(family.name, False, len(keys), done)))
+        for family, missing, bar in plans:
             progress.start_task(bar)
-            _fill(stores[family], family, tasks, jobs, partial(progress.advance, bar))
+            warm = nothing if setup.tiny else family.warm
+            _fill(stores[family], replace(family, warm=warm), missing, jobs, partial(progress.advance, bar))
     outcomes = []
     for label in labels:
         if label.family is None:
@@ -88,19 +90,16 @@ def _needed(label: Label, offered: Mapping[Family, list[Task]]) -> list[Task]:
     return [] if label.family is None else [task for task in offered[label.family] if label.needs(task)]
 
 
-def _fill(store: Records, family: Family, tasks: list[Task], jobs: int, advance: Callable[[float], None]) -> None:
-    """Run the tasks that the store has not, and keep their rows as they come."""
-    done = store.keys()
-    missing = [task for task in tasks if task.key not in done]
-    advance(len(tasks) - len(missing))
-    if not missing:
+def _fill(store: Records, family: Family, tasks: list[Task], jobs: int, advance: Callable[[], None]) -> None:
+    """Run `tasks` and keep their rows as they come."""
+    if not tasks:
         return
     began = time.perf_counter()
     try:
-        work = joblib.Parallel(n_jobs=min(jobs, len(missing)), batch_size=1, return_as="generator_unordered")
-        for task, rows in work(joblib.delayed(_run)(family.run, family.warm, task) for task in missing):
+        work = joblib.Parallel(n_jobs=min(jobs, len(tasks)), batch_size=1, return_as="generator_unordered")
+        for task, rows in work(joblib.delayed(_run)(family.run, family.warm, task) for task in tasks):
             store.append(task, rows)
-            advance(1)
+            advance()
     finally:
         store.spent(time.perf_counter() - began)
 
