@@ -43,7 +43,7 @@ function spoken(sentence) {
   const [verdict, ...rest] = paragraphs(sentence);
   const items = rest.filter((line) => line.startsWith("  - "));
   return [h("p", { class: "verdict", text: verdict }),
-    items.length && h("ul", {}, items.map((line) => h("li", { text: line.slice(4) }))),
+    items.length > 0 && h("ul", {}, items.map((line) => h("li", { text: line.slice(4) }))),
     rest.filter((line) => !line.startsWith("  - ")).map((line) => h("p", { text: line.trim() }))];
 }
 
@@ -63,17 +63,23 @@ function certificate(found) {
     found.context && h("p", { class: "hint", text: "Computed once more from the fitted model and the decision problem before it was shown." }));
 }
 
+/** Switch the whole page to the context that was found, or back. */
+function showOnPage(kind, then) {
+  update({ selected: kind, stage: then ? "then" : "today" });
+  document.querySelector(`[data-kind="${kind}"] .answer .button`)?.focus({ preventScroll: true });
+  if (then) byId("plan-panel").scrollIntoView({ behavior: "smooth", block: "start" });
+}
+
 function answer(kind, entry) {
   const { explanation: found, sentence, then } = entry.result;
   const [tone, picture, text] = BADGES[found.status] ?? ["plain", "check", found.status];
-  const shown = state.selected === kind;
+  const shown = state.selected === kind && state.stage === "then";
   return [
     h("p", { class: `badge ${tone}` }, icon(picture), h("span", { text }),
       Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance", text: `distance ${plain(found.distance, 4)}` })),
     h("div", { class: "spoken" }, spoken(sentence)),
     then && h("div", { class: "row" },
-      h("button", { type: "button", class: "button", "aria-pressed": String(shown), onclick: () => update({ selected: kind, stage: "then" }) },
-        icon(shown ? "check" : "play"), h("span", { text: shown ? "Shown on the page" : "Show this one" })),
+      button(shown ? "Back to today" : "Show it", () => showOnPage(kind, !shown), { icon: shown ? "undo" : "play" }),
       button("Set the controls to it", () => ask({ context: { ...then.context } }), { class: "button quiet" })),
     certificate(found),
     h("div", { class: "row downloads" },
@@ -112,7 +118,7 @@ function explanationCard(kind) {
       text.textContent = entry.cancelling ? "Stopping; what was found stays." : progressText(entry);
       stop.disabled = !entry.job || Boolean(entry.cancelling);
     }
-    const mark = [entry.state, entry.job, state.selected, busy].join();
+    const mark = [entry.state, entry.job, state.selected, state.stage, busy].join();
     if (mark === drawn) return;
     drawn = mark;
     if (busy) put(body);

@@ -71,6 +71,12 @@ function loading(text) {
   return h("div", { class: "loading", role: "status" }, h("i", { class: "spinner", "aria-hidden": "true" }), h("p", { text }));
 }
 
+/** A scene's id as a name: the title is the heading below. */
+function named(id) {
+  const words = id.replace(/[-_]+/g, " ").trim() || id;
+  return words.charAt(0).toUpperCase() + words.slice(1);
+}
+
 let opening = 0;
 
 async function open(id, kept = {}) {
@@ -114,7 +120,7 @@ async function start() {
     return;
   }
   const picker = byId("scene");
-  put(picker, state.scenes.map((scene) => h("option", { value: scene.id, text: scene.title })));
+  put(picker, state.scenes.map((scene) => h("option", { value: scene.id, text: named(scene.id) })));
   picker.onchange = () => open(picker.value);
   if (!state.scenes.length) {
     cover(emptyState("There is nothing to decide yet.", "Start “whence serve” with a project, or without one for the built-in examples."));

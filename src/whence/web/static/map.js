@@ -16,7 +16,7 @@ function placed(nodes, width, tallest) {
   const wide = Math.max(...xs) - Math.min(...xs) || 1;
   const tall = Math.max(...ys) - Math.min(...ys) || 1;
   let across = (width - 2 * MARGIN) / wide;
-  const inner = Math.min(Math.max(tall * across, 150), tallest - 2 * MARGIN);
+  const inner = Math.min(Math.max(tall * across, 240), tallest - 2 * MARGIN);
   const along = inner / tall;
   if (tall * across > inner) across = Math.min(across, along * 1.35);
   const shift = (width - wide * across) / 2;

@@ -2,7 +2,7 @@
 
 import { costBars, distribution, legend } from "./charts.js";
 import { button, byId, h, icon, put } from "./dom.js";
-import { listed, share, value } from "./format.js";
+import { listed, plain, share, value } from "./format.js";
 import { shownChanges, shownThen, state, subscribe, update } from "./state.js";
 
 const PLAY = 1500;
@@ -27,6 +27,18 @@ function speakers(decision, earlier) {
   return [h("p", { class: "hint", text: said }),
     h("table", { class: "speakers" }, h("thead", {}, h("tr", {}, ["row", "context", "weight"].map((text) => h("th", { scope: "col", text })))),
       h("tbody", {}, decision.speaking.map((speaker) => speakerRow(speaker, heaviest, earlier && !before.has(speaker.row)))))];
+}
+
+/** The costs in a sentence. */
+function compared(then, [first, second, third]) {
+  if (!Number.isFinite(first) || !Number.isFinite(second)) return "";
+  const close = (a, b) => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b), 1);
+  const told = (a, b) => (close(a, b) ? "as much as" : `${plain(Math.abs(a - b), 2)} ${a > b ? "more" : "less"} than`);
+  if (!then) return `In the context as it is, your plan costs ${told(second, first)} the decision.`;
+  const own = close(second, third)
+    ? "No plan would be better there."
+    : `The policy would decide otherwise there, for ${plain(Math.abs(second - third), 2)} less than your plan.`;
+  return `In the context found, your plan costs ${told(second, first)} today’s decision. ${own}`;
 }
 
 function stageBar() {
@@ -90,7 +102,7 @@ export function startOutcomes() {
     const later = found ? [curve(found.decision), curve(found.alternative)] : [];
     spread.update(then ? later : curves, then ? curves : later);
     heading.textContent = state.scene.risk;
-    caption.textContent = then ? "In the context found." : "In the context as it is.";
+    caption.textContent = compared(then, then ? there : today);
     byId("outcomes").classList.toggle("stage-then", Boolean(then));
     byId("outcomes-stage").textContent = then ? "then" : "today";
     put(speaking, (then ?? decision) ? speakers(then ?? decision, then ? decision : null) : h("p", { class: "soft", text: "…" }));

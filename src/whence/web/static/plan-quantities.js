@@ -7,6 +7,9 @@ import { listed, plain } from "./format.js";
 import { ask, shownThen, state } from "./state.js";
 
 const SLACK = 1e-6;
+/** Parts share an axis where their scales differ by no more than this factor; room is left beyond the longest bar. */
+const COMMON = 25;
+const ROOM = 1.3;
 
 const sum = (plan) => plan.reduce((total, amount) => total + amount, 0);
 
@@ -38,7 +41,17 @@ function stepOf(end, whole) {
 export function quantitiesView(scene) {
   const shape = scene.plan;
   const bars = shape.type === "quantities";
-  const ends = shape.parts.map((_, j) => shape.scale?.[j] || shape.upper?.[j] || shape.budget || 1);
+  const scales = shape.parts.map((_, j) => shape.scale?.[j] || shape.upper?.[j] || shape.budget || 1);
+  // One axis for all, so that bars can be compared, unless the small ones could not be seen on it.
+  const common = Math.max(...scales) <= COMMON * Math.min(...scales);
+  let ends = shape.parts.map(() => 0);
+
+  /** Axes long enough for every plan; they never shrink, so that a bar does not run away from the hand that drags it. */
+  function stretch(plans) {
+    const most = shape.parts.map((_, j) => Math.max(0, ...plans.map((plan) => plan?.[j] ?? 0)));
+    const needed = common ? shape.parts.map(() => Math.max(...most)) : most;
+    ends = ends.map((end, j) => (needed[j] > end || !end ? ROOM * needed[j] || scales[j] : end));
+  }
 
   const amounts = () => (Array.isArray(state.plan) && state.plan.length === shape.parts.length
     ? state.plan : shape.parts.map((_, j) => Math.max(0, shape.lower?.[j] ?? 0)));
@@ -51,20 +64,18 @@ export function quantitiesView(scene) {
     const decidedBar = h("i", { class: "q-bar d" });
     const yourBar = h("i", { class: "q-bar a" });
     const thenBar = h("i", { class: "q-bar t" });
-    const step = stepOf(ends[j], shape.whole?.[j]);
-    const range = bars && h("input", { type: "range", min: 0, max: ends[j], step, "aria-label": `Your plan: ${part}, drag`,
+    const range = bars && h("input", { type: "range", min: 0, step: stepOf(scales[j], shape.whole?.[j]), "aria-label": `Your plan: ${part}, drag`,
       oninput: () => setAmount(j, Number(range.value)) });
     const track = bars && h("div", { class: "q-track" }, decidedBar, yourBar, thenBar, range);
     const node = h("div", { class: "q-row", "data-part": part },
       h("label", { for: id, text: part, title: part }), track, decided, field.node);
     function sync(decision, yours, then) {
-      const end = Math.max(ends[j], decision?.[j] ?? 0, yours?.[j] ?? 0, then?.[j] ?? 0) || 1;
-      const width = (amount) => `${Math.max(0, Math.min(1, (amount ?? 0) / end)) * 100}%`;
+      const width = (amount) => `${Math.max(0, Math.min(1, (amount ?? 0) / ends[j])) * 100}%`;
       decided.textContent = decision ? plain(decision[j], 5) : "–";
       decided.title = "decision";
       field.sync(yours?.[j]);
       if (!bars) return;
-      range.max = end;
+      range.max = ends[j];
       range.value = yours?.[j] ?? 0;
       range.setAttribute("aria-valuetext", plain(yours?.[j] ?? 0));
       decidedBar.style.width = width(decision?.[j]);
@@ -90,6 +101,7 @@ export function quantitiesView(scene) {
     update() {
       const then = state.stage === "then" ? shownThen()?.plan : null;
       const yours = Array.isArray(state.plan) && state.plan.length === shape.parts.length ? state.plan : null;
+      stretch([state.decision?.plan, yours, shownThen()?.plan]);
       for (const row of rows) row.sync(state.decision?.plan, yours, then);
       node.classList.toggle("stage-then", Boolean(then));
       meter?.sync(state.decision?.plan, yours);

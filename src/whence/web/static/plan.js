@@ -20,11 +20,13 @@ function viewOf(scene) {
 function card(kind, heading, subtitle, ...more) {
   const cost = h("p", { class: "cost" });
   const text = h("p", { class: "plan-text" });
+  const under = h("p", { class: "hint", text: subtitle });
   const node = h("section", { class: `card plan-card ${kind}`, "aria-label": heading },
-    h("div", { class: "card-head" }, h("div", {}, h("h3", { text: heading }), h("p", { class: "hint", text: subtitle })), cost), text, more);
+    h("div", { class: "card-head" }, h("div", {}, h("h3", { text: heading }), under), cost), text, more);
   return {
     node,
-    show(words, costs, difference) {
+    show(words, costs, difference, below = subtitle) {
+      under.textContent = below;
       text.textContent = words;
       put(cost, costs && h("b", { text: costs }), difference && h("span", { class: "difference", text: difference }));
     },
@@ -74,7 +76,7 @@ function build() {
   judgeBy(view.problem);
   const reason = h("p", { class: "reason", role: "alert", hidden: true });
   const decision = card("d", "Decision", "what the policy plans");
-  const then = card("t", "Decision then", "what the policy would plan there");
+  const then = card("t", "Decision then", "what the policy plans there");
   const yours = card("a", "Your plan", "what you would do", reason, h("div", { class: "row" }, view.tools), takeForm());
   cards = { decision, then, yours, reason };
   put(byId("plan"), view.node, h("div", { class: "plan-cards" }, decision.node, yours.node, then.node));
@@ -85,7 +87,7 @@ function compared(first, second) {
   if (!Number.isFinite(first) || !Number.isFinite(second)) return "";
   const difference = second - first;
   if (Math.abs(difference) <= 1e-9 * Math.max(Math.abs(first), 1)) return "the same";
-  return `${plain(Math.abs(difference), 3)} ${difference > 0 ? "more" : "less"}`;
+  return `${plain(Math.abs(difference), 2)} ${difference > 0 ? "more" : "less"}`;
 }
 
 function showCards() {
@@ -93,7 +95,8 @@ function showCards() {
   const then = stage === "then" ? shownThen() : null;
   const [first, second] = then ? [then.decision.cost, then.alternative.cost] : [decision?.cost, check?.cost];
   const texts = aligned([first ?? NaN, second ?? NaN, then?.cost ?? NaN]);
-  cards.decision.show(state.decideError ?? decision?.text ?? "Deciding …", Number.isFinite(first) && texts[0]);
+  cards.decision.show(state.decideError ?? decision?.text ?? "Deciding …", Number.isFinite(first) && texts[0], "",
+    then ? "today’s, in the context found" : undefined);
   cards.decision.node.classList.toggle("busy", state.deciding);
   const infeasible = check && !check.feasible;
   const none = state.plan === null || state.plan === undefined;
