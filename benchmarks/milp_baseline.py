@@ -141,8 +141,9 @@ def compare(cells: list[Cell], report: Report, repeats: int, cap: float) -> None
         for solver in SOLVERS:
             row = measure(cell, solver, repeats, cap)
             reference = reference or row["distances"]
-            pairs = list(zip(row["distances"], reference, strict=False))
-            same = all(a is None or b is None or a == b or abs(a - b) <= 1e-6 for a, b in pairs)
+            both = zip(row["distances"], reference, strict=False)
+            pairs = [(a, b) for a, b in both if a is not None and b is not None]
+            same = all(a == b or abs(a - b) <= 1e-6 for a, b in pairs)
             _show(report, row, same_optimum="-" if not pairs else "yes" if same else "NO")
 
 
