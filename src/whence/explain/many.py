@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
+from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache, cached_property
@@ -27,11 +28,16 @@ if TYPE_CHECKING:
 __all__ = ["Batch", "Explanations", "explain_many"]
 
 Entry = Explanation | WhenceError
+#: A context, the plan instead, and the plan to be explained (or None).
+Row = tuple[Any, Any, Any]
+Answers = Generator[list[Entry], None, None]
 
 #: Every worker gets about so many batches, so that a slow one holds up little at the end.
 BATCHES_A_WORKER = 8
 #: Rows that travel together at most: what a lost worker costs, and how often progress is told.
 ROWS_A_BATCH = 50
+#: Batches a worker that wait for it, so that it never waits for one.
+ON_THEIR_WAY = 2
 #: Policies that a worker keeps, so that batches of the same call find theirs already set up.
 POLICIES_KEPT = 2
 
@@ -185,7 +191,7 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
     rows = list(zip(contexts, *plans, strict=True))
 
     entries: list[Entry] = []
-    with closing(_explained(policy, rows, asked)) as batches:
+    with closing(_whatever_happens(policy, rows, asked)) as batches:
         for batch in batches:
             entries += [_attached(entry, policy) for entry in batch]
             if asked.on_progress is not None:
@@ -311,32 +317,62 @@ class _Parcel:
         return found
 
 
-def _explained(policy: Policy, rows: list[tuple[Any, ...]], asked: Batch) -> Generator[list[Entry], None, None]:
-    """The explanations of the rows, batch by batch, in their order."""
+def _whatever_happens(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
+    """The explanations of the rows, batch by batch, in their order, also where worker processes die.
+
+    Which row was the death of a worker is not known, so the rows that were on their way are asked again one at a
+    time; the row that ends a worker all by itself gets the error.
+    """
     workers = effective_n_jobs(asked.n_jobs)
     if workers > 1:
         _compile(policy, rows[0], asked.options)
     size = asked.batch_size or _rows_a_batch(len(rows), workers)
-    shipped, ask = _Shipped(policy), delayed(_answers)
+    shipped = _Shipped(policy)
+    done = careful = 0
+    while done < len(rows):
+        part = rows[done : done + 1] if careful else rows[done:]
+        try:
+            with closing(_shared_out(shipped, part, size, asked)) as batches:
+                for batch in batches:
+                    done += len(batch)
+                    yield batch
+            careful = max(0, careful - 1)
+        except Exception as error:
+            if not _worker_died(error):
+                raise
+            if careful:
+                done += 1
+                yield [RowError(f"The worker process died while it explained the row: {type(error).__name__}.")]
+            careful = careful - 1 if careful > 1 else ON_THEIR_WAY * workers * size
+
+
+def _shared_out(shipped: _Shipped, rows: list[Row], size: int, asked: Batch) -> Answers:
+    """The explanations of the rows by the workers of joblib's backend."""
     # Arrays stay as they are, for kernels are compiled for arrays that may be written; batches are cut here.
-    parallel = Parallel(n_jobs=asked.n_jobs, return_as="generator", batch_size=1, max_nbytes=None)
-    answers: Generator[list[Entry], None, None] = parallel(
-        ask(shipped, rows[i : i + size], asked.options) for i in range(0, len(rows), size)
+    parallel = Parallel(
+        n_jobs=asked.n_jobs, return_as="generator", batch_size=1, pre_dispatch=f"{ON_THEIR_WAY}*n_jobs", max_nbytes=None
     )
+    ask = delayed(_answers)
+    answers: Answers = parallel(ask(shipped, rows[i : i + size], asked.options) for i in range(0, len(rows), size))
     return answers
+
+
+def _worker_died(error: Exception) -> bool:
+    """Whether joblib's own workers, or those of Dask in spite of its retries, were lost."""
+    return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
 
 def _rows_a_batch(total: int, workers: int) -> int:
     return 1 if workers == 1 else min(ROWS_A_BATCH, -(-total // (BATCHES_A_WORKER * workers)))
 
 
-def _compile(policy: Policy, row: tuple[Any, ...], options: Mapping[str, Any]) -> None:
+def _compile(policy: Policy, row: Row, options: Mapping[str, Any]) -> None:
     """Compile here what all workers would compile at the same time; they find it on disk."""
     if options.get("engine") != "milp":
         _answer(policy, row, {**options, "node_limit": 1})
 
 
-def _answers(shipped: _Shipped, rows: Sequence[tuple[Any, ...]], options: Mapping[str, Any]) -> list[Entry]:
+def _answers(shipped: _Shipped, rows: Sequence[Row], options: Mapping[str, Any]) -> list[Entry]:
     """Explanations of one batch, each or its error, without what the caller has anyway."""
     policy = shipped.policy()
     # With one thread everywhere, sums come out the same everywhere.
@@ -349,7 +385,7 @@ def _threads() -> ThreadpoolController:
     return ThreadpoolController()
 
 
-def _answer(policy: Policy, row: tuple[Any, ...], options: Mapping[str, Any]) -> Entry:
+def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
     context, instead, decision = row
     try:
         why = policy.explain(context, instead, decision=decision, **options)
