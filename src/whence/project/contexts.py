@@ -17,7 +17,7 @@ from whence.project.columns import YES_AND_NO, number
 from whence.project.csv_files import CsvFormat, decoded, read_bytes, read_csv
 from whence.project.findings import Findings, nearest, shown
 
-__all__ = ["ContextReader", "is_file", "json_value", "pairs", "read_json_file"]
+__all__ = ["ContextReader", "from_cells", "is_file", "json_value", "pairs", "read_json_file"]
 
 _ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
 #: A comma separates pairs only where another `name=` follows: 3,5 stays one number.
@@ -34,13 +34,16 @@ class ContextReader:
     X : DataFrame
         The history's contexts.
     form : CsvFormat
-        In which files and numbers are written.
+        What is declared about files.
+    decimal : {".", ","}
+        The decimal sign of numbers that are typed in.
     """
 
-    def __init__(self, schema: Schema, X: pd.DataFrame, form: CsvFormat) -> None:
+    def __init__(self, schema: Schema, X: pd.DataFrame, form: CsvFormat, decimal: str) -> None:
         self.schema = schema
         self.X = X
         self.form = form
+        self.decimal = decimal
 
     def read(self, value: Any) -> pd.Series:
         """One context in the user's units, checked; every part of a list is laid over those before it."""
@@ -110,7 +113,8 @@ class ContextReader:
             raise InputError(str(found.errors[0]))
         if len(table.cells) != 1:
             raise InputError(f"{path.name} must hold one context, so one row. Got {len(table.cells)} rows instead.")
-        return {str(name): str(cell) for name, cell in table.cells.iloc[0].items() if name in self.X.columns or cell}
+        cells = {str(name): str(cell) for name, cell in table.cells.iloc[0].items()}
+        return from_cells({name: cells[name] for name in cells if name in self.X.columns}, self.X, table.decimal)
 
     def value(self, name: str, value: Any) -> Any:
         """A value of the column `name` as the history holds it, from a text or a value of JSON."""
@@ -132,14 +136,25 @@ class ContextReader:
             # A switch that the history holds as 0 and 1 may be typed in words.
             if whole and lowered in YES_AND_NO and set(self.X[name].unique().tolist()) <= {0, 1}:
                 return int(YES_AND_NO[lowered])
-            parsed = number(value, "." if self.form.decimal is None else self.form.decimal)
-            if parsed is None and self.form.decimal == ",":
+            parsed = number(value, self.decimal)
+            if parsed is None:
                 parsed = number(value)
         else:
             parsed = _float(value)
         if parsed is None or not np.isfinite(parsed):
             raise InputError(f"{name!r} must be a finite number. Got {shown(value)} instead.")
         return int(parsed) if whole and parsed == int(parsed) else parsed
+
+
+def from_cells(cells: Mapping[str, str], X: pd.DataFrame, decimal: str) -> dict[str, Any]:
+    """Cells of a CSV file, with numbers read by that file's decimal sign."""
+    values: dict[str, Any] = {}
+    for name, cell in cells.items():
+        column = X[name].dtype
+        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
+        parsed = number(cell, decimal) if numeric else None
+        values[name] = cell if parsed is None else parsed
+    return values
 
 
 def _float(value: Any) -> float | None:

@@ -6,7 +6,7 @@ import codecs
 import csv
 import io
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 import numpy as np
@@ -49,12 +49,15 @@ class CsvTable:
         Line of each row in the file.
     decimal : {".", ","}
         The decimal sign, as declared or found.
+    separator : str
+        What stands between the cells.
     """
 
     path: Path
     cells: pd.DataFrame
     lines: NDArray[np.int64]
     decimal: str
+    separator: str = ","
 
     def at(self, row: int, column: str) -> str:
         """Where a cell stands."""
@@ -62,7 +65,11 @@ class CsvTable:
 
     def rows(self, keep: NDArray[np.bool_]) -> CsvTable:
         """The table with only some of its rows."""
-        return CsvTable(self.path, self.cells[keep].reset_index(drop=True), self.lines[keep], self.decimal)
+        return self.taken(np.flatnonzero(keep))
+
+    def taken(self, order: NDArray[np.int64]) -> CsvTable:
+        """The table with these rows, in this order."""
+        return replace(self, cells=self.cells.iloc[order].reset_index(drop=True), lines=self.lines[order])
 
 
 def read_bytes(path: Path) -> bytes:
@@ -135,7 +142,7 @@ def read_csv(path: Path, form: CsvFormat, found: Findings) -> CsvTable | None:
         return None
     cells = pd.DataFrame(np.array([[cell.strip() for cell in row] for row in body], dtype=object), columns=header)
     decimal = form.decimal or ("." if separator == "," else _decimal(cells))
-    return CsvTable(path, cells, np.array(at, dtype=np.int64), decimal)
+    return CsvTable(path, cells, np.array(at, dtype=np.int64), decimal, separator)
 
 
 def _rows(path: Path, text: str, separator: str, found: Findings) -> tuple[list[list[str]], list[int]]:

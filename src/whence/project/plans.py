@@ -34,13 +34,16 @@ class PlanReader:
     context : callable
         Reads a context.
     form : CsvFormat
-        In which files and numbers are written.
+        What is declared about files.
+    decimal : {".", ","}
+        The decimal sign of numbers that are typed in.
     """
 
-    def __init__(self, policy: Policy, context: Callable[[Any], pd.Series], form: CsvFormat) -> None:
+    def __init__(self, policy: Policy, context: Callable[[Any], pd.Series], form: CsvFormat, decimal: str) -> None:
         self.policy = policy
         self.context = context
         self.form = form
+        self.decimal = decimal
 
     def read(self, value: Any) -> Any:
         """A plan in its natural form, feasible."""
@@ -71,8 +74,8 @@ class PlanReader:
         stops = _STOPS.split(text) if _STOPS.search(text) else text.split(",")
         return [stop.strip() for stop in stops]
 
-    def _number(self, text: str) -> float:
-        found = number(text, self.form.decimal or ".")
+    def _number(self, text: str, decimal: str | None = None) -> float:
+        found = number(text, self.decimal if decimal is None else decimal)
         if found is None:
             found = number(text)
         if found is None or not np.isfinite(found):
@@ -90,9 +93,9 @@ class PlanReader:
         if isinstance(self.policy.problem, ShortestPath) and cells.shape[1] == 1:
             return cells.iloc[:, 0].tolist()
         if len(cells) == 1:
-            return {name: self._number(cells[name].iloc[0]) for name in cells.columns}
+            return {name: self._number(cells[name].iloc[0], table.decimal) for name in cells.columns}
         if cells.shape[1] == 2:
-            return {name: self._number(entry) for name, entry in cells.itertuples(index=False)}
+            return {name: self._number(entry, table.decimal) for name, entry in cells.itertuples(index=False)}
         raise InputError(
             f"{path.name} must hold one row with a column a part, or two columns, part and value. "
             f"Got {len(cells)} rows of {cells.shape[1]} columns instead."

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -83,6 +83,7 @@ class Project:
     policy: Policy
     asking: Asking = field(default_factory=Asking)
     form: CsvFormat = field(default_factory=CsvFormat)
+    decimal: str = "."
     warnings: list[Finding] = field(default_factory=list)
     files: tuple[Path, ...] = ()
     _fitted: Policy | None = field(default=None, repr=False)
@@ -114,7 +115,7 @@ class Project:
     @cached_property
     def _contexts(self) -> ContextReader:
         schema = (self.policy.schema or Schema()).fit(self.X)
-        return ContextReader(schema, self.X, self.form)
+        return ContextReader(schema, self.X, self.form, self.decimal)
 
     def context(self, value: Any) -> pd.Series:
         """One context in the user's units, checked.
@@ -136,7 +137,7 @@ class Project:
             JSON; a CSV or JSON file; ``"part=value, part=value"``; for routes the stops with ``>`` or commas between
             them; ``"row:12"`` or ``"context:temp=20, ..."`` for what the policy decides there.
         """
-        return PlanReader(self.fitted(), self.context, self.form).read(value)
+        return PlanReader(self.fitted(), self.context, self.form, self.decimal).read(value)
 
     def fingerprint(self) -> str:
         """A short text that changes whenever the project file or its data does."""
@@ -189,8 +190,18 @@ def _read(path: Path) -> tuple[Project | None, Findings]:
     if history is None or problem is None or found.errors:
         return None, found
     policy = Policy(problem, weights=weights, risk=risk, schema=Schema(features))
-    form = replace(form, decimal=form.decimal or history.decimal)
-    project = Project(path, title, question, history.X, history.Y, policy, asking, form, [], history.files)
+    project = Project(
+        path,
+        title,
+        question,
+        history.X,
+        history.Y,
+        policy,
+        asking=asking,
+        form=form,
+        decimal=history.decimal,
+        files=history.files,
+    )
     _try_out(project, weights_section, problem_section, found)
     project.warnings = [finding for finding in found if finding.severity == "warning"]
     return project, found

@@ -1,9 +1,7 @@
-"""The command `whence`."""
+"""`whence demo`: decide and explain on built-in data."""
 
 from __future__ import annotations
 
-import io
-import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,43 +9,14 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from whence.errors import InputError, WhenceError
+from whence.cli.screen import console
+from whence.errors import InputError
 from whence.examples import Example, bakery, city
 from whence.explain.question import Kind
-from whence.report.versions import versions
 
-__all__ = ["app", "main"]
-
-#: Exit codes: bad input, and stopped by Ctrl-C (128 + SIGINT).
-BAD_INPUT = 2
-STOPPED = 130
-
-HELP = """
-Explains data-driven decisions: in what context would your plan have been the better one?
-
-[bold]Examples[/bold]
-
-  whence demo                 decide and explain on built-in data
-  whence demo --out reports   the same, with the reports in ./reports
-  whence version              versions of everything, for a bug report
-"""
-
-app = typer.Typer(
-    name="whence",
-    help=HELP,
-    no_args_is_help=True,
-    rich_markup_mode="rich",
-    pretty_exceptions_enable=False,
-    add_completion=True,
-)
+__all__ = ["demo"]
 
 
-@app.callback()
-def _whence() -> None:
-    """A group of commands, also where there is only one to choose."""
-
-
-@app.command()
 def demo(
     out: Annotated[Path, typer.Option(help="Folder for the reports.", show_default=True)] = Path("whence-demo"),
 ) -> None:
@@ -60,42 +29,14 @@ def demo(
 
       whence demo --out reports
     """
-    console = _console()
+    screen = console()
     _make_folder(out)
     written: list[Path] = []
     for module in (bakery, city):
-        written += _shown(console, module.load(), out)
-    console.print("Reports, to be opened in any browser:")
+        written += _shown(screen, module.load(), out)
+    screen.print("Reports, to be opened in any browser:")
     for path in written:
-        console.print(f"  {path}", markup=False)
-
-
-@app.command()
-def version() -> None:
-    """Print versions of everything that has a part in a result, for a bug report."""
-    for name, number in versions().items():
-        print(f"{name:14}{number}")
-
-
-def main() -> None:
-    """Run the command: an expected error is one sentence and exit code 2, Ctrl-C is silent and exit code 130."""
-    for stream in (sys.stdout, sys.stderr):
-        # A pipe may know fewer letters than the plans: better a question mark than no answer.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    try:
-        app()
-    except WhenceError as error:
-        print(f"whence: {error}", file=sys.stderr)
-        sys.exit(BAD_INPUT)
-    except OSError as error:
-        where = f" ({error.filename})" if error.filename else ""
-        print(f"whence: A file cannot be written: {error.strerror or error}{where}.", file=sys.stderr)
-        sys.exit(BAD_INPUT)
-    except KeyboardInterrupt:
-        # Rich and typer have put the terminal back; all that is missing is the end of the line with ^C.
-        print("whence: stopped.", file=sys.stderr)
-        sys.exit(STOPPED)
+        screen.print(f"  {path}", markup=False)
 
 
 def _shown(console: Console, example: Example, out: Path) -> list[Path]:
@@ -135,15 +76,3 @@ def _make_folder(out: Path) -> None:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"The folder given as '--out' cannot be made: {error.strerror} ({out}).") from None
-
-
-def _console() -> Console:
-    """A console that keeps colours to terminals (NO_COLOR is heeded) and does not break lines in a pipe."""
-    console = Console(highlight=False)
-    if not console.is_terminal:
-        console = Console(highlight=False, width=100_000, soft_wrap=True)
-    return console
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,80 @@
+"""`whence batch`: a CSV of contexts and alternatives to a CSV of explanations."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whence.cli.exits import BAD_INPUT
+from whence.cli.explaining import BoundOption, EngineOption, FixOption, KindOption, LimitOption, asked
+from whence.cli.opening import PolicyOption, ProjectArgument, opened
+from whence.cli.screen import note, print_text, waiting
+from whence.errors import InputError
+from whence.project.batches import BatchRun, read_questions
+
+__all__ = ["batch"]
+
+
+def batch(
+    project: ProjectArgument,
+    questions: Annotated[Path, typer.Argument(metavar="INPUT.csv", help="Contexts and plans, one a row.")],
+    answers: Annotated[Path, typer.Argument(metavar="OUTPUT.csv", help="Where the explanations go.")],
+    instead: Annotated[
+        str | None,
+        typer.Option("--instead", "-i", help="Your plan in every row, where INPUT.csv has none.", show_default=False),
+    ] = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1: as many as there are cores.")] = 1,
+    kind: KindOption = None,
+    fix: FixOption = None,
+    bound: BoundOption = None,
+    time_limit: LimitOption = None,
+    engine: EngineOption = None,
+    policy: PolicyOption = None,
+    restart: Annotated[bool, typer.Option("--restart", help="Forget what an earlier run has done.")] = False,
+    force: Annotated[bool, typer.Option("--force", help="Write over an OUTPUT.csv that is there.")] = False,
+) -> None:
+    """Explain many: a CSV of contexts and plans to a CSV of explanations.
+
+    INPUT.csv has a column for every feature, or a column 'context' with what '--context' takes; and a column
+    'instead' with what '--instead' takes, or a column for every part of the plan. Other columns are carried over. A
+    row that is wrong gets its error in the output and does not stop the others (the exit code is then 2). A run that
+    was stopped goes on where it was when the same command is given again.
+
+    [bold]Examples[/bold]
+
+      whence batch whence.toml asked.csv answered.csv
+      whence batch whence.toml asked.csv answered.csv --jobs 2 -i row:40
+    """
+    _check_target(answers, force)
+    if jobs == 0:
+        raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
+    ready = opened(project, policy)
+    options = asked(ready, kind, fix, bound, time_limit, engine)
+    rows = read_questions(ready, questions, instead)
+    run = BatchRun(ready, rows, answers, options, restart)
+    if run.done:
+        note(f"{run.done} of {run.total} rows were done before.")
+    try:
+        with waiting(f"Explaining {run.total} rows ...") as shown:
+            for count, left in run.work(jobs):
+                shown.say(f"Explained {count:,} of {run.total:,} rows, about {left:.0f} s left", at_once=False)
+    except KeyboardInterrupt:
+        note(f"stopped after {run.done} of {run.total} rows; the same command goes on from there.")
+        raise typer.Exit(130) from None
+    table = run.finish()
+    counts = table["status"].value_counts()
+    told = ", ".join(f"{count} {status}" for status, count in counts.items())
+    print_text(f"Wrote {answers}: {len(table)} rows, {told}.")
+    failed = int((table["status"] == "error").sum())
+    if failed:
+        note(f"{failed} of {len(table)} rows could not be explained; the column 'error' says why.")
+        raise typer.Exit(BAD_INPUT)
+
+
+def _check_target(answers: Path, force: bool) -> None:
+    if answers.is_dir() or not answers.parent.is_dir():
+        raise InputError(f"OUTPUT.csv must be a file in a folder that exists. Got {str(answers)!r} instead.")
+    if answers.exists() and not force:
+        raise InputError(f"{str(answers)!r} is there already; write over it with --force, or name another.")

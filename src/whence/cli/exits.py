@@ -1,0 +1,37 @@
+"""What the command's exit codes mean."""
+
+from __future__ import annotations
+
+from whence.explain.question import Status
+
+__all__ = ["BAD_INPUT", "EXIT_CODES", "FOUND", "NONE", "STOPPED", "TIME_LIMIT", "UNEXPECTED", "exit_code"]
+
+FOUND = 0
+UNEXPECTED = 1
+BAD_INPUT = 2
+NONE = 3
+TIME_LIMIT = 4
+#: As shells do it: 128 and the number of the signal.
+STOPPED = 130
+
+#: For the help texts.
+EXIT_CODES = """
+[bold]Exit codes[/bold]
+
+  0    done; for an explanation: found, and proved nearest
+  2    bad input, said in a sentence on stderr
+  3    proved: there is no such context
+  4    the time limit came first (what was found is printed)
+  130  stopped by Ctrl-C (what was found is printed)
+"""
+
+
+def exit_code(status: Status) -> int:
+    """The exit code for how an explanation ended.
+
+    Examples
+    --------
+    >>> exit_code("optimal"), exit_code("none"), exit_code("time_limit")
+    (0, 3, 4)
+    """
+    return {"optimal": FOUND, "already": FOUND, "none": NONE, "time_limit": TIME_LIMIT, "interrupted": STOPPED}[status]

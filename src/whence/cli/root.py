@@ -1,0 +1,130 @@
+"""The commands of `whence`, and how its errors are told."""
+
+from __future__ import annotations
+
+import functools
+import inspect
+import io
+import os
+import re
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import typer
+
+from whence.cli.batch import batch
+from whence.cli.checking import check, fit
+from whence.cli.deciding import decide
+from whence.cli.demo import demo
+from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED
+from whence.cli.explaining import explain
+from whence.cli.serving import serve
+from whence.cli.starting import init
+from whence.errors import WhenceError
+from whence.experiments.command import reproduce
+from whence.report.versions import versions
+
+__all__ = ["app", "main"]
+
+HELP = f"""
+Explains data-driven decisions: in what context would your plan have been the better one?
+
+[bold]Examples[/bold]
+
+  whence demo                      decide and explain on built-in data
+  whence init days.csv             write a project file for your own data
+  whence check whence.toml         say everything that is wrong with it
+  whence decide whence.toml --context 12
+  whence explain whence.toml --context 12 --instead row:40
+  whence explain --help            all of its options
+{EXIT_CODES}"""
+
+
+app = typer.Typer(
+    name="whence",
+    help=HELP,
+    no_args_is_help=True,
+    rich_markup_mode="rich",
+    pretty_exceptions_enable=False,
+    add_completion=True,
+    context_settings={"help_option_names": ["--help", "-h"]},
+)
+
+
+@app.callback()
+def _whence() -> None:
+    """A group of commands, also where there is only one to choose."""
+
+
+def version() -> None:
+    """Print versions of everything that has a part in a result, for a bug report."""
+    for name, number in versions().items():
+        print(f"{name:14}{number}")
+
+
+def joined(docstring: str) -> str:
+    """A docstring as help text: paragraphs flow, and lines that are indented stay as they are.
+
+    Examples
+    --------
+    >>> joined("Bake.\\n\\nLong lines\\nflow.\\n\\n  kept\\n  as is")
+    'Bake.\\n\\nLong lines flow.\\n\\n  kept\\n  as is'
+    """
+    paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
+    return "\n\n".join(p if p.startswith(" ") else " ".join(p.split("\n")) for p in paragraphs)
+
+
+def told(command: Callable[..., None]) -> Callable[..., None]:
+    """`command` with its errors told: an expected one is a sentence and exit code 2, Ctrl-C is exit code 130."""
+
+    @functools.wraps(command)
+    def run(*arguments: Any, **options: Any) -> None:
+        try:
+            command(*arguments, **options)
+            return
+        except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
+            raise
+        except WhenceError as error:
+            said, code = str(error), BAD_INPUT
+        except OSError as error:
+            where = f" ({error.filename})" if error.filename else ""
+            said, code = f"A file cannot be read or written: {error.strerror or error}{where}.", BAD_INPUT
+        except KeyboardInterrupt:
+            # Rich and typer have put the terminal back; all that is missing is the end of the line with ^C.
+            said, code = "stopped.", STOPPED
+        except Exception as error:
+            if os.environ.get("WHENCE_TRACEBACK"):
+                raise
+            said = f"An unexpected error, a defect of whence: {type(error).__name__}: {error}\n"
+            said, code = f"{said}Set WHENCE_TRACEBACK=1 to see where it comes from.", UNEXPECTED
+        print(f"whence: {said}", file=sys.stderr)
+        raise typer.Exit(code)
+
+    return run
+
+
+COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
+    (demo, ""),
+    (init, ""),
+    (check, ""),
+    (fit, ""),
+    (decide, ""),
+    (explain, EXIT_CODES),
+    (batch, EXIT_CODES),
+    (serve, ""),
+    (reproduce, ""),
+    (version, ""),
+)
+
+for _command, _more in COMMANDS:
+    app.command(help=f"{joined(_command.__doc__ or '')}\n{_more}")(told(_command))
+
+
+def main() -> None:
+    """Run the command."""
+    for stream in (sys.stdout, sys.stderr):
+        # A pipe may know fewer letters than the plans: better a question mark than no answer.
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="replace")
+    app()

@@ -1,0 +1,45 @@
+"""`whence serve`: the what-if page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from whence.errors import MissingDependencyError
+
+__all__ = ["serve"]
+
+
+def serve(
+    project: Annotated[
+        Path | None, typer.Argument(help="The project file; none: the built-in examples.", show_default=False)
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes one that is free.")] = 8000,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    workers: Annotated[int | None, typer.Option(min=1, help="Searches at once.", show_default=False)] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Most seconds a search.", show_default=False)] = None,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let other machines in, with the token that is printed.")
+    ] = False,
+) -> None:
+    """Serve the what-if page on this machine, until Ctrl-C.
+
+    Needs the extra 'web': pip install 'whence\\[web]'.
+
+    [bold]Examples[/bold]
+
+      whence serve
+      whence serve whence.toml --port 0
+    """
+    try:
+        from whence.web.server import serve as serve_page
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"'whence serve' needs {error.name or 'more than is installed'}: pip install 'whence[web]'."
+        ) from None
+    given = {"workers": workers, "time_limit": time_limit, "allow_remote": allow_remote or None}
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    serve_page(project, host=host, port=port, open_browser=browser, **options)

@@ -1,0 +1,248 @@
+"""Many questions from a CSV file, answered into another one; a run that was stopped goes on where it was."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+from joblib import effective_n_jobs
+
+from whence.errors import InputError, WhenceError
+from whence.explain.explanation import Explanation
+from whence.project.columns import number
+from whence.project.contexts import from_cells
+from whence.project.csv_files import CsvTable, read_bytes, read_csv
+from whence.project.findings import Findings, ProjectError
+from whence.project.project import Project
+from whence.report.files import write_text
+
+__all__ = ["BatchRun", "Question", "Questions", "read_questions"]
+
+#: Rows a process that are answered between two notes of what is done.
+ROWS_A_NOTE = 8
+
+
+@dataclass(frozen=True)
+class Question:
+    """One row of the input: a context and a plan, or what is wrong with them."""
+
+    row: int
+    carried: dict[str, str]
+    context: pd.Series | None = None
+    plan: Any = None
+    error: str = ""
+
+
+@dataclass(frozen=True)
+class Questions:
+    """The rows of the input, how its file is written, and a text that changes whenever it does."""
+
+    rows: list[Question]
+    table: CsvTable
+    fingerprint: str
+
+
+def read_questions(project: Project, path: Path, instead: str | None = None) -> Questions:
+    """The questions of a CSV file.
+
+    Parameters
+    ----------
+    project : Project
+        Against which contexts and plans are read.
+    path : Path
+        With a column a feature, or a column "context"; and a column "instead", or a column a part of the plan.
+    instead : str, optional
+        The plan of the rows that have none.
+    """
+    found = Findings()
+    table = read_csv(path, project.form, found)
+    if table is None or found.errors:
+        raise ProjectError(path, found.errors)
+    reader = _RowReader(project, table, instead)
+    rows = [reader.read(row) for row in range(len(table.cells))]
+    digest = hashlib.sha256(read_bytes(path) + repr(instead).encode()).hexdigest()
+    return Questions(rows, table, digest)
+
+
+class _RowReader:
+    """Reads one row after the other; a plan that many rows share is read once."""
+
+    def __init__(self, project: Project, table: CsvTable, instead: str | None) -> None:
+        self.project, self.table, self.instead = project, table, instead
+        names = list(table.cells.columns)
+        policy = project.fitted()
+        self.features = [name for name in names if name in project.X.columns]
+        parts = policy.problem.parts(policy.outcome_names_) or []
+        self.parts = [name for name in names if name in parts and name not in self.features]
+        used = {*self.features, *self.parts, "context", "instead"}
+        self.carried = [name for name in names if name not in used]
+        if not self.features and "context" not in names:
+            wanted = ", ".join(map(repr, project.X.columns))
+            raise InputError(f"{table.path.name} must have a column 'context', or the columns {wanted}.")
+        if not self.parts and "instead" not in names and instead is None:
+            raise InputError(f"{table.path.name} must have a column 'instead', or a column for every part of the plan.")
+        self._plans: dict[str, Any] = {}
+
+    def read(self, row: int) -> Question:
+        """One row of the input."""
+        cells = {str(name): str(cell) for name, cell in self.table.cells.iloc[row].items()}
+        question = Question(row + 1, {name: cells[name] for name in self.carried})
+        try:
+            return replace(question, context=self._context(cells), plan=self._plan(cells))
+        except WhenceError as error:
+            return replace(question, error=str(error))
+
+    def _context(self, cells: Mapping[str, str]) -> pd.Series:
+        parts: list[Any] = [cells["context"]] if cells.get("context") else []
+        given = {name: cells[name] for name in self.features if cells[name] or not parts}
+        return self.project.context([*parts, from_cells(given, self.project.X, self.table.decimal)])
+
+    def _plan(self, cells: Mapping[str, str]) -> Any:
+        text = cells.get("instead") or (None if self.parts else self.instead)
+        if text is None:
+            if not self.parts:
+                raise InputError("The row has no plan in its column 'instead'.")
+            return self.project.plan({name: _quantity(name, cells[name], self.table.decimal) for name in self.parts})
+        if text not in self._plans:
+            self._plans[text] = self.project.plan(text)
+        return self._plans[text]
+
+
+def _quantity(name: str, cell: str, decimal: str) -> float:
+    found = number(cell, decimal)
+    if found is None:
+        raise InputError(f"The quantity of {name!r} must be a number. Got {cell!r} instead.")
+    return found
+
+
+class BatchRun:
+    """One run over the questions, or what is left of it.
+
+    Parameters
+    ----------
+    project : Project
+        With a fitted policy.
+    questions : Questions
+        What is asked.
+    answers : Path
+        The CSV file to write in the end. Until then, rows are kept in a file of the same name with ``.partial``.
+    options : mapping
+        Arguments of `Policy.explain`.
+    restart : bool
+        Whether to forget what an earlier run has done.
+    """
+
+    def __init__(
+        self, project: Project, questions: Questions, answers: Path, options: Mapping[str, Any], restart: bool = False
+    ) -> None:
+        self.project, self.questions, self.answers = project, questions, answers
+        self.options = dict(options)
+        self.partial = answers.with_name(f"{answers.name}.partial")
+        asked = repr((project.fingerprint(), questions.fingerprint, sorted(self.options.items(), key=str)))
+        self.fingerprint = hashlib.sha256(asked.encode()).hexdigest()
+        if restart:
+            self.partial.unlink(missing_ok=True)
+        self.records: dict[int, dict[str, Any]] = self._kept()
+
+    @property
+    def total(self) -> int:
+        """Rows in all."""
+        return len(self.questions.rows)
+
+    @property
+    def done(self) -> int:
+        """Rows done."""
+        return len(self.records)
+
+    def work(self, jobs: int = 1) -> Iterator[tuple[int, float]]:
+        """Answer what is left, chunk by chunk; gives the rows done and about how many seconds are left."""
+        todo = [question for question in self.questions.rows if question.row not in self.records]
+        workers = effective_n_jobs(jobs)
+        size = 1 if workers == 1 else ROWS_A_NOTE * workers
+        began, at_first = time.monotonic(), self.done
+        with self.partial.open("a", encoding="utf-8") as notes:
+            if self.partial.stat().st_size == 0:
+                notes.write(json.dumps({"batch": self.fingerprint}) + "\n")
+            for start in range(0, len(todo), size):
+                chunk = todo[start : start + size]
+                for record in self._answered(chunk, jobs):
+                    self.records[record["row"]] = record
+                    notes.write(json.dumps(record, default=_plain) + "\n")
+                notes.flush()
+                spent = time.monotonic() - began
+                yield self.done, spent / (self.done - at_first) * (self.total - self.done)
+
+    def _answered(self, chunk: list[Question], jobs: int) -> list[dict[str, Any]]:
+        asked = [question for question in chunk if not question.error]
+        records = {q.row: {"row": q.row, **q.carried, "status": "error", "error": q.error} for q in chunk if q.error}
+        if asked:
+            contexts, plans = [q.context for q in asked], [q.plan for q in asked]
+            whys = self.project.fitted().explain_many(contexts, plans, n_jobs=jobs, plan_per_row=True, **self.options)
+            frame = whys.frame.drop(columns=["seconds"])
+            for question, why, (_, answer) in zip(asked, whys, frame.iterrows(), strict=True):
+                nearest = why.context if isinstance(why, Explanation) else None
+                where = {} if nearest is None else {f"nearest {name}": value for name, value in nearest.items()}
+                answers = {str(name): value for name, value in answer.items()}
+                records[question.row] = {"row": question.row, **question.carried, **answers, **where}
+        return [records[question.row] for question in chunk]
+
+    def finish(self) -> pd.DataFrame:
+        """Write the answers in one go and forget the notes."""
+        columns = ["row", *(self.questions.rows[0].carried if self.questions.rows else ()), *COLUMNS]
+        columns += [f"nearest {name}" for name in self.project.X.columns]
+        table = pd.DataFrame([self.records[row] for row in sorted(self.records)], columns=columns)
+        form = self.questions.table
+        text = table.to_csv(index=False, sep=form.separator, decimal=form.decimal, lineterminator="\n")
+        write_text(self.answers, text, "the answers")
+        self.partial.unlink(missing_ok=True)
+        return table
+
+    def _kept(self) -> dict[int, dict[str, Any]]:
+        """What an earlier run has done; its last line may be half written."""
+        if not self.partial.exists():
+            return {}
+        lines = read_bytes(self.partial).decode("utf-8", errors="replace").split("\n")
+        whole = lines[:-1]
+        try:
+            first, *rest = [json.loads(line) for line in whole] if whole else [{}]
+            records = {int(record["row"]): record for record in rest}
+            of = first.get("batch") if whole else self.fingerprint
+        except (ValueError, TypeError, KeyError, AttributeError):
+            of, records = None, {}
+        if of != self.fingerprint:
+            raise InputError(
+                f"{self.partial.name} holds rows of another question: finish that one with its own command, or forget "
+                "it with --restart."
+            )
+        if lines[-1] or not whole:
+            write_text(self.partial, "".join(f"{line}\n" for line in whole), "the rows done")
+        return records
+
+
+#: What the output says of every row besides the columns carried over.
+COLUMNS = (
+    "status",
+    "distance",
+    "bound",
+    "gap",
+    "changes",
+    "cost_decision",
+    "cost_alternative",
+    "cost_decision_after",
+    "cost_alternative_after",
+    "decision",
+    "alternative",
+    "nodes",
+    "error",
+)
+
+
+def _plain(value: Any) -> Any:
+    """A value of numpy as one of Python."""
+    return value.item() if hasattr(value, "item") else str(value)

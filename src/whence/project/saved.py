@@ -1,0 +1,61 @@
+"""Fitted policies in files.
+
+A saved policy is a pickle, and a pickle can run any code when it is opened. Only a file that the user names as a saved
+policy is ever opened as one.
+"""
+
+from __future__ import annotations
+
+import os
+from pathlib import Path
+from typing import Any
+
+import joblib
+
+from whence.errors import InputError
+from whence.policy import Policy
+from whence.project.csv_files import read_bytes
+from whence.project.project import Project
+
+__all__ = ["load_policy", "save_policy"]
+
+MARK = "whence policy"
+
+
+def save_policy(project: Project, path: Path) -> None:
+    """Write the project's fitted policy to `path`, complete or not at all."""
+    from whence import __version__
+
+    if not path.parent.is_dir() or path.is_dir():
+        raise InputError(f"The policy must be saved in a folder that exists. Got {str(path)!r} instead.")
+    content = {"mark": MARK, "version": __version__, "of": project.fingerprint(), "policy": project.fitted()}
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        joblib.dump(content, partial, compress=3)
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
+
+
+def load_policy(project: Project, path: Path) -> list[str]:
+    """Let `project` use the policy saved at `path`; what is worth a word about it.
+
+    Opening the file runs whatever code it holds: open only what you have saved yourself.
+    """
+    from whence import __version__
+
+    read_bytes(path)
+    try:
+        content: Any = joblib.load(path)
+    except Exception:  # whatever a damaged or foreign pickle does, it is no policy
+        content = None
+    if not isinstance(content, dict) or content.get("mark") != MARK or not isinstance(content.get("policy"), Policy):
+        raise InputError(f"{str(path)!r} is not a policy that 'whence fit --save' has written.")
+    if content.get("version") != __version__:
+        raise InputError(
+            f"{str(path)!r} was saved by whence {content.get('version')}, this is {__version__}: fit the policy again."
+        )
+    project.use(content["policy"])
+    if content.get("of") != project.fingerprint():
+        return [f"{path.name} was fitted before {project.path.name} or its data changed; it is used as it is."]
+    return []

@@ -1,0 +1,192 @@
+"""A first project file for a CSV file: column types found out, everything commented."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from whence.errors import InputError
+from whence.features import FEW_LEVELS
+from whence.project.columns import content, number_column
+from whence.project.csv_files import CsvFormat, CsvTable, read_csv
+from whence.project.features import MANY_CATEGORIES
+from whence.project.findings import Findings, ProjectError, nearest
+from whence.report.numbers import plain
+
+__all__ = ["Starter", "starter"]
+
+_BARE = re.compile(r"[A-Za-z0-9_-]+")
+
+
+class Starter:
+    """What a first project file says, and what was guessed for it.
+
+    Attributes
+    ----------
+    text : str
+        The project file.
+    remarks : list of str
+        What was guessed and should be looked at.
+    """
+
+    def __init__(self, text: str, remarks: list[str]) -> None:
+        self.text = text
+        self.remarks = remarks
+
+
+def starter(data: Path, outcomes: Sequence[str] = (), name: str | None = None) -> Starter:
+    """A commented project file for the CSV file `data`.
+
+    Parameters
+    ----------
+    data : Path
+        The CSV file.
+    outcomes : sequence of str
+        Its columns that hold outcomes; by default the last column of numbers.
+    name : str, optional
+        How the project file is to call the CSV file.
+    """
+    found = Findings()
+    table = read_csv(data, CsvFormat(), found)
+    if table is None or found.errors:
+        raise ProjectError(data, found.errors)
+    kinds = {column: content(table, column) for column in table.cells.columns}
+    remarks: list[str] = []
+    chosen = _outcomes(table, kinds, outcomes, remarks)
+    index, ignore = _left_out(table, kinds, chosen, remarks)
+    features = [column for column in kinds if column not in {*chosen, *ignore, index}]
+    if not features:
+        raise InputError(f"{data.name} has no column left for the context besides {', '.join(map(repr, chosen))}.")
+    parts = [
+        _head(name or data.name, table, index, ignore),
+        f"[outcomes]\n# What is not known when the decision is made; costs depend on it.\ncolumns = {_list(chosen)}",
+        *(_feature(table, column, kinds[column]) for column in features),
+        _tail(chosen),
+    ]
+    return Starter("\n\n".join(parts) + "\n", remarks)
+
+
+def _outcomes(table: CsvTable, kinds: Mapping[str, str], given: Sequence[str], remarks: list[str]) -> list[str]:
+    for column in given:
+        if column not in kinds:
+            raise InputError(
+                f"'--outcomes' names {column!r}, which {table.path.name} does not have.{nearest(column, kinds)}"
+            )
+        if kinds[column] not in ("whole", "number"):
+            raise InputError(f"'--outcomes' names {column!r}, which does not hold numbers.")
+    if given:
+        return list(dict.fromkeys(given))
+    numeric = [column for column, kind in kinds.items() if kind in ("whole", "number")]
+    if not numeric:
+        raise InputError(f"{table.path.name} has no column of numbers that could be an outcome.")
+    remarks.append(f"Took the last column of numbers, {numeric[-1]!r}, as the outcome; say which with --outcomes.")
+    return [numeric[-1]]
+
+
+def _left_out(
+    table: CsvTable, kinds: Mapping[str, str], outcomes: list[str], remarks: list[str]
+) -> tuple[str | None, list[str]]:
+    """The column after which the rows are named, if any, and the columns that cannot be features."""
+    index: str | None = None
+    ignore = []
+    for column, kind in kinds.items():
+        distinct = table.cells[column].nunique()
+        name_like = kind == "text" and distinct > MANY_CATEGORIES and distinct > 0.5 * len(table.cells)
+        if column in outcomes or not (kind in ("date", "empty") or name_like):
+            continue
+        if index is None and kind != "empty" and distinct == len(table.cells):
+            index = column
+            remarks.append(f"Rows are named after {column!r}, which is no feature.")
+        else:
+            ignore.append(column)
+            remarks.append(
+                f"Left out {column!r}: {'it is empty' if kind == 'empty' else 'dates and texts are no features'}."
+            )
+    return index, ignore
+
+
+def _head(name: str, table: CsvTable, index: str | None, ignore: list[str]) -> str:
+    decimal = f'decimal = "{table.decimal}"' if table.decimal == "," else '# decimal = ","         # "." or ","'
+    lines = [
+        "# A whence project. Check it with: whence check whence.toml",
+        'title = ""       # the heading of reports',
+        'question = ""    # what is decided, in a sentence',
+        "",
+        "[data]",
+        f"history = {_text(name)}",
+        '# encoding = "utf-8"    # encoding, separator and decimal sign are found out unless you say them',
+        '# separator = ";"',
+        decimal,
+        f"index = {_text(index)}    # rows are named after this column"
+        if index is not None
+        else '# index = "date"        # name the rows after a column that is no feature',
+        f"ignore = {_list(ignore)}    # columns that are no features"
+        if ignore
+        else '# ignore = ["note"]     # columns that are no features',
+        '# missing = "drop"      # leave out rows in which a value is missing',
+    ]
+    return "\n".join(lines)
+
+
+def _feature(table: CsvTable, column: str, kind: str) -> str:
+    lines = [f"[features.{column if _BARE.fullmatch(column) else _text(column)}]"]
+    cells = table.cells[column]
+    if kind == "yes and no":
+        lines.append('type = "binary"')
+    elif kind == "text":
+        levels = sorted(cells.unique().tolist())
+        lines += ['type = "categorical"', f"categories = {_list([level for level in levels if level])}"]
+    else:
+        lines += _number(table, column, kind)
+    lines.append(
+        '# change = "fixed"     # "free", "fixed", "increase" or "decrease": what an explanation may do with it'
+    )
+    return "\n".join(lines)
+
+
+def _number(table: CsvTable, column: str, kind: str) -> list[str]:
+    values = number_column(table, column, Findings()).dropna()
+    distinct = sorted(set(values.tolist()))
+    if set(distinct) <= {0, 1} and kind == "whole":
+        return ['type = "binary"']
+    if kind == "whole" and len(distinct) <= FEW_LEVELS:
+        return ['type = "discrete"', f"values = [{', '.join(str(int(v)) for v in distinct)}]", '# unit = ""']
+    low, high = plain(distinct[0]), plain(distinct[-1])
+    seen = f"# the data goes from {low} to {high}"
+    return ['type = "continuous"', f"# low = {low}    {seen}", f"# high = {high}", '# unit = ""']
+
+
+def _tail(outcomes: list[str]) -> str:
+    return f"""[weights]
+# How much each past row counts in a context: "forest", or "knn" with k.
+kind = "forest"
+n_trees = 100
+max_depth = 4
+
+[problem]
+# What is decided: "newsvendor", "shipment", "shortest_path" or "linear".
+# Here: a quantity of each of {", ".join(outcomes)}, before it is known how many are needed.
+kind = "newsvendor"
+holding = 1      # cost of a unit left over: one number, or one an outcome in a list
+backorder = 2    # cost of a unit short
+# budget = 100   # most units in total
+
+[risk]
+# What is minimised: "expectation", or "cvar" with alpha (0.8: the mean of the worst fifth).
+kind = "expectation"
+
+[explain]
+# kind = "relative"    # better than the decision, or "absolute": best of all plans
+# time_limit = 60      # seconds
+# fixed = []           # features that no explanation may change"""
+
+
+def _text(text: str) -> str:
+    """A text as TOML writes it."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")
+
+
+def _list(texts: Sequence[str]) -> str:
+    return f"[{', '.join(map(_text, texts))}]"
