@@ -15,7 +15,8 @@ from whence.cli.opening import JsonOption, ProjectArgument
 from whence.cli.screen import console, note, print_text, waiting
 from whence.features import Schema
 from whence.kinds import Feature
-from whence.project import Project, findings
+from whence.project import Project
+from whence.project.project import read_project
 from whence.project.saved import save_policy
 from whence.report.numbers import plain
 
@@ -33,23 +34,27 @@ def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
       whence check whence.toml --json
     """
     with waiting(f"Checking {project.name} ..."):
-        found = findings(project)
+        ready, found = read_project(project)
     errors = [finding for finding in found if finding.severity == "error"]
     if as_json:
         print(json.dumps([vars(finding) for finding in found], ensure_ascii=False, indent=2))
     else:
         for finding in found:
             print_text(str(finding) if finding.severity == "error" else f"{finding.where}: (warning) {finding.text}")
-        print_text(_verdict(project, len(errors), len(found) - len(errors)))
+        print_text(_verdict(project, ready, len(errors), len(found) - len(errors)))
     if errors:
         raise typer.Exit(BAD_INPUT)
 
 
-def _verdict(project: Path, errors: int, warnings: int) -> str:
-    if errors:
-        return f"{errors} error{'s' * (errors != 1)}: {project.name} cannot be used."
+def _verdict(path: Path, project: Project | None, errors: int, warnings: int) -> str:
+    if errors or project is None:
+        return f"{errors} error{'s' * (errors != 1)}: {path.name} cannot be used."
     worth = f" {warnings} warning{'s' * (warnings != 1)}." if warnings else ""
-    return f"{project.name} can be used.{worth}"
+    rows, features, outcomes = len(project.X), project.X.shape[1], project.Y.shape[1]
+    size = (
+        f"{rows:,} rows, {features} column{'s' * (features != 1)} of context, {outcomes} outcome{'s' * (outcomes != 1)}"
+    )
+    return f"{path.name} can be used: {size}.{worth}"
 
 
 def fit(

@@ -18,11 +18,11 @@ STOPPED = 130
 EXIT_CODES = """
 [bold]Exit codes[/bold]
 
-  0    done; for an explanation: found, and proved nearest
+  0    done; for an explanation: found and proved
   2    bad input, said in a sentence on stderr
   3    proved: there is no such context
-  4    the time limit came first (what was found is printed)
-  130  stopped by Ctrl-C (what was found is printed)
+  4    the time limit came before the proof
+  130  stopped by Ctrl-C
 """
 
 

@@ -39,6 +39,7 @@ InsteadOption = Annotated[
     typer.Option(
         "--instead",
         "-i",
+        metavar="PLAN",
         help="Your plan: part=value pairs, JSON, a CSV or JSON file, the stops of a route ('A > B > C'), or row:N or "
         "context:... for what is decided there.",
         show_default=False,
@@ -51,6 +52,7 @@ KindOption = Annotated[
 FixOption = Annotated[
     list[str] | None,
     typer.Option(
+        metavar="FEATURE",
         help="A feature that must stay as it is; may be repeated.",
         show_default=False,
         autocompletion=complete_features,
@@ -58,9 +60,15 @@ FixOption = Annotated[
 ]
 BoundOption = Annotated[
     list[str] | None,
-    typer.Option(help="Where a feature may go: temp=0:20 or day=Saturday|Sunday; may be repeated.", show_default=False),
+    typer.Option(
+        metavar="BOUND",
+        help="Where a feature may go: temp=0:20 or day=Saturday|Sunday; may be repeated.",
+        show_default=False,
+    ),
 ]
-LimitOption = Annotated[float | None, typer.Option(help="Seconds after which to stop.", show_default=False)]
+LimitOption = Annotated[
+    float | None, typer.Option(metavar="SECONDS", help="Seconds after which to stop.", show_default=False)
+]
 EngineOption = Annotated[
     EngineName | None, typer.Option(help="The native search, or the integer program.", show_default=False)
 ]
@@ -71,20 +79,23 @@ def explain(
     context: ContextOption,
     instead: InsteadOption,
     decision: Annotated[
-        str | None, typer.Option(help="The plan to be explained, where it is not what the policy decides.")
+        str | None,
+        typer.Option(metavar="PLAN", help="The plan to be explained, where it is not what the policy decides."),
     ] = None,
     kind: KindOption = None,
     fix: FixOption = None,
     bound: BoundOption = None,
     time_limit: LimitOption = None,
     engine: EngineOption = None,
-    report: Annotated[Path | None, typer.Option(help="Write an HTML report here.", show_default=False)] = None,
+    report: Annotated[
+        Path | None, typer.Option(metavar="FILE", help="Write an HTML report here.", show_default=False)
+    ] = None,
     policy: PolicyOption = None,
     as_json: JsonOption = False,
 ) -> None:
     """Explain: the nearest context in which your plan would have been the better one.
 
-    Ctrl-C ends a search with the best found so far and what is proved by then.
+    Ctrl-C or the time limit ends a search with the best found so far, and with what is proved by then.
 
     [bold]Examples[/bold]
 

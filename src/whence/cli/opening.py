@@ -14,19 +14,24 @@ from whence.project.saved import load_policy
 
 __all__ = ["ContextOption", "JsonOption", "PolicyOption", "ProjectArgument", "opened"]
 
-ProjectArgument = Annotated[Path, typer.Argument(help="The project file, whence.toml.", show_default=False)]
+ProjectArgument = Annotated[
+    Path, typer.Argument(metavar="PROJECT", help="The project file, whence.toml.", show_default=False)
+]
 ContextOption = Annotated[
     list[str],
     typer.Option(
         "--context",
         "-c",
+        metavar="CONTEXT",
         help="A row of the history (1 is the first), name=value pairs, JSON, or a CSV or JSON file; may be repeated.",
         show_default=False,
     ),
 ]
 PolicyOption = Annotated[
     Path | None,
-    typer.Option(help="A policy saved by 'whence fit --save'; a pickle: open only your own.", show_default=False),
+    typer.Option(
+        metavar="FILE", help="A policy saved by 'whence fit --save'; a pickle: open only your own.", show_default=False
+    ),
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 

@@ -197,6 +197,7 @@ class BatchRun:
         columns = ["row", *(self.questions.rows[0].carried if self.questions.rows else ()), *COLUMNS]
         columns += [f"nearest {name}" for name in self.project.X.columns]
         table = pd.DataFrame([self.records[row] for row in sorted(self.records)], columns=columns)
+        table["nodes"] = table["nodes"].astype("Int64")
         form = self.questions.table
         text = table.to_csv(index=False, sep=form.separator, decimal=form.decimal, lineterminator="\n")
         write_text(self.answers, text, "the answers")

@@ -27,7 +27,7 @@ from whence.project.settings import Asking, read_asking, read_risk, read_weights
 from whence.project.source import TEXT, Section, Source
 from whence.weights import ForestWeights
 
-__all__ = ["Project", "findings"]
+__all__ = ["Project", "findings", "read_project"]
 
 #: Rows on which a problem is tried out when a project is read.
 TRIED_ROWS = 5
@@ -91,7 +91,7 @@ class Project:
     @classmethod
     def load(cls, path: str | Path) -> Project:
         """Read a project file and everything it names; a ProjectError lists everything that is wrong."""
-        project, found = _read(Path(path))
+        project, found = read_project(Path(path))
         if project is None or found.errors:
             raise ProjectError(Path(path), found.errors)
         return project
@@ -160,10 +160,10 @@ def findings(path: str | Path) -> list[Finding]:
     >>> [str(finding) for finding in findings("absent.toml")]
     ["absent.toml: The file 'absent.toml' does not exist."]
     """
-    return list(_read(Path(path))[1])
+    return list(read_project(Path(path))[1])
 
 
-def _read(path: Path) -> tuple[Project | None, Findings]:
+def read_project(path: Path) -> tuple[Project | None, Findings]:
     """The project, as far as it can be read, and what was found on the way."""
     found = Findings()
     parsed = _parsed(path, found)

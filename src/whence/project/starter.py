@@ -20,6 +20,14 @@ __all__ = ["Starter", "starter"]
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
+#: What every feature may have, said once.
+FEATURES = """# What each column of the context is. Every feature may also have
+#   change = "fixed"    what an explanation may do with it: "free", "fixed", "increase" or "decrease"
+#   weight = 2          how much a change of it counts in the distance
+#   unit = "°C"         for reports, where it is a number
+# low and high, where given, are limits for explanations; below they are what the data goes from and to."""
+
+
 class Starter:
     """What a first project file says, and what was guessed for it.
 
@@ -62,6 +70,7 @@ def starter(data: Path, outcomes: Sequence[str] = (), name: str | None = None) -
     parts = [
         _head(name or data.name, table, index, ignore),
         f"[outcomes]\n# What is not known when the decision is made; costs depend on it.\ncolumns = {_list(chosen)}",
+        FEATURES,
         *(_feature(table, column, kinds[column]) for column in features),
         _tail(chosen),
     ]
@@ -136,13 +145,10 @@ def _feature(table: CsvTable, column: str, kind: str) -> str:
     if kind == "yes and no":
         lines.append('type = "binary"')
     elif kind == "text":
-        levels = sorted(cells.unique().tolist())
+        levels = cells.unique().tolist()
         lines += ['type = "categorical"', f"categories = {_list([level for level in levels if level])}"]
     else:
         lines += _number(table, column, kind)
-    lines.append(
-        '# change = "fixed"     # "free", "fixed", "increase" or "decrease": what an explanation may do with it'
-    )
     return "\n".join(lines)
 
 
@@ -152,10 +158,9 @@ def _number(table: CsvTable, column: str, kind: str) -> list[str]:
     if set(distinct) <= {0, 1} and kind == "whole":
         return ['type = "binary"']
     if kind == "whole" and len(distinct) <= FEW_LEVELS:
-        return ['type = "discrete"', f"values = [{', '.join(str(int(v)) for v in distinct)}]", '# unit = ""']
+        return ['type = "discrete"', f"values = [{', '.join(str(int(v)) for v in distinct)}]"]
     low, high = plain(distinct[0]), plain(distinct[-1])
-    seen = f"# the data goes from {low} to {high}"
-    return ['type = "continuous"', f"# low = {low}    {seen}", f"# high = {high}", '# unit = ""']
+    return ['type = "continuous"', f"# low = {low}", f"# high = {high}"]
 
 
 def _tail(outcomes: list[str]) -> str:
