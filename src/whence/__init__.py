@@ -4,6 +4,7 @@ A policy learns from history, decides, and explains its decisions by the nearest
 planner's own plan would have been the better one, with a proof that no nearer context exists.
 """
 
+from whence import plot
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.question import Progress
@@ -35,4 +36,5 @@ __all__ = [
     "ShortestPath",
     "WhenceError",
     "__version__",
+    "plot",
 ]

@@ -14,6 +14,8 @@ from whence.explain.question import Kind, Status
 from whence.problems.base import DecisionProblem
 
 if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
     from whence.report.material import Material
 
 __all__ = ["Costs", "Explanation"]
@@ -137,6 +139,15 @@ class Explanation:
         from whence.report.html import write
 
         write(self, path, title=title, question=question)
+
+    def plot(self) -> Figure:
+        """A matplotlib figure with the charts of :mod:`whence.plot`: changes, plans, costs, outcomes and observations.
+
+        It needs matplotlib: ``pip install whence[plot]``.
+        """
+        from whence.plot import overview
+
+        return overview(self)
 
     def light(self) -> Explanation:
         """A copy without references to the history and the problem, cheap to keep, to pickle and to send.

@@ -5,27 +5,22 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-
 from whence.report import words
 from whence.report.files import write_text
 from whence.report.markup import Markup, join, tag
 from whence.report.material import material_of
 from whence.report.numbers import aligned, duration, plain, share, value
 from whence.report.observations import Observation, most_moved, moved_share, speaking
+from whence.report.outcomes import spread_of
 from whence.report.plans import picture
 from whence.report.style import STYLE
-from whence.report.svg import Bar, Curve, Floats, bars, distribution, masses
+from whence.report.svg import Bar, bars, distribution
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
 __all__ = ["fragment", "page", "write"]
 
-#: Bins of a distribution of outcomes.
-BINS = 30
-#: Costs beyond which no more than this share of the weight lies are not drawn one by one.
-RARE = 0.005
 #: Most columns of a past context that are shown.
 COLUMNS = 6
 
@@ -151,45 +146,21 @@ def _costs(explanation: Explanation) -> Markup:
 
 
 def _outcomes(explanation: Explanation) -> Markup:
-    costs, other = explanation.costs_decision, explanation.costs_alternative
-    if costs is None or other is None:
+    spread = spread_of(explanation)
+    if spread is None:
         return tag("p", "The costs of the single observations are not at hand.")
-    before, after = explanation.weights_before, explanation.weights_after
-    contexts = [("The context as it is", before, explanation.cost_before)]
-    if after is not None and explanation.cost_after is not None and explanation.status != "already":
-        contexts.append(("The changed context", after, explanation.cost_after))
-    panels = [
-        [Curve("d", costs, weights, cost.decision), Curve("a", other, weights, cost.alternative)]
-        for _, weights, cost in contexts
-    ]
-    curves = [curve for panel in panels for curve in panel]
-    edges = _edges(curves)
-    highest = max(float(masses(curve, edges).max()) for curve in curves)
     figures = []
-    for (heading, _, _), panel, text in zip(contexts, panels, words.costs_shown(explanation), strict=True):
+    for (heading, panel), text in zip(spread.panels, words.costs_shown(explanation), strict=True):
         caption = f"{heading}; {explanation.risk}: {text[0]} for the decision, {text[1]} for your plan (marked)."
-        drawn = distribution(panel, edges, highest, caption, "cost under past observations")
+        drawn = distribution(panel, spread.edges, spread.highest, caption, "cost under past observations")
         figures.append(tag("figure", drawn, tag("figcaption", caption)))
     said = (
         "What either plan would have cost under the past observations, each with the weight that it has in the "
         "context. Filled with a solid line: the decision. With a dashed line: your plan."
     )
-    if any((curve.costs[curve.weights > 0] > edges[-1]).any() for curve in curves):
+    if spread.beyond:
         said += " The last bar also holds the rare costs beyond it."
     return join(tag("p", said, class_="wh-soft"), tag("div", *figures, class_="wh-columns"))
-
-
-def _edges(curves: list[Curve]) -> Floats:
-    """Bins from the smallest cost to one that is hardly ever exceeded."""
-    low = min(float(curve.costs[curve.weights > 0].min()) for curve in curves)
-    high = max(curve.mark for curve in curves)
-    for curve in curves:
-        speaking = curve.weights > 0
-        costs, weights = curve.costs[speaking], curve.weights[speaking]
-        order = np.argsort(costs, kind="stable")
-        reached = int(np.searchsorted(np.cumsum(weights[order]), 1.0 - RARE))
-        high = max(high, float(costs[order[min(reached, order.size - 1)]]))
-    return np.linspace(low, high, BINS + 1) if high > low else np.linspace(low - 0.5, low + 0.5, BINS + 1)
 
 
 def _observations(explanation: Explanation) -> Markup:

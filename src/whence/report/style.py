@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-__all__ = ["STYLE"]
+__all__ = ["ALTERNATIVE", "DECISION", "STYLE"]
 
 # Blue and orange stay apart for every kind of colour blindness; line style and fill tell them apart without colour.
-_DAY = """
+DECISION, ALTERNATIVE = "#0b62a8", "#b8500b"
+
+_DAY = f"""
   --paper: #ffffff; --ink: #1c2126; --soft: #5b6670; --rule: #d5dbe0; --panel: #f4f6f8;
-  --d: #0b62a8; --d-soft: #0b62a82e; --a: #b8500b; --a-soft: #d9670f38; --street: #b9c2ca;
+  --d: {DECISION}; --d-soft: {DECISION}2e; --a: {ALTERNATIVE}; --a-soft: #d9670f38; --street: #b9c2ca;
 """
 _NIGHT = """
   --paper: #14181c; --ink: #e8ecef; --soft: #a3adb6; --rule: #39424a; --panel: #1d2328;

@@ -9,23 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whence.report.layout import LETTER, labels, placed
 from whence.report.markup import Markup, tag
 from whence.report.numbers import plain
+from whence.report.outcomes import Curve, masses
 from whence.report.routes import Point, RouteMap
 
-__all__ = ["Bar", "Curve", "bars", "distribution", "masses", "route_map", "ticks"]
+__all__ = ["Bar", "bars", "distribution", "route_map", "ticks"]
 
 Floats = NDArray[np.float64]
-Box = tuple[float, float, float, float]
 
 WIDTH = 360.0
-#: Width of a letter in a label, for leaving enough room.
-LETTER = 6.2
 
 
 @dataclass(frozen=True)
@@ -66,16 +64,6 @@ def bars(
     return _svg(WIDTH, y, title, drawn)
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Outcomes of one plan in one context: costs, their weights, and the number that sums them up."""
-
-    plan: str
-    costs: Floats
-    weights: Floats
-    mark: float
-
-
 def distribution(curves: Sequence[Curve], edges: Floats, highest: float, title: str, axis: str) -> Markup:
     """Weighted histograms over the bins `edges`, drawn as steps over each other on a common scale up to `highest`."""
     top, bottom, side = 8.0, 150.0, 10.0
@@ -108,14 +96,6 @@ def distribution(curves: Sequence[Curve], edges: Floats, highest: float, title: 
     return _svg(WIDTH, bottom + 38, title, drawn)
 
 
-def masses(curve: Curve, edges: Floats) -> Floats:
-    """Weight in every bin; the first and the last one also hold what lies further out."""
-    speaking = curve.weights > 0
-    inside = np.clip(curve.costs[speaking], edges[0], edges[-1])
-    mass: Floats = np.histogram(inside, edges, weights=curve.weights[speaking])[0]
-    return mass
-
-
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     """Round numbers between `low` and `high`.
 
@@ -136,7 +116,7 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
 def route_map(city: RouteMap, title: str) -> Markup:
     """The network in grey, the decision as a broad line and the alternative as a dashed one over it."""
     width = 400.0
-    place, height = _placed(city.positions, width)
+    place, height = placed(city.positions, width)
     network = "".join(f"M{_xy(place[u])}L{_xy(place[v])}" for u, v in city.edges)
     drawn = [tag("path", d=network, class_="wh-street")]
     for plan, route in (("d", city.decision), ("a", city.alternative)):
@@ -151,71 +131,10 @@ def route_map(city: RouteMap, title: str) -> Markup:
         if end or node in visited or len(place) <= 200:
             size = 6.0 if end else radius + (node in visited)
             drawn.append(tag("circle", cx=x, cy=y, r=size, class_="wh-end" if end else "wh-node"))
-    drawn += _labels(place, city, (width, height))
+    for label in labels(place, city, (width, height)):
+        text_class = "wh-label wh-strong" if label.end else "wh-label"
+        drawn.append(tag("text", label.text, x=label.x, y=label.y, class_=text_class))
     return _svg(width, height, title, drawn)
-
-
-def _placed(positions: dict[Any, Point], width: float) -> tuple[dict[Any, Point], float]:
-    """Positions on the page, and its height: the same scale both ways, unless that would be a very flat or tall map."""
-    xs, ys = (np.array([p[i] for p in positions.values()], dtype=np.float64) for i in (0, 1))
-    margin = 26.0
-    wide, tall = float(np.ptp(xs)) or 1.0, float(np.ptp(ys)) or 1.0
-    across = (width - 2 * margin) / wide
-    inner = min(max(tall * across, 140.0), 400.0)
-    along = inner / tall
-    if tall * across > 400.0:
-        across = along
-    shift = (width - wide * across) / 2
-    place = {
-        node: (shift + (p[0] - xs.min()) * across, margin + (ys.max() - p[1]) * along) for node, p in positions.items()
-    }
-    return place, inner + 2 * margin
-
-
-def _labels(place: dict[Any, Point], city: RouteMap, size: Point) -> list[Markup]:
-    """Names of the nodes on the routes where there is room for them; those of the two ends in any case."""
-    nodes = [_around(point, 4.0) for point in place.values()] if len(place) <= 200 else []
-    lines = [_around(p, 2.0) for hop in city.decision + city.alternative for p in _along(place[hop[0]], place[hop[1]])]
-    visited = {node for hop in city.decision + city.alternative for node in hop}
-    drawn = []
-    for node in [*city.ends, *sorted(visited - set(city.ends), key=str)]:
-        boxes = _spots(place[node], LETTER * len(str(node)))
-        inside = [box for box in boxes if box[0] >= 0 and box[2] <= size[0] and box[1] >= 0 and box[3] <= size[1]]
-        free = [box for box in inside if not any(_overlap(box, other) for other in nodes)]
-        # A name across a route can still be read, one across another name cannot.
-        best = [box for box in free if not any(_overlap(box, other) for other in lines)] or free
-        if not best and node not in city.ends:
-            continue
-        box = (best or inside or boxes)[0]
-        nodes.append(box)
-        text_class = "wh-label wh-strong" if node in city.ends else "wh-label"
-        drawn.append(tag("text", str(node), x=max(box[0], 0.0), y=box[3] - 3, class_=text_class))
-    return drawn
-
-
-def _spots(point: Point, wide: float) -> list[Box]:
-    """Where a name of that width may stand beside a point."""
-    x, y = point
-    spots = [(x + 9, y + 4), (x - 9 - wide, y + 4), (x - wide / 2, y - 10), (x - wide / 2, y + 18)]
-    spots += [(x + 6, y - 8), (x + 6, y + 15), (x - 6 - wide, y - 8), (x - 6 - wide, y + 15)]
-    return [(left, base - 10, left + wide, base + 3) for left, base in spots]
-
-
-def _along(start: Point, end: Point, step: float = 6.0) -> list[Point]:
-    """Points between two places, a few pixels apart, without the places themselves."""
-    count = max(int(math.hypot(end[0] - start[0], end[1] - start[1]) / step), 1)
-    return [
-        (start[0] + (end[0] - start[0]) * i / count, start[1] + (end[1] - start[1]) * i / count)
-        for i in range(1, count)
-    ]
-
-
-def _around(point: Point, radius: float) -> Box:
-    return point[0] - radius, point[1] - radius, point[0] + radius, point[1] + radius
-
-
-def _overlap(a: Box, b: Box) -> bool:
-    return a[0] < b[2] and b[0] < a[2] and a[1] < b[3] and b[1] < a[3]
 
 
 def _xy(point: Point) -> str:

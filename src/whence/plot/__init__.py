@@ -1,0 +1,13 @@
+"""Charts of explanations on matplotlib: every function takes ``ax=`` and returns the Axes it has drawn on.
+
+Matplotlib is loaded at the first chart; it comes with ``pip install whence[plot]``.
+"""
+
+from whence.plot.changes import changes
+from whence.plot.costs import costs, outcomes
+from whence.plot.overview import overview
+from whence.plot.plane import plane
+from whence.plot.plans import plans, routes
+from whence.plot.weights import weights
+
+__all__ = ["changes", "costs", "outcomes", "overview", "plane", "plans", "routes", "weights"]

@@ -1,0 +1,89 @@
+"""What all charts share: matplotlib where it is installed, the colours, and names that fit."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from whence.errors import InputTypeError, MissingDependencyError
+from whence.explain.explanation import Explanation
+from whence.report.style import ALTERNATIVE, DECISION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["BARS", "INK", "LINES", "RULE", "SOFT", "axes_for", "checked", "empty", "fitting", "matplotlib", "quiet"]
+
+INK, SOFT, RULE = "#1c2126", "#5b6670", "#d5dbe0"
+
+#: How the bars and the lines of either plan look; without colour, fill and dashes tell them apart.
+BARS: dict[str, dict[str, Any]] = {
+    "d": {"facecolor": DECISION, "edgecolor": DECISION, "label": "decision"},
+    "a": {"facecolor": f"{ALTERNATIVE}38", "edgecolor": ALTERNATIVE, "linestyle": "--", "label": "your plan"},
+}
+LINES: dict[str, dict[str, Any]] = {
+    "d": {"color": DECISION, "linestyle": "-", "label": "decision"},
+    "a": {"color": ALTERNATIVE, "linestyle": "--", "label": "your plan"},
+}
+
+
+def matplotlib() -> Any:
+    """The module ``matplotlib.pyplot``, or an error that says how to install it."""
+    try:
+        import matplotlib.pyplot as pyplot
+    except ImportError as error:
+        raise MissingDependencyError(
+            "Charts need matplotlib, which is not installed: pip install 'whence[plot]'."
+        ) from error
+    return pyplot
+
+
+def axes_for(ax: Any, size: tuple[float, float]) -> Axes:
+    """`ax`, or where it is None that of a new figure of that size in inches."""
+    if ax is None:
+        _, ax = matplotlib().subplots(figsize=size, layout="constrained")
+    else:
+        matplotlib()
+    if not hasattr(ax, "transData"):
+        raise InputTypeError(f"'ax' must be a matplotlib Axes or None. Got {ax!r} instead.")
+    axes: Axes = ax
+    return axes
+
+
+def checked(explanation: Any, name: str = "why") -> Explanation:
+    """`explanation`, or an error where it is none."""
+    if not isinstance(explanation, Explanation):
+        raise InputTypeError(f"{name!r} must be an Explanation. Got {explanation!r} instead.")
+    return explanation
+
+
+def empty(ax: Axes, said: str) -> Axes:
+    """`ax` with nothing but a sentence."""
+    ax.axis("off")
+    wrapped = "\n".join(textwrap.wrap(said, 44))
+    ax.text(0.5, 0.5, wrapped, ha="center", va="center", transform=ax.transAxes, color=SOFT)
+    return ax
+
+
+def fitting(name: str, width: int = 24, lines: int = 2) -> str:
+    """`name` in at most so many lines of so many letters, shortened with an ellipsis.
+
+    Examples
+    --------
+    >>> fitting("temperature at noon in the old town", 16)
+    'temperature at\\nnoon in the old…'
+    """
+    wrapped = textwrap.wrap(name, width, break_long_words=True) or [""]
+    if len(wrapped) > lines:
+        wrapped = wrapped[:lines]
+        wrapped[-1] = f"{wrapped[-1][: width - 1]}…"
+    # A dollar sign would begin a formula.
+    return "\n".join(wrapped).replace("$", r"\$")
+
+
+def quiet(ax: Axes, *, left: bool = True) -> None:
+    """Take away the frame, and with it the left axis where it says nothing."""
+    for side in ("top", "right", *(() if left else ("left",))):
+        ax.spines[side].set_visible(False)
+    if not left:
+        ax.tick_params(axis="y", length=0)

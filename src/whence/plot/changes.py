@@ -1,0 +1,97 @@
+"""What would have to be different, drawn: every change on the range of its feature."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.explain.explanation import Explanation
+from whence.plot.canvas import INK, RULE, SOFT, axes_for, checked, empty, fitting, quiet
+from whence.report import words
+from whence.report.material import material_of
+from whence.report.numbers import plain
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["changes"]
+
+#: Where a category or switch starts and ends on a line that has no scale.
+SWITCH = (0.15, 0.85)
+
+
+def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes:
+    """Every feature that changes, from its value to the changed one, on the range that the history has seen.
+
+    Parameters
+    ----------
+    why : Explanation
+        What to draw.
+    most : int
+        Most features to draw; those that change most come first, and the others are counted.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> ax = changes(policy.explain([0.2], instead=[20.0]))
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['x0']
+    """
+    told = words.changes(checked(why))
+    shown = np.sort(np.argsort(-why.changes["distance"].to_numpy(dtype=np.float64), kind="stable")[:most])
+    ax = axes_for(ax, (6.4, 0.9 + 0.62 * max(len(shown), 1)))
+    ax.set_title("What would have to be different", loc="left", fontsize="medium", color=INK)
+    if not len(shown):
+        already = why.status == "already"
+        return empty(ax, "Nothing: it holds as it is." if already else "There is no context to show.")
+    ranges = material_of(why).ranges
+    for y, row in enumerate(shown):
+        name, before, after = told[row]
+        _change(ax, y, (why.changes["from"].iloc[row], why.changes["to"].iloc[row]), (before, after), ranges.get(name))
+    ax.set_yticks(range(len(shown)), [fitting(told[row][0]) for row in shown])
+    ax.set_ylim(len(shown) - 0.4, -0.75)
+    ax.set_xlim(-0.3, 1.3)
+    ax.set_xticks([])
+    rest = len(told) - len(shown)
+    if rest:
+        ax.set_xlabel(f"{rest} more features change less and are not drawn", color=SOFT, fontsize="small")
+    quiet(ax, left=False)
+    ax.spines["bottom"].set_visible(False)
+    return ax
+
+
+def _change(ax: Axes, y: int, values: Any, texts: tuple[str, str], seen: tuple[float, float] | None) -> None:
+    """One feature: its range as a line, a ring where it is, an arrow to a dot where it would have to be."""
+    start, end = SWITCH
+    if seen is not None:
+        low, high = min(*seen, *values), max(*seen, *values)
+        wide = (high - low) or 1.0
+        start, end = ((float(value) - low) / wide for value in values)
+        ax.plot([0, 1], [y, y], color=RULE, linewidth=5, solid_capstyle="round", zorder=1)
+        for x, edge, side in ((0.0, low, "left"), (1.0, high, "right")):
+            ax.annotate(
+                plain(edge, 4), (x, y), (0, -8), textcoords="offset points", ha=side, va="top", color=SOFT, fontsize=7
+            )
+    else:
+        ax.plot([start, end], [y, y], color=RULE, linewidth=1.5, linestyle=":", zorder=1)
+    arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 4, "shrinkB": 3, "linewidth": 1.4}
+    ax.annotate("", (end, y), (start, y), arrowprops=arrow, zorder=2)
+    ax.plot(start, y, "o", markersize=7, markerfacecolor="white", markeredgecolor=INK, zorder=3)
+    ax.plot(end, y, "o", markersize=7, color=INK, zorder=3)
+    forward = end >= start
+    for x, text, to_the_right, weight in ((start, texts[0], not forward, "normal"), (end, texts[1], forward, "bold")):
+        ax.annotate(
+            fitting(text, 22, 1),
+            (x, y),
+            (-5 if to_the_right else 5, 6),
+            textcoords="offset points",
+            ha="left" if to_the_right else "right",
+            va="bottom",
+            fontsize=9,
+            fontweight=weight,
+            color=INK,
+        )

@@ -1,0 +1,110 @@
+"""What both plans cost, drawn: one number a plan and context, and how their outcomes spread."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.errors import InputError
+from whence.explain.explanation import Explanation
+from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, checked, empty, quiet
+from whence.report import words
+from whence.report.outcomes import Curve, masses, spread_of
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["costs", "outcomes"]
+
+
+def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
+    """Cost of both plans in the context as it is and in the changed one.
+
+    Parameters
+    ----------
+    why : Explanation
+        What to draw.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> ax = costs(policy.explain([0.2], instead=[20.0]))
+    >>> [text.get_text() for text in ax.texts]
+    ['0', '10', '10', '0']
+    """
+    shown = words.costs_shown(checked(why))
+    ax = axes_for(ax, (5.0, 3.4))
+    pairs = [why.cost_before, *([why.cost_after] if len(shown) > 1 and why.cost_after is not None else [])]
+    at = np.arange(len(pairs), dtype=np.float64)
+    for j, plan in enumerate("da"):
+        drawn = ax.bar(at + (j - 0.5) * 0.36, [pair[j] for pair in pairs], 0.32, linewidth=1.5, **BARS[plan])
+        ax.bar_label(drawn, [text[j] for text in shown], padding=3, fontsize=9, color=INK)
+    ax.set_xticks(at, ["as it is", "in the changed context"][: len(pairs)])
+    ax.set_xlim(-0.6, len(pairs) - 0.4)
+    ax.axhline(0.0, color=INK, linewidth=0.8)
+    ax.margins(y=0.14)
+    ax.set_ylabel(words.risk_named(why.risk))
+    ax.set_title("What both plans cost", loc="left", fontsize="medium", color=INK)
+    _legend_below(ax)
+    quiet(ax)
+    return ax
+
+
+def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) -> Axes:
+    """How the costs of both plans spread over the past observations, as the context weighs them.
+
+    Parameters
+    ----------
+    why : Explanation
+        What to draw.
+    when : {"before", "after"}
+        In the context as it is, or in the changed one. Both have the same scales.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> ax = outcomes(policy.explain([0.2], instead=[20.0]), when="after")
+    >>> ax.get_title(loc="left")
+    'The changed context'
+    """
+    if when not in ("before", "after"):
+        raise InputError(f"'when' must be 'before' or 'after'. Got {when!r} instead.")
+    spread = spread_of(checked(why))
+    ax = axes_for(ax, (5.0, 3.0))
+    place = 0 if when == "before" else 1
+    if spread is None:
+        return empty(ax, "The costs of the single observations are not at hand.")
+    if place >= len(spread.panels):
+        return empty(ax, "There is no changed context.")
+    heading, panel = spread.panels[place]
+    for curve in panel:
+        _steps(ax, curve, spread.edges)
+    ax.set_xlim(float(spread.edges[0]), float(spread.edges[-1]))
+    ax.set_ylim(0.0, 112.0 * spread.highest)
+    ax.set_xlabel("cost under past observations" + (" (last bar: and beyond)" if spread.beyond else ""))
+    ax.set_ylabel("weight (%)")
+    ax.set_title(heading, loc="left", fontsize="medium", color=INK)
+    _legend_below(ax)
+    quiet(ax)
+    return ax
+
+
+def _steps(ax: Axes, curve: Curve, edges: Any) -> None:
+    look = LINES[curve.plan]
+    mass = 100.0 * masses(curve, edges)
+    ax.stairs(mass, edges, fill=True, color=look["color"], alpha=0.18)
+    ax.stairs(mass, edges, linewidth=1.8, **look)
+    marker = "v" if curve.plan == "d" else "^"
+    ax.axvline(curve.mark, linewidth=1.3, color=look["color"], linestyle=look["linestyle"])
+    ax.plot(curve.mark, 0.97, marker, transform=ax.get_xaxis_transform(), color=look["color"], clip_on=False)
+
+
+def _legend_below(ax: Axes) -> None:
+    ax.legend(loc="upper right", bbox_to_anchor=(1.0, 1.13), ncols=2, frameon=False, fontsize="small", labelcolor=SOFT)

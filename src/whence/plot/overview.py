@@ -1,0 +1,52 @@
+"""An explanation on one page: the charts that have something to say, side by side."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import TYPE_CHECKING, Any
+
+from whence.explain.explanation import Explanation
+from whence.plot.canvas import INK, checked, matplotlib
+from whence.plot.changes import changes
+from whence.plot.costs import costs, outcomes
+from whence.plot.plans import plans
+from whence.plot.weights import weights
+from whence.report import words
+from whence.report.material import material_of
+
+if TYPE_CHECKING:
+    from matplotlib.figure import Figure
+
+__all__ = ["overview"]
+
+
+def overview(why: Explanation) -> Figure:
+    """A new figure with the changes, both plans, their costs, their outcomes and the observations that speak.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> len(overview(policy.explain([0.2], instead=[20.0])).axes)
+    6
+    """
+    drawn = material_of(checked(why)).plans
+    figure: Figure = matplotlib().figure(figsize=(12.5, 11.5), layout="constrained")
+    grid: Any = figure.add_gridspec(3, 2, height_ratios=[1.15, 1.0, 0.8])
+    changes(why, most=8, ax=figure.add_subplot(grid[0, 0]))
+    place = figure.add_subplot(grid[0, 1])
+    if drawn.city is not None or drawn.form == "quantities":
+        plans(why, most=10, ax=place)
+    else:
+        place.remove()
+    costs(why, ax=figure.add_subplot(grid[1, 0]))
+    weights(why, count=5, ax=figure.add_subplot(grid[1, 1]))
+    for column, when in enumerate(("before", "after")):
+        outcomes(why, when=when, ax=figure.add_subplot(grid[2, column]))
+    figure.suptitle(_title(why), x=0.02, ha="left", fontsize="large", fontweight="bold", color=INK)
+    return figure
+
+
+def _title(why: Explanation) -> str:
+    lead = words.verdict(why).split("\n")[0]
+    return "\n".join(textwrap.wrap(lead, 105)[:3]).replace("$", r"\$")

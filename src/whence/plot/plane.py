@@ -1,0 +1,216 @@
+"""The map of two features: where each plan wins, where the decision was made, and the nearest explanations."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.errors import InputError, InputTypeError
+from whence.explain.explanation import Explanation
+from whence.features import Binary, Categorical
+from whence.plot.canvas import INK, SOFT, axes_for, checked, fitting
+from whence.policy import Policy
+from whence.report.numbers import value
+from whence.report.style import ALTERNATIVE, DECISION
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plane"]
+
+Floats = NDArray[np.float64]
+
+#: Contexts whose weights are held at one time.
+AT_ONCE = 512
+#: The decision is cheaper; the alternative is cheaper; no plan at all is better than the alternative.
+COLOURS = (f"{DECISION}40", f"{ALTERNATIVE}40", f"{ALTERNATIVE}99")
+
+
+@dataclass(frozen=True)
+class Side:
+    """One feature as an axis: the values at which the policy is asked, and where they are drawn."""
+
+    name: str
+    values: list[Any]
+    at: Floats
+    edges: Floats
+    named: bool
+
+    def place(self, found: Any) -> float:
+        """Where a value is drawn."""
+        return float(self.values.index(found)) if self.named else float(found)
+
+
+def plane(
+    policy: Policy,
+    why: Explanation,
+    features: tuple[str, str],
+    others: Sequence[Explanation] = (),
+    *,
+    resolution: int = 60,
+    ax: Axes | None = None,
+) -> Axes:
+    """Where each plan wins over two features, all other features being as in the initial context.
+
+    The policy's own weights are asked on a grid. Where an explanation among `why` and `others` is an absolute one, the
+    map also shows where no plan at all is better than the alternative.
+
+    Parameters
+    ----------
+    policy : Policy
+        The fitted policy that gave the explanation.
+    why : Explanation
+        Its plans and its initial context are drawn.
+    features : pair of str
+        The features along the two axes: numbers, categories or switches.
+    others : sequence of Explanation
+        Further explanations to mark, such as the absolute one of the same question.
+    resolution : int
+        Grid points along a feature that is a number.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X = np.random.default_rng(0).random((40, 2))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=3)).fit(X, 10 * X[:, :1])
+    >>> ax = plane(policy, policy.explain([0.2, 0.5], instead=[7.0]), ("x0", "x1"), resolution=12)
+    >>> ax.get_xlabel(), ax.get_ylabel()
+    ('x0', 'x1')
+    """
+    if not isinstance(policy, Policy):
+        raise InputTypeError(f"'policy' must be a Policy. Got {policy!r} instead.")
+    marked = [checked(why), *(checked(one, "others") for one in others)]
+    if isinstance(features, str) or len(features) != 2 or len({*map(str, features)}) != 2:
+        raise InputError(f"'features' must name two different features. Got {features!r} instead.")
+    across, up = (_side(policy, str(name), marked, resolution) for name in features)
+    winners = _winners(policy, why, across, up, any(one.kind == "absolute" for one in marked))
+    ax = axes_for(ax, (6.8, 5.2))
+    from matplotlib.colors import ListedColormap
+
+    ax.pcolormesh(across.edges, up.edges, winners, cmap=ListedColormap(COLOURS), vmin=-0.5, vmax=2.5, zorder=1)
+    if not across.named and not up.named:
+        ax.contour(across.at, up.at, winners, levels=[0.5, 1.5], colors=SOFT, linewidths=0.7, zorder=2)
+    _marks(ax, marked, (across, up))
+    for side, set_label, set_ticks in ((across, ax.set_xlabel, ax.set_xticks), (up, ax.set_ylabel, ax.set_yticks)):
+        unit = policy.schema_.unit(side.name)
+        set_label(fitting(f"{side.name} ({unit})" if unit else side.name, 40))
+        if side.named:
+            shown = [value(v, "" if isinstance(v, str) else "binary") for v in side.values]
+            set_ticks(side.at, [fitting(text, 14) for text in shown])
+    _legend(ax, winners)
+    _title(ax, why, features)
+    return ax
+
+
+def _side(policy: Policy, name: str, marked: list[Explanation], resolution: int) -> Side:
+    schema = policy.schema_
+    feature = schema.kind(name)
+    if isinstance(feature, Categorical) and feature.columns is not None:
+        raise InputError(f"'features' must be columns of the data. The category {name!r} is held in several columns.")
+    found = [row[name] for one in marked for row in (one.initial, one.context) if row is not None]
+    levels = schema.levels(name)
+    if isinstance(feature, Categorical | Binary):
+        levels += [level for level in dict.fromkeys(found) if level not in levels]
+        at = np.arange(len(levels), dtype=np.float64)
+        return Side(name, levels, at, np.arange(len(levels) + 1, dtype=np.float64) - 0.5, True)
+    numbers = np.array([float(number) for number in found])
+    low, high = schema.training_range(name)
+    low, high = min(low, numbers.min()), max(high, numbers.max())
+    wanted = np.array(levels, dtype=np.float64) if levels else np.linspace(low, high, max(int(resolution), 2))
+    # The marked values are on the grid, so that each is drawn in the colour of its own verdict.
+    at = np.unique(np.concatenate([wanted, numbers]))
+    middles = (at[1:] + at[:-1]) / 2
+    margin = 0.5 * float(np.diff(at).min(initial=1.0)) if levels or at.size == 1 else 0.0
+    edges = np.concatenate([[at[0] - margin], middles, [at[-1] + margin]])
+    return Side(name, at.tolist(), at, edges, False)
+
+
+def _winners(policy: Policy, why: Explanation, across: Side, up: Side, absolute: bool) -> NDArray[np.int64]:
+    """For every point of the grid: 0 the decision is cheaper, 1 the alternative, 2 no plan is better than that."""
+    points = [(a, b) for b in up.values for a in across.values]
+    table = pd.DataFrame({str(name): [entry] * len(points) for name, entry in why.initial.items()})
+    for side, column in ((across, 0), (up, 1)):
+        table[side.name] = pd.Series([point[column] for point in points])
+    costs = [policy.problem.costs(plan, policy.Y_) for plan in (why.decision, why.alternative)]
+    # A forest gives the same weights over whole regions: each is judged once.
+    known: dict[bytes, int] = {}
+    found = []
+    for first in range(0, len(points), AT_ONCE):
+        inputs = policy._inputs(table.iloc[first : first + AT_ONCE])
+        for weights in policy.weights_.weights(inputs):
+            key = weights.tobytes()
+            if key not in known:
+                known[key] = _winner(policy, why, weights, costs, absolute)
+            found.append(known[key])
+    return np.array(found, dtype=np.int64).reshape(len(up.values), len(across.values))
+
+
+def _winner(policy: Policy, why: Explanation, weights: Floats, costs: list[Floats], absolute: bool) -> int:
+    risk = policy.risk_
+    decision, alternative = (risk.of(cost, weights) for cost in costs)
+    if alternative > decision + why.tolerance:
+        return 0
+    if not absolute:
+        return 1
+    best = policy.problem.solve(policy.Y_, weights, risk)
+    return 2 if alternative <= risk.of(policy.problem.costs(best, policy.Y_), weights) + why.tolerance else 1
+
+
+def _marks(ax: Axes, marked: list[Explanation], sides: tuple[Side, Side]) -> None:
+    """The initial context, and the way from it to every explanation."""
+    start = (sides[0].place(marked[0].initial[sides[0].name]), sides[1].place(marked[0].initial[sides[1].name]))
+    for one in marked:
+        if one.context is None or one.status == "already":
+            continue
+        end = (sides[0].place(one.context[sides[0].name]), sides[1].place(one.context[sides[1].name]))
+        further = [str(name) for name in one.changes["feature"] if name not in {side.name for side in sides}]
+        said = f"nearest context, {'no plan better' if one.kind == 'absolute' else 'your plan better'}"
+        if further:
+            said += f"; {fitting(', '.join(further), 30, 1)} changes too"
+        if end != start:
+            arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.5, "shrinkA": 5, "shrinkB": 5}
+            ax.annotate("", end, start, arrowprops=arrow, zorder=4)
+        marker = "D" if one.kind == "absolute" else "*"
+        size = 8 if one.kind == "absolute" else 14
+        fill = "white" if further else INK
+        ax.plot(*end, marker, markersize=size, markerfacecolor=fill, markeredgecolor=INK, label=said, zorder=6, ls="")
+    look: dict[str, Any] = {"markersize": 9, "markerfacecolor": "white", "markeredgecolor": INK, "markeredgewidth": 2}
+    ax.plot(*start, "o", label="the context as it is", zorder=5, ls="", **look)
+
+
+def _legend(ax: Axes, winners: NDArray[np.int64]) -> None:
+    from matplotlib.patches import Patch
+
+    said = ["the decision is cheaper", "your plan is cheaper", "no plan is better than yours"]
+    if (winners == 2).any():
+        said[1] = "your plan beats the decision only"
+    regions = [Patch(facecolor=COLOURS[k], edgecolor=SOFT, label=said[k]) for k in np.unique(winners)]
+    handles, _ = ax.get_legend_handles_labels()
+    ax.legend(
+        handles=[*regions, *handles],
+        loc="upper center",
+        bbox_to_anchor=(0.5, -0.14),
+        ncols=2,
+        frameon=False,
+        fontsize="small",
+        labelcolor=SOFT,
+    )
+
+
+def _title(ax: Axes, why: Explanation, features: tuple[str, str]) -> None:
+    rest = [
+        f"{name} {value(entry, why.kinds.get(str(name), ''), why.units.get(str(name), ''))}"
+        for name, entry in why.initial.items()
+        if str(name) not in features
+    ]
+    ax.set_title("Where each plan wins", loc="left", fontsize="medium", color=INK, pad=18 if rest else 6)
+    if rest:
+        said = fitting(f"as it is: {', '.join(rest)}", 78, 1)
+        ax.text(0.0, 1.02, said, transform=ax.transAxes, fontsize="small", color=SOFT)

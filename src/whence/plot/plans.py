@@ -1,0 +1,120 @@
+"""The two plans, drawn: routes on their map, quantities as bars."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+import numpy as np
+
+from whence.errors import InputError
+from whence.explain.explanation import Explanation
+from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, checked, fitting, quiet
+from whence.report.layout import labels, placed
+from whence.report.material import material_of
+from whence.report.numbers import plain
+from whence.report.plans import most_different
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["plans", "routes"]
+
+#: Width of the map in its own units, those of the report's maps.
+WIDTH = 400.0
+STREET = "#b9c2ca"
+
+
+def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
+    """Both plans: quantities as bars, routes on their map.
+
+    Parameters
+    ----------
+    why : Explanation
+        What to draw. Its plans must be quantities or routes on a map.
+    most : int
+        Most quantities to draw: those on which the plans differ most.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> ax = plans(policy.explain([0.2], instead=[20.0]))
+    >>> [text.get_text() for text in ax.texts]
+    ['10', '20']
+    """
+    both = material_of(checked(why)).plans
+    if both.city is not None:
+        return routes(why, ax=ax)
+    if both.form != "quantities":
+        raise InputError("'why' must be about quantities or about routes on a map to be drawn. Its plans are neither.")
+    shown, rest = most_different(both, most)
+    ax = axes_for(ax, (6.4, 1.0 + 0.45 * max(shown.size, 1)))
+    at = np.arange(shown.size, dtype=np.float64)
+    for j, (plan, vector) in enumerate((("d", both.decision), ("a", both.alternative))):
+        drawn = ax.barh(at + (j - 0.5) * 0.38, vector[shown], 0.34, linewidth=1.3, **BARS[plan])
+        ax.bar_label(drawn, [plain(q, 4) for q in vector[shown]], padding=3, fontsize=8, color=INK)
+    ax.set_yticks(at, [fitting(both.parts[j]) for j in shown])
+    ax.set_ylim(shown.size - 0.5, -0.5)
+    ax.axvline(0.0, color=INK, linewidth=0.8)
+    ax.margins(x=0.12)
+    ax.set_title("The two plans", loc="left", fontsize="medium", color=INK)
+    ax.set_xlabel("quantity" + (f"; {rest} more parts, on which the plans differ less, are not drawn" if rest else ""))
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize="small", labelcolor=SOFT)
+    quiet(ax)
+    return ax
+
+
+def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
+    """Both routes on the map of their network.
+
+    Parameters
+    ----------
+    why : Explanation
+        What to draw: an explanation of a `ShortestPath` whose nodes have positions (the node attribute ``pos``, or
+        pairs of whole numbers as nodes).
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> Y = np.random.default_rng(0).random((20, 12))
+    >>> policy = wh.Policy(wh.ShortestPath.grid(3), wh.KNNWeights(k=2)).fit(Y[:, :2], Y)
+    >>> ax = routes(policy.explain(Y[0, :2], instead=[(0, 0), (0, 1), (0, 2), (1, 2), (2, 2)]))
+    >>> ax.get_title(loc="left")
+    'The two routes'
+    """
+    city = material_of(checked(why)).plans.city
+    if city is None:
+        raise InputError(
+            "'why' must be about routes through a network whose nodes have positions: give them the attribute 'pos'."
+        )
+    place, height = placed(city.positions, WIDTH)
+    ax = axes_for(ax, (6.0, 6.0 * height / WIDTH + 0.4))
+    from matplotlib.collections import LineCollection
+
+    ax.add_collection(LineCollection([(place[u], place[v]) for u, v in city.edges], color=STREET, linewidth=1))
+    unit = ax.get_window_extent().width / ax.figure.dpi * 72 / WIDTH
+    for plan, route, wide in (("d", city.decision, 7.0), ("a", city.alternative, 3.2)):
+        look = dict(LINES[plan]) | ({"linestyle": (0, (2.4, 1.6))} if plan == "a" else {"alpha": 0.75})
+        lines = LineCollection([(place[u], place[v]) for u, v in route], linewidth=wide * unit, **look)
+        ax.add_collection(lines)
+    visited = {node for hop in city.decision + city.alternative for node in hop}
+    for node, (x, y) in place.items():
+        if node in city.ends:
+            ax.plot(x, y, "o", markersize=11 * unit, color=INK, markeredgecolor="white", zorder=3)
+        elif node in visited or len(place) <= 200:
+            ax.plot(x, y, "o", markersize=6 * unit, markerfacecolor="white", markeredgecolor=SOFT, zorder=3)
+    for label in labels(place, city, (WIDTH, height)):
+        weight = "bold" if label.end else "normal"
+        text = label.text.replace("$", r"\$")
+        ax.text(label.x, label.y, text, fontsize=min(10.5 * unit, 11), fontweight=weight, color=INK, zorder=4)
+    ax.set_xlim(0, WIDTH)
+    ax.set_ylim(height, 0)
+    ax.set_aspect("equal")
+    ax.axis("off")
+    ax.set_title("The two routes", loc="left", fontsize="medium", color=INK)
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize="small", labelcolor=SOFT)
+    return ax

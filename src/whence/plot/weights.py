@@ -1,0 +1,85 @@
+"""Which past observations speak, drawn: those whose weight grows or shrinks most."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from whence.explain.explanation import Explanation
+from whence.plot.canvas import INK, LINES, RULE, SOFT, axes_for, checked, fitting, quiet
+from whence.report.numbers import value
+from whence.report.observations import Observation, most_moved, moved_share
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+__all__ = ["weights"]
+
+
+def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes:
+    """The past observations that gain most weight and those that lose most, from a ring to a dot.
+
+    The colour is that of the plan which would have been cheaper under the observation.
+
+    Parameters
+    ----------
+    why : Explanation
+        What to draw.
+    count : int
+        How many that gain and how many that lose, up to 8 where the explanation is a light one.
+    ax : Axes, optional
+        Where to draw; a new figure otherwise.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> ax = weights(policy.explain([0.2], instead=[20.0]))
+    >>> [text.get_text() for text in ax.get_yticklabels()]
+    ['1 (x0 1)', '0 (x0 0)']
+    """
+    gaining, losing = most_moved(checked(why), count)
+    chosen = gaining + losing
+    ax = axes_for(ax, (6.4, 1.3 + 0.3 * len(chosen)))
+    moved = why.found and why.status != "already"
+    seen: set[str] = set()
+    for y, one in enumerate(chosen):
+        plan = _cheaper(one)
+        look = {"color": SOFT, "label": "both cost the same"} if plan is None else LINES[plan]
+        label = f"speaks for {'the ' if plan == 'd' else ''}{look['label']}" if plan else look["label"]
+        colour = look["color"]
+        before, after = 100 * one.before, 100 * one.after
+        ax.plot([before, after], [y, y], color=colour, linewidth=2, zorder=2)
+        if moved:
+            ax.plot(before, y, "o", markerfacecolor="white", markeredgecolor=colour, zorder=3)
+        marker = "s" if plan == "a" else "o"
+        ax.plot(after, y, marker, color=colour, label=label if label not in seen else None, zorder=4)
+        seen.add(label)
+    ax.set_yticks(range(len(chosen)), [_named(why, one) for one in chosen], fontsize=8)
+    ax.set_ylim(len(chosen) - 0.4, -0.6)
+    ax.set_xlim(left=-0.03 * max((100 * max(o.before, o.after) for o in chosen), default=1.0))
+    if gaining and losing:
+        ax.axhline(len(gaining) - 0.5, color=RULE, linewidth=1)
+    share = f": {100 * moved_share(why):.0f} % of the weight moves" if moved else ""
+    ax.set_title(f"Which past observations speak{share}", loc="left", fontsize="medium", color=INK)
+    ax.set_xlabel("weight (%), from the ring to the mark" if moved else "weight (%)")
+    ax.grid(axis="x", color=RULE, linewidth=0.6)
+    ax.set_axisbelow(True)
+    if chosen:
+        ax.legend(frameon=False, fontsize="small", labelcolor=SOFT, loc="lower right")
+    quiet(ax, left=False)
+    return ax
+
+
+def _cheaper(one: Observation) -> str | None:
+    if one.decision is None or one.alternative is None or one.decision == one.alternative:
+        return None
+    return "d" if one.decision < one.alternative else "a"
+
+
+def _named(why: Explanation, one: Observation) -> str:
+    """The observation's row label, and its values of what changes."""
+    names = [str(name) for name in why.changes["feature"] if str(name) in one.values][:2]
+    told = [(name, value(one.values[name], why.kinds.get(name, ""), why.units.get(name, ""))) for name in names]
+    numeric = [name for name, _ in told if why.kinds.get(name) != "categorical"]
+    said = ", ".join(f"{name} {text}" if name in numeric else text for name, text in told)
+    return fitting(f"{one.label} ({said})" if said else one.label, 34, 1)
