@@ -31,7 +31,7 @@ ORDER = (
     "fig:appPerc",
 )
 #: Modules of this package with a tuple LABELS.
-MODULES = ("cells", "dimensions", "sparsity", "sensitivity", "correlation", "programs")
+MODULES = ("cells", "dimensions", "sparsity", "sensitivity", "correlation", "programs", "city")
 
 
 def registry() -> tuple[Label, ...]:

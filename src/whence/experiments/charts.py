@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BLACK", "BLUE", "COLOURS", "GREEN", "GREY", "ORANGE", "band", "boxes", "panels"]
+__all__ = ["BLACK", "BLUE", "COLOURS", "GREEN", "GREY", "ORANGE", "RED", "band", "boxes", "panels"]
 
 Floats = NDArray[np.float64]
 

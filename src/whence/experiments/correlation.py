@@ -159,7 +159,8 @@ def _aligned(rows: pd.DataFrame) -> str:
     relative, absolute = _means(rows, "correlation")
     cells = rows[rows["correlation"].notna()].groupby(["n", "predictor", "kind"])["correlation"].mean().unstack()
     above = int((cells["absolute"] > cells["relative"]).sum())
-    verdict = "agrees" if absolute >= ALMOST_ONE and above == len(cells) else "differs"
+    holds = (absolute >= ALMOST_ONE, above == len(cells))
+    verdict = "agrees" if all(holds) else "agrees in part" if any(holds) else "differs"
     return (
         f"Absolute explanations almost perfectly correlated, and more than relative ones: {verdict}; mean "
         f"{absolute:.3f} for absolute explanations, {relative:.3f} for relative ones; absolute above relative in "
@@ -293,6 +294,7 @@ def _example_figure(rows: pd.DataFrame) -> Figure:
         ax.plot(*end, marker, color=colour, markersize=9, label=told)
     ax.plot(*start, "D", color=charts.BLACK, markersize=8, label="context of the decision")
     ax.margins(0.12)
+    ax.set_aspect("equal", adjustable="datalim")
     figure.legend(*ax.get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False, fontsize=9)
     return figure
 

@@ -1,6 +1,14 @@
 """Downtown Los Angeles: two years of travel times between census tracts, and the paper's question about a route.
 
-The travel times come from Uber Movement and may not be shipped with whence; this module reads them from a folder.
+The travel times come from Uber Movement (CC BY-NC) and are not shipped with whence; this module reads them from a
+folder with four files, re-shaped from the data folder of the paper's public code
+(github.com/alexforel/Explainable-CSO):
+
+- ``contexts.csv``: a row a period of a day, with ``period`` (EarlyMorning, AM, Midday, PM or Evening), ``temperature``,
+  ``wind_speed``, ``rain``, ``visibility``, ``day`` (1-7) and ``month`` (1-12);
+- ``travel_times.csv``: in the same order of rows, the seconds on every edge, a column an edge;
+- ``edges.csv``: ``edge`` (the column's name), ``tail`` and ``head``;
+- ``nodes.csv``: ``node``, ``lon`` and ``lat``.
 """
 
 from __future__ import annotations
@@ -25,7 +33,9 @@ __all__ = [
     "ALPHA",
     "CONTEXT_ROW",
     "MENDED",
+    "MISSING_HOP",
     "NORTH",
+    "NORTHERN_GATE",
     "PEAK",
     "PUBLISHED",
     "SOURCE",
@@ -53,6 +63,11 @@ SOUTH = (1221, 1220, 1223, 1229, 1228, 1233, 1255, 1258, 1257, 1256)
 #: and the shortest route that shares as many edges with it as any.
 PUBLISHED = (1221, 1220, 1390, 1234, 1233, 1263, 1260, 1256)
 MENDED = (1221, 1220, 1390, 1234, 1233, 1255, 1258, 1257, 1256)
+
+#: The hop of the published route that is no edge.
+MISSING_HOP = (1260, 1256)
+#: Every route through the north goes up to this tract first; those that avoid it go through the south.
+NORTHERN_GATE = 1230
 
 PERIODS = ("EarlyMorning", "AM", "Midday", "PM", "Evening")
 COLUMNS = {

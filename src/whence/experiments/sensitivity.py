@@ -79,7 +79,7 @@ def _dimension_tasks(problem: str, setup: Setup) -> list[Task]:
     dimensions: tuple[int, ...] = DIMENSIONS if problem == "shortest_path" else DIMENSIONS[1:]
     samples: tuple[int, ...] = SAMPLES[problem]
     if setup.tiny:
-        dimensions, samples = dimensions[:2], samples[:1]
+        dimensions, samples = dimensions[:2], samples[:2]
     tasks = []
     for n in samples:
         for features in dimensions:
