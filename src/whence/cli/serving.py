@@ -8,6 +8,7 @@ from typing import Annotated, Any
 import typer
 
 from whence.errors import MissingDependencyError
+from whence.experiments.los_angeles import VARIABLE
 
 __all__ = ["serve"]
 
@@ -19,11 +20,19 @@ def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes one that is free.")] = 8000,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    data: Annotated[
+        Path | None,
+        typer.Option(help="Folder with the Los Angeles data, to offer it too.", envvar=VARIABLE, show_default=False),
+    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Searches at once.", show_default=False)] = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds a search.", show_default=False)] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines in, with the token that is printed.")
     ] = False,
+    token: Annotated[
+        str | None,
+        typer.Option(help="What requests must know; random by default with --allow-remote.", envvar="WHENCE_TOKEN"),
+    ] = None,
 ) -> None:
     """Serve the what-if page on this machine, until Ctrl-C.
 
@@ -40,6 +49,6 @@ def serve(
         raise MissingDependencyError(
             f"'whence serve' needs {error.name or 'more than is installed'}: pip install 'whence[web]'."
         ) from None
-    given = {"workers": workers, "time_limit": time_limit, "allow_remote": allow_remote or None}
+    given = {"workers": workers, "time_limit": time_limit, "allow_remote": allow_remote or None, "token": token}
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    serve_page(project, host=host, port=port, open_browser=browser, **options)
+    serve_page(project, host=host, port=port, open_browser=browser, data=data, **options)

@@ -258,6 +258,7 @@ class Job(_Answer):
     kind: Literal["relative", "absolute"]
     state: State
     ahead: int = Field(default=0, description="Questions that come before it, while it is queued.")
+    warming: bool = Field(default=False, description="Queued until the first worker has loaded all it needs.")
     time_limit: float
     progress: JobProgress | None = None
     result: Result | None = None

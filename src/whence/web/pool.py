@@ -28,7 +28,7 @@ log = logging.getLogger("whence.web")
 
 #: Seconds beyond its time limit after which a search counts as hung: what only hard questions need may have to be
 #: compiled first, which no limit counts.
-HUNG = 90.0
+HUNG = 300.0
 #: Seconds after which a search that was told to stop is ended with its process.
 DEAF = 10.0
 #: Longest pause before another attempt to start a process, in seconds.
@@ -166,9 +166,14 @@ class Pool:
         return self
 
     async def __aexit__(self, *exc: object) -> None:
-        for task in self._tasks:
+        await self.stop()
+
+    async def stop(self) -> None:
+        """End the processes, and tell everybody who waits that there will be no answer."""
+        tasks, self._tasks = self._tasks, []
+        for task in tasks:
             task.cancel()
-        await asyncio.gather(*self._tasks, return_exceptions=True)
+        await asyncio.gather(*tasks, return_exceptions=True)
         for job in self._jobs.values():
             if not job.finished:
                 job.tell(state="failed", error="The server was stopped.")

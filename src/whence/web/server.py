@@ -8,16 +8,19 @@ import socket
 import sys
 import threading
 import webbrowser
+from contextlib import suppress
+from dataclasses import replace
 from typing import Any
 
 import uvicorn
+from fastapi import FastAPI
 
 from whence.errors import InputError
 from whence.web.app import create_app
 from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
 from whence.web.settings import Settings, settings_for
 
-__all__ = ["serve"]
+__all__ = ["listening", "serve"]
 
 #: Seconds that running requests get to finish when the server is told to stop.
 FAREWELL = 2
@@ -55,7 +58,7 @@ def serve(
     whence.errors.InputError: 'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got '0.0.0.0'; to let...
     """
     settings = settings_for(host, port, **allowed)
-    with _listening(settings) as listener:
+    with listening(settings) as listener:
         settings = _at(settings, listener)
         address = _address(settings)
         app = create_app(_scenes(project, data), settings)
@@ -68,17 +71,19 @@ def serve(
             timeout_graceful_shutdown=FAREWELL,
             ws="none",
         )
-        server = _Announcing(config, address, open_browser)
+        server = _Announcing(config, app, address, open_browser)
         logging.getLogger("whence.web").setLevel(logging.WARNING)
-        server.run(sockets=[listener])
+        # Ctrl-C is how a server is meant to end.
+        with suppress(KeyboardInterrupt):
+            server.run(sockets=[listener])
 
 
 class _Announcing(uvicorn.Server):
     """Says where the page is once it can be opened."""
 
-    def __init__(self, config: uvicorn.Config, address: str, open_browser: bool) -> None:
+    def __init__(self, config: uvicorn.Config, app: FastAPI, address: str, open_browser: bool) -> None:
         super().__init__(config)
-        self._address, self._open_browser = address, open_browser
+        self._app, self._address, self._open_browser = app, address, open_browser
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
@@ -88,6 +93,11 @@ class _Announcing(uvicorn.Server):
         if self._open_browser:
             # A browser on a terminal would block.
             threading.Thread(target=webbrowser.open, args=(self._address,), daemon=True).start()
+
+    async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
+        # Requests that wait for news of a search are told that there will be none.
+        await self._app.state.pool.stop()
+        await super().shutdown(sockets)
 
 
 def _scenes(project: Any, data: Any) -> list[Scene]:
@@ -103,7 +113,7 @@ def _scenes(project: Any, data: Any) -> list[Scene]:
     return scenes
 
 
-def _listening(settings: Settings) -> socket.socket:
+def listening(settings: Settings) -> socket.socket:
     """A socket at the address of the settings, or one sentence why there is none."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     listener = socket.socket(family, socket.SOCK_STREAM)
@@ -122,8 +132,6 @@ def _listening(settings: Settings) -> socket.socket:
 
 
 def _at(settings: Settings, listener: socket.socket) -> Settings:
-    from dataclasses import replace
-
     return replace(settings, port=int(listener.getsockname()[1]))
 
 

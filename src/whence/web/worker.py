@@ -31,6 +31,8 @@ __all__ = ["main"]
 PULSE = 0.1
 #: Seconds that a question for warming up may take.
 WARM = 0.5
+#: Past observations whose plans are tried for one that is worth a search.
+TRIED = 20
 #: What the page draws of what an explanation holds for the past observations.
 DRAWN = ("gaining", "losing")
 
@@ -137,10 +139,15 @@ def _then(scene: Scene, explanation: Explanation) -> models.Then | None:
 
 def _warm(scene: Scene) -> None:
     """Compile or load everything that answering takes, so that the first question is as fast as the others."""
+    policy = scene.policy
     try:
-        plan = scene.policy.decide(scene.policy.X_.iloc[[0]]) if scene.alternative is None else scene.alternative
-        for kind in ("relative", "absolute"):
-            _answered(scene, scene.policy.explain(scene.today, plan, kind=kind, time_limit=WARM))
+        plans = (policy.decide(policy.X_.iloc[[row]]) for row in range(min(len(policy.X_), TRIED)))
+        for plan in plans if scene.alternative is None else [scene.alternative]:
+            why = policy.explain(scene.today, plan, time_limit=WARM)
+            if why.status != "already":
+                _answered(scene, why)
+                policy.explain(scene.today, plan, kind="absolute", time_limit=WARM)
+                return
     except Exception:  # the question itself will tell
         log.debug("Warming up failed.", exc_info=True)
 

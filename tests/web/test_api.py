@@ -1,0 +1,257 @@
+"""The interface, asked by a program over a real connection."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import httpx
+import pytest
+from tests.web.live import STRANGE, Live, finished
+
+from whence import __version__
+from whence.explain.explanation import Explanation
+
+
+def shown(client: httpx.Client, scene: str) -> dict[str, Any]:
+    answer: dict[str, Any] = client.get(f"/api/scenes/{scene}").raise_for_status().json()
+    return answer
+
+
+def asked(client: httpx.Client, scene: str, **changes: Any) -> dict[str, Any]:
+    """The finished job of the scene's own question."""
+    own = shown(client, scene)
+    question = {"context": own["context"], "plan": own["alternative"], **changes}
+    answer = client.post(f"/api/scenes/{scene}/explanations", json=question)
+    assert answer.status_code == 202, answer.text
+    assert answer.headers["location"] == f"/api/explanations/{answer.json()['job']}"
+    return finished(client, answer.json()["job"])
+
+
+def test_scenes_are_listed(client: httpx.Client) -> None:
+    """The list names every scene with its title and question."""
+    listed = client.get("/api/scenes").json()
+    assert [scene["id"] for scene in listed] == ["bakery", "city", "strange"]
+    assert all(set(scene) == {"id", "title", "question"} for scene in listed)
+
+
+def test_a_scene_of_quantities(client: httpx.Client) -> None:
+    """The bakery comes with a control a feature, and with its products and their budget."""
+    scene = shown(client, "bakery")
+    kinds = {feature["name"]: feature["kind"] for feature in scene["features"]}
+    assert kinds == {
+        "weekday": "categorical",
+        "temperature": "continuous",
+        "rain": "binary",
+        "promotion": "binary",
+    }
+    temperature = scene["features"][1]
+    assert temperature["unit"] == "°C"
+    assert temperature["low"] <= scene["context"]["temperature"] <= temperature["high"]
+    assert scene["plan"]["type"] == "quantities"
+    assert scene["plan"]["budget"] == 560
+    assert len(scene["plan"]["parts"]) == len(scene["plan"]["scale"]) == len(scene["alternative"]) == 4
+    assert scene["observations"] == 200
+
+
+def test_a_scene_of_routes(client: httpx.Client) -> None:
+    """The city comes with its network: ids of edges are ids of nodes, positions are the data's own."""
+    plan = shown(client, "city")["plan"]
+    nodes = {node["id"] for node in plan["nodes"]}
+    assert plan["type"] == "route"
+    assert plan["drawn"]
+    assert all(edge["from"] in nodes and edge["to"] in nodes for edge in plan["edges"])
+    assert {plan["source"], plan["target"]} <= nodes
+    assert {edge["name"] for edge in plan["edges"]} >= {"Ring Road", "Quay"}
+
+
+def test_names_that_are_markup_and_nodes_that_are_pairs(client: httpx.Client) -> None:
+    """A feature called <script> is a name like any other, a category over 0/1 columns one control, a pair a list."""
+    scene = shown(client, "strange")
+    assert [feature["name"] for feature in scene["features"]] == [STRANGE, "level", "kind"]
+    assert scene["features"][1]["values"] == [1, 2, 3]
+    assert scene["features"][2]["values"] == ["a", "b"]
+    assert scene["plan"]["source"] == [0, 0]
+    answer = client.post("/api/scenes/strange/decide", json={"context": scene["context"]})
+    assert answer.headers["content-type"] == "application/json"
+    assert answer.json()["plan"][0] == [0, 0]
+    plan = [[0, 0], [0, 1], [0, 2], [1, 2], [2, 2]]
+    told = asked(client, "strange", plan=plan)
+    assert told["state"] == "done"
+    assert told["result"]["explanation"]["status"] in ("optimal", "already", "none")
+
+
+def test_past_observations(client: httpx.Client) -> None:
+    """A past observation is a context that can be decided for; there is none behind the last."""
+    row = client.get("/api/scenes/strange/observations/3").json()
+    assert row["row"] == 3
+    assert set(row["context"]) == {STRANGE, "level", "kind"}
+    assert client.post("/api/scenes/strange/decide", json={"context": row["context"]}).status_code == 200
+    listed = client.get("/api/scenes/strange/observations", params={"start": 58, "count": 10}).json()
+    assert [entry["row"] for entry in listed] == [58, 59]
+    assert client.get("/api/scenes/strange/observations/60").status_code == 404
+
+
+def test_decide_is_what_the_policy_decides(client: httpx.Client, live: Live) -> None:
+    """Plan and cost are those of the policy itself; outcomes are a distribution, speakers have weights."""
+    scene = live.app.state.scenes["bakery"]
+    answer = client.post("/api/scenes/bakery/decide", json={"context": shown(client, "bakery")["context"]}).json()
+    assert answer["plan"] == scene.policy.decide(scene.today).tolist()
+    outcomes = answer["outcomes"]
+    assert sum(outcomes["weights"]) == pytest.approx(1.0)
+    assert outcomes["values"] == sorted(outcomes["values"])
+    mean = sum(v * w for v, w in zip(outcomes["values"], outcomes["weights"], strict=True))
+    assert mean == pytest.approx(answer["cost"])
+    weights = [speaker["weight"] for speaker in answer["speaking"]]
+    assert weights == sorted(weights, reverse=True)
+    assert 0 < weights[0] < 1
+    assert len(weights) <= 8 < answer["speakers"]
+
+
+def test_decide_follows_the_context(client: httpx.Client) -> None:
+    """Another context brings another plan."""
+    context = shown(client, "bakery")["context"]
+    plans = [
+        client.post("/api/scenes/bakery/decide", json={"context": {**context, "weekday": day}}).json()["plan"]
+        for day in ("Thursday", "Sunday")
+    ]
+    assert plans[0] != plans[1]
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        ({"weekday": "Caturday"}, "'weekday'"),
+        ({"temperature": "warm"}, "'temperature'"),
+        ({"rain": 7}, "'rain'"),
+        ({"weekday": None}, "weekday"),
+        ({"moon": "full"}, "'moon'"),
+        ({"temperature": 1e300}, "temperature"),
+    ],
+)
+def test_a_wrong_context_is_refused_with_a_sentence(client: httpx.Client, change: dict[str, Any], words: str) -> None:
+    """What is wrong with a context is said, with the feature named."""
+    context = {**shown(client, "bakery")["context"], **change}
+    answer = client.post("/api/scenes/bakery/decide", json={"context": context})
+    assert answer.status_code == 422
+    assert words in answer.json()["detail"]
+
+
+def test_check_of_plans(client: httpx.Client) -> None:
+    """A feasible plan gets its cost in the context, an infeasible one a reason."""
+    scene = shown(client, "city")
+    ask = {"context": scene["context"], "plan": scene["alternative"]}
+    good = client.post("/api/scenes/city/check", json=ask).json()
+    assert good["feasible"]
+    assert good["cost"] > 0
+    assert good["text"].startswith("Depot → Tannery")
+    bad = client.post("/api/scenes/city/check", json={**ask, "plan": ["Depot", "Hospital"]}).json()
+    assert not bad["feasible"]
+    assert bad["reason"] == "The route does not exist: there is no edge Depot -> Hospital."
+    assert bad["cost"] is None
+
+
+def test_check_names_the_budget(client: httpx.Client) -> None:
+    """More than the oven holds is not feasible, and the sentence says by how much."""
+    context = shown(client, "bakery")["context"]
+    bad = client.post("/api/scenes/bakery/check", json={"context": context, "plan": [600, 0, 0, 0]}).json()
+    assert not bad["feasible"]
+    assert "40 more than the budget of 560" in bad["reason"]
+
+
+@pytest.mark.parametrize("scene", ["bakery", "city"])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_explanations(client: httpx.Client, live: Live, scene: str, kind: str) -> None:
+    """The answer over HTTP is the policy's own explanation, with what would be decided there."""
+    told = asked(client, scene, kind=kind)
+    assert told["state"] == "done", told
+    known = live.app.state.scenes[scene]
+    why = known.policy.explain(known.today, known.alternative, kind=kind)
+    explanation, then = told["result"]["explanation"], told["result"]["then"]
+    assert explanation["status"] == why.status == "optimal"
+    assert explanation["distance"] == pytest.approx(why.distance)
+    assert told["result"]["sentence"] == str(why)
+    assert then["context"] == known.context_of(why.context)
+    assert then["alternative"]["cost"] == pytest.approx(why.cost_after.alternative)
+    assert then["decision"]["cost"] == pytest.approx(why.cost_after.decision)
+    assert then["cost"] <= then["alternative"]["cost"] + 1e-6
+    if kind == "absolute":
+        assert then["cost"] == pytest.approx(then["alternative"]["cost"], rel=1e-5)
+
+
+def test_locks_and_limits(client: httpx.Client) -> None:
+    """A locked feature stays, a limited one keeps to its limits."""
+    told = asked(client, "bakery", fixed=["weekday"])
+    changed = {change["feature"] for change in told["result"]["explanation"]["changes"]}
+    assert "weekday" not in changed
+    told = asked(client, "bakery", kind="absolute", bounds={"weekday": ["Sunday"], "temperature": [None, 10]})
+    explanation = told["result"]["explanation"]
+    if explanation["context"] is not None:
+        assert explanation["context"]["weekday"] in ("Thursday", "Sunday")
+        assert explanation["context"]["temperature"] <= 10
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        {"plan": [600, 0, 0, 0]},
+        {"plan": "all of it"},
+        {"fixed": ["moon"]},
+        {"bounds": {"moon": [0, 1]}},
+        {"bounds": {"weekday": ["Caturday"]}},
+        {"bounds": {"temperature": [5, 1]}},
+        {"bounds": {"temperature": ["low", "high"]}},
+        {"kind": "spiritual"},
+        {"time_limit": 0},
+        {"surprise": 1},
+    ],
+)
+def test_a_wrong_question_is_refused_at_once(client: httpx.Client, change: dict[str, Any]) -> None:
+    """What the engine could not answer never becomes a job."""
+    own = shown(client, "bakery")
+    question = {"context": own["context"], "plan": own["alternative"], **change}
+    answer = client.post("/api/scenes/bakery/explanations", json=question)
+    assert answer.status_code == 422
+    assert isinstance(answer.json()["detail"], str)
+
+
+def test_take_away(client: httpx.Client) -> None:
+    """Report and data of an answer are downloads; the data is a whole explanation."""
+    told = asked(client, "city")
+    report = client.get(f"/api/explanations/{told['job']}/report.html")
+    assert report.headers["content-disposition"] == 'attachment; filename="whence-city-relative.html"'
+    assert report.text.startswith("<!doctype html>")
+    assert "Why not the southern ring road?" in report.text
+    data = client.get(f"/api/explanations/{told['job']}/explanation.json")
+    assert data.headers["content-disposition"].startswith("attachment")
+    why = Explanation.from_dict(json.loads(data.text))
+    assert str(why) == told["result"]["sentence"]
+
+
+def test_what_is_not_there(client: httpx.Client) -> None:
+    """Unknown scenes, jobs and files are 404 with a sentence."""
+    for path in (
+        "/api/scenes/moon",
+        "/api/explanations/moon",
+        "/api/explanations/moon/report.html",
+        "/static/moon.js",
+        "/static/..%2Fmodels.py",
+        "/static/%2Fetc%2Fpasswd",
+        "/docs",
+        "/redoc",
+    ):
+        answer = client.get(path)
+        assert answer.status_code == 404, path
+        assert "detail" in answer.json()
+    assert client.delete("/api/explanations/moon").status_code == 404
+
+
+def test_health_and_description(client: httpx.Client, live: Live) -> None:
+    """The server says how it is, and describes itself."""
+    live.wait_for_workers()
+    health = client.get("/api/health").json()
+    assert health["version"] == __version__
+    assert health["ready"] == health["workers"] == 1
+    paths = client.get("/api/openapi.json").json()["paths"]
+    assert "/api/scenes/{scene}/explanations" in paths
+    assert not any(path.startswith("/static") for path in paths)
