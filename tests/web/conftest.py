@@ -15,7 +15,6 @@ from tests.web.live import Live, running, small_scenes
 def live() -> Iterator[Live]:
     """A server with the small scenes and one worker."""
     with running(small_scenes()) as server:
-        server.wait_for_workers()
         yield server
 
 

@@ -78,8 +78,8 @@ def until(condition: Callable[[], bool], seconds: float) -> None:
         time.sleep(0.02)
 
 
-def finished(client: httpx.Client, job: str, seconds: float = 60.0) -> dict[str, Any]:
-    """The job once its state is its last."""
+def finished(client: httpx.Client, job: str, seconds: float = 600.0) -> dict[str, Any]:
+    """The job once its state is its last; where nothing is compiled yet, that takes minutes."""
     deadline = time.monotonic() + seconds
     while True:
         told: dict[str, Any] = client.get(f"/api/explanations/{job}", params={"wait": 5}).raise_for_status().json()

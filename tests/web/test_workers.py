@@ -1,0 +1,260 @@
+"""Worker processes: limits, cancelling, dying and ending, with searches that have no end in sight."""
+
+from __future__ import annotations
+
+import os
+import signal
+import socket
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import httpx
+import psutil
+import pytest
+from tests.web.live import Live, finished, hard_scene, running, until
+
+from whence.errors import InputError
+from whence.web.server import listening
+from whence.web.settings import Settings, settings_for
+
+QUEUE, KEPT = 2, 3
+
+
+@pytest.fixture(scope="module")
+def hard() -> Iterator[Live]:
+    """A server with one worker, little room in its queue, and a short memory."""
+    with running([hard_scene()], queue=QUEUE, kept=KEPT, time_limit=60.0) as server:
+        server.wait_for_workers()
+        yield server
+
+
+@pytest.fixture
+def client(hard: Live) -> Iterator[httpx.Client]:
+    """A program that talks to that server, once it has nothing to do."""
+    with hard.client() as program:
+        hard.wait_for_workers()
+        yield program
+        until(lambda: program.get("/api/health").json()["running"] == 0, 30.0)
+
+
+def ask(client: httpx.Client, **changes: Any) -> httpx.Response:
+    own = client.get("/api/scenes/hard").json()
+    question = {"context": own["context"], "plan": own["alternative"], **changes}
+    return client.post("/api/scenes/hard/explanations", json=question)
+
+
+def started(client: httpx.Client, **changes: Any) -> str:
+    """A job that a worker has begun."""
+    job: str = ask(client, **changes).raise_for_status().json()["job"]
+    until(lambda: client.get(f"/api/explanations/{job}").json()["state"] == "running", 30.0)
+    return job
+
+
+def found(client: httpx.Client, job: str) -> float:
+    """Wait until the search has found something: its distance."""
+    distance: list[float | None] = [None]
+
+    def something() -> bool:
+        told = client.get(f"/api/explanations/{job}", params={"wait": 1}).json()
+        assert told["state"] == "running", told
+        distance[0] = (told["progress"] or {}).get("distance")
+        return distance[0] is not None
+
+    until(something, 30.0)
+    assert distance[0] is not None
+    return distance[0]
+
+
+def test_cancelling_keeps_the_best(client: httpx.Client) -> None:
+    """A cancelled search answers with the nearest context so far, and what is proved about nearer ones."""
+    job = started(client)
+    distance = found(client, job)
+    began = time.monotonic()
+    assert client.delete(f"/api/explanations/{job}").status_code == 202
+    told = finished(client, job)
+    assert time.monotonic() - began < 5.0
+    assert told["state"] == "cancelled"
+    explanation = told["result"]["explanation"]
+    assert explanation["status"] == "interrupted"
+    assert explanation["context"] is not None
+    assert 0 < explanation["bound"] < explanation["distance"] <= distance
+    assert told["result"]["then"]["alternative"]["cost"] <= told["result"]["then"]["decision"]["cost"] + 1e-3
+    assert client.get(f"/api/explanations/{job}/report.html").status_code == 200
+
+
+def test_the_time_limit_ends_a_search(client: httpx.Client) -> None:
+    """A search ends at its time limit with what it has; a longer limit than the server's own is cut."""
+    told = finished(client, ask(client, time_limit=0.5).json()["job"])
+    assert told["state"] == "done"
+    assert told["time_limit"] == 0.5
+    assert told["result"]["explanation"]["status"] == "time_limit"
+    assert told["result"]["explanation"]["seconds"] < 3.0
+    job = ask(client, time_limit=1e6).json()
+    client.delete(f"/api/explanations/{job['job']}")
+    assert job["time_limit"] == 60.0
+
+
+def test_the_queue_has_an_end(client: httpx.Client) -> None:
+    """What does not fit into the queue is refused for now; a waiting question can be cancelled at once."""
+    running_job = started(client)
+    waiting = [ask(client).json() for _ in range(QUEUE)]
+    assert [job["state"] for job in waiting] == ["queued"] * QUEUE
+    assert [job["ahead"] for job in waiting] == list(range(QUEUE))
+    refused = ask(client)
+    assert refused.status_code == 429
+    assert int(refused.headers["retry-after"]) > 0
+    assert "waiting already" in refused.json()["detail"]
+    for job in waiting:
+        told = client.delete(f"/api/explanations/{job['job']}").json()
+        assert told["state"] == "cancelled"
+        assert told["result"] is None
+    assert client.get(f"/api/explanations/{waiting[0]['job']}/report.html").status_code == 404
+    client.delete(f"/api/explanations/{running_job}")
+    assert finished(client, running_job)["state"] == "cancelled"
+
+
+def test_a_killed_worker_is_an_error_and_is_replaced(client: httpx.Client, hard: Live) -> None:
+    """The question of a worker that dies fails with a sentence at once, and the next one is answered."""
+    job = started(client)
+    [pid] = hard.workers
+    os.kill(pid, signal.SIGKILL)
+    began = time.monotonic()
+    told = finished(client, job)
+    assert time.monotonic() - began < 5.0
+    assert told["state"] == "failed"
+    assert "ended unexpectedly" in told["error"]
+    assert told["result"] is None
+    told = finished(client, ask(client, time_limit=0.2).json()["job"])
+    assert told["state"] == "done"
+    assert hard.workers != [pid]
+
+
+def test_a_worker_that_dies_idle_is_replaced(client: httpx.Client, hard: Live) -> None:
+    """Nobody notices that a worker died with nothing to do."""
+    [pid] = hard.workers
+    os.kill(pid, signal.SIGKILL)
+    until(lambda: bool(hard.workers) and hard.workers != [pid], 60.0)
+    assert finished(client, ask(client, time_limit=0.2).json()["job"])["state"] == "done"
+
+
+def test_decisions_do_not_wait_for_searches(client: httpx.Client) -> None:
+    """While a search runs, a decision is there at once."""
+    job = started(client)
+    context = client.get("/api/scenes/hard").json()["context"]
+    began = time.monotonic()
+    for _ in range(5):
+        assert client.post("/api/scenes/hard/decide", json={"context": context}).status_code == 200
+    assert time.monotonic() - began < 5.0
+    assert client.get(f"/api/explanations/{job}").json()["state"] == "running"
+    client.delete(f"/api/explanations/{job}")
+    finished(client, job)
+
+
+def test_finished_jobs_are_forgotten(client: httpx.Client) -> None:
+    """Only so many finished jobs are kept; the oldest is the first to be forgotten."""
+    jobs = [ask(client, time_limit=0.01).json()["job"] for _ in range(2)]
+    for _ in range(KEPT):
+        finished(client, jobs[-1])
+        jobs.append(ask(client, time_limit=0.01).json()["job"])
+    finished(client, jobs[-1])
+    states = [client.get(f"/api/explanations/{job}").status_code for job in jobs]
+    assert states == [404] * 2 + [200] * KEPT
+
+
+def test_progress_is_told(client: httpx.Client) -> None:
+    """While a search runs, its nodes grow and its bound does not fall."""
+    job = started(client)
+    seen = []
+    until(lambda: seen.append(client.get(f"/api/explanations/{job}?wait=1").json()["progress"]) or len(seen) > 5, 30.0)
+    client.delete(f"/api/explanations/{job}")
+    finished(client, job)
+    told = [progress for progress in seen if progress is not None]
+    assert told[0]["nodes"] < told[-1]["nodes"]
+    bounds = [progress["bound"] for progress in told]
+    assert bounds == sorted(bounds)
+
+
+# ---- the server as a process -------------------------------------------------------------------------
+
+
+@pytest.fixture
+def process() -> Iterator[subprocess.Popen[str]]:
+    """`whence serve` in a terminal of its own, with its workers running."""
+    code = "from whence.web.server import serve; serve(port=0, open_browser=False, workers=1)"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as server:
+        try:
+            yield server
+        finally:
+            server.kill()
+
+
+def address_of(server: subprocess.Popen[str]) -> str:
+    """Where the server says it is."""
+    assert server.stderr is not None
+    for line in server.stderr:
+        if "whence is at " in line:
+            return line.split()[3]
+    raise AssertionError("no address")
+
+
+def workers_of(server: subprocess.Popen[str]) -> list[psutil.Process]:
+    """The processes that it has started, once there is one."""
+    until(lambda: bool(psutil.Process(server.pid).children()), 30.0)
+    return psutil.Process(server.pid).children(recursive=True)
+
+
+def test_ctrl_c_ends_everything(process: subprocess.Popen[str]) -> None:
+    """Ctrl-C ends the server without a traceback, and its workers with it."""
+    assert httpx.get(f"{address_of(process)}api/scenes").status_code == 200
+    workers = workers_of(process)
+    process.send_signal(signal.SIGINT)
+    assert process.wait(20.0) == 0
+    assert process.stderr is not None
+    assert "Traceback" not in process.stderr.read()
+    gone, alive = psutil.wait_procs(workers, timeout=10.0)
+    assert not alive
+    assert gone
+
+
+def test_no_worker_outlives_a_killed_server(process: subprocess.Popen[str]) -> None:
+    """Where the server is killed without a chance to clean up, its workers end by themselves."""
+    address_of(process)
+    workers = workers_of(process)
+    process.kill()
+    _, alive = psutil.wait_procs(workers, timeout=60.0)
+    assert not alive
+
+
+def test_a_port_in_use_is_one_sentence() -> None:
+    """A port that is taken is refused with a sentence that names it."""
+    with socket.socket() as other:
+        other.bind(("127.0.0.1", 0))
+        other.listen()
+        port = other.getsockname()[1]
+        with pytest.raises(InputError, match=f"Got {port}, which cannot be used"):
+            listening(Settings(port=port))
+
+
+def test_other_machines_need_a_flag_and_a_token() -> None:
+    """Only this machine's own addresses are served unless asked for, and then a token is made."""
+    for host in ("0.0.0.0", "::", "192.168.1.5", "example.org"):
+        with pytest.raises(InputError, match="allow_remote"):
+            settings_for(host)
+        token = settings_for(host, allow_remote=True).token
+        assert token is not None
+        assert len(token) >= 24
+    for host in ("127.0.0.1", "::1", "localhost"):
+        assert settings_for(host).token is None
+
+
+def test_workers_are_started_from_any_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that runs in another folder starts its workers all the same."""
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "whence.py").write_text("raise RuntimeError('a file that only happens to be here')")
+    (tmp_path / "json.py").write_text("raise RuntimeError('a file that only happens to be here')")
+    with running([hard_scene()]) as server:
+        server.wait_for_workers()
