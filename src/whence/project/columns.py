@@ -20,7 +20,7 @@ YES_AND_NO = {"false": False, "true": True, "no": False, "yes": True, "off": Fal
 #: How a missing number is written.
 MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "-"}
 
-_WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})")
+_WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
 _DATE = re.compile(
     r"\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d{2})(?: .*)?"
     r"|\d{4}/\d{1,2}/\d{1,2}.*|\d{1,2}:\d{2}(?::\d{2})?"

@@ -47,7 +47,7 @@ class ContextReader:
 
     def read(self, value: Any) -> pd.Series:
         """One context in the user's units, checked; every part of a list is laid over those before it."""
-        if isinstance(value, list | tuple) and value and all(isinstance(part, str | Mapping) for part in value):
+        if isinstance(value, list | tuple) and value:
             values: dict[str, Any] = {}
             for part in value:
                 values.update(self._values(part))

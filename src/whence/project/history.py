@@ -113,9 +113,7 @@ def _tables(
         return None
     together, contexts, outcomes = names["history"], names["contexts"], names["outcomes"]
     if (together is None) == (contexts is None and outcomes is None) or (contexts is None) != (outcomes is None):
-        data.error(
-            None, "needs either 'history', one CSV file of contexts and outcomes, or both 'contexts' and 'outcomes'."
-        )
+        data.error(None, "needs 'history', a CSV file of contexts and outcomes, or both 'contexts' and 'outcomes'.")
         return None
     if together is not None:
         table = read_csv(folder / together, form, data.found)

@@ -42,6 +42,9 @@ class Asking:
 def read_weights(weights: Section) -> ForestWeights | KNNWeights:
     """The weights, a forest by default; a seed of 0 by default, so that the same project decides alike every time."""
     kind = weights.take("kind", one_of("forest", "knn"), "forest")
+    if weights.table.get("kind", kind) != kind:
+        # Which of the other keys belong here is not known.
+        return ForestWeights()
     made: ForestWeights | KNNWeights
     if kind == "knn":
         made = KNNWeights(k=weights.take("k", COUNT, 10))

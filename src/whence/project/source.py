@@ -104,7 +104,8 @@ def _whole(value: Any, least: int) -> bool:
 
 def one_of(*words: str) -> Rule:
     """The rule for one of a few words."""
-    return Rule(" or ".join(map(repr, words)), lambda value: isinstance(value, str) and value in words)
+    *first, last = map(repr, words)
+    return Rule(f"{', '.join(first)} or {last}", lambda value: isinstance(value, str) and value in words)
 
 
 TEXT = Rule("a text in quotes", lambda value: isinstance(value, str))
