@@ -28,7 +28,7 @@ export function numberField({ label, set, optional = false, ...attributes }) {
 
 function slider(feature, id, set) {
   const ranged = Number.isFinite(feature.low) && Number.isFinite(feature.high) && feature.high > feature.low;
-  const field = numberField({ id, set, label: `${feature.name}, value${feature.unit ? ` in ${feature.unit}` : ""}` });
+  const field = numberField({ id, set, "aria-description": feature.unit && `in ${feature.unit}` });
   const parts = [];
   let range = null;
   const share = (value) => `${Math.max(0, Math.min(1, (value - feature.low) / (feature.high - feature.low))) * 100}%`;

@@ -66,7 +66,7 @@ function takeForm() {
 
   return h("details", { class: "take" }, h("summary", { text: "Take the plan of another context" }),
     h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); takeRow(); } },
-      h("label", { for: "take-row", text: "past observation" }), field, h("button", { type: "submit", class: "button", text: "Take" })),
+      h("label", { for: "take-row", text: "of past observation" }), field, h("button", { type: "submit", class: "button", text: "Take" })),
     button("Plan for the controls as they are", takeCurrent, { class: "button" }), note);
 }
 

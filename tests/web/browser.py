@@ -1,0 +1,264 @@
+"""The page in a real browser: a server of its own process, Chromium, and the pictures for the documentation.
+
+``python -m tests.web.browser docs/images`` takes the pictures again.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import signal
+import subprocess
+import sys
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+from urllib.parse import urlsplit
+
+import numpy as np
+import pandas as pd
+from playwright.sync_api import Browser, Page, expect, sync_playwright
+
+__all__ = ["STRANGE", "Server", "Watched", "asked", "chromium", "opened", "take_pictures", "write_project"]
+
+FLAGS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+#: Milliseconds that anything on the page may take on a machine that does other things too.
+PATIENCE = 20_000
+STRANGE = "<script>alert(1)</script>"
+
+expect.set_options(timeout=PATIENCE)
+
+
+class Server:
+    """`whence serve` in a process of its own.
+
+    Parameters
+    ----------
+    *arguments : str
+        Of the command.
+    port : int
+        0 takes one that is free.
+    """
+
+    def __init__(self, *arguments: str, port: int = 0) -> None:
+        command = [sys.executable, "-m", "whence.cli", "serve", *arguments, "--port", str(port), "--no-browser"]
+        self._process = subprocess.Popen(
+            command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+        )
+        told: list[str] = []
+        self.url = ""
+        assert self._process.stderr is not None
+        for line in self._process.stderr:
+            told.append(line)
+            found = re.search(r"http://\S+", line)
+            if found:
+                self.url = found.group().rstrip("/")
+                break
+        assert self.url, "".join(told)
+        # Whatever it says later must not fill the pipe.
+        threading.Thread(target=self._process.stderr.read, daemon=True).start()
+
+    @property
+    def port(self) -> int:
+        """Where it listens."""
+        port = urlsplit(self.url).port
+        assert port is not None
+        return port
+
+    def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
+        """End it and its workers: in peace, or at once with SIGKILL."""
+        if self._process.poll() is None:
+            if how is signal.SIGKILL:
+                os.killpg(self._process.pid, how)
+            else:
+                self._process.send_signal(how)
+            try:
+                self._process.wait(20)
+            except subprocess.TimeoutExpired:
+                os.killpg(self._process.pid, signal.SIGKILL)
+                self._process.wait(20)
+
+
+def write_project(folder: Path) -> Path:
+    """A project with a name that a careless page would run, every kind of feature, and a question without a quick end."""
+    rng = np.random.default_rng(0)
+    n, plain = 300, 16
+    numbers = rng.random((n, plain))
+    level, shop, holiday = rng.integers(1, 5, n), rng.integers(0, 3, n), rng.random(n) < 0.3
+    history = pd.DataFrame({STRANGE: numbers[:, 0].round(4)})
+    for j in range(1, plain):
+        history[f"f{j}"] = numbers[:, j].round(4)
+    history["level"] = level
+    history["shop"] = np.array(["<b>north</b>", "south", "east & west"])[shop]
+    history["holiday"] = np.where(holiday, "yes", "no")
+    base = 20 * numbers @ rng.random((plain, 3)) + 5 * rng.random((n, 3)) + level[:, None] + 4 * holiday[:, None]
+    for name, demand in zip(("apples", "<i>pears</i>", "plums"), base.T, strict=True):
+        history[name] = demand.round(2)
+    history.to_csv(folder / "history.csv", index=False)
+    features = [STRANGE, *(f"f{j}" for j in range(1, plain))]
+    tables = "\n".join(f'[features.{json.dumps(name)}]\ntype = "continuous"\n' for name in features)
+    project = folder / "whence.toml"
+    project.write_text(
+        f"""title = {json.dumps(f"Why not more {STRANGE}?")}
+question = "How many to order."
+
+[data]
+history = "history.csv"
+
+[outcomes]
+columns = ["apples", "<i>pears</i>", "plums"]
+
+{tables}
+[features.level]
+type = "discrete"
+values = [1, 2, 3, 4]
+unit = "stars"
+
+[features.shop]
+type = "categorical"
+
+[features.holiday]
+type = "binary"
+
+[weights]
+kind = "forest"
+n_trees = 100
+max_depth = 6
+
+[problem]
+kind = "newsvendor"
+holding = [1, 2, 1]
+backorder = [3, 2, 4]
+""",
+        encoding="utf-8",
+    )
+    return project
+
+
+@contextmanager
+def chromium() -> Iterator[Browser]:
+    """The system's Chromium while the block runs."""
+    path = shutil.which("chromium")
+    assert path, "Chromium is not installed; 'make test' says how it is set up."
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=path, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+@dataclass
+class Watched:
+    """What a page did besides showing something: calls, calls to other servers, and what it complained of."""
+
+    page: Page
+    origin: str
+    calls: list[tuple[str, str]] = field(default_factory=list)
+    foreign: list[str] = field(default_factory=list)
+    complaints: list[str] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self.page.on("request", lambda request: self._called(request.method, request.url))
+        self.page.on("pageerror", lambda error: self.complaints.append(str(error)))
+        self.page.on("console", lambda message: self._said(message.type, message.text))
+        self.page.on("dialog", self._dialog)
+
+    def _called(self, method: str, url: str) -> None:
+        self.calls.append((method, urlsplit(url).path))
+        if not url.startswith((self.origin + "/", "data:", "blob:")):
+            self.foreign.append(url)
+
+    def _said(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.complaints.append(text)
+
+    def _dialog(self, dialog: Any) -> None:
+        self.complaints.append(f"dialog: {dialog.message}")
+        dialog.dismiss()
+
+    def posts(self, ending: str) -> int:
+        """How often something was sent to an address that ends so."""
+        return sum(method == "POST" and path.endswith(ending) for method, path in self.calls)
+
+    def assert_quiet(self) -> None:
+        """No other server was called, and nothing went wrong."""
+        assert self.foreign == []
+        assert self.complaints == []
+
+
+def opened(browser: Browser, url: str, *, scene: str = "", width: int = 1280, **options: Any) -> Watched:
+    """The page in a window of its own, once its plans are there."""
+    height = 844 if width < 600 else 900
+    page = browser.new_context(viewport={"width": width, "height": height}, **options).new_page()
+    page.set_default_timeout(PATIENCE)
+    watched = Watched(page, url)
+    page.goto(f"{url}/#scene={scene}" if scene else url)
+    expect(page.locator("#workspace")).to_be_visible()
+    expect(page.locator(".plan-card.d .cost b")).not_to_be_empty()
+    return watched
+
+
+def asked(page: Page) -> None:
+    """Ask, and wait for both answers."""
+    page.get_by_role("button", name="Why not mine?").click()
+    for kind in ("relative", "absolute"):
+        expect(page.locator(f"[data-kind={kind}] .verdict")).to_be_visible()
+
+
+def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
+    """The pictures of the documentation: by day, by night, and on a phone."""
+    shots = (
+        ("page-city", "city", 1280, "light"),
+        ("page-bakery", "bakery", 1280, "light"),
+        ("page-dark", "city", 1280, "dark"),
+        ("page-phone", "city", 390, "light"),
+    )
+    written = []
+    for name, scene, width, colours in shots:
+        page = opened(browser, url, scene=scene, width=width, color_scheme=colours, reduced_motion="reduce").page
+        asked(page)
+        if width > 600:
+            page.locator(".segment", has_text="Then").click()
+            # Both the map and the answers, without scrolling.
+            page.set_viewport_size({"width": width, "height": 1260})
+        else:
+            page.locator("#explanation-panel").scroll_into_view_if_needed()
+            page.locator("[data-kind=relative] .verdict").scroll_into_view_if_needed()
+        page.mouse.move(0, 0)
+        page.wait_for_timeout(300)
+        if width > 600:
+            page.evaluate("window.scrollTo(0, 0)")
+        path = folder / f"{name}.png"
+        page.screenshot(path=path)
+        page.context.close()
+        written.append(path)
+    return written
+
+
+def main() -> None:
+    """Take the pictures into the folder that the command line names."""
+    server = Server()
+    try:
+        with chromium() as browser:
+            for path in take_pictures(browser, server.url, Path(sys.argv[1])):
+                print(path)
+    finally:
+        server.stop()
+
+
+if __name__ == "__main__":
+    main()
