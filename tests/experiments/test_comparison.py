@@ -18,6 +18,18 @@ def rows(values: list[float], status: list[str] | None = None) -> pd.DataFrame:
     return pd.DataFrame([{**CELL, "status": s, "distance": v, "l1": v} for s, v in zip(told, values, strict=True)])
 
 
+def leading(leads: list[float], kind: str = "relative") -> pd.DataFrame:
+    """Questions of one cell in which the decision costs 100, and the alternative so much more."""
+    return rows([1.0] * len(leads)).assign(cost=100.0, lead=leads, kind=kind)
+
+
+@pytest.mark.parametrize(("kind", "share"), [("relative", 50.0), ("absolute", 75.0)])
+def test_symmetric_is_what_the_public_code_calls_so(kind: str, share: float) -> None:
+    """Equal up to rounding for a relative explanation, within 0.001 for an absolute one."""
+    table = comparison.shares("tab:percSymm", leading([0.0, 1e-13, 5e-4, 2e-3], kind))
+    assert table["ours"].item() == share
+
+
 def test_every_table_of_numbers_is_complete() -> None:
     """As many printed values as the paper's tables have cells."""
     cells = {label: len(numbers(label)) for label in ("tab:compTimes", "tab:fullCompTimes", "tab:depthCompTimes")}
@@ -71,15 +83,13 @@ def test_two_runs_are_not_judged() -> None:
 @pytest.mark.parametrize(("symmetric", "verdict"), [(1, "yes"), (5, "yes"), (30, "NO")])
 def test_shares_are_judged_by_the_exact_test(symmetric: int, verdict: str) -> None:
     """One percent in the paper: five in a hundred may be chance, thirty cannot."""
-    status = ["already"] * symmetric + ["optimal"] * (100 - symmetric)
-    table = comparison.shares("tab:percSymm", rows([1.0] * 100, status))
+    table = comparison.shares("tab:percSymm", leading([0.0] * symmetric + [1.0] * (100 - symmetric)))
     assert table["ours"].item() == symmetric
     assert table["within error"].item() == verdict
 
 
 def test_the_sentence_names_what_differs() -> None:
     """The count of cells within error, and each that is not with both values."""
-    status = ["already"] * 30 + ["optimal"] * 70
-    told = comparison.chance(comparison.shares("tab:percSymm", rows([1.0] * 100, status)))
+    told = comparison.chance(comparison.shares("tab:percSymm", leading([0.0] * 30 + [1.0] * 70)))
     assert told.startswith("0 of 1 cells agree")
     assert "newsvendor n=100 T=100 relative (paper 1, ours 30)" in told

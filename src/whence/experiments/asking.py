@@ -47,8 +47,10 @@ class Answered:
         """What is kept of it: how it ended, how long it took, and how far away the explanation is.
 
         `l1` is the distance in the paper's tables: the sum of absolute changes in the units of the data, divided by
-        the number of features. `distance` is the one that is minimised.
+        the number of features. `distance` is the one that is minimised. `lead` is what the decision costs less than
+        the alternative in the initial context, where it costs `cost`.
         """
+        before = self.why.cost_before
         return {
             "kind": self.why.kind,
             "status": self.status,
@@ -58,6 +60,8 @@ class Answered:
             "l1": float(np.abs(self.step).mean()),
             "changed": len(self.why.changes),
             "nodes": self.why.nodes,
+            "cost": before.decision,
+            "lead": before.alternative - before.decision,
         }
 
 

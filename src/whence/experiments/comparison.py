@@ -17,6 +17,8 @@ __all__ = ["PAPER_RUNS", "beside", "chance", "counted", "distances", "means", "o
 
 #: Runs of every cell in the paper.
 PAPER_RUNS = 100
+#: The public code's allowance in money for an absolute explanation, and ours, relative to costs, for rounding.
+ABSOLUTE_SLACK, ROUNDING = 1e-3, 1e-12
 #: A difference of more standard errors than this is not put down to chance.
 ERRORS = 2.0
 
@@ -64,9 +66,11 @@ def distances(label: str, rows: pd.DataFrame, symmetric: str) -> pd.DataFrame:
 def shares(label: str, rows: pd.DataFrame) -> pd.DataFrame:
     """Percentages of symmetric contexts beside the paper's, and whether they differ by more than chance.
 
-    Fisher's exact test at 5 percent, for the paper's 100 runs and ours.
+    As in the paper's public code: the alternative costs no more than the decision for a relative explanation, and at
+    most 0.001 more for an absolute one. Fisher's exact test at 5 percent, for the paper's 100 runs and ours.
     """
-    symmetric = (rows["status"] == "already").groupby([rows[name] for name in CELL])
+    slack = np.where(rows["kind"] == "absolute", ABSOLUTE_SLACK, ROUNDING * rows["cost"].abs())
+    symmetric = (rows["lead"] <= slack).groupby([rows[name] for name in CELL])
     ours = pd.DataFrame({"ours": 100.0 * symmetric.mean(), "count": symmetric.sum(), "runs": symmetric.size()})
     table = numbers(label).merge(ours.reset_index(), on=CELL, how="inner")
     share = table["ours"] / 100.0

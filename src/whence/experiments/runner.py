@@ -13,6 +13,8 @@ import joblib
 import pandas as pd
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+from rich.progress import Task as Bar
+from rich.text import Text
 
 from whence.errors import InputError
 from whence.experiments.experiment import Family, Label, Row, Setup, Task, nothing
@@ -112,6 +114,16 @@ def _run(run: Callable[[Task], list[Row]], warm: Callable[[], None], task: Task)
     return task, run(task)
 
 
+class _Left(TimeRemainingColumn):
+    """Time left in words that need no heading."""
+
+    def render(self, task: Bar) -> Text:
+        """Nothing before the start and after the end."""
+        if task.finished or not task.started:
+            return Text("")
+        return Text.assemble(super().render(task), " left")
+
+
 def _progress() -> Progress:
     """A bar on stderr, so that tables on stdout can be piped."""
     return Progress(
@@ -119,7 +131,6 @@ def _progress() -> Progress:
         BarColumn(),
         MofNCompleteColumn(),
         TimeElapsedColumn(),
-        TimeRemainingColumn(),
-        TextColumn("left"),
+        _Left(),
         console=Console(file=sys.stderr),
     )
