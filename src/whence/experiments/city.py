@@ -29,6 +29,8 @@ __all__ = ["LABELS"]
 #: Samples, their size, and seconds a search for a real southern route may take.
 SAMPLES, SIZE = 20, 1000
 LIMIT = 20.0
+#: Share of that time in tests.
+TINY_SHARE = 0.05
 #: What the paper took, relative and absolute.
 PAPER_SECONDS = (43, 63)
 #: What the period becomes in the paper's table.
@@ -62,7 +64,7 @@ def _tasks(setup: Setup) -> list[Task]:
                 "how) and name it with --data, or ask for the built-in city with --synthetic."
             ) from None
     folder = None if setup.data is None else str(setup.data)
-    sizes = {"folder": folder, "synthetic": setup.synthetic, "n": 200 if setup.tiny else SIZE, "tiny": setup.tiny}
+    sizes = {"folder": folder, "synthetic": setup.synthetic, "n": SIZE, "tiny": setup.tiny}
     return [Task(f"sample-{seed}", seed, sizes) for seed in range(min(setup.runs, SAMPLES))]
 
 
@@ -80,7 +82,7 @@ def _run(task: Task) -> list[Row]:
         "south": Asked(policy, _best_southern(city, policy, context), policy),
         "peak": Asked(policy, list(los_angeles.PEAK), policy),
     }
-    return _rows(asked, context, los_angeles.PERIODS, 1.0 / 60.0, 0.05 if task.sizes["tiny"] else 1.0)
+    return _rows(asked, context, los_angeles.PERIODS, 1.0 / 60.0, TINY_SHARE if task.sizes["tiny"] else 1.0)
 
 
 @cache
@@ -339,6 +341,7 @@ LABELS = (
         statement="Relative and absolute explanation change the period from Midday to AM, and no other feature.",
         table=_features,
         family=FAMILY,
+        draw=city_map.draw_changes,
         remarks=_remarks,
     ),
 )

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["draw"]
+__all__ = ["draw", "draw_changes"]
 
 COLOURS = {"published": charts.RED, "south": charts.ORANGE, "peak": charts.GREEN, "ring": charts.ORANGE}
 SHORT = {"published": "published south", "south": "best real south", "peak": "afternoon peak", "ring": "ring road"}
@@ -135,3 +135,39 @@ def _gaps(ax: Axes, rows: pd.DataFrame) -> None:
     ax.set_title(f"Only the period changes; {samples} samples\n(bar: mean, line: smallest to largest)", fontsize=10.5)
     ax.spines[["top", "right"]].set_visible(False)
     ax.legend(fontsize=9, frameon=False)
+
+
+def draw_changes(rows: pd.DataFrame) -> Figure:
+    """Share of the samples in which an explanation changes a feature, for every alternative and kind.
+
+    Parameters
+    ----------
+    rows : DataFrame
+        Of the family "city".
+    """
+    from matplotlib.figure import Figure
+
+    answers = rows[rows["what"] == "answer"]
+    network = json.loads(rows.loc[rows["what"] == "network", "details"].iloc[0])
+    features = list(network["context"])
+    cells = list(answers.groupby(["alternative", "kind"], sort=False))
+    figure = Figure(figsize=(2.6 + 1.15 * len(cells), 3.6), layout="constrained")
+    ax = figure.subplots()
+    share = np.full((len(features), len(cells)), np.nan)
+    for column, (_, cell) in enumerate(cells):
+        found = [json.loads(text)["changes"] for text in cell.loc[cell["status"] == "optimal", "details"]]
+        if found:
+            share[:, column] = [np.mean([feature in changes for changes in found]) for feature in features]
+        for row in range(len(features)):
+            word = f"{100 * share[row, column]:.0f} %" if found else "-"
+            ax.text(
+                column, row, word, ha="center", va="center", color="white" if share[row, column] > 0.6 else charts.BLACK
+            )
+    ax.imshow(np.nan_to_num(share), cmap="Blues", vmin=0.0, vmax=1.0, aspect="auto")
+    ax.set_xticks(range(len(cells)), [f"{SHORT[str(name)]}\n{kind}".replace(" ", "\n", 1) for (name, kind), _ in cells])
+    ax.set_yticks(range(len(features)), [feature.replace("_", " ") for feature in features])
+    samples = answers["seed"].nunique()
+    ax.set_title(
+        f"Samples in which the explanation changes a feature (of those explained; {samples} asked)", fontsize=10.5
+    )
+    return figure

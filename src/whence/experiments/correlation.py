@@ -154,10 +154,16 @@ def _means(rows: pd.DataFrame, column: str) -> tuple[float, float]:
     return float(relative.mean()) if len(relative) else np.nan, float(absolute.mean()) if len(absolute) else np.nan
 
 
+def _cell_means(rows: pd.DataFrame, column: str) -> pd.DataFrame:
+    """Mean of `column` a sample size and predictor, with a column a kind."""
+    counted = rows[rows[column].notna()]
+    return counted.pivot_table(column, ["n", "predictor"], "kind").reindex(columns=list(KINDS))
+
+
 def _aligned(rows: pd.DataFrame) -> str:
     """Whether absolute explanations point to the alternative context, and more than relative ones."""
     relative, absolute = _means(rows, "correlation")
-    cells = rows[rows["correlation"].notna()].groupby(["n", "predictor", "kind"])["correlation"].mean().unstack()
+    cells = _cell_means(rows, "correlation")
     above = int((cells["absolute"] > cells["relative"]).sum())
     holds = (absolute >= ALMOST_ONE, above == len(cells))
     verdict = "agrees" if all(holds) else "agrees in part" if any(holds) else "differs"
@@ -197,7 +203,7 @@ def _excluded(rows: pd.DataFrame) -> str:
 
 def _share_remarks(rows: pd.DataFrame) -> list[str]:
     relative, absolute = _means(rows, "relevant")
-    cells = rows[rows["relevant"].notna()].groupby(["n", "kind"])["relevant"].mean().unstack()
+    cells = _cell_means(rows, "relevant")
     above = int((cells["relative"] > cells["absolute"]).sum())
     agrees = above == len(cells)
     return [

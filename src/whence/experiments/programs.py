@@ -54,8 +54,8 @@ def _method_tasks(setup: Setup) -> list[Task]:
 
 def _method_run(task: Task) -> list[Row]:
     name, n, tiny = task.sizes["predictor"], task.sizes["n"], task.sizes["tiny"]
-    predictor = (ForestWeights(5, 2) if name == "forest" else KNNWeights(3)) if tiny else SETTINGS[name][1]
-    asked = instance("shortest_path", n, task.seed, predictor=predictor, width=3 if tiny else 8)
+    predictor = (ForestWeights(5, 3) if name == "forest" else KNNWeights(3)) if tiny else SETTINGS[name][1]
+    asked = instance("shortest_path", n, task.seed, predictor=predictor, width=4 if tiny else 8)
     searched = ask(asked, "absolute")
     row: Row = {"predictor": name, "n": n, "status": searched.status, "distance": searched.why.distance}
     for method in METHODS:
@@ -183,12 +183,9 @@ def _bound_remarks(rows: pd.DataFrame) -> list[str]:
     ]
 
 
-@cache
-def _example() -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
-    """A forest small enough to draw: the leaf of each of 7 samples in 4 trees, numbered from 0, and the leaf sizes."""
-    rng = np.random.default_rng(5)
-    X, Y = rng.random((7, 2)), rng.random((7, 1))
-    members = ForestWeights(4, 2, random_state=3).fit(X, Y).members_
+def _leaves(weights: ForestWeights) -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
+    """The leaf of every sample in every tree, numbered from 0 within the tree, and the samples in every leaf."""
+    members = weights.members_
     leaf = np.empty(members.order.shape, dtype=np.int64)
     sizes = []
     for t, size in enumerate(members.size):
@@ -196,6 +193,14 @@ def _example() -> tuple[NDArray[np.int64], list[NDArray[np.int64]]]:
         leaf[t, members.order[t]] = np.repeat(np.arange(used.size), used)
         sizes.append(used)
     return leaf, sizes
+
+
+@cache
+def _example() -> ForestWeights:
+    """A forest small enough to draw: 7 samples, 4 trees."""
+    rng = np.random.default_rng(5)
+    X, Y = rng.random((7, 2)), rng.random((7, 1))
+    return ForestWeights(4, 2, random_state=3).fit(X, Y)
 
 
 def heaviest_path(leaf: NDArray[np.int64], sizes: list[NDArray[np.int64]]) -> tuple[list[int], float]:
@@ -229,7 +234,7 @@ def heaviest_path(leaf: NDArray[np.int64], sizes: list[NDArray[np.int64]]) -> tu
 
 def _graph(ax: Axes) -> None:
     """Leaves as nodes with their samples, arcs between leaves of successive trees that share one, the heaviest path."""
-    leaf, sizes = _example()
+    leaf, sizes = _leaves(_example())
     path, length = heaviest_path(leaf, sizes)
     trees = len(sizes)
     height = [[(len(size) - 1) / 2 - number for number in range(len(size))] for size in sizes]
