@@ -87,10 +87,13 @@ class _Process:
     @classmethod
     async def start(cls, scenes: bytes) -> _Process:
         """A process that has loaded the scenes; an EOFError or OSError where it could not."""
-        environment = {**os.environ, "OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
+        # It finds the modules that the server finds, and none that only happens to lie in the folder it is started in.
+        environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+        environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
         process = cls(
             await asyncio.create_subprocess_exec(
                 sys.executable,
+                "-P",
                 "-m",
                 "whence.web.worker",
                 stdin=asyncio.subprocess.PIPE,
