@@ -12,7 +12,20 @@ from whence.report.style import ALTERNATIVE, DECISION
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = ["BARS", "INK", "LINES", "RULE", "SOFT", "axes_for", "checked", "empty", "fitting", "matplotlib", "quiet"]
+__all__ = [
+    "BARS",
+    "INK",
+    "LINES",
+    "RULE",
+    "SOFT",
+    "axes_for",
+    "checked",
+    "empty",
+    "fitting",
+    "legend_above",
+    "matplotlib",
+    "quiet",
+]
 
 INK, SOFT, RULE = "#1c2126", "#5b6670", "#d5dbe0"
 
@@ -79,6 +92,12 @@ def fitting(name: str, width: int = 24, lines: int = 2) -> str:
         wrapped[-1] = f"{wrapped[-1][: width - 1]}…"
     # A dollar sign would begin a formula.
     return "\n".join(wrapped).replace("$", r"\$")
+
+
+def legend_above(ax: Axes) -> None:
+    """The legend in one line at the right of the title."""
+    look = {"ncols": 3, "frameon": False, "fontsize": "small", "labelcolor": SOFT, "columnspacing": 1.2}
+    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, **look)
 
 
 def quiet(ax: Axes, *, left: bool = True) -> None:

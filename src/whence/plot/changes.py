@@ -43,7 +43,9 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
     """
     told = words.changes(checked(why))
     shown = np.sort(np.argsort(-why.changes["distance"].to_numpy(dtype=np.float64), kind="stable")[:most])
-    ax = axes_for(ax, (6.4, 0.9 + 0.62 * max(len(shown), 1)))
+    # A few changes on axes of the user's own stay at the top, close to the title.
+    rows = max(len(shown), 1 if ax is None else 4)
+    ax = axes_for(ax, (6.4, 0.9 + 0.62 * rows))
     ax.set_title("What would have to be different", loc="left", fontsize="medium", color=INK)
     if not len(shown):
         already = why.status == "already"
@@ -51,9 +53,12 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
     ranges = material_of(why).ranges
     for y, row in enumerate(shown):
         name, before, after = told[row]
-        _change(ax, y, (why.changes["from"].iloc[row], why.changes["to"].iloc[row]), (before, after), ranges.get(name))
+        values = why.changes["from"].iloc[row], why.changes["to"].iloc[row]
+        if after.startswith("about "):
+            after = f"≈ {plain(values[1], 4)} {why.units.get(name, '')}".strip()
+        _change(ax, y, values, (before, after), ranges.get(name))
     ax.set_yticks(range(len(shown)), [fitting(told[row][0]) for row in shown])
-    ax.set_ylim(len(shown) - 0.4, -0.75)
+    ax.set_ylim(rows - 0.4, -0.75)
     ax.set_xlim(-0.3, 1.3)
     ax.set_xticks([])
     rest = len(told) - len(shown)
@@ -83,11 +88,13 @@ def _change(ax: Axes, y: int, values: Any, texts: tuple[str, str], seen: tuple[f
     ax.plot(start, y, "o", markersize=7, markerfacecolor="white", markeredgecolor=INK, zorder=3)
     ax.plot(end, y, "o", markersize=7, color=INK, zorder=3)
     forward = end >= start
+    # Numbers of values that are close stand away from each other, those of others over their marks.
+    apart = abs(end - start) > 0.2
     for x, text, to_the_right, weight in ((start, texts[0], not forward, "normal"), (end, texts[1], forward, "bold")):
         ax.annotate(
             fitting(text, 22, 1),
             (x, y),
-            (-5 if to_the_right else 5, 6),
+            (-3 if to_the_right == apart else 3, 6),
             textcoords="offset points",
             ha="left" if to_the_right else "right",
             va="bottom",

@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
-from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, checked, empty, quiet
+from whence.plot.canvas import BARS, INK, LINES, axes_for, checked, empty, legend_above, quiet
 from whence.report import words
 from whence.report.outcomes import Curve, masses, spread_of
 
@@ -49,7 +49,7 @@ def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
     ax.margins(y=0.14)
     ax.set_ylabel(words.risk_named(why.risk))
     ax.set_title("What both plans cost", loc="left", fontsize="medium", color=INK)
-    _legend_below(ax)
+    legend_above(ax)
     quiet(ax)
     return ax
 
@@ -91,7 +91,7 @@ def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) 
     ax.set_xlabel("cost under past observations" + (" (last bar: and beyond)" if spread.beyond else ""))
     ax.set_ylabel("weight (%)")
     ax.set_title(heading, loc="left", fontsize="medium", color=INK)
-    _legend_below(ax)
+    legend_above(ax)
     quiet(ax)
     return ax
 
@@ -104,7 +104,3 @@ def _steps(ax: Axes, curve: Curve, edges: Any) -> None:
     marker = "v" if curve.plan == "d" else "^"
     ax.axvline(curve.mark, linewidth=1.3, color=look["color"], linestyle=look["linestyle"])
     ax.plot(curve.mark, 0.97, marker, transform=ax.get_xaxis_transform(), color=look["color"], clip_on=False)
-
-
-def _legend_below(ax: Axes) -> None:
-    ax.legend(loc="upper right", bbox_to_anchor=(1.0, 1.13), ncols=2, frameon=False, fontsize="small", labelcolor=SOFT)

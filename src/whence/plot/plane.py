@@ -124,8 +124,9 @@ def _side(policy: Policy, name: str, marked: list[Explanation], resolution: int)
     low, high = schema.training_range(name)
     low, high = min(low, numbers.min()), max(high, numbers.max())
     wanted = np.array(levels, dtype=np.float64) if levels else np.linspace(low, high, max(int(resolution), 2))
-    # The marked values are on the grid, so that each is drawn in the colour of its own verdict.
-    at = np.unique(np.concatenate([wanted, numbers]))
+    # The nearest contexts lie at the border between two verdicts: ask there, and a little to either side.
+    near = np.zeros(1) if levels else np.array([-1e-6, 0.0, 1e-6]) * (high - low)
+    at = np.unique(np.concatenate([wanted, np.clip(np.add.outer(numbers, near).ravel(), low, high)]))
     middles = (at[1:] + at[:-1]) / 2
     margin = 0.5 * float(np.diff(at).min(initial=1.0)) if levels or at.size == 1 else 0.0
     edges = np.concatenate([[at[0] - margin], middles, [at[-1] + margin]])
@@ -165,6 +166,7 @@ def _winner(policy: Policy, why: Explanation, weights: Floats, costs: list[Float
 
 def _marks(ax: Axes, marked: list[Explanation], sides: tuple[Side, Side]) -> None:
     """The initial context, and the way from it to every explanation."""
+    over: dict[str, Any] = {"zorder": 6, "linestyle": "", "clip_on": False}
     start = (sides[0].place(marked[0].initial[sides[0].name]), sides[1].place(marked[0].initial[sides[1].name]))
     for one in marked:
         if one.context is None or one.status == "already":
@@ -176,13 +178,13 @@ def _marks(ax: Axes, marked: list[Explanation], sides: tuple[Side, Side]) -> Non
             said += f"; {fitting(', '.join(further), 30, 1)} changes too"
         if end != start:
             arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.5, "shrinkA": 5, "shrinkB": 5}
-            ax.annotate("", end, start, arrowprops=arrow, zorder=4)
+            ax.annotate("", end, start, arrowprops=arrow, zorder=4, annotation_clip=False)
         marker = "D" if one.kind == "absolute" else "*"
         size = 8 if one.kind == "absolute" else 14
         fill = "white" if further else INK
-        ax.plot(*end, marker, markersize=size, markerfacecolor=fill, markeredgecolor=INK, label=said, zorder=6, ls="")
+        ax.plot(*end, marker, markersize=size, markerfacecolor=fill, markeredgecolor=INK, label=said, **over)
     look: dict[str, Any] = {"markersize": 9, "markerfacecolor": "white", "markeredgecolor": INK, "markeredgewidth": 2}
-    ax.plot(*start, "o", label="the context as it is", zorder=5, ls="", **look)
+    ax.plot(*start, "o", label="the context as it is", **look, **over)
 
 
 def _legend(ax: Axes, winners: NDArray[np.int64]) -> None:

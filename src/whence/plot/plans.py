@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
-from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, checked, fitting, quiet
+from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, checked, fitting, legend_above, quiet
 from whence.report.layout import labels, placed
 from whence.report.material import material_of
 from whence.report.numbers import plain
@@ -54,14 +54,17 @@ def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
     at = np.arange(shown.size, dtype=np.float64)
     for j, (plan, vector) in enumerate((("d", both.decision), ("a", both.alternative))):
         drawn = ax.barh(at + (j - 0.5) * 0.38, vector[shown], 0.34, linewidth=1.3, **BARS[plan])
-        ax.bar_label(drawn, [plain(q, 4) for q in vector[shown]], padding=3, fontsize=8, color=INK)
+        ax.bar_label(
+            drawn, [plain(q, 4) for q in vector[shown]], padding=3, fontsize=8 if shown.size <= 8 else 7, color=INK
+        )
     ax.set_yticks(at, [fitting(both.parts[j]) for j in shown])
     ax.set_ylim(shown.size - 0.5, -0.5)
     ax.axvline(0.0, color=INK, linewidth=0.8)
     ax.margins(x=0.12)
     ax.set_title("The two plans", loc="left", fontsize="medium", color=INK)
-    ax.set_xlabel("quantity" + (f"; {rest} more parts, on which the plans differ less, are not drawn" if rest else ""))
-    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize="small", labelcolor=SOFT)
+    left_out = f"; {rest} more parts, on which the plans differ less, are not drawn" if rest else ""
+    ax.set_xlabel(fitting(f"quantity{left_out}", 44))
+    legend_above(ax)
     quiet(ax)
     return ax
 
@@ -94,6 +97,7 @@ def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
     place, height = placed(city.positions, WIDTH)
     ax = axes_for(ax, (6.0, 6.0 * height / WIDTH + 0.4))
     from matplotlib.collections import LineCollection
+    from matplotlib.patheffects import withStroke
 
     ax.add_collection(LineCollection([(place[u], place[v]) for u, v in city.edges], color=STREET, linewidth=1))
     unit = ax.get_window_extent().width / ax.figure.dpi * 72 / WIDTH
@@ -107,14 +111,15 @@ def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
             ax.plot(x, y, "o", markersize=11 * unit, color=INK, markeredgecolor="white", zorder=3)
         elif node in visited or len(place) <= 200:
             ax.plot(x, y, "o", markersize=6 * unit, markerfacecolor="white", markeredgecolor=SOFT, zorder=3)
+    halo = [withStroke(linewidth=2.5, foreground="white")]
     for label in labels(place, city, (WIDTH, height)):
         weight = "bold" if label.end else "normal"
-        text = label.text.replace("$", r"\$")
-        ax.text(label.x, label.y, text, fontsize=min(10.5 * unit, 11), fontweight=weight, color=INK, zorder=4)
+        look = {"fontsize": min(10.5 * unit, 11), "fontweight": weight, "color": INK, "zorder": 4}
+        ax.text(label.x, label.y, label.text.replace("$", r"\$"), path_effects=halo, **look)
     ax.set_xlim(0, WIDTH)
     ax.set_ylim(height, 0)
     ax.set_aspect("equal")
     ax.axis("off")
     ax.set_title("The two routes", loc="left", fontsize="medium", color=INK)
-    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), ncols=2, frameon=False, fontsize="small", labelcolor=SOFT)
+    legend_above(ax)
     return ax

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from whence.explain.explanation import Explanation
-from whence.plot.canvas import INK, LINES, RULE, SOFT, axes_for, checked, fitting, quiet
-from whence.report.numbers import value
+from whence.plot.canvas import INK, LINES, RULE, SOFT, axes_for, checked, fitting, legend_above, quiet
+from whence.report.numbers import plain, value
 from whence.report.observations import Observation, most_moved, moved_share
 
 if TYPE_CHECKING:
@@ -44,8 +44,8 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     seen: set[str] = set()
     for y, one in enumerate(chosen):
         plan = _cheaper(one)
-        look = {"color": SOFT, "label": "both cost the same"} if plan is None else LINES[plan]
-        label = f"speaks for {'the ' if plan == 'd' else ''}{look['label']}" if plan else look["label"]
+        look = {"color": SOFT, "label": "for neither plan"} if plan is None else LINES[plan]
+        label = f"for {'the ' if plan == 'd' else ''}{look['label']}" if plan else look["label"]
         colour = look["color"]
         before, after = 100 * one.before, 100 * one.after
         ax.plot([before, after], [y, y], color=colour, linewidth=2, zorder=2)
@@ -59,13 +59,13 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     ax.set_xlim(left=-0.03 * max((100 * max(o.before, o.after) for o in chosen), default=1.0))
     if gaining and losing:
         ax.axhline(len(gaining) - 0.5, color=RULE, linewidth=1)
-    share = f": {100 * moved_share(why):.0f} % of the weight moves" if moved else ""
-    ax.set_title(f"Which past observations speak{share}", loc="left", fontsize="medium", color=INK)
-    ax.set_xlabel("weight (%), from the ring to the mark" if moved else "weight (%)")
+    share = f", from the ring to the mark; {100 * moved_share(why):.0f} % of all weight moves" if moved else ""
+    ax.set_title("Which past observations speak", loc="left", fontsize="medium", color=INK, pad=20)
+    ax.set_xlabel(fitting(f"weight (%){share}", 44))
     ax.grid(axis="x", color=RULE, linewidth=0.6)
     ax.set_axisbelow(True)
     if chosen:
-        ax.legend(frameon=False, fontsize="small", labelcolor=SOFT, loc="lower right")
+        legend_above(ax)
     quiet(ax, left=False)
     return ax
 
@@ -79,7 +79,12 @@ def _cheaper(one: Observation) -> str | None:
 def _named(why: Explanation, one: Observation) -> str:
     """The observation's row label, and its values of what changes."""
     names = [str(name) for name in why.changes["feature"] if str(name) in one.values][:2]
-    told = [(name, value(one.values[name], why.kinds.get(name, ""), why.units.get(name, ""))) for name in names]
-    numeric = [name for name, _ in told if why.kinds.get(name) != "categorical"]
-    said = ", ".join(f"{name} {text}" if name in numeric else text for name, text in told)
+    said = ", ".join(_told(name, one.values[name], why) for name in names)
     return fitting(f"{one.label} ({said})" if said else one.label, 34, 1)
+
+
+def _told(name: str, found: Any, why: Explanation) -> str:
+    kind, unit = why.kinds.get(name, ""), why.units.get(name, "")
+    if kind == "categorical":
+        return value(found, kind)
+    return f"{name} {plain(found, 4)} {unit}".strip() if kind == "continuous" else f"{name} {value(found, kind, unit)}"
