@@ -125,10 +125,10 @@ def test_a_route_in_every_form(city: Project, tmp_path: Path) -> None:
     ("text", "expected"),
     [
         ("rolls=90, cakes=20", "The plan orders 110 in total, 10 more than the budget of 100."),
-        ("rolls=-1, cakes=2", "must not be negative"),
-        ("rolls=1, bread=2", "bread"),
+        ("rolls=-1, cakes=2", "The quantity of rolls must not be negative, but it is -1."),
+        ("rolls=1, bread=2", "The plan must name parts among 'rolls', 'cakes'. Got 'bread' instead."),
         ("rolls=many", "A quantity of the plan must be a finite number. Got 'many' instead."),
-        ("1,2,3", "3"),
+        ("1,2,3", "The plan must hold 2 numbers, for 'rolls', 'cakes'. Got 3 instead."),
         ("[1, 2", "The plan is not valid JSON"),
         ("row:99", "The history has the rows 1 to 40. Got row 99 instead."),
         ("absent.csv", "The file 'absent.csv' does not exist."),

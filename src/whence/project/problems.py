@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -147,7 +148,12 @@ def parameter_key(error: Exception, section: Section) -> str | None:
 def _newsvendor(problem: Section, outcomes: Sequence[str]) -> DecisionProblem:
     rates = {key: _rate(problem, key, outcomes) for key in ("holding", "backorder")}
     budget, names = problem.take("budget", NUMBER), problem.take("names", TEXTS)
-    return Newsvendor(**rates, budget=budget, names=names)
+    made = Newsvendor(**rates, budget=budget, names=names)
+    if names is None and outcomes:
+        # Sentences about a plan then call its parts by their names; what does not match is said later on.
+        with suppress(WhenceError):
+            return Newsvendor(**rates, budget=budget, names=list(outcomes))
+    return made
 
 
 def _rate(problem: Section, key: str, outcomes: Sequence[str]) -> Any:
