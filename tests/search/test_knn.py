@@ -15,6 +15,7 @@ from whence.errors import InputTypeError
 from whence.explain.question import Answer, InputMap, Limits, Question
 from whence.explain.space import Space
 from whence.risk import CVaR, Expectation, Risk
+from whence.search import driver
 from whence.search.knn import NeighbourFrontier, explain
 from whence.weights import ForestWeights, KNNWeights
 
@@ -185,7 +186,7 @@ def _in_small_steps(question: Question, rivals: Sequence[Floats]) -> float:
             return question.space.distance(point)
         if frontier.bound >= cutoff:
             return cutoff
-        frontier.seeds.due = 0
+        frontier.seeds.due = frontier.milestone = 0
         proposal = frontier.propose(cutoff)
         if proposal is not None:
             distance = question.space.distance(proposal)
@@ -335,6 +336,19 @@ def test_more_nodes_never_make_it_worse(seed: int) -> None:
         bound, distance = answer.bound, answer.distance
 
 
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_a_node_limit_gives_the_same_answer_whatever_the_clock(kind: Any, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Long and short slices of the search lead to the same boxes, the same bound and the same best context."""
+    answers = []
+    for seconds in (0.0, 0.001, 10.0):
+        monkeypatch.setattr(driver, "SLICE", seconds)
+        answers.append(explain(_large(1, d=10, kind=kind, node_limit=700)[0]))
+    assert answers[0].point is not None
+    for answer in answers[1:]:
+        assert (answer.status, answer.nodes, answer.bound) == ("time_limit", 700, answers[0].bound)
+        assert np.array_equal(answer.point, answers[0].point)
+
+
 @pytest.mark.parametrize("d", [12, 30])
 def test_many_features_give_an_answer_in_time(d: int) -> None:
     """Where a proof takes too long, the best context found stands and the bound does not exceed its distance."""
@@ -343,6 +357,14 @@ def test_many_features_give_an_answer_in_time(d: int) -> None:
     assert_stands(question, answer, rivals)
     assert 0.0 < answer.bound <= answer.distance
     assert question.limits.seconds < 4.0
+
+
+def _next_candidate(frontier: NeighbourFrontier) -> Floats:
+    """The nearest candidate left, whatever proposals the frontier makes on the way."""
+    while (point := frontier.advance(100_000, np.inf)) is None:
+        assert frontier.bound < np.inf
+        frontier.propose(np.inf)
+    return point
 
 
 @pytest.mark.parametrize("seed", range(5))
@@ -354,8 +376,7 @@ def test_an_excluded_set_of_neighbours_does_not_come_back(seed: int) -> None:
     seen: list[Floats] = []
     distance = 0.0
     for _ in range(5):
-        point = frontier.advance(100_000, np.inf)
-        assert point is not None
+        point = _next_candidate(frontier)
         weights = frontier.weights(point)
         assert not any(np.array_equal(weights, earlier) for earlier in seen)
         assert question.space.distance(point) >= distance - 1e-9
@@ -369,9 +390,8 @@ def test_a_candidate_is_handed_out_again_until_something_removes_it() -> None:
     question = _large(0)[0]
     frontier = NeighbourFrontier(question)
     frontier.cut(question.decision)
-    first = frontier.advance(100_000, np.inf)
-    again = frontier.advance(100_000, np.inf)
-    assert first is not None
+    first = _next_candidate(frontier)
+    again = frontier.advance(1, np.inf)
     assert again is not None
     assert np.array_equal(first, again)
 

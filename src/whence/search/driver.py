@@ -90,7 +90,7 @@ class _Search:
         self.best: Floats | None = None
         self.cutoff = np.inf
         self.cuts = 0
-        self.budget = 16
+        self.budget = 1
         self.refused: Floats | None = None
 
     def step(self) -> Answer | None:
@@ -115,7 +115,7 @@ class _Search:
             self._try_proposal()
             spent = time.perf_counter() - began
             slice_ = min(SLICE, max(0.25 * limits.remaining, 0.002))
-            scale = float(np.clip(slice_ / max(spent, 1e-6), 0.25, 4.0))
+            scale = float(np.clip(slice_ / max(spent, 1e-6), 0.02, 8.0))
             self.budget = int(np.clip(self.budget * scale, 1, 1_000_000))
         return None
 

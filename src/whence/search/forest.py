@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from whence.explain.question import Answer, Question
 from whence.risk import CVaR
 from whence.search import box_kernels, driver, forest_kernels, grid_kernels, proposal_kernels, table_kernels
-from whence.search.grid import grid_of, living, locate
+from whence.search.grid import KeptGrid, grid_of, living, locate
 from whence.search.proposals import climbed, looks, past_cells, pulled
 from whence.search.scratch import Field, new_queue, new_scratch
 from whence.search.shares import NO_SHARES, equal_shares
@@ -36,9 +36,9 @@ LARGE = 200_000
 class ForestFrontier:
     """Boxes of cells in the order of their distance."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, kept: KeptGrid) -> None:
         self.question = question
-        self.kept = grid_of(question)
+        self.kept = kept
         located, self.value = locate(question, self.kept)
         self.field = Field(
             grid=self.kept.grid,
@@ -152,19 +152,23 @@ class ForestFrontier:
         return np.bincount(self.kept.samples.ravel()[places], shares, minlength=n).astype(np.float64)
 
     def room(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """The cell around `point`, in coordinates, on the far side from the start."""
+        """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
         kept, inputs, space = self.kept, self.question.inputs, self.question.space
         face_start = kept.grid.face_start
         low, high = point.copy(), point.copy()
-        for c in range(point.size):
+        for c in np.flatnonzero((point != space.start)[inputs.coordinate]).tolist():
             q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
             cell = int(np.searchsorted(kept.cut[first:last], np.float32(point[q] * inputs.scale[c] + inputs.offset[c])))
-            bottom = -np.inf if cell == 0 else float(kept.above[first + cell - 1])
-            top = np.inf if first + cell == last else float(kept.cut[first + cell])
-            low[q] = (bottom - inputs.offset[c]) / inputs.scale[c]
-            high[q] = (top - inputs.offset[c]) / inputs.scale[c]
-        low = np.where(point > space.start, point, np.maximum(low, np.minimum(space.lower, point)))
-        high = np.where(point < space.start, point, np.minimum(high, np.maximum(space.upper, point)))
+            if point[q] > space.start[q] and first + cell < last:
+                top = float(kept.cut[first + cell])
+                high[q] = max(point[q], min((top - inputs.offset[c]) / inputs.scale[c], space.upper[q]))
+            elif point[q] > space.start[q]:
+                high[q] = max(point[q], space.upper[q])
+            elif cell > 0:
+                bottom = float(kept.above[first + cell - 1])
+                low[q] = min(point[q], max((bottom - inputs.offset[c]) / inputs.scale[c], space.lower[q]))
+            else:
+                low[q] = min(point[q], space.lower[q])
         return low, high
 
 
@@ -172,14 +176,20 @@ def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
     kernels = (forest_kernels.advance, grid_kernels.locate, table_kernels.fill_rows)
     compile_once("forest", kernels, _use, question.limits)
-    return driver.run(question, ForestFrontier(question))
+    kept = grid_of(question)
+    if kept is None:
+        return Answer("time_limit", None, np.inf, 0.0)
+    return driver.run(question, ForestFrontier(question, kept))
 
 
 def _tiny() -> ForestFrontier:
     """A frontier of two past contexts, whose kernels have the types of all others."""
     points = np.array([[0.0], [1.0]])
     weights = ForestWeights(n_trees=1, random_state=0).fit(points, points)
-    frontier = ForestFrontier(tiny_question(weights, CVaR(0.5)))
+    question = tiny_question(weights, CVaR(0.5))
+    kept = grid_of(question)
+    assert kept is not None
+    frontier = ForestFrontier(question, kept)
     frontier.cut(frontier.question.decision)
     return frontier
 

@@ -18,6 +18,7 @@ from whence.search.leaf_kernels import (
     hull,
     least_sum,
     pull,
+    quantiles,
     tail_range,
 )
 from whence.search.places import (
@@ -55,6 +56,8 @@ KEY, NEAR = 0, 1
 PRUNED, AGAIN, SPLIT = 0, 1, 2
 #: The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
 LEARN_EVERY = 64
+#: From this many etas on it pays to ask which of them can attain the CVaR.
+WIDE = 64
 #: A strong bound is lowered by this much, so that rounding cannot put it above the optimum.
 ROUNDING = 1e-10
 
@@ -157,12 +160,14 @@ def _bounded(field, s):
     """
     tables, worst = field.tables, s.box[WORST]
     if tables.tail:
-        first, last, best = tail_range(field, s, s.box[FIRST], s.box[LAST], worst)
+        first, last = s.box[FIRST], s.box[LAST]
+        if last - first >= WIDE:
+            first, last = quantiles(field, s, first, last)
+        first, last, best = tail_range(field, s, first, last, worst)
         if first > last:
             return False
         s.box[FIRST], s.box[LAST] = first, last
-        if tables.sizes.size == 2:
-            drop_dear_tails(field, s, first, last, best)
+        drop_dear_tails(field, s, first, last, best, worst)
         pull(field, s, best, worst)
         return True
     for i in range(tables.mean.shape[0]):

@@ -7,20 +7,27 @@ allowed cells and their distances, is laid over it (`Located`).
 
 from __future__ import annotations
 
+from collections.abc import Generator
 from dataclasses import dataclass
 from typing import NamedTuple
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.question import InputMap, Question
 from whence.search import grid_kernels as kernels
+from whence.search.places import GROUP, NODE_COLUMN, NODE_LEFT, NODE_RIGHT, NODE_SPLIT
 from whence.weights import ForestWeights
+from whence.weights.forest import LeafMembers
 
 __all__ = ["ForestGrid", "KeptGrid", "LeafBits", "Located", "grid_of", "leaf_means", "living", "locate"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
+
+#: Nodes or thresholds that one step of building a grid deals with.
+STEP = 200_000
 
 
 class ForestGrid(NamedTuple):
@@ -99,55 +106,105 @@ class KeptGrid:
     past: Ints | None = None
 
 
-def grid_of(question: Question) -> KeptGrid:
-    """The grid of the question's forest, built on first use and kept with the fitted weights."""
+Building = Generator[None, None, KeptGrid]
+
+#: Grids that a time limit has interrupted, by the weights that they belong to: the next question goes on with them.
+_unfinished: WeakKeyDictionary[ForestWeights, tuple[Ints, Building]] = WeakKeyDictionary()
+
+
+def grid_of(question: Question) -> KeptGrid | None:
+    """The grid of the question's forest, built on first use and kept with the fitted weights.
+
+    None where the question's time limit passes before it is built.
+    """
     weights = question.weights
     assert isinstance(weights, ForestWeights)
-    kept = getattr(weights, "_grid", None)
-    if kept is None or kept.samples is not weights.members_.order:
-        kept = _build(weights, question.inputs, question.space.group)
-        weights._grid = kept
-    return kept
+    kept: KeptGrid | None = getattr(weights, "_grid", None)
+    if kept is not None and kept.samples is weights.members_.order:
+        return kept
+    samples, steps = _unfinished.pop(weights, (None, None))
+    if steps is None or samples is not weights.members_.order:
+        steps = _build(weights.members_, question.inputs, question.space.group)
+    while question.limits.remaining > 0:
+        try:
+            next(steps)
+        except StopIteration as done:
+            weights._grid = done.value
+            return grid_of(question)
+    _unfinished[weights] = (weights.members_.order, steps)
+    return None
 
 
-def _build(weights: ForestWeights, inputs: InputMap, group: NDArray[np.int64]) -> KeptGrid:
-    trees = weights.trees
+def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> Building:
+    """The grid, in steps of at most about a twentieth of a second, so that a time limit is kept on large forests."""
+    trees = members.trees
     counts = np.array([tree.node_count for tree in trees])
-    root = (np.cumsum(counts) - counts).astype(np.int32)
-    column = np.concatenate([tree.feature for tree in trees]).astype(np.int32)
-    threshold = np.concatenate([tree.threshold for tree in trees])
-    left = np.concatenate([tree.children_left + r for tree, r in zip(trees, root, strict=True)]).astype(np.int32)
-    right = np.concatenate([tree.children_right + r for tree, r in zip(trees, root, strict=True)]).astype(np.int32)
-    inner = np.flatnonzero(column >= 0)
-    column[column < 0] = -1
-    cut = threshold[inner].astype(np.float32)
-    over = cut.astype(np.float64) > threshold[inner]
-    cut[over] = np.nextafter(cut[over], np.float32(-np.inf))
-    # A category that no tree asks for still needs its off and on cells: one is always on.
-    d = weights.n_features_in_
-    silent = [c for c in range(d) if group[inputs.coordinate[c]] >= 0]
-    columns = np.concatenate([column[inner], np.array(silent, dtype=np.int32)])
-    middle = np.float32(0.25) * inputs.scale[silent] + inputs.offset[silent]
-    values = np.concatenate([cut, middle.astype(np.float32)])
-    order = np.lexsort((values, columns))
-    fresh = np.ones(order.size, dtype=np.bool_)
-    fresh[1:] = (np.diff(columns[order]) != 0) | (np.diff(values[order]) != 0)
-    face = np.empty(order.size, dtype=np.int64)
-    face[order] = np.cumsum(fresh) - 1
-    kept = order[fresh]
-    face_start = np.searchsorted(columns[kept], np.arange(d + 1)).astype(np.int32)
-    split = np.zeros(column.size, dtype=np.int32)
-    split[inner] = (face[: inner.size] - face_start[column[inner]]).astype(np.int32)
-    leaves = column < 0
-    left[leaves] = np.cumsum(leaves)[leaves] - 1
-    per_tree = np.add.reduceat(leaves.astype(np.int32), root)
-    leaf_start = np.concatenate([[0], np.cumsum(per_tree)]).astype(np.int32)
-    path = kernels.leaf_paths(column, split, left, right, face_start, int(leaf_start[-1]))
-    cuts = values[kept]
-    grid = ForestGrid(face_start, np.stack([column, split, left, right]), root, path[0], np.stack(path[1:]))
-    first, size = weights.members_.slices()
+    ends = np.cumsum(counts)
+    root = (ends - counts).astype(np.int32)
+    node = np.empty((4, ends[-1]), dtype=np.int32)
+    threshold = np.empty(ends[-1])
+    # Whole trees at a time, as many as have about so many nodes.
+    parts = np.split(np.arange(len(trees)), np.flatnonzero(np.diff(ends // STEP)) + 1)
+    for part in parts:
+        for t in part.tolist():
+            at, tree = slice(root[t], ends[t]), trees[t]
+            node[NODE_COLUMN, at], threshold[at] = tree.feature, tree.threshold
+            node[NODE_LEFT, at], node[NODE_RIGHT, at] = tree.children_left + root[t], tree.children_right + root[t]
+        yield
+    inner = np.flatnonzero(node[NODE_COLUMN] >= 0)
+    leaves = node[NODE_COLUMN] < 0
+    node[NODE_COLUMN, leaves] = -1
+    node[NODE_LEFT, leaves] = np.arange(int(leaves.sum()))
+    yield
+    face_start, cuts, face = yield from _faces(node[NODE_COLUMN, inner], threshold[inner], inputs, group)
+    node[NODE_SPLIT] = 0
+    node[NODE_SPLIT, inner] = face - face_start[node[NODE_COLUMN, inner]]
+    yield
+    leaf_start = np.concatenate([[0], np.cumsum(np.add.reduceat(leaves.astype(np.int32), root))]).astype(np.int32)
+    path_start, path = np.zeros(leaf_start[-1] + 1, dtype=np.int32), np.empty((3, face_start.size), dtype=np.int32)
+    parent = np.full(node.shape[1], -1, dtype=np.int32)
+    for write in (False, True):
+        for part in parts:
+            kernels.leaf_paths(node, face_start, parent, root[part[0]], ends[part[-1]], path_start, path, write)
+            yield
+        if not write:
+            path_start = np.cumsum(path_start, dtype=np.int32)
+            path = np.empty((3, path_start[-1]), dtype=np.int32)
+    grid = ForestGrid(face_start, node, root, path_start, path)
+    first, size = members.slices()
+    yield
     above = np.nextafter(cuts, np.float32(np.inf))
-    return KeptGrid(grid, cuts, above, weights.members_.order, first[leaves], size[leaves], _bits(leaf_start))
+    return KeptGrid(grid, cuts, above, members.order, first[leaves], size[leaves], _bits(leaf_start))
+
+
+def _faces(
+    column: Ints, threshold: Floats, inputs: InputMap, group: NDArray[np.int64]
+) -> Generator[None, None, tuple[Ints, NDArray[np.float32], NDArray[np.int64]]]:
+    """Where the faces of every column begin, their cuts, and the face of every threshold, in steps."""
+    cut = threshold.astype(np.float32)
+    over = cut.astype(np.float64) > threshold
+    cut[over] = np.nextafter(cut[over], np.float32(-np.inf))
+    yield
+    d = inputs.coordinate.size
+    order = np.argsort(column.astype(np.uint16) if d <= 2**16 else column, kind="stable")
+    begin = np.searchsorted(column[order], np.arange(d + 1))
+    face = np.empty(cut.size, dtype=np.int64)
+    found: list[NDArray[np.float32]] = []
+    face_start = np.zeros(d + 1, dtype=np.int32)
+    yield
+    for c in range(d):
+        own = order[begin[c] : begin[c + 1]]
+        cuts = np.unique(cut[own])
+        if group[inputs.coordinate[c]] >= 0:
+            # A category that no tree asks for still needs its off and on cells: one is always on.
+            middle = 0.25 * inputs.scale[c] + inputs.offset[c]
+            cuts = np.union1d(cuts, np.array([middle], dtype=np.float32))
+        for part in np.array_split(own, 1 + own.size // STEP):
+            face[part] = face_start[c] + np.searchsorted(cuts, cut[part])
+            yield
+        found.append(cuts)
+        face_start[c + 1] = face_start[c] + cuts.size
+    return face_start, np.concatenate(found), face
 
 
 def _bits(leaf_start: Ints) -> LeafBits:
@@ -197,5 +254,7 @@ def locate(question: Question, kept: KeptGrid) -> tuple[Located, Floats]:
 
 def living(grid: ForestGrid, bits: LeafBits, located: Located) -> LeafBits:
     """`bits` without the leaves that hold no allowed cell."""
+    if np.isfinite(located.distance).all() and (located.column[GROUP] < 0).all():
+        return bits
     dead = kernels.dead_leaves(grid, located)
     return bits._replace(leaf_at=np.where(dead, np.int32(-1), bits.leaf_at)) if dead.any() else bits

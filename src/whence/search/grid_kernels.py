@@ -5,55 +5,65 @@ from __future__ import annotations
 import numpy as np
 
 from whence.search.compiling import inner, kernel
-from whence.search.places import DOWN, FIRST_CELL, GROUP, LAST_CELL, PATH_COLUMN, PATH_HIGH, PATH_LOW, START, UP
+from whence.search.places import (
+    DOWN,
+    FIRST_CELL,
+    GROUP,
+    LAST_CELL,
+    NODE_COLUMN,
+    NODE_LEFT,
+    NODE_RIGHT,
+    NODE_SPLIT,
+    PATH_COLUMN,
+    PATH_HIGH,
+    PATH_LOW,
+    START,
+    UP,
+)
 
 __all__ = ["dead_leaves", "leaf_paths", "locate"]
 
 
 @inner
-def _path(column, split, left, parent, leaf, last_cell, at, out_column, out_low, out_high):
+def _path(node, parent, leaf, last_cell, at, path):
     """Write the cells that a leaf node allows, one entry a column on its path, from `at` on; the end."""
     begin, end = at, at
-    child, node = leaf, parent[leaf]
-    while node >= 0:
-        j, c = column[node], split[node]
+    child, v = leaf, parent[leaf]
+    while v >= 0:
+        j, c = node[NODE_COLUMN, v], node[NODE_SPLIT, v]
         i = begin
-        while i < end and out_column[i] != j:
+        while i < end and path[PATH_COLUMN, i] != j:
             i += 1
         if i == end:
-            out_column[i], out_low[i], out_high[i] = j, 0, last_cell[j + 1] - last_cell[j]
+            path[PATH_COLUMN, i] = j
+            path[PATH_LOW, i], path[PATH_HIGH, i] = 0, last_cell[j + 1] - last_cell[j]
             end += 1
-        if left[node] == child:
-            out_high[i] = min(out_high[i], c)
+        if node[NODE_LEFT, v] == child:
+            path[PATH_HIGH, i] = min(path[PATH_HIGH, i], c)
         else:
-            out_low[i] = max(out_low[i], c + 1)
-        child, node = node, parent[node]
+            path[PATH_LOW, i] = max(path[PATH_LOW, i], c + 1)
+        child, v = v, parent[v]
     return end
 
 
 @kernel
-def leaf_paths(column, split, left, right, face_start, n_leaves):
-    """Cells that each leaf allows in the columns on its path, as (start, column, low, high)."""
-    nodes = column.size
-    parent = np.full(nodes, np.int32(-1))
-    for v in range(nodes):
-        if column[v] >= 0:
-            parent[left[v]] = v
-            parent[right[v]] = v
-    longest = face_start.size
-    one, two, three = np.empty(longest, np.int32), np.empty(longest, np.int32), np.empty(longest, np.int32)
-    start = np.zeros(n_leaves + 1, np.int32)
-    for v in range(nodes):
-        if column[v] < 0:
-            start[left[v] + 1] = _path(column, split, left, parent, v, face_start, 0, one, two, three)
-    for leaf in range(n_leaves):
-        start[leaf + 1] += start[leaf]
-    total = start[n_leaves]
-    out_column, out_low, out_high = np.empty(total, np.int32), np.empty(total, np.int32), np.empty(total, np.int32)
-    for v in range(nodes):
-        if column[v] < 0:
-            _path(column, split, left, parent, v, face_start, start[left[v]], out_column, out_low, out_high)
-    return start, out_column, out_low, out_high
+def leaf_paths(node, face_start, parent, first, last, start, path, write):
+    """Paths of the leaves among the nodes first..last of whole trees: counted into `start`, or written to `path`.
+
+    Counting comes first, for all trees; it also fills `parent`. Both can be done a few trees at a time.
+    """
+    if not write:
+        for v in range(first, last):
+            if node[NODE_COLUMN, v] >= 0:
+                parent[node[NODE_LEFT, v]] = v
+                parent[node[NODE_RIGHT, v]] = v
+    for v in range(first, last):
+        if node[NODE_COLUMN, v] < 0:
+            leaf = node[NODE_LEFT, v]
+            at = start[leaf] if write else 0
+            end = _path(node, parent, v, face_start, at, path)
+            if not write:
+                start[leaf + 1] = end
 
 
 @inner

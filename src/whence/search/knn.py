@@ -30,6 +30,9 @@ ROUNDING = 1e-12
 FIRST_RADIUS = 0.02
 WIDER, MUCH_WIDER, EASY = 1.2, 1.7, 64
 
+#: Boxes before explanations met on the way are looked at; then again whenever an eighth more have been examined.
+FIRST_MILESTONE = 16
+
 #: An explanation that is at most this much farther than the ball's radius makes the next ball.
 CLOSE = 1.2
 
@@ -67,6 +70,7 @@ class NeighbourFrontier:
         self.farthest = _farthest(axes)
         self.nodes = 0
         self.bound = 0.0
+        self.milestone = FIRST_MILESTONE
         self.seeds = Seeds(axes, self.scratch)
         self.candidate: Floats | None = None
 
@@ -95,7 +99,8 @@ class NeighbourFrontier:
         """
         if self.candidate is not None:
             return self.candidate
-        last = self.nodes + nodes
+        # Slices follow the clock; they end where the course of the search is decided, so that it does not.
+        last = min(self.nodes + nodes, self.milestone)
         while self.nodes < last:
             # Within one tree the radius may only shrink: what lies beyond it was cut off.
             self.radius = radius = min(cutoff, self.radius)
@@ -125,11 +130,15 @@ class NeighbourFrontier:
 
     def propose(self, cutoff: float) -> Floats | None:
         """Some context nearer than `cutoff` that satisfies all cuts, found without proof, or None."""
+        if self.nodes < self.milestone:
+            return None
+        self.milestone = self.nodes + max(FIRST_MILESTONE, self.nodes // 8)
         at: Floats | None = None
         if self.found[1, -1] < cutoff:
             at = self.found[1, :-1].copy()
             self.found = self._empty_found()
         elif self.nodes >= self.seeds.due:
+            compile_once("longer nearest-neighbour", (standing,), _use_seeds, self.question.limits)
             at = self.seeds.propose(self.cuts, cutoff)
         if at is None:
             return None
@@ -164,14 +173,24 @@ def _farthest(axes: Axes) -> float:
 
 def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
-    compile_once("nearest-neighbour", (search, standing), _use, question.limits)
+    compile_once("nearest-neighbour", (search,), _use, question.limits)
     return driver.run(question, NeighbourFrontier(question))
 
 
-def _use() -> None:
-    """Call every kernel once."""
+def _tiny() -> NeighbourFrontier:
+    """A frontier of two past contexts, whose kernels have the types of all others."""
     question = tiny_question(KNNWeights(1).fit(np.array([[0.0], [1.0]])), Expectation())
     frontier = NeighbourFrontier(question)
     frontier.cut(question.decision)
+    return frontier
+
+
+def _use() -> None:
+    """Call the search, which every question needs."""
+    _tiny().advance(10, np.inf)
+
+
+def _use_seeds() -> None:
+    """Call the kernel that looks for an explanation without proof."""
+    frontier = _tiny()
     frontier.seeds.propose(frontier.cuts, np.inf)
-    frontier.advance(10, np.inf)

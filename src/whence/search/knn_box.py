@@ -12,7 +12,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import inner
+from whence.search.compiling import flow, inner
 from whence.search.knn_axes import CATEGORY, DISCRETE, GAP_HIGH, GAP_LOW, START, WEIGHT, Axes
 from whence.search.knn_cuts import Cuts, hopeless, order_smallest, satisfied
 from whence.search.knn_pairs import PAIRS, count_relations
@@ -73,7 +73,7 @@ class Scratch(NamedTuple):
         )
 
 
-@inner
+@flow
 def _allowed_interval(axes: Axes, j: int, low: float, high: float) -> tuple[float, float]:
     """The smallest interval that holds the allowed values of axis j between `low` and `high`."""
     if axes.kind[j] == DISCRETE:
@@ -109,7 +109,7 @@ def project(kind: Ints, table: Floats, cost: Floats, box: Floats) -> float:
     return distance
 
 
-@inner
+@flow
 def _shrink(axes: Axes, room: float, box: Floats) -> float:
     """Cut the box to the ball; returns the largest change of a numeric distance inside the ball."""
     lightest = np.inf
@@ -132,7 +132,7 @@ def _shrink(axes: Axes, room: float, box: Floats) -> float:
     return room / lightest + HAIR
 
 
-@inner
+@flow
 def _measure(
     points: Floats, base: Floats, kind: Ints, box: Floats, members: Ints, m: int, reach: float, values: Floats
 ) -> None:
@@ -177,7 +177,7 @@ def _boundary(values: Floats, buffer: Floats, m: int, need: int) -> tuple[float,
     return last, following
 
 
-@inner
+@flow
 def _settle_by_intervals(ids: Ints, values: Floats, n_settled: int, m: int, k: int, margin: float) -> tuple[int, int]:
     """Drop the members that are surely out, settle those surely in; the new numbers of settled and open ones."""
     need = k - n_settled
@@ -200,7 +200,7 @@ def _settle_by_intervals(ids: Ints, values: Floats, n_settled: int, m: int, k: i
     return n_settled, kept
 
 
-@inner
+@flow
 def _settle_by_pairs(
     ids: Ints, values: Floats, counts: Ints, n_settled: int, m: int, need: int
 ) -> tuple[int, int, int, int]:
@@ -232,7 +232,7 @@ def _settle_by_pairs(
     return n_settled, kept, chosen, undecided
 
 
-@inner
+@flow
 def _clear_at_nearest(ids: Ints, values: Floats, n_settled: int, m: int, k: int, separation: float) -> bool:
     """Choose the neighbours at the nearest context of the box; whether they are separated there."""
     last, following = _boundary(values[HERE], values[BUFFER], m, k - n_settled)
@@ -248,7 +248,7 @@ def _clear_at_nearest(ids: Ints, values: Floats, n_settled: int, m: int, k: int,
     return True
 
 
-@inner
+@flow
 def _split_levels(axes: Axes, j: int, low: float, high: float) -> tuple[float, float]:
     """The two neighbouring levels of a discrete axis around the middle."""
     middle = 0.5 * (low + high)
@@ -263,7 +263,7 @@ def _split_levels(axes: Axes, j: int, low: float, high: float) -> tuple[float, f
     return below, above
 
 
-@inner
+@flow
 def _spread_along(points: Floats, j: int, low: float, high: float, members: Ints, m: int) -> float:
     total = 0.0
     for i in range(m):

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import inner
+from whence.search.compiling import flow, inner
 
 __all__ = ["Cuts", "hopeless", "order_smallest", "satisfied", "was_excluded"]
 
@@ -67,7 +67,7 @@ def order_smallest(values: Floats, count: int, m: int) -> None:
             return
 
 
-@inner
+@flow
 def _tail_mean(values: Floats, count: int, tail: float) -> tuple[float, float]:
     """Mean of the worst `tail` of the first `count` values, and the value at which that tail begins."""
     whole = min(int(np.ceil(tail - 1e-9)), count)
@@ -80,7 +80,7 @@ def _tail_mean(values: Floats, count: int, tail: float) -> tuple[float, float]:
     return (total - (whole - tail) * begin) / tail, begin
 
 
-@inner
+@flow
 def _mean_hopeless(
     cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
 ) -> bool:
@@ -116,7 +116,7 @@ def _completed_tail(
     return _tail_mean(buffer, k, tail)
 
 
-@inner
+@flow
 def _tail_hopeless(
     cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
 ) -> bool:
@@ -169,7 +169,7 @@ def hopeless(
     return _mean_hopeless(cuts, k, inside, n_inside, undecided, n_undecided, buffer)
 
 
-@inner
+@flow
 def was_excluded(cuts: Cuts, k: int, members: Ints) -> bool:
     """Whether this set of members is left out."""
     for e in range(cuts.excluded.shape[0]):

@@ -13,7 +13,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import inner
+from whence.search.compiling import flow, inner
 from whence.search.knn_axes import CATEGORY, CONTINUOUS, GAP_HIGH, GAP_LOW, WEIGHT, Axes
 from whence.search.knn_box import BUFFER, CHOSEN, HERE, HIGH, LOW, MEMBERS, NEAREST, SETTLED, UNDECIDED, Scratch
 from whence.search.knn_cuts import Cuts, hopeless, order_smallest, satisfied
@@ -46,7 +46,7 @@ LOOSE = 3
 MISS = 1e-11
 
 
-@inner
+@flow
 def _directions(kind: Ints, table: Floats, box: Floats, moves: Ints, variables: Floats) -> int:
     """One variable a direction in which the nearest context can move: axis and sign, room and cost; their number."""
     v = 0
@@ -62,7 +62,7 @@ def _directions(kind: Ints, table: Floats, box: Floats, moves: Ints, variables: 
     return v
 
 
-@inner
+@flow
 def _relate(
     points: Floats, members: Ints, here: Floats, box: Floats, ball: float, separation: float, implies: States
 ) -> None:
@@ -82,7 +82,7 @@ def _relate(
             implies[a, b] = 1 if a != b and most < separation else 0
 
 
-@inner
+@flow
 def _decide(implies: States, state: States, member: int, value: int) -> bool:
     """Decide an open member and what follows from it; False on a contradiction."""
     m = state.size
@@ -103,7 +103,7 @@ def _decide(implies: States, state: States, member: int, value: int) -> bool:
     return True
 
 
-@inner
+@flow
 def _envelope(x: Floats, y: Floats, box: Floats, at: Floats, slope: Floats) -> float:
     """Convex envelope of ``|at - x| - |at - y|``, summed over the axes that can move, and its slopes."""
     total = 0.0
@@ -121,7 +121,7 @@ def _envelope(x: Floats, y: Floats, box: Floats, at: Floats, slope: Floats) -> f
     return total
 
 
-@inner
+@flow
 def _distances(
     points: Floats, members: Ints, fixed: Floats, box: Floats, at: Floats, state: States, distance: Floats
 ) -> tuple[int, int]:
@@ -177,7 +177,7 @@ class Work(NamedTuple):
         return cls(np.empty((2, 2 * q), dtype=np.int64), np.empty((2, 2 * q)), np.empty((2, q)), np.empty((2, n)))
 
 
-@inner
+@flow
 def _prepare(axes: Axes, m: int, t: Tableau, w: Work, s: Scratch) -> bool:
     """Set up the variables and members of the box last examined; whether every context in it is allowed."""
     box, kind, points, members, here = s.box, axes.kind, axes.points, s.ids[MEMBERS], s.values[HERE]
@@ -197,7 +197,7 @@ def _prepare(axes: Axes, m: int, t: Tableau, w: Work, s: Scratch) -> bool:
     return placeable
 
 
-@inner
+@flow
 def _collect(ids: Ints, n_settled: int, state: States) -> tuple[int, int]:
     """Choose the members decided in, and those still open; their numbers."""
     for i in range(n_settled):
@@ -213,7 +213,7 @@ def _collect(ids: Ints, n_settled: int, state: States) -> tuple[int, int]:
     return chosen, undecided
 
 
-@inner
+@flow
 def _clear_here(
     k: int, margin: float, ids: Ints, n_settled: int, m: int, distance: Floats, buffer: Floats
 ) -> tuple[bool, float]:
@@ -240,7 +240,7 @@ def _clear_here(
     return True, last
 
 
-@inner
+@flow
 def _branching(alternative: Floats, rival: Floats, members: Ints, state: States, distance: Floats, last: float) -> int:
     """The open member to decide: a neighbour that speaks most against the alternative, or a helpful other one."""
     best, score = -1, -np.inf

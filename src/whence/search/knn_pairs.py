@@ -11,7 +11,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import inner
+from whence.search.compiling import flow, inner
 from whence.search.knn_axes import CATEGORY, Axes
 
 __all__ = ["PAIRS", "count_relations"]
@@ -28,7 +28,7 @@ MIDDLE, KINDRED, APART, APART_CATEGORY = range(4)
 LOW, HIGH = 1, 2
 
 
-@inner
+@flow
 def _clip(axes: Axes, box: Floats, members: Ints, m: int, clipped: Floats, pairs: Floats) -> bool:
     """Clip every member to the box; returns whether a category is still open."""
     points, base = axes.points, axes.base
@@ -54,7 +54,7 @@ def _clip(axes: Axes, box: Floats, members: Ints, m: int, clipped: Floats, pairs
     return several
 
 
-@inner
+@flow
 def _spread(kind: Ints, box: Floats, a: int, m: int, several: bool, clipped: Floats, pairs: Floats) -> None:
     """How much the difference of two distances can vary in the box, for member a and all later ones."""
     apart = pairs[APART]

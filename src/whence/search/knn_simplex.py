@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import inner
+from whence.search.compiling import flow
 
 __all__ = [
     "COST",
@@ -81,7 +81,7 @@ class Tableau(NamedTuple):
         )
 
 
-@inner
+@flow
 def reset(t: Tableau) -> None:
     """Forget all rows."""
     rows, variables, nonbasic, flipped = t.rows, t.variables, t.nonbasic, t.flipped
@@ -95,7 +95,7 @@ def reset(t: Tableau) -> None:
     rows[last, v] = 0.0
 
 
-@inner
+@flow
 def _drop_idle_rows(rows: Floats, basic: Ints, used: Ints) -> None:
     """Remove rows whose slack is basic: they do not bind."""
     v = used[VARIABLES]
@@ -109,7 +109,7 @@ def _drop_idle_rows(rows: Floats, basic: Ints, used: Ints) -> None:
     used[0] = kept
 
 
-@inner
+@flow
 def add_row(t: Tableau, row: Floats, limit: float) -> None:
     """Ask for ``row @ u <= limit``."""
     rows, variables, basic, nonbasic, flipped, used = t.rows, t.variables, t.basic, t.nonbasic, t.flipped, t.used
@@ -142,7 +142,7 @@ def add_row(t: Tableau, row: Floats, limit: float) -> None:
     used[1] += 1
 
 
-@inner
+@flow
 def _leaving(t: Tableau, careful: bool) -> int:
     """Row of the basic variable that breaks its bounds most (the lowest number when careful), made negative."""
     rows, basic, variables = t.rows, t.basic, t.variables
@@ -163,7 +163,7 @@ def _leaving(t: Tableau, careful: bool) -> int:
     return leaving
 
 
-@inner
+@flow
 def _entering(rows: Floats, nonbasic: Ints, v: int, leaving: int, careful: bool) -> int:
     """Column with the least ratio of cost to coefficient; -1 where the row cannot hold."""
     last = rows.shape[0] - 1
@@ -183,7 +183,7 @@ def _entering(rows: Floats, nonbasic: Ints, v: int, leaving: int, careful: bool)
     return entering
 
 
-@inner
+@flow
 def _pivot(rows: Floats, used: int, v: int, leaving: int, entering: int) -> None:
     last = rows.shape[0] - 1
     inverse = 1.0 / rows[leaving, entering]
@@ -203,7 +203,7 @@ def _pivot(rows: Floats, used: int, v: int, leaving: int, entering: int) -> None
             rows[i, v] = constant + change if i == last else constant - change
 
 
-@inner
+@flow
 def reoptimise(t: Tableau, cutoff: float) -> tuple[int, float]:
     """Dual simplex until all rows hold; the status and the least cost (a lower bound where UNKNOWN).
 
@@ -228,7 +228,7 @@ def reoptimise(t: Tableau, cutoff: float) -> tuple[int, float]:
     return UNKNOWN, rows[last, v]
 
 
-@inner
+@flow
 def solution(t: Tableau, u: Floats) -> None:
     """Write the variables' values."""
     rows, basic, variables, flipped = t.rows, t.basic, t.variables, t.flipped

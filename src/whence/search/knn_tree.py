@@ -7,7 +7,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import inner, kernel
+from whence.search.compiling import flow, kernel
 from whence.search.knn_axes import CATEGORY, CONTINUOUS, Axes
 from whence.search.knn_box import (
     FEASIBLE,
@@ -90,7 +90,7 @@ class Tree(NamedTuple):
         return tree
 
 
-@inner
+@flow
 def _push(keys: Floats, boxes: Ints, size: int, key: float, box: int) -> None:
     at = size
     while at > 0:
@@ -102,7 +102,7 @@ def _push(keys: Floats, boxes: Ints, size: int, key: float, box: int) -> None:
     keys[at], boxes[at] = key, box
 
 
-@inner
+@flow
 def _pop(keys: Floats, boxes: Ints, size: int) -> None:
     """Remove the first of `size` entries."""
     key, box = keys[size - 1], boxes[size - 1]
@@ -120,7 +120,7 @@ def _pop(keys: Floats, boxes: Ints, size: int) -> None:
     keys[at], boxes[at] = key, box
 
 
-@inner
+@flow
 def _load(tree: Tree, row: int, box: Floats, ids: Ints) -> tuple[int, int]:
     """Copy a box and its lists to the working memory; the numbers of settled and open members."""
     boxes, lists = tree.boxes, tree.lists
@@ -134,7 +134,7 @@ def _load(tree: Tree, row: int, box: Floats, ids: Ints) -> tuple[int, int]:
     return n_settled, m
 
 
-@inner
+@flow
 def _split(
     axes: Axes, tree: Tree, split: tuple[int, float, float], n_settled: int, m: int, least: float,
     radius: float, s: Scratch,
@@ -162,7 +162,7 @@ def _split(
             used[HEAP] += 1
 
 
-@inner
+@flow
 def _categories_decided(kind: Ints, box: Floats) -> bool:
     decided = True
     for j in range(kind.size):
@@ -170,7 +170,7 @@ def _categories_decided(kind: Ints, box: Floats) -> bool:
     return decided
 
 
-@inner
+@flow
 def _halves(kind: Ints, box: Floats) -> tuple[int, float, float]:
     """Split the widest continuous axis in the middle."""
     axis, widest = 0, 0.0
@@ -208,10 +208,9 @@ def search(
             best = 0.0
             for j in range(q):
                 candidate[j] = box[NEAREST, j]
-        elif verdict == LEAF:
-            best, open_ = solve_box(axes, cuts, n_settled, m, radius - distance, ENDLESS, s, t, w, candidate)
-        elif verdict == SPLIT and m <= FEW and _categories_decided(axes.kind, box):
-            best, open_ = solve_box(axes, cuts, n_settled, m, radius - distance, PATIENCE, s, t, w, candidate)
+        elif verdict == LEAF or (verdict == SPLIT and m <= FEW and _categories_decided(axes.kind, box)):
+            patience = ENDLESS if verdict == LEAF else PATIENCE
+            best, open_ = solve_box(axes, cuts, n_settled, m, radius - distance, patience, s, t, w, candidate)
         elif verdict == SPLIT:
             open_ = 0.0
         value = max(key, distance + min(best, open_))

@@ -37,10 +37,20 @@ from whence.search.places import (
     SEEN,
     SUMS,
     UP,
+    WORST_SUMS,
 )
 from whence.search.table_kernels import row_of, value_of
 
-__all__ = ["drop_dear_leaves", "drop_dear_tails", "drop_far_leaves", "hull", "least_sum", "pull", "tail_range"]
+__all__ = [
+    "drop_dear_leaves",
+    "drop_dear_tails",
+    "drop_far_leaves",
+    "hull",
+    "least_sum",
+    "pull",
+    "quantiles",
+    "tail_range",
+]
 
 ZERO, ONE = np.uint64(0), np.uint64(1)
 
@@ -122,30 +132,82 @@ def _least_rows(field, s, t, r, first, last):
 
 
 @inner
+def _steepest(field, s, k, sign):
+    """The largest slope (sign 1), or minus the smallest (-1), that the alternative's sum can have above eta `k`."""
+    tables, bits_of = field.tables, field.bits
+    total = 0.0
+    for t in range(s.per_tree.shape[1]):
+        most = -np.inf
+        for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
+            bits = s.reach[w]
+            while bits != ZERO:
+                leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
+                bits &= bits - ONE
+                slope = sign * (value_of(tables, 0, leaf, k + 1) - value_of(tables, 0, leaf, k))
+                most = slope if slope > most else most
+        total += most
+    return total
+
+
+@inner
+def quantiles(field, s, first, last):
+    """The etas among first..last at which the alternative's CVaR can be attained somewhere in the box: an interval.
+
+    At any context its sum over trees is convex in eta: where even the largest slope falls the minimum lies
+    beyond, where even the smallest rises it lies before; and every leaf's slopes grow with eta.
+    """
+    low, high = first, last
+    while low < high:
+        k = (low + high) // 2
+        if _steepest(field, s, k, 1.0) < 0.0:
+            low = k + 1
+        else:
+            high = k
+    first, high = low, last
+    while low < high:
+        k = (low + high + 1) // 2
+        if _steepest(field, s, k - 1, -1.0) < 0.0:
+            high = k - 1
+        else:
+            low = k
+    return first, low
+
+
+@inner
+def _against(field, s, first, last, r):
+    """Raise ``s.etas[JOINT]`` to the bound against rival `r`; the range of eta left, empty where there is none."""
+    for k in range(first, last + 1):
+        s.etas[SUMS, k] = 0.0
+    for t in range(field.grid.root.size):
+        if _least_rows(field, s, t, r, first, last) == 0:
+            return 1, 0
+        for k in range(first, last + 1):
+            s.etas[SUMS, k] += s.etas[PART, k]
+    for k in range(first, last + 1):
+        s.etas[JOINT, k] = max(s.etas[JOINT, k], s.etas[SUMS, k])
+    while first <= last and s.etas[JOINT, first] > field.tau:
+        first += 1
+    while first <= last and s.etas[JOINT, last] > field.tau:
+        last -= 1
+    return first, last
+
+
+@inner
 def tail_range(field, s, first, last, worst):
     """The range of eta that no rival rules out, and the eta with the smallest bound: (first, last, best).
 
-    The bound under each eta, the largest over the rivals, goes to ``s.etas[JOINT]``.
+    The bound under each eta, the largest over the rivals, goes to ``s.etas[JOINT]``, the worst rival's to WORST_SUMS.
     """
     for k in range(first, last + 1):
         s.etas[JOINT, k] = -np.inf
     for i in range(field.tables.sizes.size - 1):
         r = worst if i == 0 else (i - 1 if i <= worst else i)
-        for k in range(first, last + 1):
-            s.etas[SUMS, k] = 0.0
-        for t in range(field.grid.root.size):
-            if _least_rows(field, s, t, r, first, last) == 0:
-                return 1, 0, -1
-            for k in range(first, last + 1):
-                s.etas[SUMS, k] += s.etas[PART, k]
-        for k in range(first, last + 1):
-            s.etas[JOINT, k] = max(s.etas[JOINT, k], s.etas[SUMS, k])
-        while first <= last and s.etas[JOINT, first] > field.tau:
-            first += 1
-        while first <= last and s.etas[JOINT, last] > field.tau:
-            last -= 1
+        first, last = _against(field, s, first, last, r)
         if first > last:
             return first, last, -1
+        if i == 0:
+            for k in range(first, last + 1):
+                s.etas[WORST_SUMS, k] = s.etas[SUMS, k]
     best = first
     for k in range(first, last + 1):
         if s.etas[JOINT, k] < s.etas[JOINT, best]:
@@ -154,11 +216,11 @@ def tail_range(field, s, first, last, worst):
 
 
 @inner
-def drop_dear_tails(field, s, first, last, best):
-    """With a single rival: drop the leaves that leave no eta possible if all other trees take their best."""
+def drop_dear_tails(field, s, first, last, best, r):
+    """Drop the leaves that leave no eta possible against rival `r` if all other trees take their best."""
     tables, bits_of, reach = field.tables, field.bits, s.reach
     for t in range(field.grid.root.size):
-        if _least_rows(field, s, t, 0, first, last) < 2:
+        if _least_rows(field, s, t, r, first, last) < 2:
             continue
         for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = reach[w]
@@ -167,11 +229,11 @@ def drop_dear_tails(field, s, first, last, best):
                 bits ^= bit
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
                 row = row_of(tables, 0, leaf, first, last, s.etas[ROW])
-                b = value_of(tables, 1, leaf, s.threshold[0])
-                possible = s.etas[JOINT, best] - s.etas[PART, best] + row[best] - b <= field.tau
+                b = value_of(tables, r + 1, leaf, s.threshold[r])
+                possible = s.etas[WORST_SUMS, best] - s.etas[PART, best] + row[best] - b <= field.tau
                 k = first
                 while not possible and k <= last:
-                    possible = s.etas[JOINT, k] - s.etas[PART, k] + row[k] - b <= field.tau
+                    possible = s.etas[WORST_SUMS, k] - s.etas[PART, k] + row[k] - b <= field.tau
                     k += 1
                 if not possible:
                     reach[w] ^= bit

@@ -11,4 +11,4 @@ START, FIRST_CELL, LAST_CELL, GROUP = 0, 1, 2, 3
 #: Rows of Scratch.columns, Scratch.per_tree and Scratch.etas.
 LOW, HIGH, CELLS, LOW2, HIGH2, CELLS2, SEEN, LEAST, MOST, LISTED = range(10)
 HERE, ARG, OTHER = 0, 1, 2
-SUMS, PART, JOINT, ROW = 0, 1, 2, 3
+SUMS, PART, JOINT, ROW, WORST_SUMS = 0, 1, 2, 3, 4

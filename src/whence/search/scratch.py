@@ -57,8 +57,8 @@ class Scratch(NamedTuple):
         First and last cell of the box, cells of its projection, the same for a second box, and counters.
     per_tree : ndarray of shape (3, trees)
         Leaf of every tree at the projection, and those that attain a bound.
-    etas : ndarray of shape (4, etas)
-        Sums over trees and one tree's part for every eta.
+    etas : ndarray of shape (5, etas)
+        For every eta: sums over trees, one tree's part, the largest sum of all rivals, a buffer, the worst rival's sum.
     reach : ndarray of shape (words,)
         The leaves that the box meets, as bits.
     box : ndarray of int of shape (6,)
@@ -99,7 +99,7 @@ def new_scratch(grid: ForestGrid, bits: LeafBits, tables: Tables) -> Scratch:
     return Scratch(
         columns=np.zeros((10, d), dtype=np.int32),
         per_tree=np.zeros((3, trees), dtype=np.int32),
-        etas=np.zeros((4, max(1, tables.etas.shape[1]))),
+        etas=np.zeros((5, max(1, tables.etas.shape[1]))),
         gains=np.zeros(trees),
         reach=np.zeros(int(bits.tree_word[-1]), dtype=np.uint64),
         stack=np.zeros(grid.node.shape[1] // 2 + 2, dtype=np.int32),

@@ -5,25 +5,34 @@ from __future__ import annotations
 import numpy as np
 
 from whence.search.compiling import inner, kernel
-from whence.search.places import ROW, SUMS
 
-__all__ = ["excess_at", "fill_rows", "row_of", "value_of"]
+__all__ = ["excess_at", "fill_rows", "row_of", "tail_at", "value_of"]
 
 
 @inner
 def _fill(tables, plan, leaf, first, last, row):
-    """(eta + mean excess over eta / share) / trees of a leaf for the etas first..last, from its samples."""
+    """(eta + mean excess over eta / share) / trees of a leaf for the etas first..last, from its samples.
+
+    Costs are etas themselves: counted by their ranks, the excess grows from each eta down to the next one below it.
+    """
     begin, n = tables.first[leaf], tables.size[leaf]
+    etas, scale = tables.etas[plan], 1.0 / (tables.size[leaf] * tables.share)
     for k in range(first, last + 1):
-        row[k] = tables.etas[plan, k]
+        row[k] = 0.0
+    above, over = 0.0, 0.0
     for i in range(begin, begin + n):
-        cost = tables.costs[plan, tables.samples[i]]
-        scale = 1.0 / (n * tables.share)
-        for k in range(first, last + 1):
-            over = cost - tables.etas[plan, k]
-            row[k] += over * scale if over > 0.0 else 0.0
-    for k in range(first, last + 1):
-        row[k] /= tables.trees
+        rank = tables.rank[plan, tables.samples[i]]
+        if rank > last:
+            above += 1.0
+            over += etas[rank] - etas[last]
+        elif rank > first:
+            row[rank] += 1.0
+    for k in range(last, first - 1, -1):
+        count = row[k]
+        row[k] = (etas[k] + over * scale) / tables.trees
+        if k > first:
+            above += count
+            over += above * (etas[k] - etas[k - 1])
 
 
 @kernel
@@ -49,11 +58,33 @@ def value_of(tables, plan, leaf, eta):
     if tables.table.shape[1] > 0:
         return tables.table[plan, leaf, eta]
     begin, n = tables.first[leaf], tables.size[leaf]
-    level = tables.etas[plan, eta]
+    etas = tables.etas[plan]
     over = 0.0
     for i in range(begin, begin + n):
-        over += max(0.0, tables.costs[plan, tables.samples[i]] - level)
-    return (level + over / (n * tables.share)) / tables.trees
+        over += max(0.0, etas[tables.rank[plan, tables.samples[i]]] - etas[eta])
+    return (etas[eta] + over / (n * tables.share)) / tables.trees
+
+
+@inner
+def tail_at(tables, plan, leaves, first, last):
+    """The smallest sum over the trees' `leaves` among the etas first..last, and where it is attained.
+
+    The sum is convex in eta: its slope changes sign once.
+    """
+    low, high = first, last
+    while low < high:
+        k = (low + high) // 2
+        slope = 0.0
+        for t in range(leaves.size):
+            slope += value_of(tables, plan, leaves[t], k + 1) - value_of(tables, plan, leaves[t], k)
+        if slope < 0.0:
+            low = k + 1
+        else:
+            high = k
+    total = 0.0
+    for t in range(leaves.size):
+        total += value_of(tables, plan, leaves[t], low)
+    return total, low
 
 
 @inner
@@ -71,23 +102,9 @@ def excess_at(tables, leaves, first, last, s):
             if total > over:
                 worst, over = r, total
         return over, worst
-    mine = 0.0
-    for plan in range(tables.sizes.size):
-        low, high = (first, last) if plan == 0 else (0, tables.sizes[plan] - 1)
-        for k in range(low, high + 1):
-            s.etas[SUMS, k] = 0.0
-        for t in range(leaves.size):
-            row = row_of(tables, plan, leaves[t], low, high, s.etas[ROW])
-            for k in range(low, high + 1):
-                s.etas[SUMS, k] += row[k]
-        least, at = np.inf, low
-        for k in range(low, high + 1):
-            if s.etas[SUMS, k] < least:
-                least, at = s.etas[SUMS, k], k
-        if plan == 0:
-            mine = least
-            continue
-        s.threshold[plan - 1] = at
+    mine = tail_at(tables, 0, leaves, first, last)[0]
+    for r in range(tables.sizes.size - 1):
+        least, s.threshold[r] = tail_at(tables, r + 1, leaves, 0, tables.sizes[r + 1] - 1)
         if mine - least > over:
-            worst, over = plan - 1, mine - least
+            worst, over = r, mine - least
     return over, worst

@@ -34,8 +34,8 @@ class Tables(NamedTuple):
         leaves where that would take too much memory.
     etas : ndarray of shape (plans, etas)
         The sample costs of each plan, sorted; `sizes` says how many they are.
-    costs : ndarray of shape (plans, n)
-        The sample costs as they come.
+    rank : ndarray of shape (plans, n)
+        Which of them the cost of each sample is.
     samples, first, size
         The samples of each leaf.
     share : float
@@ -49,7 +49,7 @@ class Tables(NamedTuple):
     table: Floats
     etas: Floats
     sizes: NDArray[np.int64]
-    costs: Floats
+    rank: NDArray[np.int32]
     samples: NDArray[np.int32]
     first: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -66,7 +66,7 @@ def empty_tables(question: Question, kept: KeptGrid) -> Tables:
         table=np.zeros((0, 0, 0)),
         etas=np.zeros((0, 0)),
         sizes=np.zeros(0, dtype=np.int64),
-        costs=np.zeros((0, question.alternative.size)),
+        rank=np.zeros((0, question.alternative.size), dtype=np.int32),
         samples=kept.samples.ravel(),
         first=kept.first,
         size=kept.size,
@@ -85,14 +85,16 @@ def with_rival(tables: Tables, question: Question, kept: KeptGrid, costs: Floats
 
 def _with_plan(tables: Tables, costs: Floats) -> Tables:
     """`tables` with the CVaR rows of one more plan."""
-    etas = np.unique(costs)
+    etas, rank = np.unique(costs, return_inverse=True)
     plans, leaves = tables.sizes.size, tables.size.size
     width = max(etas.size, tables.etas.shape[1])
     padded = np.zeros((plans + 1, width))
     padded[:plans, : tables.etas.shape[1]] = tables.etas
     padded[plans, : etas.size] = etas
     more = tables._replace(
-        etas=padded, sizes=np.append(tables.sizes, etas.size), costs=np.vstack([tables.costs, costs[None, :]])
+        etas=padded,
+        sizes=np.append(tables.sizes, etas.size),
+        rank=np.vstack([tables.rank, rank[None, :].astype(np.int32)]),
     )
     if leaves * width > TABLE_LIMIT:
         return more._replace(table=np.zeros((plans + 1, 0, 0)))
