@@ -234,3 +234,128 @@ def test_what_is_said_can_be_typed_in_again() -> None:
             again = policy.explain(typed, why.alternative, kind=kind, decision=why.decision)
             assert again.status == "already", (seed, kind, typed.to_dict())
     assert told > 3
+
+
+HEAD = "Decision: bread 60, cake 70.\nYour plan: bread 80, cake 70.\n"
+COSTS = (
+    "Expected cost, as it is: 31.2 for the decision, 35.0 for your plan. "
+    "In the changed context: 41.3 for the decision, 40.9 for your plan.\n"
+)
+BEFORE = "Expected cost: 31.2 for the decision, 35.0 for your plan.\n"
+BETTER = "Your plan would have been better than the decision if weekday were Saturday rather than Thursday."
+FOUR_STAY = (
+    "Nothing else has to change: temperature (7 °C), rain (off), promotion (off) and staff (4) stay as they are.\n"
+)
+
+
+def test_many_of_many_features_word_by_word(make: Make) -> None:
+    """Fifteen changes among forty features: the twelve largest are listed in their order, the rest is counted."""
+    rows = [(f"x{i}", 0.0, 1.0 + i, 0.1 if i in (2, 5, 7) else 0.3) for i in range(15)]
+    initial = pd.Series({f"x{i}": 0.0 for i in range(40)}, dtype=object)
+    why = make(rows, initial=initial, kinds=dict.fromkeys(initial.index, "continuous"), units={})
+    lines = "".join(f"  - x{i}: {1 + i} rather than 0\n" for i in range(15) if i not in (2, 5, 7))
+    assert str(why) == (
+        f"{HEAD}Your plan would have been better than the decision if these 15 things had been different together:\n"
+        f"{lines}  - and 3 smaller changes\nThe other 25 features stay as they are.\n{COSTS}"
+        "Proved nearest, at distance 3.9: no nearer context would do."
+    )
+
+
+def test_restrictions_and_many_changes_word_by_word(make: Make, every_change: list[Change]) -> None:
+    """Restrictions in the way of an explanation with many changes: every sentence on a line that begins with it."""
+    free = make(every_change, room={"temperature": (16.2512, 18.0)})
+    assert str(make(status="none", blocking=["weekday", "rain"], unrestricted=free)) == (
+        f"{HEAD}Within the ranges of the history and your restrictions, there is no context in which your plan would "
+        f"have been as good as the decision.\n{BEFORE}Proved: no such context exists.\n"
+        "Your restrictions stand in the way: weekday and rain. Without them: Your plan would have been better than the "
+        "decision if these 5 things had been different together:\n"
+        "  - weekday: Saturday rather than Thursday\n  - temperature: 16.3 °C rather than 7 °C\n"
+        "  - rain: on rather than off\n  - promotion: on rather than off\n  - staff: 6 rather than 4\n"
+        "Proved nearest, at distance 3.8: no nearer context would do."
+    )
+
+
+@pytest.mark.parametrize(
+    ("status", "bound", "said"),
+    [
+        ("time_limit", 0.12987, "Nearest found within 10 s, at distance 1; none nearer than 0.129 exists."),
+        ("time_limit", 0.0, "Nearest found within 10 s, at distance 1; whether there is a nearer one is open."),
+        (
+            "interrupted",
+            0.5,
+            "Nearest found before the search was stopped at 10 s, at distance 1; none nearer than 0.5 exists.",
+        ),
+        ("optimal", 0.9999, "Near enough for the gap that was allowed, at distance 1; none nearer than 0.999 exists."),
+    ],
+)
+def test_unfinished_searches_word_by_word(make: Make, weekday: Change, status: str, bound: float, said: str) -> None:
+    """What was found, and a bound that is rounded down: nothing is claimed that was not proved."""
+    why = make([weekday], status=status, bound=bound, seconds=10.0)
+    assert str(why) == f"{HEAD}{BETTER} {FOUR_STAY}{COSTS}{said}"
+
+
+@pytest.mark.parametrize(
+    ("status", "bound", "said"),
+    [
+        ("time_limit", 0.12987, "None found within 10 s; if there is one, it is no nearer than 0.129."),
+        ("time_limit", 0.0, "None found within 10 s; whether there is one is open."),
+        ("interrupted", 0.0, "None found before the search was stopped at 10 s; whether there is one is open."),
+    ],
+)
+def test_searches_without_a_find_word_by_word(make: Make, status: str, bound: float, said: str) -> None:
+    """Nothing found: that is said, and what is known about where one could be."""
+    lead = "No context was found in which your plan would have been as good as the decision.\n"
+    assert str(make(status=status, bound=bound, seconds=10.0)) == f"{HEAD}{lead}{BEFORE}{said}"
+    absolute = str(make(status=status, bound=bound, seconds=10.0, kind="absolute"))
+    assert "No context was found in which no plan would have been better than yours.\n" in absolute
+
+
+def test_none_and_already_word_by_word(make: Make) -> None:
+    """The whole texts where nothing has to change, and where nothing helps."""
+    assert str(make(status="none", kind="absolute")) == (
+        f"{HEAD}Within the ranges of the history, some other plan is better than yours in every context.\n{BEFORE}"
+        "Proved: no such context exists."
+    )
+    costs = Costs(5.0, 4.25)
+    assert str(make(status="already", cost_before=costs, cost_after=costs)) == (
+        f"{HEAD}Nothing has to change: your plan is better than the decision in the context as it is.\n"
+        "Expected cost: 5.00 for the decision, 4.25 for your plan.\n"
+        "It holds already, so there was nothing to search for."
+    )
+
+
+def test_long_plans_are_shortened(make: Make, weekday: Change) -> None:
+    """Of a plan that would fill a page the beginning and the end are told, and how much is left out."""
+    parts = [f"product {i} {i}.25" for i in range(200)]
+    route = [f"junction {i}" for i in range(200)]
+    why = make([weekday], decision_text=", ".join(parts), alternative_text=" → ".join(route))
+    first, second, *_ = str(why).split("\n")
+    for text, all_of_it, mark in ((first, parts, ", "), (second, route, " → ")):
+        told = text.split(": ", 1)[1].removesuffix(".").split(mark)
+        (gap,) = [i for i, part in enumerate(told) if part.startswith("…")]
+        assert told[:gap] == all_of_it[:gap]
+        assert told[gap + 1 :] == all_of_it[len(all_of_it) - len(told) + gap + 1 :]
+        assert told[gap] == f"… ({len(all_of_it) - len(told) + 1} more) …"
+        assert 300 < len(text) < 420
+    shapeless = str(make([weekday], decision_text="x" * 1000)).split("\n")[0]
+    assert shapeless == f"Decision: {'x' * 399}…."
+
+
+def test_what_neighbours_say_can_be_typed_in_again() -> None:
+    """Also numbers found by nearest neighbours are short, and satisfy what was asked when they are typed in."""
+    told = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({"a": rng.normal(1000, 3, 60), "b": rng.random(60) * 1e-3, "c": rng.choice(["u", "v"], 60)})
+        Y = 20 + 3 * (X[["a"]] - 1000) + 20000 * X[["b"]].to_numpy() + rng.normal(0, 1, (60, 1))
+        policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(k=4)).fit(X, Y.clip(0))
+        for kind in ("relative", "absolute"):
+            why = policy.explain(X.iloc[0], policy.decide(X.iloc[1]), kind=kind)
+            typed = why.initial.copy()
+            for name, _, to in changes(why):
+                typed[name] = to if name == "c" else float(to.removeprefix("about "))
+                told += name != "c" and not to.startswith("about ")
+            if why.status == "optimal" and "about" not in str(why):
+                again = policy.explain(typed, why.alternative, kind=kind, decision=why.decision)
+                assert again.status == "already", (seed, kind, typed.to_dict())
+    assert told > 5

@@ -13,9 +13,10 @@ from numpy.typing import NDArray
 from whence.errors import InputError
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.question import Answer, Engine, Kind, Limits, Progress, Question
+from whence.explain.room import neighbour_room
 from whence.explain.verification import confirmed
 from whence.problems.linear import LinearPlans
-from whence.weights import ForestWeights
+from whence.weights import ForestWeights, KNNWeights
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -234,7 +235,7 @@ def _completed(policy: Policy, question: Question, answer: Answer, draft: Explan
         **common,
         context=context,
         changes=changes,
-        room=_room(policy, question, answer, changes["feature"].tolist()),
+        room=_room(policy, question, answer, context, changes["feature"].tolist()),
         distance=distance,
         bound=bound,
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
@@ -242,20 +243,26 @@ def _completed(policy: Policy, question: Question, answer: Answer, draft: Explan
     )
 
 
-def _room(policy: Policy, question: Question, answer: Answer, changed: list[str]) -> dict[str, tuple[float, float]]:
+def _room(
+    policy: Policy, question: Question, answer: Answer, context: pd.Series, changed: list[str]
+) -> dict[str, tuple[float, float]]:
     """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
-    if answer.room is None:
+    schema, space, among = policy.schema_, question.space, set(changed)
+    box = answer.room
+    if box is None and isinstance(question.weights, KNNWeights):
+        free = np.array([levels is None for levels in space.levels])
+        box = neighbour_room(question.weights, space.start, schema.encode_row(context), free)
+    if box is None:
         return {}
-    schema, among = policy.schema_, set(changed)
     offset, scale = schema.affine()
-    low = offset + scale * np.maximum(answer.room[0], question.space.lower)
-    high = offset + scale * np.minimum(answer.room[1], question.space.upper)
+    low = offset + scale * np.maximum(box[0], space.lower)
+    high = offset + scale * np.minimum(box[1], space.upper)
     # What is typed in again goes through the scaling once more: keep clear of its last digits.
     margin = 1e-9 * np.maximum(scale, np.abs(offset))
     return {
         name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
         for j, name in enumerate(schema.feature_of_coordinate())
-        if name in among and question.space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
+        if name in among and space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
     }
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["aligned", "beyond", "duration", "plain", "share", "value"]
+__all__ = ["aligned", "at_least", "beyond", "duration", "plain", "share", "value"]
 
 #: A changed value may be shown this share of its change further away from where it started.
 ROUNDING = 0.05
@@ -31,6 +31,21 @@ def plain(number: float, digits: int = 6) -> str:
         return f"{number:.{digits}g}"
     decimals = max(0, digits - 1 - math.floor(math.log10(size))) if size else 0
     return _stripped(f"{number:.{decimals}f}")
+
+
+def at_least(number: float, digits: int = 3) -> str:
+    """`number` rounded down to `digits` significant digits, so that what is shown is never more than was proved.
+
+    Examples
+    --------
+    >>> at_least(0.12987), at_least(3.0), at_least(0.0)
+    ('0.129', '3', '0')
+    """
+    if not math.isfinite(number) or number <= 0.0:
+        return plain(number, digits)
+    exact = Decimal(repr(float(number)))
+    place = Decimal(1).scaleb(exact.adjusted() - digits + 1)
+    return plain(float((exact / place).to_integral_value(ROUND_FLOOR) * place), digits)
 
 
 def aligned(pairs: Sequence[tuple[float, float]], tolerance: float = 0.0) -> list[tuple[str, str]]:
@@ -78,7 +93,7 @@ def beyond(number: float, start: float, room: tuple[float, float] | None = None)
         low, high = room
         exact = Decimal(repr(float(number)))
         rounding = ROUND_CEILING if number >= start else ROUND_FLOOR
-        for decimals in range(-3, 13):
+        for decimals in range(-3, 13) if abs(number) < 1e15 else ():
             short = exact.quantize(Decimal(1).scaleb(-decimals), rounding=rounding)
             if low <= short <= high and abs(float(short) - number) <= ROUNDING * abs(number - start):
                 return _stripped(f"{short:f}")

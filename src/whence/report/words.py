@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.report.numbers import aligned, beyond, duration, plain, share, value
+from whence.report.numbers import aligned, at_least, beyond, duration, plain, share, value
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
@@ -27,8 +27,12 @@ __all__ = [
 
 #: Up to so many changes are told in one sentence, more of them one a line.
 IN_A_SENTENCE = 3
+#: Most changes that get a line; of more, the smallest are only counted.
+LISTED = 12
 #: Up to so many features that stay are named.
 NAMED = 5
+#: A plan's text may be this long; of a longer one the middle is left out.
+LONG = 400
 
 
 def sentences(explanation: Explanation) -> str:
@@ -46,15 +50,15 @@ def sentences(explanation: Explanation) -> str:
     Expected cost: 0.5 for the decision, 0.5 for your plan.
     It holds already, so there was nothing to search for.
     """
-    parts = [plans(explanation), f"{verdict(explanation)} {staying(explanation)}".strip()]
+    parts = [plans(explanation), _joined(verdict(explanation), staying(explanation))]
     parts += [costs(explanation), certainty(explanation), remedy(explanation)]
     return "\n".join(part for part in parts if part)
 
 
 def plans(explanation: Explanation) -> str:
     """Both plans, a line each."""
-    decision = explanation.decision_text or str(explanation.decision)
-    alternative = explanation.alternative_text or str(explanation.alternative)
+    decision = _shortened(explanation.decision_text or str(explanation.decision))
+    alternative = _shortened(explanation.alternative_text or str(explanation.alternative))
     return f"Decision: {decision}.\nYour plan: {alternative}."
 
 
@@ -73,7 +77,11 @@ def verdict(explanation: Explanation) -> str:
     told = changes(explanation)
     if len(told) <= IN_A_SENTENCE:
         return f"{would} if {_listed([f'{name} were {to} rather than {was}' for name, was, to in told])}."
-    lines = [f"  - {name}: {to} rather than {was}" for name, was, to in told]
+    largest = np.argsort(-explanation.changes["distance"].to_numpy(dtype=np.float64), kind="stable")[:LISTED]
+    listed = [told[i] for i in sorted(largest)]
+    lines = [f"  - {name}: {to} rather than {was}" for name, was, to in listed]
+    if len(told) > len(listed):
+        lines.append(f"  - and {len(told) - len(listed)} smaller changes")
     return f"{would} if these {len(told)} things had been different together:\n" + "\n".join(lines) + "\n"
 
 
@@ -127,9 +135,11 @@ def risk_named(risk: str) -> str:
     ('Expected cost', 'CVaR at 0.8 (mean of the worst 20 %)')
     """
     alpha = risk.removeprefix("CVaR at ")
-    if alpha != risk:
-        return f"{risk} (mean of the worst {share(1.0 - float(alpha))})"
-    return risk[:1].upper() + risk[1:]
+    try:
+        tail = 1.0 - float(alpha)
+    except ValueError:
+        return risk[:1].upper() + risk[1:]
+    return f"{risk} (mean of the worst {share(tail)})"
 
 
 def costs_shown(explanation: Explanation) -> list[tuple[str, str]]:
@@ -142,7 +152,7 @@ def costs_shown(explanation: Explanation) -> list[tuple[str, str]]:
 
 def certainty(explanation: Explanation) -> str:
     """How sure the answer is."""
-    distance, bound = plain(explanation.distance, 4), plain(explanation.bound, 3)
+    distance, bound = plain(explanation.distance, 4), at_least(explanation.bound, 3)
     spent = duration(explanation.seconds)
     if explanation.status == "already":
         return "It holds already, so there was nothing to search for."
@@ -154,10 +164,14 @@ def certainty(explanation: Explanation) -> str:
         said = f"Proved nearest, at distance {distance}: no nearer context would do."
     else:
         when = f"within {spent}" if explanation.status == "time_limit" else f"before the search was stopped at {spent}"
-        if explanation.context is not None:
-            said = f"Nearest found {when}, at distance {distance}; none nearer than {bound} exists."
+        open_ = "whether there is a nearer one is open" if explanation.found else "whether there is one is open"
+        found = f"Nearest found {when}, at distance {distance}" if explanation.found else f"None found {when}"
+        if explanation.bound <= 0.0:
+            said = f"{found}; {open_}."
+        elif explanation.found:
+            said = f"{found}; none nearer than {bound} exists."
         else:
-            said = f"None found {when}; if there is one, it is no nearer than {bound}."
+            said = f"{found}; if there is one, it is no nearer than {bound}."
     if explanation.separation is not None and explanation.context is not None:
         said += f" The nearest neighbours there are set apart from all others by at least {explanation.separation:g}."
     return said
@@ -186,7 +200,7 @@ def remedy(explanation: Explanation) -> str:
         what = "restrictions stand" if len(explanation.blocking) > 1 else "restriction stands"
         blocked = f"Your {what} in the way: {names}. " if names else ""
         found = f"Without {'them' if len(explanation.blocking) > 1 else 'it'}: " if names else "Without restrictions: "
-        return f"{blocked}{found}{verdict(free)} {certainty(free)}"
+        return _joined(f"{blocked}{found}{verdict(free)}", certainty(free))
     if free.status == "none":
         return "It would not help to lift your restrictions: there is none without them either."
     return f"Whether lifting your restrictions would help is open. {certainty(free)}"
@@ -203,6 +217,29 @@ def _named(explanation: Explanation, name: str) -> str:
         return name
     kind, unit = explanation.kinds.get(name, ""), explanation.units.get(name, "")
     return f"{name} ({value(explanation.initial[name], kind, unit)})"
+
+
+def _joined(text: str, following: str) -> str:
+    """Two texts on one line, or on two where the first one ends its line."""
+    return f"{text}{following}".strip("\n") if text.endswith("\n") else f"{text} {following}".strip()
+
+
+def _shortened(text: str) -> str:
+    """A plan's text with its middle left out where it is very long: the ends of a route say most."""
+    if len(text) <= LONG:
+        return text
+    mark = " → " if " → " in text else ", "
+    parts = text.split(mark)
+    first = last = 0
+    room = LONG - 20
+    while first + last < len(parts):
+        part = parts[first] if first <= last else parts[-1 - last]
+        room -= len(part) + len(mark)
+        if room < 0:
+            break
+        first, last = (first + 1, last) if first <= last else (first, last + 1)
+    left_out = f"… ({len(parts) - first - last} more) …"
+    return mark.join([*parts[:first], left_out, *parts[len(parts) - last :]]) if first else f"{text[: LONG - 1]}…"
 
 
 def _listed(items: Sequence[str]) -> str:
