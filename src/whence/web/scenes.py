@@ -253,15 +253,15 @@ def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
     data = la.load(folder)
     return Scene(
         id="los-angeles",
-        title="Why not the route farther south?",
+        title="Why not the route of the afternoon peak?",
         question=(
             f"The policy plans a trip across downtown Los Angeles, from census tract {la.SOURCE} to {la.TARGET}, so "
-            f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. Another "
-            "driver would go farther south. Costs are seconds."
+            f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. A driver "
+            "would take the way that is usual in the afternoon peak. Costs are seconds."
         ),
         policy=data.policy(len(data.X), seed=0),
         today=data.context,
-        alternative=list(la.SOUTH),
+        alternative=list(la.PEAK),
     )
 
 
