@@ -1,0 +1,132 @@
+"""The page's server under load: many clients at once on loopback, their waiting times, errors, and memory.
+
+    python benchmarks/web_load.py [--quick]
+
+Every client goes round without a pause: a past observation of an example, the decision there, whether the example's own
+plan can be carried out, and a relative explanation, from the request until the answer has arrived. The tables go to
+``docs/benchmarks/tables/web.md``; with ``--quick`` (5 clients for 5 s), to ``.benchmarks``.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import random
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import httpx
+import numpy as np
+import psutil
+
+from _common import Report, Settings, main, milliseconds
+
+#: Clients and seconds of every run; the first fills caches and queues and is not shown.
+RUNS = ((50, 10.0, False), (1, 10.0, True), (10, 10.0, True), (50, 30.0, True))
+QUICK = ((5, 3.0, False), (5, 5.0, True))
+CALLS = ("observation", "decide", "check", "explain")
+
+
+class Load:
+    """What clients have seen: seconds by kind of call, and errors."""
+
+    def __init__(self, url: str, scenes: dict[str, dict[str, Any]]) -> None:
+        self.url, self.scenes = url, scenes
+        self.seconds: dict[str, list[float]] = defaultdict(list)
+        self.errors: list[str] = []
+
+    async def run(self, clients: int, seconds: float) -> None:
+        """So many clients at once, for so long."""
+        until = time.monotonic() + seconds
+        await asyncio.gather(*(self._client(random.Random(number), until) for number in range(clients)))
+
+    async def _client(self, chance: random.Random, until: float) -> None:
+        async with httpx.AsyncClient(base_url=self.url, timeout=60.0) as client:
+            while time.monotonic() < until:
+                scene = self.scenes[chance.choice(list(self.scenes))]
+                path = f"/api/scenes/{scene['id']}"
+                row = chance.randrange(scene["observations"])
+                try:
+                    seen = await self._timed("observation", client.get(f"{path}/observations/{row}"))
+                    asked = {"context": seen["context"], "plan": scene["alternative"]}
+                    await self._timed("decide", client.post(f"{path}/decide", json={"context": seen["context"]}))
+                    await self._timed("check", client.post(f"{path}/check", json=asked))
+                    began = time.perf_counter()
+                    job = (await client.post(f"{path}/explanations", json=asked)).raise_for_status().json()
+                    while job["state"] in ("queued", "running"):
+                        answer = await client.get(f"/api/explanations/{job['job']}", params={"wait": 20})
+                        job = answer.raise_for_status().json()
+                    if job["state"] != "done":
+                        raise RuntimeError(f"{job['state']}: {job['error']}")
+                    self.seconds["explain"].append(time.perf_counter() - began)
+                except (httpx.HTTPError, RuntimeError) as error:
+                    self.errors.append(repr(error))
+
+    async def _timed(self, call: str, request: Any) -> Any:
+        began = time.perf_counter()
+        answer = (await request).raise_for_status().json()
+        self.seconds[call].append(time.perf_counter() - began)
+        return answer
+
+
+@contextmanager
+def served() -> Iterator[tuple[str, psutil.Process]]:
+    """A server of its own process, with all its workers ready."""
+    code = "from whence.web.server import serve; serve(port=0, open_browser=False)"
+    with subprocess.Popen([sys.executable, "-c", code], stderr=subprocess.PIPE, text=True) as process:
+        try:
+            assert process.stderr is not None
+            url = next(line.split()[3] for line in process.stderr if "whence is at " in line)
+            while True:
+                health = httpx.get(f"{url}api/health").json()
+                if health["ready"] == health["workers"]:
+                    break
+                time.sleep(0.5)
+            yield url, psutil.Process(process.pid)
+        finally:
+            process.terminate()
+
+
+def megabytes(server: psutil.Process) -> tuple[str, str]:
+    """Resident memory of the server, and of its workers together."""
+    workers = sum(child.memory_info().rss for child in server.children())
+    return f"{server.memory_info().rss / 1e6:.0f}", f"{workers / 1e6:.0f}"
+
+
+def load(settings: Settings) -> None:
+    """Waiting times and memory, run after run against one server."""
+    report = Report("web", settings)
+    with served() as (url, server):
+        listed = httpx.get(f"{url}api/scenes").json()
+        scenes = {entry["id"]: httpx.get(f"{url}api/scenes/{entry['id']}").json() for entry in listed}
+        memory = [("workers ready", *megabytes(server))]
+        for clients, seconds, counted in QUICK if settings.quick else RUNS:
+            run = Load(url, scenes)
+            asyncio.run(run.run(clients, seconds))
+            memory.append((f"after {clients} clients for {seconds:g} s", *megabytes(server)))
+            if not counted:
+                continue
+            for call in CALLS:
+                times = np.array(run.seconds[call])
+                report.row(
+                    clients=clients,
+                    call=call,
+                    a_second=f"{times.size / seconds:.0f}",
+                    median_ms=milliseconds(float(np.median(times))),
+                    p95_ms=milliseconds(float(np.quantile(times, 0.95))),
+                    most_ms=milliseconds(float(times.max())),
+                    errors=len(run.errors),
+                )
+            for error in run.errors[:3]:
+                print(error)
+    for when, own, workers in memory:
+        report.row(memory=when, server_MB=own, workers_MB=workers)
+    report.write()
+
+
+if __name__ == "__main__":
+    main("The page's server under load.", {"web": load}, lambda: None, sys.argv[1:])
