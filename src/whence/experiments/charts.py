@@ -12,7 +12,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BLACK", "BLUE", "COLOURS", "GREEN", "GREY", "ORANGE", "RED", "band", "boxes", "panels"]
+__all__ = ["BLACK", "BLUE", "COLOURS", "GREEN", "GREY", "ORANGE", "RED", "band", "boxes", "logarithmic", "panels"]
 
 Floats = NDArray[np.float64]
 
@@ -88,3 +88,13 @@ def boxes(ax: Axes, names: Sequence[Any], series: Mapping[str, Sequence[Floats]]
         ax.plot([], [], "s", color=COLOURS[number], alpha=0.55, markersize=8, label=label)
     ax.set_xticks(range(len(names)), [str(name) for name in names])
     ax.set_xlim(-0.6, len(names) - 0.4)
+
+
+def logarithmic(ax: Axes) -> None:
+    """A logarithmic vertical axis with plain numbers at 1, 2 and 5."""
+    from matplotlib.ticker import FuncFormatter, LogLocator, NullLocator
+
+    ax.set_yscale("log")
+    ax.yaxis.set_major_locator(LogLocator(subs=(1.0, 2.0, 5.0)))
+    ax.yaxis.set_major_formatter(FuncFormatter(lambda value, _: f"{value:g}"))
+    ax.yaxis.set_minor_locator(NullLocator())

@@ -135,7 +135,7 @@ def _dimension_figure(rows: pd.DataFrame) -> Figure:
             samples = [_seconds(rows, kind=kind, n=n, features=d) for d in dimensions]
             charts.band(ax, dimensions, samples, f"n = {n:,}", number)
         ax.set_xscale("log")
-        ax.set_yscale("log")
+        charts.logarithmic(ax)
         ax.set_xticks(dimensions, [str(d) for d in dimensions])
         ax.minorticks_off()
         ax.set_xlabel("Features of the context")
@@ -214,7 +214,7 @@ def _size_figure(name: str, caption: str, rows: pd.DataFrame) -> Figure:
             for predictor in PREDICTORS
         }
         charts.boxes(ax, values, series)
-        ax.set_yscale("log")
+        charts.logarithmic(ax)
         ax.set_xlabel(caption)
     axes[0].set_ylabel("Seconds (box: quartiles, dot: mean)")
     figure.legend(*axes[0].get_legend_handles_labels(), loc="outside lower center", ncols=2, frameon=False)
