@@ -28,7 +28,7 @@ def reproduce(
     jobs: Annotated[int, typer.Option(min=0, help="Processes; 0: as many as there are cores.")] = 0,
     out: Annotated[Path, typer.Option(help="Folder for rows, tables and figures.")] = Path("whence-reproduction"),
     data: Annotated[
-        Path | None, typer.Option(help="Folder with the Los Angeles travel times [default: $WHENCE_UBER_DATA].")
+        Path | None, typer.Option(help="Folder with the Los Angeles travel times; by default, $WHENCE_UBER_DATA.")
     ] = None,
     synthetic: Annotated[bool, typer.Option("--synthetic", help="A built-in city in place of Los Angeles.")] = False,
 ) -> None:
