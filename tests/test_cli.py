@@ -49,7 +49,7 @@ def test_help_shows_examples() -> None:
     """`whence --help` says what it is for and how it is called, and so does the help of a command."""
     result = CliRunner().invoke(cli.app, ["--help"])
     assert result.exit_code == 0
-    assert "whence demo --out reports" in result.output
+    assert "whence explain whence.toml --context 12 --instead row:40" in result.output
     assert "whence demo --out reports" in CliRunner().invoke(cli.app, ["demo", "--help"]).output
 
 
@@ -92,17 +92,18 @@ def test_an_unknown_command(tmp_path: Path) -> None:
         (InputError("The 'x' is wrong."), 2),
         (OSError(errno.ENOSPC, "No space left on device", "why.html"), 2),
         (KeyboardInterrupt(), 130),
+        (ZeroDivisionError("division by zero"), 1),
     ],
 )
 def test_errors_become_exit_codes(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException, code: int
 ) -> None:
-    """An error of whence's own is one sentence and exit code 2, Ctrl-C exit code 130; neither is a traceback."""
+    """An error of whence's own is a sentence and exit code 2, Ctrl-C 130, a defect 1; none of them is a traceback."""
 
     def fail(*_: object) -> None:
         raise error
 
-    monkeypatch.setattr(cli, "_make_folder", fail)
+    monkeypatch.setattr("whence.cli.demo._make_folder", fail)
     monkeypatch.setattr(sys, "argv", ["whence", "demo"])
     with pytest.raises(SystemExit) as ended:
         cli.main()

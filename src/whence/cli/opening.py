@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 from typing import Annotated
 
@@ -51,10 +52,15 @@ def opened(path: Path, policy: Path | None = None) -> Project:
     return project
 
 
-def complete_features(ctx: typer.Context, incomplete: str) -> list[str]:
-    """Names of features, for completion in the shell."""
+def complete_features(incomplete: str) -> list[str]:
+    """Names of features of the project in the line that is being typed, for completion in the shell."""
+    # The line is not complete, so that its arguments cannot be asked for: shells hand over its words.
+    words = (os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")).split()
+    project = next((word for word in words if word.endswith(".toml")), None)
+    if project is None:
+        return []
     try:
-        names = Project.load(ctx.params["project"]).X.columns
-    except (WhenceError, OSError, KeyError, TypeError):
+        names = Project.load(project).X.columns
+    except WhenceError:
         return []
     return [name for name in names if str(name).startswith(incomplete)]

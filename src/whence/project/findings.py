@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from difflib import get_close_matches
@@ -56,6 +57,16 @@ class Findings(list[Finding]):
     def _add(self, finding: Finding) -> None:
         if finding not in self:
             self.append(finding)
+
+    def sorted(self, first: str) -> Findings:
+        """Those of the file `first` in the order of its lines, then the others as they were found."""
+
+        def place(finding: Finding) -> tuple[bool, int]:
+            line = re.match(rf"{re.escape(first)}, line (\d+)", finding.where)
+            here = line is not None or finding.where.startswith(first)
+            return not here, 0 if line is None else int(line.group(1))
+
+        return Findings(sorted(self, key=place))
 
     @property
     def errors(self) -> list[Finding]:

@@ -188,7 +188,7 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
     for section in (data, outcomes, top):
         section.close()
     if history is None or problem is None or found.errors:
-        return None, found
+        return None, found.sorted(path.name)
     policy = Policy(problem, weights=weights, risk=risk, schema=Schema(features))
     project = Project(
         path,
@@ -204,7 +204,7 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
     )
     _try_out(project, weights_section, problem_section, found)
     project.warnings = [finding for finding in found if finding.severity == "warning"]
-    return project, found
+    return project, found.sorted(path.name)
 
 
 def _parsed(path: Path, found: Findings) -> tuple[Source, dict[str, Any]] | None:
