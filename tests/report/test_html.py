@@ -223,14 +223,35 @@ def test_observations_are_those_that_move_most(make: Make, weekday: Change) -> N
     assert moved_share(why) == pytest.approx(moved[moved > 0].sum())
 
 
-def test_parts_of_the_turn_add_up(make: Make, weekday: Change) -> None:
-    """Over all observations, the shares of the turn in expected cost add up to the whole."""
+@pytest.mark.parametrize("risk", [wh.Expectation(), wh.CVaR(0.8), wh.CVaR(0.0)])
+def test_parts_of_the_turn_add_up(make: Make, weekday: Change, risk: wh.CVaR | wh.Expectation) -> None:
+    """Over all observations, the shares of the turn in expected cost or in CVaR add up to the whole."""
     rng = np.random.default_rng(1)
     costs, after = rng.random(30), rng.dirichlet(np.ones(30))
     other = costs - (after > np.median(after)) * 0.5
-    why = make([weekday], costs_decision=costs, costs_alternative=other, weights_after=after)
+    why = make([weekday], costs_decision=costs, costs_alternative=other, weights_after=after, risk=risk.name)
     gaining, losing = most_moved(why, 30)
     assert sum(o.part or 0.0 for o in gaining + losing) == pytest.approx(1.0)
+    lead = [risk.of(costs, w) - risk.of(other, w) for w in (why.weights_before, after)]
+    if isinstance(risk, wh.Expectation):
+        row = int(gaining[0].label)
+        carried = (after[row] - why.weights_before[row]) * (costs[row] - other[row])
+        assert gaining[0].part == pytest.approx(carried / (lead[1] - lead[0]))
+
+
+def test_parts_are_left_out_of_an_unknown_risk(make: Make, weekday: Change) -> None:
+    """Of a risk that is no expectation and no CVaR, no shares are told."""
+    for risk in ("entropic", "CVaR at all", "CVaR at 1.5"):
+        assert most_moved(make([weekday], risk=risk))[0][0].part is None
+        assert "Share:" not in fragment(make([weekday], risk=risk))
+
+
+def test_restrictions_in_the_way_are_a_list(make: Make, every_change: Any) -> None:
+    """Many changes that restrictions rule out become a list on the page, not lines with dashes."""
+    page = Page(fragment(make(status="none", blocking=["weekday"], unrestricted=make(every_change))))
+    assert page.tags.count("li") == 5
+    assert "rain: on rather than off" in page.texts["li"]
+    assert not [text for text in page.texts["p"] if text.startswith("-")]
 
 
 def test_the_certificate_is_on_the_page(make: Make, weekday: Change, tmp_path: Path) -> None:

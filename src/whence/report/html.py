@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
 from whence.report import words
@@ -61,7 +62,7 @@ def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?
 def page(explanation: Explanation, *, title: str = "Why not my plan?", question: str = "") -> str:
     """The report as the text of a file that needs nothing else and never touches the network."""
     now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
-    base = "html { background: #fff; } body { margin: 0; }"
+    base = "@page { margin: 15mm 14mm; } html { background: #fff; } body { margin: 0; }"
     night = "@media screen and (prefers-color-scheme: dark) { html { background: #14181c; } }"
     head = tag(
         "head",
@@ -95,13 +96,19 @@ def _report(explanation: Explanation, title: str, question: str, now: str = "") 
 
 
 def _verdict(explanation: Explanation) -> Markup:
-    lead, *lines = words.verdict(explanation).strip().split("\n")
-    body = [tag("p", lead)]
-    if lines:
-        body.append(tag("ul", *(tag("li", line.strip().removeprefix("- ")) for line in lines)))
-    body += [tag("p", text) for text in (words.staying(explanation), words.costs(explanation)) if text]
-    body += [tag("p", words.certainty(explanation)), *(tag("p", t) for t in words.remedy(explanation).split("\n") if t)]
-    return tag("div", *body, class_="wh-verdict")
+    told = (words.verdict, words.staying, words.costs, words.certainty, words.remedy)
+    return tag("div", *(_paragraphs(tell(explanation)) for tell in told), class_="wh-verdict")
+
+
+def _paragraphs(text: str) -> Markup:
+    """Lines as paragraphs, and those that begin with a dash as a list."""
+    parts: list[Markup] = []
+    for listed, lines in groupby(text.split("\n"), key=lambda line: line.startswith("  - ")):
+        if listed:
+            parts.append(tag("ul", *(tag("li", line.removeprefix("  - ")) for line in lines)))
+        else:
+            parts += [tag("p", line.strip()) for line in lines if line.strip()]
+    return join(*parts)
 
 
 def _changes(explanation: Explanation) -> Markup:
@@ -174,30 +181,43 @@ def _observations(explanation: Explanation) -> Markup:
     for heading, chosen in tables if moved else [("They weigh most", gaining)]:
         if chosen:
             parts += [tag("h3", heading), _observation_table(explanation, chosen, moved)]
-    if any(o.part is not None for o in gaining + losing):
-        note = "Share: how much of the turn in your plan's favour comes from this observation's change of weight."
+    shown = [o.part for o in gaining + losing if o.part is not None]
+    if shown:
+        note = (
+            "Share: how much of the turn in your plan's favour this observation carries by its change of weight; "
+            f"those listed carry {share(sum(shown))} together."
+        )
         parts.append(tag("p", note, class_="wh-soft"))
     return join(*parts)
 
 
 def _observation_table(explanation: Explanation, chosen: list[Observation], moved: bool) -> Markup:
+    """The values of what changes come first, then the numbers, and what else is known of the context last."""
     changed = [str(name) for name in explanation.changes["feature"]]
-    columns = list(chosen[0].values)
-    columns = ([c for c in changed if c in columns] + [c for c in columns if c not in changed])[:COLUMNS]
-    weights = ["weight as it is", "weight changed"] if moved else ["weight"]
-    known = [(o.decision, o.alternative) for o in chosen if o.decision is not None and o.alternative is not None]
-    priced = len(known) == len(chosen)
-    head = ["row", *columns, *weights, *(["cost of decision", "cost of your plan"] if priced else [])]
+    known = list(chosen[0].values)
+    first = [c for c in changed if c in known][:COLUMNS]
+    last = [c for c in known if c not in changed][: COLUMNS - len(first)]
+    costs = [(o.decision, o.alternative) for o in chosen if o.decision is not None and o.alternative is not None]
+    priced = len(costs) == len(chosen)
     parts = any(o.part is not None for o in chosen)
-    rows = []
-    costs = aligned(known) if priced else [()] * len(chosen)
-    for o, cost in zip(chosen, costs, strict=True):
-        row: list[str] = [o.label]
-        row += [value(o.values.get(c, ""), explanation.kinds.get(c, ""), explanation.units.get(c, "")) for c in columns]
-        row += [share(o.before), *([share(o.after)] if moved else []), *cost]
-        rows.append(row + ([share(o.part or 0.0)] if parts else []))
-    head += ["share"] if parts else []
-    return _table(head, rows, numbers=set(range(1 + len(columns), len(head))))
+    numbers = ["weight", *(["cost of decision", "cost of your plan"] if priced else []), *(["share"] if parts else [])]
+
+    def told(o: Observation, columns: list[str]) -> list[str]:
+        return [value(o.values.get(c, ""), explanation.kinds.get(c, ""), explanation.units.get(c, "")) for c in columns]
+
+    rows = [
+        [
+            o.label,
+            *told(o, first),
+            f"{share(o.before)} → {share(o.after)}" if moved else share(o.before),
+            *cost,
+            *([share(o.part or 0.0)] if parts else []),
+            *told(o, last),
+        ]
+        for o, cost in zip(chosen, aligned(costs) if priced else [()] * len(chosen), strict=True)
+    ]
+    start = 1 + len(first)
+    return _table(["row", *first, *numbers, *last], rows, numbers=set(range(start, start + len(numbers))))
 
 
 def _certificate(explanation: Explanation, now: str) -> Markup:

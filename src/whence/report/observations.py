@@ -6,13 +6,16 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
+from numpy.typing import NDArray
 
-from whence.risk import Expectation
+from whence.risk import Expectation, tail_flow
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
 __all__ = ["Observation", "most_moved", "moved_share", "speaking"]
+
+Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
@@ -30,7 +33,7 @@ class Observation:
     decision, alternative : float or None
         What either plan costs under it, where that is known.
     part : float or None
-        The share of the turn in the expected costs that its change of weight carries; None for other risks.
+        The share of the turn in the expected costs (or the CVaR) that it carries, where there is a turn.
     """
 
     label: str
@@ -79,14 +82,39 @@ def speaking(explanation: Explanation) -> tuple[int, int | None]:
     return int((explanation.weights_before > 0).sum()), None if after is None else int((after > 0).sum())
 
 
-def _turn(explanation: Explanation) -> np.ndarray[tuple[int], np.dtype[np.float64]] | None:
-    """Share of every observation in the turn from the decision's to the alternative's favour."""
-    after, costs, other = explanation.weights_after, explanation.costs_decision, explanation.costs_alternative
-    if explanation.risk != Expectation.name or after is None or costs is None or other is None:
+def _turn(explanation: Explanation) -> Floats | None:
+    """Share of every observation in the turn from the decision's to the alternative's favour.
+
+    The cost (or CVaR) of a plan is a sum over the observations: weight, or weight in the tail, times cost. What the
+    observation adds to the decision's cost more than to the alternative's, after less before, is its part.
+    """
+    before, after, tail = explanation.weights_before, explanation.weights_after, _tail(explanation.risk)
+    costs, other = explanation.costs_decision, explanation.costs_alternative
+    if tail is None or after is None or costs is None or other is None:
         return None
-    turn = (after - explanation.weights_before) * (costs - other)
+    lead = [_parts(costs, weights, tail) - _parts(other, weights, tail) for weights in (before, after)]
+    turn: Floats = lead[1] - lead[0]
     total = float(turn.sum())
     return turn / total if total > explanation.tolerance else None
+
+
+def _tail(risk: str) -> float | None:
+    """The share of the worst outcomes that a risk, by its name, is the mean of."""
+    if risk == Expectation.name:
+        return 1.0
+    try:
+        tail = 1.0 - float(risk.removeprefix("CVaR at "))
+    except ValueError:
+        return None
+    return tail if 0.0 < tail <= 1.0 else None
+
+
+def _parts(costs: Floats, weights: Floats, tail: float) -> Floats:
+    """What every observation adds to the mean of the worst `tail` of the costs."""
+    order = np.argsort(-costs, kind="stable")
+    parts = np.zeros(costs.size)
+    parts[order] = tail_flow(weights[order], tail) * costs[order] / tail
+    return parts
 
 
 def _observation(explanation: Explanation, row: int, part: float | None) -> Observation:

@@ -28,6 +28,7 @@ _RULES = """
 .whence .wh-verdict { background: var(--panel); border-left: 4px solid var(--a); border-radius: 0 6px 6px 0;
   padding: .7rem 1rem; margin: 1rem 0; }
 .whence .wh-verdict p:first-child { font-size: 1.15rem; font-weight: 600; line-height: 1.4; margin-top: 0; }
+.whence .wh-verdict ul { margin: .3rem 0; padding-left: 1.3rem; }
 .whence .wh-columns { display: grid; grid-template-columns: repeat(auto-fit, minmax(min(100%, 19rem), 1fr));
   gap: .8rem 2rem; }
 .whence figure { margin: .3rem 0; break-inside: avoid; }
@@ -38,6 +39,8 @@ _RULES = """
 .whence svg .wh-small { fill: var(--soft); font-size: 11px; }
 .whence svg .wh-number { font-size: 12px; font-variant-numeric: tabular-nums; }
 .whence svg .wh-mid { text-anchor: middle; }
+.whence svg .wh-end-right { text-anchor: end; }
+.whence svg .wh-scale { stroke: var(--rule); stroke-width: 1; stroke-dasharray: 2 3; }
 .whence svg .wh-axis { stroke: var(--soft); stroke-width: 1; }
 .whence svg .wh-bar.wh-d { fill: var(--d); stroke: var(--d); }
 .whence svg .wh-bar.wh-a { fill: var(--a-soft); stroke: var(--a); stroke-width: 1.5; stroke-dasharray: 4 2; }
@@ -78,6 +81,7 @@ _RULES = """
 .whence .wh-wide td { white-space: normal; }
 .whence th { vertical-align: bottom; }
 .whence .wh-n { text-align: right; }
+.whence th.wh-n { min-width: 4.6rem; line-height: 1.25; }
 .whence details { margin: .6rem 0; }
 .whence summary { cursor: pointer; color: var(--soft); }
 """
@@ -87,8 +91,10 @@ _PRINT = """
   .whence { max-width: none; padding: 0; font-size: 11pt; }
   .whence .wh-columns { grid-template-columns: 1fr 1fr; }
   .whence .wh-scroll { overflow: visible; }
-  .whence h2, .whence h3, .whence .wh-legend { break-after: avoid; }
+  .whence h2, .whence h3, .whence h2 + p, .whence .wh-legend { break-after: avoid; }
   .whence tr, .whence .wh-verdict { break-inside: avoid; }
+  .whence .wh-key { print-color-adjust: exact; -webkit-print-color-adjust: exact; }
+  .whence details::details-content { content-visibility: visible; }
 """
 
 STYLE = (

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 
 from whence.report.layout import LETTER, labels, placed
 from whence.report.markup import Markup, tag
-from whence.report.numbers import plain
+from whence.report.numbers import plain, share
 from whence.report.outcomes import Curve, masses
 from whence.report.routes import Point, RouteMap
 
@@ -66,13 +66,16 @@ def bars(
 
 def distribution(curves: Sequence[Curve], edges: Floats, highest: float, title: str, axis: str) -> Markup:
     """Weighted histograms over the bins `edges`, drawn as steps over each other on a common scale up to `highest`."""
-    top, bottom, side = 8.0, 150.0, 10.0
+    top, bottom, side = 20.0, 160.0, 10.0
     scale = (WIDTH - 2 * side) / (edges[-1] - edges[0])
 
     def at(cost: float) -> float:
         return float(side + (cost - edges[0]) * scale)
 
-    drawn: list[Markup] = []
+    drawn: list[Markup] = [
+        tag("line", x1=side, x2=WIDTH - side, y1=top, y2=top, class_="wh-scale"),
+        tag("text", f"{share(highest)} of the weight", x=WIDTH - side, y=top - 7, class_="wh-small wh-end-right"),
+    ]
     for tick in ticks(float(edges[0]), float(edges[-1])):
         drawn.append(tag("line", x1=at(tick), x2=at(tick), y1=bottom, y2=bottom + 4, class_="wh-axis"))
         drawn.append(tag("text", plain(tick), x=at(tick), y=bottom + 16, class_="wh-small wh-mid"))
