@@ -41,11 +41,12 @@ def rows() -> pd.DataFrame:
 
 
 def test_without_data_one_sentence_says_where_to_get_it(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    """The option, the variable and the built-in city are named, with and without a folder."""
+    """The source, the option, the variable and the built-in city are named; a folder without the files is named too."""
     monkeypatch.delenv(los_angeles.VARIABLE, raising=False)
-    for setup in (Setup(), Setup(data=tmp_path)):
-        with pytest.raises(MissingDataError, match=r"contexts.csv.*Explainable-CSO.*--data.*--synthetic"):
-            city.FAMILY.tasks(setup)
+    with pytest.raises(MissingDataError, match=r"Explainable-CSO.*contexts.csv.*--data or WHENCE_UBER.*--synthetic"):
+        city.FAMILY.tasks(Setup())
+    with pytest.raises(MissingDataError, match=r"There is no contexts.csv in"):
+        city.FAMILY.tasks(Setup(data=tmp_path))
 
 
 def test_no_more_than_twenty_samples() -> None:

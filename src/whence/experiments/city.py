@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -26,6 +27,7 @@ from whence.problems.shortest_path import ShortestPath
 
 __all__ = ["LABELS"]
 
+SOURCE_OF_DATA = "https://github.com/alexforel/Explainable-CSO"
 #: Samples, their size, and seconds a search for a real southern route may take.
 SAMPLES, SIZE = 20, 1000
 LIMIT = 20.0
@@ -55,14 +57,13 @@ class Asked:
 
 def _tasks(setup: Setup) -> list[Task]:
     if not setup.synthetic:
-        try:
-            los_angeles.load(setup.data)
-        except MissingDataError as error:
+        if setup.data is None and not os.environ.get(los_angeles.VARIABLE):
             raise MissingDataError(
-                f"{error} The travel times are not shipped with whence: re-shape the data folder of "
-                "https://github.com/alexforel/Explainable-CSO into these files (whence.experiments.los_angeles says "
-                "how) and name it with --data, or ask for the built-in city with --synthetic."
-            ) from None
+                "The Los Angeles travel times are not shipped with whence: re-shape the data folder of "
+                f"{SOURCE_OF_DATA} into {', '.join(los_angeles.COLUMNS)} (whence.experiments.los_angeles says how) and "
+                f"name the folder with --data or {los_angeles.VARIABLE}, or ask for the built-in city with --synthetic."
+            )
+        los_angeles.load(setup.data)
     folder = None if setup.data is None else str(setup.data)
     sizes = {"folder": folder, "synthetic": setup.synthetic, "n": SIZE, "tiny": setup.tiny}
     return [Task(f"sample-{seed}", seed, sizes) for seed in range(min(setup.runs, SAMPLES))]
