@@ -13,6 +13,8 @@ import signal
 import subprocess
 import sys
 import threading
+import time
+import urllib.request
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
@@ -71,6 +73,17 @@ class Server:
         # Whatever it says later must not fill the pipe.
         threading.Thread(target=self._process.stderr.read, daemon=True).start()
 
+    def wait_for_workers(self, seconds: float = 240.0) -> Server:
+        """Return once it can search, so that tests do not wait for a compiler."""
+        deadline = time.monotonic() + seconds
+        while True:
+            with urllib.request.urlopen(f"{self.url}/api/health", timeout=30) as answer:
+                health = json.load(answer)
+            if health["ready"] == health["workers"]:
+                return self
+            assert time.monotonic() < deadline, health
+            time.sleep(0.1)
+
     @property
     def port(self) -> int:
         """Where it listens."""
@@ -93,7 +106,7 @@ class Server:
 
 
 def write_project(folder: Path) -> Path:
-    """A project with a name that a careless page would run, every kind of feature, and a question without a quick end."""
+    """A project with names that a careless page would run, every kind of feature, and questions without a quick end."""
     rng = np.random.default_rng(0)
     n, plain = 300, 16
     numbers = rng.random((n, plain))
@@ -216,7 +229,8 @@ def asked(page: Page) -> None:
     """Ask, and wait for both answers."""
     page.get_by_role("button", name="Why not mine?").click()
     for kind in ("relative", "absolute"):
-        expect(page.locator(f"[data-kind={kind}] .verdict")).to_be_visible()
+        # After an installation the workers may have to compile the search first.
+        expect(page.locator(f"[data-kind={kind}] .verdict")).to_be_visible(timeout=8 * PATIENCE)
 
 
 def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
@@ -251,7 +265,7 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
 
 def main() -> None:
     """Take the pictures into the folder that the command line names."""
-    server = Server()
+    server = Server().wait_for_workers()
     try:
         with chromium() as browser:
             for path in take_pictures(browser, server.url, Path(sys.argv[1])):

@@ -28,7 +28,7 @@ def client(live: Live) -> Iterator[httpx.Client]:
 @pytest.fixture(scope="session")
 def examples() -> Iterator[str]:
     """Address of `whence serve` with the built-in examples."""
-    server = Server()
+    server = Server().wait_for_workers()
     yield server.url
     server.stop()
 

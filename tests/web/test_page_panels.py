@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -196,8 +197,9 @@ def test_route_is_drawn_along_real_streets(city: Watched) -> None:
     text = page.locator(".plan-card.a .plan-text")
     expect(text).to_contain_text("Depot → North Gate → Station")
     places = text.inner_text().split(" → ")
-    assert places[-1] == "Hospital" and "Gasworks" in places
-    assert set(zip(places, places[1:], strict=False)) <= edges
+    assert places[-1] == "Hospital"
+    assert "Gasworks" in places
+    assert set(pairwise(places)) <= edges
 
 
 def test_dead_end_is_explained_while_drawing(city: Watched) -> None:
@@ -256,3 +258,16 @@ def test_everything_has_a_name(city: Watched) -> None:
     assert nameless == []
     assert page.locator(".answer[aria-live=polite]").count() == 2
     assert page.locator("svg[role=img]:not([aria-label]):not(:has(> title))").count() == 0
+
+
+def test_speaking_observation_is_loaded(city: Watched) -> None:
+    """A past observation among those that speak is put on the controls by a click on its name."""
+    page = city.page
+    page.get_by_label("rain", exact=True).fill("4")
+    row = page.locator(".speakers tbody tr").nth(3)
+    expect(page.locator(".plan-card.d")).not_to_contain_class("busy")
+    number = row.get_by_role("button").inner_text()
+    row.get_by_role("button").click()
+    context = page.request.get(f"{city.origin}/api/scenes/city/observations/{number}").json()["context"]
+    expect(page.get_by_label("rain", exact=True)).to_have_value(f"{context['rain']:g}")
+    expect(page.get_by_label("period", exact=True)).to_have_value(context["period"])

@@ -41,7 +41,9 @@ def test_from_context_to_report(
     waiting.value.save_as(report)
     assert waiting.value.suggested_filename.endswith(".html")
     text = report.read_text(encoding="utf-8")
-    assert f"{name} were {then}" in text and word in text and "http://" not in text.replace("http://www.w3.org", "")
+    assert f"{name} were {then}" in text
+    assert word in text
+    assert "http://" not in text.replace("http://www.w3.org", "")
 
     page.get_by_label("Scene").select_option("bakery" if scene == "city" else "city")
     expect(page.locator("#ask-note")).to_contain_text("The nearest context")
@@ -142,7 +144,8 @@ def test_phone_needs_no_sideways_scrolling(browser: Browser, examples: str, scen
             """() => [...document.querySelectorAll("button, input, select, p, h1, h2, h3, svg, td, th")]
               .filter(node => node.offsetParent !== null || node.tagName === "svg")
               .map(node => [node.getBoundingClientRect(), node])
-              .filter(([box, node]) => box.width > 1 && !node.closest(".hidden-label") && (box.right > 391 || box.left < -1))
+              .filter(([box, node]) => box.width > 1 && !node.closest(".hidden-label"))
+              .filter(([box]) => box.right > 391 || box.left < -1)
               .map(([, node]) => node.outerHTML.slice(0, 80))"""
         )
         assert outside == []

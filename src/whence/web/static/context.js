@@ -41,8 +41,8 @@ function featureRow(feature) {
   const words = (feature.kind === "binary" && RISE[feature.change]) || CHANGE[feature.change];
   const note = h("p", { class: "then-note", hidden: true });
   const node = h("div", { class: "feature", "data-feature": name },
-    h("div", { class: "feature-head" }, h("label", { for: id, text: name }), h("div", { class: "tools" }, opener, padlock)),
-    field.node, drawer, words && h("p", { class: "hint", text: words }), note);
+    h("label", { class: "feature-name", for: id, text: name }), field.node,
+    h("div", { class: "tools" }, opener, padlock), drawer, words && h("p", { class: "hint", text: words }), note);
 
   function sync() {
     const change = shownChanges().get(name);

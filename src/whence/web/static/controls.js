@@ -76,8 +76,8 @@ function stepper(feature, id, set) {
   };
   const field = h("select", { id, onchange: () => set(values[field.selectedIndex]) },
     values.map((value) => h("option", { value, text: plain(value) })));
-  const less = button("−", () => move(-1), { class: "step", label: `${feature.name}: one less` });
-  const more = button("+", () => move(1), { class: "step", label: `${feature.name}: one more` });
+  const less = button("−", () => move(-1), { class: "button step", label: `${feature.name}: one less` });
+  const more = button("+", () => move(1), { class: "button step", label: `${feature.name}: one more` });
   return {
     node: h("div", { class: "control stepper" }, less, field, more, feature.unit && h("span", { class: "unit", text: feature.unit })),
     sync(value) {

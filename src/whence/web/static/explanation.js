@@ -17,6 +17,7 @@ const BADGES = {
   time_limit: ["open", "warn", "Time is up: best so far"],
   interrupted: ["open", "warn", "Stopped: best so far"],
 };
+const NOTHING_YET = { time_limit: "Time is up: nothing found", interrupted: "Stopped: nothing found yet" };
 
 /** Why there is nothing to ask at the moment, or an empty text. */
 function obstacle() {
@@ -72,7 +73,8 @@ function showOnPage(kind, then) {
 
 function answer(kind, entry) {
   const { explanation: found, sentence, then } = entry.result;
-  const [tone, picture, text] = BADGES[found.status] ?? ["plain", "check", found.status];
+  const [tone, picture, said] = BADGES[found.status] ?? ["plain", "check", found.status];
+  const text = (!then && NOTHING_YET[found.status]) || said;
   const shown = state.selected === kind && state.stage === "then";
   return [
     h("p", { class: `badge ${tone}` }, icon(picture), h("span", { text }),
@@ -90,6 +92,7 @@ function answer(kind, entry) {
 
 function progressText(entry) {
   if (entry.state === "busy") return "All searches are busy; yours is tried again in a moment.";
+  if (entry.warming) return "The search is being made ready. The first time after an installation, that takes a while.";
   if (entry.state === "queued") return entry.ahead ? `Waiting: ${entry.ahead} before this one.` : "Starting …";
   const { nodes = 0, distance, bound, seconds = 0 } = entry.progress ?? {};
   const best = Number.isFinite(distance) ? `best at distance ${plain(distance, 4)}` : "none found yet";

@@ -26,10 +26,10 @@ export function aligned(costs, least = 4) {
 }
 
 /** A feature's value with its unit. */
-export function value(raw, feature) {
+export function value(raw, feature, digits = 6) {
   if (raw === null || raw === undefined) return "–";
   if (feature?.kind === "binary" || typeof raw === "boolean") return Number(raw) ? "on" : "off";
-  if (typeof raw === "number") return feature?.unit ? `${plain(raw)} ${feature.unit}` : plain(raw);
+  if (typeof raw === "number") return feature?.unit ? `${plain(raw, digits)} ${feature.unit}` : plain(raw, digits);
   return String(raw);
 }
 

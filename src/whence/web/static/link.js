@@ -2,6 +2,9 @@
 
 import { KINDS, state } from "./state.js";
 
+/** The address as it was last read or written: any other was put there by the reader and is not to be overwritten. */
+let known = null;
+
 /** The state as the part of the address behind "#". */
 export function linkOf() {
   if (!state.scene) return "";
@@ -29,6 +32,7 @@ const CHECKS = {
 
 /** What such an address says; parts that cannot be read are left out and named in `unread`. */
 export function readLink(hash) {
+  known = hash;
   const parts = new URLSearchParams(hash.replace(/^#/, ""));
   const kept = { scene: parts.get("scene"), asked: [], unread: [] };
   for (const [name, good] of Object.entries(CHECKS)) {
@@ -49,5 +53,7 @@ export function readLink(hash) {
 /** Keep the address bar up to date without a new entry in the history. */
 export function writeLink() {
   const link = linkOf();
-  if (link && link !== window.location.hash.slice(1)) window.history.replaceState(null, "", `#${link}`);
+  if (!link || window.location.hash !== known) return;
+  window.history.replaceState(null, "", `#${link}`);
+  known = window.location.hash;
 }

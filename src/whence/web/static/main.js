@@ -74,7 +74,7 @@ function loading(text) {
 /** A scene's id as a name: the title is the heading below. */
 function named(id) {
   const words = id.replace(/[-_]+/g, " ").trim() || id;
-  return words.charAt(0).toUpperCase() + words.slice(1);
+  return words.replace(/(^| )\p{Ll}/gu, (start) => start.toUpperCase());
 }
 
 let opening = 0;
@@ -139,7 +139,7 @@ startPlan();
 startExplanation();
 startOutcomes();
 startDecisions();
-subscribe(debounced(writeLink, 250));
+subscribe(debounced(writeLink, 100));
 window.addEventListener("hashchange", () => { if (window.location.hash.includes("scene=")) start(); });
 document.querySelector(".skip").addEventListener("click", (event) => {
   // The part behind "#" is the state: the way to the plans must not overwrite it.

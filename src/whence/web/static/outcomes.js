@@ -3,7 +3,7 @@
 import { costBars, distribution, legend } from "./charts.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { listed, plain, share, value } from "./format.js";
-import { shownChanges, shownThen, state, subscribe, update } from "./state.js";
+import { ask, shownChanges, shownThen, state, subscribe, update } from "./state.js";
 
 const PLAY = 1500;
 
@@ -12,8 +12,11 @@ const curve = (judged) => (judged?.outcomes ? { ...judged.outcomes, mark: judged
 function speakerRow(speaker, heaviest, fresh) {
   const bar = h("i", { class: "weight" });
   bar.style.width = `${(100 * speaker.weight) / heaviest}%`;
-  const told = state.scene.features.slice(0, 5).map((feature) => `${feature.name} ${value(speaker.context[feature.name], feature)}`);
-  return h("tr", { class: fresh ? "fresh" : "" }, h("th", { scope: "row", text: speaker.label }),
+  const told = state.scene.features.slice(0, 5).map((feature) => `${feature.name} ${value(speaker.context[feature.name], feature, 4)}`);
+  return h("tr", { class: fresh ? "fresh" : "" }, h("th", { scope: "row" },
+    h("button", { type: "button", class: "as-link", title: `Set the controls to observation ${speaker.row}`, text: speaker.label,
+      onclick: () => ask({ context: { ...speaker.context } }) }),
+    speaker.label === String(speaker.row) ? null : h("span", { class: "hint", text: ` no. ${speaker.row}` })),
     h("td", { class: "told", text: told.join(" · ") }),
     h("td", { class: "weighing" }, h("span", { class: "weight-track", "aria-hidden": "true" }, bar), h("span", { text: share(speaker.weight) })));
 }
@@ -25,7 +28,7 @@ function speakers(decision, earlier) {
   const said = `${decision.speakers} of ${state.scene.observations} past observations have a weight; these weigh most.`
     + (fresh ? ` ${fresh} of them (marked) were not among the heaviest today.` : "");
   return [h("p", { class: "hint", text: said }),
-    h("table", { class: "speakers" }, h("thead", {}, h("tr", {}, ["row", "context", "weight"].map((text) => h("th", { scope: "col", text })))),
+    h("table", { class: "speakers" }, h("thead", {}, h("tr", {}, ["observation", "context", "weight"].map((text) => h("th", { scope: "col", text })))),
       h("tbody", {}, decision.speaking.map((speaker) => speakerRow(speaker, heaviest, earlier && !before.has(speaker.row)))))];
 }
 
