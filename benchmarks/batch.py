@@ -70,7 +70,8 @@ def one_core() -> Iterator[Callable[[], list[float]]]:
 def two_processes() -> Iterator[Callable[[], list[float]]]:
     """joblib's own worker processes."""
     with joblib.parallel_config(backend="loky", n_jobs=2):
-        yield lambda: joblib.Parallel()(joblib.delayed(peak)() for _ in range(2))
+        # With other settings than those of `explain_many` joblib would start new processes.
+        yield lambda: joblib.Parallel(max_nbytes=None)(joblib.delayed(peak)() for _ in range(2))
 
 
 @contextmanager
