@@ -23,7 +23,7 @@ import httpx
 import numpy as np
 import psutil
 
-from _common import Report, Settings, main, milliseconds
+from _common import Report, Settings, main, milliseconds, shown
 
 #: Clients and seconds of every run; the first fills caches and queues and is not shown.
 RUNS = ((50, 10.0, False), (1, 10.0, True), (10, 10.0, True), (50, 30.0, True))
@@ -91,10 +91,16 @@ def served() -> Iterator[tuple[str, psutil.Process]]:
             process.terminate()
 
 
-def megabytes(server: psutil.Process) -> tuple[str, str]:
-    """Resident memory of the server, and of its workers together."""
-    workers = sum(child.memory_info().rss for child in server.children())
-    return f"{server.memory_info().rss / 1e6:.0f}", f"{workers / 1e6:.0f}"
+def used(server: psutil.Process) -> dict[str, tuple[float, float]]:
+    """Resident megabytes and seconds of processor time so far, of the server and of its workers together."""
+    parts = {"server": [server], "workers": server.children()}
+    return {
+        part: (
+            sum(process.memory_info().rss for process in processes) / 1e6,
+            sum(sum(process.cpu_times()[:2]) for process in processes),
+        )
+        for part, processes in parts.items()
+    }
 
 
 def load(settings: Settings) -> None:
@@ -103,19 +109,21 @@ def load(settings: Settings) -> None:
     with served() as (url, server):
         listed = httpx.get(f"{url}api/scenes").json()
         scenes = {entry["id"]: httpx.get(f"{url}api/scenes/{entry['id']}").json() for entry in listed}
-        memory = [("workers ready", *megabytes(server))]
+        before = used(server)
+        costs = [_cost("workers ready", before, before, 0)]
         for clients, seconds, counted in QUICK if settings.quick else RUNS:
             run = Load(url, scenes)
             asyncio.run(run.run(clients, seconds))
-            memory.append((f"after {clients} clients for {seconds:g} s", *megabytes(server)))
-            if not counted:
-                continue
-            for call in CALLS:
+            after = used(server)
+            who = f"after {clients} client{'s' if clients > 1 else ''} for {seconds:g} s"
+            costs.append(_cost(who, before, after, len(run.seconds["explain"])))
+            before = after
+            for call in CALLS if counted else ():
                 times = np.array(run.seconds[call])
                 report.row(
                     clients=clients,
                     call=call,
-                    a_second=f"{times.size / seconds:.0f}",
+                    a_second=f"{times.size / seconds:.1f}",
                     median_ms=milliseconds(float(np.median(times))),
                     p95_ms=milliseconds(float(np.quantile(times, 0.95))),
                     most_ms=milliseconds(float(times.max())),
@@ -123,9 +131,18 @@ def load(settings: Settings) -> None:
                 )
             for error in run.errors[:3]:
                 print(error)
-    for when, own, workers in memory:
-        report.row(memory=when, server_MB=own, workers_MB=workers)
+    for cost in costs:
+        report.row(**cost)
     report.write()
+
+
+def _cost(when: str, before: dict[str, tuple[float, float]], after: dict[str, tuple[float, float]], rounds: int) -> Any:
+    """One line of the table of memory and processor time."""
+    line: dict[str, Any] = {"when": when}
+    for part, (megabytes, seconds) in after.items():
+        spent = 1e3 * (seconds - before[part][1]) / rounds if rounds else float("nan")
+        line |= {f"{part}_MB": f"{megabytes:.0f}", f"{part}_CPU_ms_a_round": shown(spent)}
+    return line
 
 
 if __name__ == "__main__":

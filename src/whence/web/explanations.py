@@ -119,9 +119,9 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) ->
         context=asked.context,
         plan=asked.plan,
         kind=asked.kind,
-        fixed=asked.fixed,
+        fixed=[*scene.fixed, *asked.fixed],
         bounds=asked.bounds,
-        time_limit=min(asked.time_limit or settings.time_limit, settings.time_limit),
+        time_limit=min(asked.time_limit or scene.time_limit or settings.time_limit, settings.time_limit),
     )
 
 

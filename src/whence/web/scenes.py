@@ -17,6 +17,7 @@ from whence.examples.example import Example
 from whence.features import Categorical, Discrete
 from whence.plain import plan_from_plain, plan_to_plain, to_plain
 from whence.policy import Policy
+from whence.project import Project
 from whence.report.words import risk_named
 from whence.web import models
 from whence.web.shapes import controls, plan_shape
@@ -47,6 +48,12 @@ class Scene:
         The context that the page starts with, in the user's columns.
     alternative : plan or None
         A plan that somebody has in mind.
+    fixed : tuple of str
+        Features that no explanation may change.
+    engine : {"auto", "search", "milp"}
+        What answers questions.
+    time_limit : float or None
+        Seconds a question, where it does not say itself.
     """
 
     id: str
@@ -55,6 +62,9 @@ class Scene:
     policy: Policy
     today: pd.Series
     alternative: Any = None
+    fixed: tuple[str, ...] = ()
+    engine: str = "auto"
+    time_limit: float | None = None
 
     # ---- contexts ------------------------------------------------------------------------------------
 
@@ -174,7 +184,7 @@ class Scene:
             id=self.id,
             title=self.title,
             question=self.question,
-            features=controls(policy.schema_, context),
+            features=controls(policy.schema_, context, self.fixed),
             context=context,
             observations=self.observations,
             risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
@@ -265,15 +275,16 @@ def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
     )
 
 
-def project_scene(project: Any) -> Scene:
-    """A project of the user's own; the page starts with its last observation unless the project names a context."""
+def project_scene(project: Project) -> Scene:
+    """A project of the user's own; the page starts with its last observation."""
     policy = project.fitted()
-    today = getattr(project, "today", None)
     return Scene(
         id="project",
-        title=str(project.title or "Why not my plan?"),
-        question=str(project.question or ""),
+        title=project.title or "Why not my plan?",
+        question=project.question,
         policy=policy,
-        today=policy.schema_.row(policy.X_.iloc[[-1]] if today is None else today),
-        alternative=getattr(project, "alternative", None),
+        today=policy.schema_.row(policy.X_.iloc[[-1]]),
+        fixed=project.asking.fixed,
+        engine=project.asking.engine,
+        time_limit=project.asking.time_limit,
     )

@@ -10,12 +10,14 @@ import threading
 import webbrowser
 from contextlib import suppress
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import uvicorn
 from fastapi import FastAPI
 
 from whence.errors import InputError
+from whence.project import Project
 from whence.web.app import create_app
 from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
 from whence.web.settings import Settings, settings_for
@@ -27,7 +29,7 @@ FAREWELL = 2
 
 
 def serve(
-    project: str | os.PathLike[str] | None = None,
+    project: str | os.PathLike[str] | Project | None = None,
     *,
     host: str = "127.0.0.1",
     port: int = 8000,
@@ -39,7 +41,7 @@ def serve(
 
     Parameters
     ----------
-    project : path, optional
+    project : path or Project, optional
         A project of one's own; without one, the built-in examples are offered.
     host, port : str, int
         Where to listen; port 0 takes any that is free.
@@ -105,9 +107,8 @@ def _scenes(project: Any, data: Any) -> list[Scene]:
     if project is None:
         scenes += built_in()
     else:
-        from whence.project import Project
-
-        scenes.append(project_scene(Project.load(project)))
+        loaded = project if isinstance(project, Project) else Project.load(Path(project))
+        scenes.append(project_scene(loaded))
     if data is not None:
         scenes.append(los_angeles_scene(data))
     return scenes

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import Any
 
 import networkx as nx
@@ -33,9 +33,10 @@ HEADROOM = 1.25
 MOST_BARS = 24
 
 
-def controls(schema: Schema, today: dict[str, Any]) -> list[Feature]:
-    """One control a feature of a fitted schema, in its order."""
-    return [_control(schema, name, today[name]) for name in schema.names]
+def controls(schema: Schema, today: dict[str, Any], fixed: Collection[str] = ()) -> list[Feature]:
+    """One control a feature of a fitted schema, in its order; those that are `fixed` cannot change."""
+    shown = [_control(schema, name, today[name]) for name in schema.names]
+    return [one.model_copy(update={"change": "fixed"}) if one.name in fixed else one for one in shown]
 
 
 def _control(schema: Schema, name: str, today: Any) -> Feature:

@@ -95,6 +95,7 @@ class Worker:
                 kind=asked.kind,
                 fixed=asked.fixed,
                 bounds=scene.bounds_of(asked.bounds),
+                engine=scene.engine,
                 time_limit=asked.time_limit,
                 on_progress=on_progress,
             )
@@ -143,10 +144,10 @@ def _warm(scene: Scene) -> None:
     try:
         plans = (policy.decide(policy.X_.iloc[[row]]) for row in range(min(len(policy.X_), TRIED)))
         for plan in plans if scene.alternative is None else [scene.alternative]:
-            why = policy.explain(scene.today, plan, time_limit=WARM)
+            why = policy.explain(scene.today, plan, engine=scene.engine, time_limit=WARM)
             if why.status != "already":
                 _answered(scene, why)
-                policy.explain(scene.today, plan, kind="absolute", time_limit=WARM)
+                policy.explain(scene.today, plan, kind="absolute", engine=scene.engine, time_limit=WARM)
                 return
     except Exception:  # the question itself will tell
         log.debug("Warming up failed.", exc_info=True)
