@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import datetime
 import io
 import math
 import os
@@ -104,11 +105,13 @@ def summarise(outcomes: Sequence[Outcome], setup: Setup, jobs: int, out: Path) -
         f"{setup.runs} runs of every setting unless a table says otherwise, {jobs} processes. "
         f"Wall time {duration(total)}.",
         "",
-        f"{_processor()}, {os.cpu_count()} cores; " + ", ".join(f"{k} {v}" for k, v in versions().items()) + ".",
+        f"{datetime.date.today().isoformat()}, {_processor()}, {os.cpu_count()} cores{_busy()}; "
+        + ", ".join(f"{k} {v}" for k, v in versions().items())
+        + ".",
         "",
-        "| runs of | wall time | tables and figures |",
-        "|---|---:|---|",
     ]
+    if families:
+        lines += ["| runs of | wall time | tables and figures |", "|---|---:|---|"]
     for name, outcome in families.items():
         sharing = [o.label.label for o in outcomes if o.label.family is not None and o.label.family.name == name]
         lines.append(f"| {name} | {duration(outcome.seconds)} | {', '.join(sharing)} |")
@@ -141,6 +144,11 @@ def _drawn(figure: Figure, suffix: str) -> bytes:
         metadata = {"Date": None} if suffix == "svg" else {}
         figure.savefig(buffer, format=suffix, dpi=150, bbox_inches="tight", metadata=metadata)
     return buffer.getvalue()
+
+
+def _busy() -> str:
+    """How many processes have been running lately: times are not worth much where they are more than cores."""
+    return f", load {os.getloadavg()[1]:.1f} over the last 5 minutes" if hasattr(os, "getloadavg") else ""
 
 
 def _processor() -> str:
