@@ -255,3 +255,9 @@ def test_a_missing_matplotlib_is_named(baked: Asked, monkeypatch: pytest.MonkeyP
     monkeypatch.setitem(sys.modules, "matplotlib.pyplot", None)
     with pytest.raises(MissingDependencyError, match=r"pip install 'whence\[plot\]'"):
         baked.why.plot()
+
+
+def test_observations_are_told_by_what_changes(baked: Asked) -> None:
+    """An observation is named by its row and its values of what changes, categories and units without a name."""
+    labels = [label.get_text() for label in wh.plot.weights(baked.absolute).get_yticklabels()]
+    assert all(" (" in label and label.endswith("°C)") and "temperature" not in label for label in labels)

@@ -85,6 +85,6 @@ def _named(why: Explanation, one: Observation) -> str:
 
 def _told(name: str, found: Any, why: Explanation) -> str:
     kind, unit = why.kinds.get(name, ""), why.units.get(name, "")
-    if kind == "categorical":
-        return value(found, kind)
-    return f"{name} {plain(found, 4)} {unit}".strip() if kind == "continuous" else f"{name} {value(found, kind, unit)}"
+    text = plain(float(found), 4) if kind == "continuous" else value(found, kind)
+    # A category, or a number with its unit, speaks for itself.
+    return f"{text} {unit}".strip() if kind == "categorical" or unit else f"{name} {text}"
