@@ -26,9 +26,6 @@ def serve(
     ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Searches at once.", show_default=False)] = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds a search.", show_default=False)] = None,
-    data: Annotated[
-        Path | None, typer.Option(help="Folder with the travel times of Los Angeles, to be offered too.")
-    ] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines in, with the token that is printed.")
     ] = False,
