@@ -13,10 +13,10 @@ from numpy.typing import NDArray
 from whence.errors import InputError
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.question import Answer, Engine, Kind, Limits, Progress, Question
-from whence.explain.room import neighbour_room
+from whence.explain.room import room_around
 from whence.explain.verification import confirmed
 from whence.problems.linear import LinearPlans
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import ForestWeights
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -248,10 +248,7 @@ def _room(
 ) -> dict[str, tuple[float, float]]:
     """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
     schema, space, among = policy.schema_, question.space, set(changed)
-    box = answer.room
-    if box is None and isinstance(question.weights, KNNWeights):
-        free = np.array([levels is None for levels in space.levels])
-        box = neighbour_room(question.weights, space.start, schema.encode_row(context), free)
+    box = answer.room or room_around(question, schema.encode_row(context), policy.inputs_of(context))
     if box is None:
         return {}
     offset, scale = schema.affine()

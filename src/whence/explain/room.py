@@ -1,13 +1,14 @@
-"""How far the numbers of a context found by nearest neighbours may be rounded."""
+"""How far the numbers of a context that was found may be rounded, so that its weights stay the same."""
 
 from __future__ import annotations
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.weights import KNNWeights
+from whence.explain.question import Question
+from whence.weights import ForestWeights, KNNWeights
 
-__all__ = ["neighbour_room"]
+__all__ = ["forest_room", "neighbour_room", "room_around"]
 
 Floats = NDArray[np.float64]
 
@@ -17,6 +18,45 @@ FURTHER = 0.05
 CLEAR = 2e-7
 #: How often the room is halved before none is given.
 HALVINGS = 24
+
+
+def room_around(question: Question, point: Floats, row: Floats) -> tuple[Floats, Floats] | None:
+    """Lower and upper corner of a box around `point`, in coordinates, in which the weights stay the same.
+
+    Parameters
+    ----------
+    question : Question
+        What was asked.
+    point, row : ndarray
+        The context that was found, in coordinates, and as the weights' estimator sees it.
+    """
+    if isinstance(question.weights, ForestWeights):
+        return forest_room(question, point, row)
+    free = np.array([levels is None for levels in question.space.levels])
+    return neighbour_room(question.weights, question.space.start, point, free)
+
+
+def forest_room(question: Question, point: Floats, row: Floats) -> tuple[Floats, Floats]:
+    """The cell of `point`: the box that no split on the way to its leaves cuts off."""
+    assert isinstance(question.weights, ForestWeights)
+    inputs = np.asarray(row, dtype=np.float32)
+    low, high = np.full(inputs.size, -np.inf), np.full(inputs.size, np.inf)
+    for tree in question.weights.trees:
+        path = tree.decision_path(inputs[None, :]).indices
+        split = path[tree.children_left[path] >= 0]
+        feature, threshold = tree.feature[split], tree.threshold[split]
+        left = inputs[feature] <= threshold
+        # Contexts are compared as float32: stay on this side of the last such number before the threshold.
+        nearest = threshold.astype(np.float32)
+        below = np.where(nearest <= threshold, nearest, np.nextafter(nearest, np.float32(-np.inf)))
+        above = np.nextafter(below, np.float32(np.inf))
+        np.minimum.at(high, feature[left], below[left])
+        np.maximum.at(low, feature[~left], above[~left])
+    among = question.inputs
+    lower, upper = np.full(point.size, -np.inf), np.full(point.size, np.inf)
+    np.maximum.at(lower, among.coordinate, (low - among.offset) / among.scale)
+    np.minimum.at(upper, among.coordinate, (high - among.offset) / among.scale)
+    return lower, upper
 
 
 def neighbour_room(
