@@ -1,0 +1,69 @@
+"""Problems of one's own that misbehave in a worker: an error for their question, and for no other."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from typing import Any
+
+import httpx
+import pytest
+from tests.web.live import Live, finished, running, until
+from tests.web.moody import CRASHES, FAILS, HANGS, PRINTS, QUIET, moody_scene
+
+from whence.web import pool
+
+
+@pytest.fixture(scope="module")
+def moody() -> Iterator[Live]:
+    """A server whose problem misbehaves on request, and which soon loses patience."""
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(pool, "HUNG", 3.0)
+        patch.setattr(pool, "DEAF", 0.5)
+        with running([moody_scene()]) as server:
+            yield server
+
+
+def moods(client: httpx.Client, mood: int, **changes: Any) -> str:
+    question = {"context": {"warmth": 0}, "plan": [60, mood], "time_limit": 0.2, **changes}
+    job: str = client.post("/api/scenes/moody/explanations", json=question).raise_for_status().json()["job"]
+    return job
+
+
+@pytest.mark.parametrize(
+    ("mood", "state", "words"),
+    [
+        (PRINTS, "done", ""),
+        (FAILS, "failed", "out of sorts"),
+        (CRASHES, "failed", "ended unexpectedly"),
+        (HANGS, "failed", "did not end by itself after 0.2 s"),
+        (QUIET, "done", ""),
+    ],
+)
+def test_problems_that_misbehave(moody: Live, mood: int, state: str, words: str) -> None:
+    """A problem that prints does no harm; one that fails, crashes or hangs is an error, and the next question works."""
+    with moody.client() as client:
+        told = finished(client, moods(client, mood))
+        assert told["state"] == state, told
+        assert words in (told["error"] or "")
+        assert finished(client, moods(client, QUIET))["result"]["explanation"]["status"] == "optimal"
+
+
+def test_a_hung_search_can_be_cancelled(moody: Live) -> None:
+    """A search that does not listen is ended with its process when it is cancelled."""
+    with moody.client() as client:
+        job = moods(client, HANGS, time_limit=50)
+        until(lambda: client.get(f"/api/explanations/{job}").json()["state"] == "running", 60.0)
+        client.delete(f"/api/explanations/{job}")
+        told = finished(client, job, 10.0)
+        assert told["state"] == "cancelled"
+        assert told["result"] is None
+
+
+def test_without_a_worker_questions_fail(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where no process can be started, a question fails with a sentence rather than wait."""
+    monkeypatch.setattr(sys, "executable", "/bin/false")
+    with running([moody_scene()]) as server, server.client() as client:
+        told = finished(client, moods(client, QUIET), 10.0)
+        assert told["state"] == "failed"
+        assert told["error"] == "No process could be started to search for an answer."
