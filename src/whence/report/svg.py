@@ -51,7 +51,7 @@ def bars(
     y = 0.0
     for heading, group in groups:
         if heading:
-            drawn.append(tag("text", heading, x=0, y=y + 13, class_="wh-head"))
+            drawn.append(tag("text", _fitting(heading, WIDTH), x=0, y=y + 13, class_="wh-head"))
             y += 20
         drawn.append(tag("line", x1=zero, x2=zero, y1=y - 2, y2=y + 19 * len(group) - 2, class_="wh-axis"))
         for bar in group:
@@ -138,6 +138,12 @@ def route_map(city: RouteMap, title: str) -> Markup:
         text_class = "wh-label wh-strong" if label.end else "wh-label"
         drawn.append(tag("text", label.text, x=label.x, y=label.y, class_=text_class))
     return _svg(width, height, title, drawn)
+
+
+def _fitting(text: str, width: float) -> str:
+    """`text`, cut off with an ellipsis where it would be wider than `width`."""
+    most = int(width / (1.25 * LETTER))
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def _xy(point: Point) -> str:

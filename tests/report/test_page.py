@@ -1,0 +1,97 @@
+"""A report in a real browser: on a phone, on a screen and on paper, by day and by night."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from playwright.sync_api import Browser
+from tests.web.browser import chromium
+
+import whence as wh
+from whence.examples import bakery, city
+
+Make = Callable[..., wh.Explanation]
+
+# Texts of charts that reach out of their picture, and elements wider than the page.
+CUT_OFF = """() => [...document.querySelectorAll('svg text')].filter(text => {
+    const own = text.getBoundingClientRect(), chart = text.ownerSVGElement.getBoundingClientRect();
+    return own.width && (own.left < chart.left - 2 || own.right > chart.right + 2
+        || own.top < chart.top - 2 || own.bottom > chart.bottom + 2);
+}).map(text => text.textContent)"""
+WIDTH = "() => document.documentElement.scrollWidth"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    """Chromium."""
+    with chromium() as window:
+        yield window
+
+
+@pytest.fixture(scope="module")
+def reports(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """Reports of the built-in examples, written once."""
+    folder = tmp_path_factory.mktemp("reports")
+    written = {}
+    for module in (bakery, city):
+        example = module.load(n=120)
+        why = example.policy.fit(example.X, example.Y).explain(example.today, example.alternative)
+        written[example.name] = folder / f"{example.name}.html"
+        why.to_html(written[example.name], title=example.title, question=example.question)
+    return written
+
+
+def crowded(make: Make) -> wh.Explanation:
+    """Thirty changes, and names that are long."""
+    names = [f"measured at noon in the old town, number {i}" for i in range(30)]
+    initial = pd.Series(dict.fromkeys(names, 1000000.123456), dtype=object)
+    history = pd.DataFrame({name: [float(i) for i in range(30)] for name in names})
+    products = [f"a product with a name that nobody would want to read twice WWWWWW, number {i}" for i in range(2)]
+    return make(
+        [(name, 1000000.123456, 2000000.654321, 0.5) for name in names],
+        initial=initial,
+        history=history,
+        kinds=dict.fromkeys(names, "continuous"),
+        units=dict.fromkeys(names, "kilowatt hours"),
+        problem=wh.Newsvendor(holding=1.0, backorder=2.0, names=products),
+    )
+
+
+@pytest.mark.parametrize("name", ["bakery", "city", "crowded"])
+@pytest.mark.parametrize(("width", "scheme"), [(390, "dark"), (1280, "light")])
+def test_reports_fit_the_screen(
+    browser: Browser, reports: dict[str, Path], make: Make, tmp_path: Path, name: str, width: int, scheme: Any
+) -> None:
+    """Nothing makes the page wider than the screen, no text of a chart is cut off, and nothing else is loaded."""
+    path = reports.get(name, tmp_path / "crowded.html")
+    if name == "crowded":
+        crowded(make).to_html(path)
+    page = browser.new_page(viewport={"width": width, "height": 800}, color_scheme=scheme)
+    asked: list[str] = []
+    complaints: list[str] = []
+    page.on("request", lambda request: asked.append(request.url))
+    page.on("console", lambda message: complaints.append(message.text))
+    page.goto(path.as_uri())
+    assert page.evaluate(WIDTH) == width
+    assert page.evaluate(CUT_OFF) == []
+    assert asked == [path.as_uri()]
+    assert complaints == []
+    dark = page.evaluate("getComputedStyle(document.querySelector('.whence')).backgroundColor")
+    assert dark == ("rgb(20, 24, 28)" if scheme == "dark" else "rgb(255, 255, 255)")
+    page.close()
+
+
+def test_on_paper_the_versions_are_told(browser: Browser, reports: dict[str, Path]) -> None:
+    """What is folded away on the screen is printed, on white."""
+    page = browser.new_page(viewport={"width": 700, "height": 900}, color_scheme="dark")
+    page.goto(reports["bakery"].as_uri())
+    height = "() => document.querySelector('details').getBoundingClientRect().height"
+    folded = page.evaluate(height)
+    page.emulate_media(media="print")
+    assert page.evaluate(height) > 5 * folded
+    assert page.evaluate("getComputedStyle(document.querySelector('.whence')).backgroundColor") == "rgb(255, 255, 255)"
+    page.close()
