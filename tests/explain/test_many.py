@@ -335,7 +335,8 @@ def test_a_worker_that_dies_takes_one_row_with_it(contexts: pd.DataFrame) -> Non
 @pytest.fixture
 def cluster() -> Iterator[Any]:
     """A client of a real Dask cluster: two worker processes, looked after by nannies."""
-    distributed = pytest.importorskip("distributed")
+    import distributed
+
     with (
         distributed.LocalCluster(
             n_workers=2, threads_per_worker=1, processes=True, dashboard_address=None, silence_logs="ERROR"
