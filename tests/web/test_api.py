@@ -126,7 +126,8 @@ def test_decide_follows_the_context(client: httpx.Client) -> None:
         ({"rain": 7}, "'rain'"),
         ({"weekday": None}, "weekday"),
         ({"moon": "full"}, "'moon'"),
-        ({"temperature": 1e300}, "temperature"),
+        ({"temperature": 1e300}, "'temperature' of 'context' must be a number of no more than 15 digits"),
+        ({"temperature": [7]}, "'temperature' of 'context' must be a number"),
     ],
 )
 def test_a_wrong_context_is_refused_with_a_sentence(client: httpx.Client, change: dict[str, Any], words: str) -> None:
@@ -135,6 +136,21 @@ def test_a_wrong_context_is_refused_with_a_sentence(client: httpx.Client, change
     answer = client.post("/api/scenes/bakery/decide", json={"context": context})
     assert answer.status_code == 422
     assert words in answer.json()["detail"]
+
+
+def test_what_is_no_json_is_refused_with_a_sentence(client: httpx.Client) -> None:
+    """Broken JSON, other bytes and JSON that is no object are told apart from wrong contexts."""
+    headers = {"content-type": "application/json"}
+    for body, status, words in (
+        (b'{"context": {}}}', 422, "must be JSON"),
+        (b"[]", 422, "'request' cannot be read"),
+        (b"", 422, "'request' cannot be read"),
+        (b'{"context": {"\xff": 1}}', 400, "parsing"),
+        (rb'{"context": {"\ud800": 1}}', 422, "'context'"),
+    ):
+        answer = client.post("/api/scenes/bakery/decide", content=body, headers=headers)
+        assert answer.status_code == status, body
+        assert words in answer.json()["detail"]
 
 
 def test_check_of_plans(client: httpx.Client) -> None:

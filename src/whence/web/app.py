@@ -43,6 +43,12 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     422: {"model": models.Problem, "description": "One sentence that says what is wrong with the request"},
 }
 
+#: What a feature may be given as.
+VALUES = {
+    "context": "a number of no more than 15 digits, true or false, or the name of a category",
+    "bounds": "a list: low and high, or the categories allowed",
+}
+
 Row = Annotated[int, Path(ge=0, description="Number of a past observation, from 0.")]
 
 
@@ -160,8 +166,14 @@ def _malformed(request: Request, error: Exception) -> Response:
     """The first thing that is wrong with a request, as a sentence."""
     assert isinstance(error, RequestValidationError)
     first = error.errors()[0]
-    where = ".".join(str(part) for part in first["loc"] if part not in ("body", "query", "path")) or "request"
-    return JSONResponse({"detail": f"'{where[:200]}' cannot be read: {first['msg']}."}, 422)
+    where = [str(part)[:200] for part in first["loc"] if part not in ("body", "query", "path")]
+    if first["type"] == "json_invalid":
+        told = f"The request must be JSON. It cannot be read from character {where[0]} on."
+    elif len(where) > 1 and where[0] in ("context", "bounds"):
+        told = f"The feature {where[1]!r} of {where[0]!r} must be {VALUES[where[0]]}."
+    else:
+        told = f"{'.'.join(where) or 'request'!r} cannot be read: {first['msg']}."
+    return JSONResponse({"detail": told}, 422)
 
 
 def _refused(request: Request, error: Exception) -> Response:
