@@ -15,6 +15,8 @@ import numpy as np
 import pandas as pd
 import pytest
 from click.testing import Result
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 from tests.project.samples import PROJECT, SAMPLE, csv_text, days, write_city, write_project
 from typer.testing import CliRunner
 
@@ -22,6 +24,7 @@ import whence as wh
 from whence import cli
 from whence.project import Project
 
+PIECES = ("1", "row:2", "context:3", "20,30", "rolls=20, cakes=30", "[20, 30]", "[]", "{}", "temp=1", "0", "row:", "-1")
 ENGINEERS = {**os.environ, "PYTHONUTF8": "1", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
 
 
@@ -220,6 +223,18 @@ def test_a_saved_policy(small: Path, tmp_path: Path) -> None:
     assert "is not a policy that 'whence fit --save' has written" in refused(
         run("decide", small, "-c", "3", "--policy", policy)
     )
+
+
+@settings(derandomize=True, deadline=None, max_examples=30, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(
+    context=st.one_of(st.text(max_size=20), st.sampled_from(PIECES)),
+    plan=st.one_of(st.text(max_size=20), st.sampled_from(PIECES)),
+)
+def test_any_text_on_the_command_line(small: Path, context: str, plan: str) -> None:
+    """Whatever stands for context and plan, the command ends with one of its exit codes, never with a traceback."""
+    told = run("explain", small, f"--context={context}", f"--instead={plan}")
+    assert told.exit_code in (0, 2, 3), (told.output, told.exception)
+    assert (told.stderr.strip() != "") == (told.exit_code == 2)
 
 
 # ---- batch -----------------------------------------------------------------------------------------------------------

@@ -6,6 +6,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
+from joblib import parallel_config
 from tests.project.samples import write_project
 
 from whence.errors import InputError
@@ -79,14 +80,14 @@ def test_a_run_that_was_stopped_goes_on(project: Project, tmp_path: Path) -> Non
     (tmp_path / "answered.csv").unlink()
 
     first = asked(project, tmp_path)
-    for done, _ in first.work():
+    for done in first.work():
         if done == 3:
             break
     with first.partial.open("a", encoding="utf-8") as notes:
         notes.write('{"row": 4, "stat')
     second = asked(project, tmp_path)
     assert second.done == 3
-    assert [done for done, _ in second.work()] == [4, 5, 6, 7, 8]
+    assert list(second.work()) == [4, 5, 6, 7, 8]
     pd.testing.assert_frame_equal(second.finish(), expected)
 
 
@@ -108,13 +109,22 @@ def test_notes_that_are_rubbish(project: Project, tmp_path: Path, rubbish: str) 
         asked(project, tmp_path)
 
 
-def test_the_number_of_processes_does_not_matter(project: Project, tmp_path: Path) -> None:
-    """Two processes give the same answers as one, in the same order."""
+def test_rows_of_another_policy_are_not_mixed(project: Project, tmp_path: Path) -> None:
+    """Notes made with a fitted policy are not continued with a saved one."""
+    next(asked(project, tmp_path).work())
+    other = Project.load(project.path)
+    other.use(project.fitted(), "its digest")
+    with pytest.raises(InputError, match="holds rows of another question"):
+        asked(other, tmp_path)
+
+
+def test_the_number_of_workers_does_not_matter(project: Project, tmp_path: Path) -> None:
+    """Two workers, who get many rows at a time, give the same answers as one, in the same order."""
     runs = []
-    for jobs in (1, 2):
+    for jobs, notes in ((1, 8), (2, 1)):
         run = asked(project, tmp_path)
-        for _ in run.work(jobs):
-            pass
+        with parallel_config(backend="threading"):
+            assert len(list(run.work(jobs))) == notes
         runs.append(run.finish())
     pd.testing.assert_frame_equal(runs[0], runs[1])
 

@@ -164,3 +164,11 @@ def test_the_fingerprint_follows_the_data(tmp_path: Path) -> None:
     assert project.fingerprint() == before
     (tmp_path / "days.csv").write_text(csv_text(days(seed=1)), "utf-8")
     assert project.fingerprint() != before
+
+
+def test_the_fingerprint_follows_the_network(tmp_path: Path) -> None:
+    """Files that the problem names count as well."""
+    project = Project.load(write_city(tmp_path))
+    before = project.fingerprint()
+    (tmp_path / "places.csv").write_text("node,x,y\nhome,0,0\nbridge,1,2\ntunnel,1,-1\nwork,2,0\n", "utf-8")
+    assert project.fingerprint() != before

@@ -7,10 +7,10 @@ from typing import Annotated
 
 import typer
 
-from whence.cli.exits import BAD_INPUT
+from whence.cli.exits import BAD_INPUT, STOPPED
 from whence.cli.explaining import BoundOption, EngineOption, FixOption, KindOption, LimitOption, asked
 from whence.cli.opening import PolicyOption, ProjectArgument, opened
-from whence.cli.screen import note, print_text, waiting
+from whence.cli.screen import counting, note, print_text
 from whence.errors import InputError
 from whence.project.batches import BatchRun, read_questions
 
@@ -63,12 +63,12 @@ def batch(
     if run.done:
         note(f"{run.done} of {run.total} rows were done before.")
     try:
-        with waiting(f"Explaining {run.total} rows ...") as shown:
-            for count, left in run.work(jobs):
-                shown.say(f"Explained {count:,} of {run.total:,} rows, about {left:.0f} s left", at_once=False)
+        with counting("Explaining", run.total, run.done) as show:
+            for count in run.work(jobs):
+                show(count)
     except KeyboardInterrupt:
         note(f"stopped after {run.done} of {run.total} rows; the same command goes on from there.")
-        raise typer.Exit(130) from None
+        raise typer.Exit(STOPPED) from None
     table = run.finish()
     counts = table["status"].value_counts()
     told = ", ".join(f"{count} {status}" for status, count in counts.items())

@@ -18,7 +18,8 @@ from whence.kinds import Feature
 from whence.project import Project
 from whence.project.project import read_project
 from whence.project.saved import save_policy
-from whence.report.numbers import plain
+from whence.report.numbers import plain, value
+from whence.weights import ForestWeights, KNNWeights
 
 __all__ = ["check", "fit"]
 
@@ -86,9 +87,17 @@ def fit(
     print_text(f"Fitted in {seconds:.2g} s to {len(X):,} rows of {X.shape[1]} columns and {Y.shape[1]} outcomes.")
     screen = console()
     screen.print(_features(policy.schema_))
-    print_text(f"Problem: {type(policy.problem).__name__}. Risk: {policy.risk_}. Weights: {policy.weights_}.")
+    risk = getattr(policy.risk_, "name", policy.risk_)
+    print_text(f"Problem: {type(policy.problem).__name__}. Minimised: {risk}. Weights: {_weights(policy.weights_)}.")
     if save is not None:
         print_text(f"Saved to {save}.")
+
+
+def _weights(weights: ForestWeights | KNNWeights) -> str:
+    if isinstance(weights, KNNWeights):
+        return f"the {weights.k} nearest rows"
+    depth = "of any depth" if weights.max_depth is None else f"of depth up to {weights.max_depth}"
+    return f"a forest of {len(weights.trees)} trees {depth}"
 
 
 def _features(schema: Schema) -> Table:
@@ -101,7 +110,8 @@ def _features(schema: Schema) -> Table:
 
 
 def _values(schema: Schema, name: str, feature: Feature) -> str:
-    levels = [str(level) for level in schema.levels(name)]
+    kind = type(feature).__name__.lower()
+    levels = [value(level, kind) for level in schema.levels(name)]
     if levels:
         return ", ".join(levels[:8]) + (f", … ({len(levels)})" if len(levels) > 8 else "")
     low, high = schema.training_range(name)

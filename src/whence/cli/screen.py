@@ -6,19 +6,20 @@ import math
 import signal
 import threading
 import time
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
+from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
 from rich.status import Status
 from rich.text import Text
 
-from whence.explain.question import Progress
+from whence.explain import question
 
-__all__ = ["Waiting", "console", "note", "print_text", "searching", "waiting"]
+__all__ = ["Waiting", "console", "counting", "note", "print_text", "searching", "waiting"]
 
 #: Seconds between two updates of what is shown.
 EVERY = 0.1
@@ -68,6 +69,17 @@ def waiting(text: str) -> Iterator[Waiting]:
         yield Waiting(status)
 
 
+@contextmanager
+def counting(text: str, total: int, done: int) -> Iterator[Callable[[int], None]]:
+    """Show a bar while the block runs, which calls what it is given with the number done; on terminals only."""
+    screen = console(stderr=True)
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
+    shown = screen.is_terminal and not screen.is_dumb_terminal
+    with Progress(*columns, console=screen, transient=True, disable=not shown) as bar:
+        task = bar.add_task(text, total=total, completed=done)
+        yield lambda count: bar.update(task, completed=count)
+
+
 class _Search:
     """Shows how far a search has come, and stops it when the user asks."""
 
@@ -76,7 +88,7 @@ class _Search:
         self.time_limit = time_limit
         self.stopping = False
 
-    def __call__(self, progress: Progress) -> bool:
+    def __call__(self, progress: question.Progress) -> bool:
         """What `Policy.explain` calls as `on_progress`."""
         if not self.stopping:
             self.shown.say(progress_line(progress, self.time_limit), at_once=False)
@@ -105,11 +117,12 @@ def searching(time_limit: float | None) -> Iterator[_Search]:
             signal.signal(signal.SIGINT, before)
 
 
-def progress_line(progress: Progress, time_limit: float | None) -> str:
+def progress_line(progress: question.Progress, time_limit: float | None) -> str:
     """How far a search has come, in a line.
 
     Examples
     --------
+    >>> from whence import Progress
     >>> progress_line(Progress(nodes=12345, distance=0.31, bound=0.12, seconds=6.2), time_limit=10)
     'Searching: 12,345 boxes, nearest 0.31, none nearer than 0.12, 4 s left'
     >>> progress_line(Progress(nodes=7, distance=float("inf"), bound=0.0, seconds=0.4), time_limit=None)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import time
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -144,7 +143,8 @@ class BatchRun:
         self.project, self.questions, self.answers = project, questions, answers
         self.options = dict(options)
         self.partial = answers.with_name(f"{answers.name}.partial")
-        asked = repr((project.fingerprint(), questions.fingerprint, sorted(self.options.items(), key=str)))
+        policy = (project.fingerprint(), project.policy_digest)
+        asked = repr((policy, questions.fingerprint, sorted(self.options.items(), key=str)))
         self.fingerprint = hashlib.sha256(asked.encode()).hexdigest()
         if restart:
             self.partial.unlink(missing_ok=True)
@@ -160,12 +160,11 @@ class BatchRun:
         """Rows done."""
         return len(self.records)
 
-    def work(self, jobs: int = 1) -> Iterator[tuple[int, float]]:
-        """Answer what is left, chunk by chunk; gives the rows done and about how many seconds are left."""
+    def work(self, jobs: int = 1) -> Iterator[int]:
+        """Answer what is left, chunk by chunk, and give the number of rows done after each of them."""
         todo = [question for question in self.questions.rows if question.row not in self.records]
         workers = effective_n_jobs(jobs)
         size = 1 if workers == 1 else ROWS_A_NOTE * workers
-        began, at_first = time.monotonic(), self.done
         with self.partial.open("a", encoding="utf-8") as notes:
             if self.partial.stat().st_size == 0:
                 notes.write(json.dumps({"batch": self.fingerprint}) + "\n")
@@ -175,8 +174,7 @@ class BatchRun:
                     self.records[record["row"]] = record
                     notes.write(json.dumps(record, default=_plain) + "\n")
                 notes.flush()
-                spent = time.monotonic() - began
-                yield self.done, spent / (self.done - at_first) * (self.total - self.done)
+                yield self.done
 
     def _answered(self, chunk: list[Question], jobs: int) -> list[dict[str, Any]]:
         asked = [question for question in chunk if not question.error]

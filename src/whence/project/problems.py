@@ -18,8 +18,10 @@ from whence.project.csv_files import CsvFormat, CsvTable, decoded, read_bytes, r
 from whence.project.findings import Findings, nearest
 from whence.project.source import COUNT, NUMBER, TEXT, TEXTS, Rule, Section, is_number, one_of
 
-__all__ = ["Network", "parameter_key", "read_network", "read_problem"]
+__all__ = ["Network", "parameter_key", "problem_files", "read_network", "read_problem"]
 
+#: Keys under which a file may be named.
+FILE_KEYS = ("network", "nodes", "distances", "A_ub", "A_eq", "cost_map")
 KIND = one_of("newsvendor", "shipment", "shortest_path", "linear")
 NODE = Rule("the name of a node", lambda value: isinstance(value, str | int) and not isinstance(value, bool))
 
@@ -137,6 +139,12 @@ def read_problem(
             problem.error(parameter_key(error, problem), str(error))
     problem.close()
     return made
+
+
+def problem_files(problem: Section) -> tuple[Path, ...]:
+    """The files that the section names."""
+    named = (problem.table.get(key) for key in FILE_KEYS)
+    return tuple(problem.source.path.parent / name for name in named if isinstance(name, str))
 
 
 def parameter_key(error: Exception, section: Section) -> str | None:

@@ -22,7 +22,7 @@ from whence.project.features import built_features, read_declared
 from whence.project.findings import Finding, Findings, ProjectError
 from whence.project.history import read_format, read_history
 from whence.project.plans import PlanReader
-from whence.project.problems import parameter_key, read_network, read_problem
+from whence.project.problems import parameter_key, problem_files, read_network, read_problem
 from whence.project.settings import Asking, read_asking, read_risk, read_weights
 from whence.project.source import TEXT, Section, Source
 from whence.weights import ForestWeights
@@ -86,6 +86,8 @@ class Project:
     decimal: str = "."
     warnings: list[Finding] = field(default_factory=list)
     files: tuple[Path, ...] = ()
+    #: Of the saved policy that is used, if any.
+    policy_digest: str = ""
     _fitted: Policy | None = field(default=None, repr=False)
 
     @classmethod
@@ -102,7 +104,7 @@ class Project:
             self._fitted = clone(self.policy).fit(self.X, self.Y)
         return self._fitted
 
-    def use(self, policy: Policy) -> None:
+    def use(self, policy: Policy, digest: str = "") -> None:
         """Use a policy that was fitted before, to the same columns."""
         columns, outcomes = list(map(str, self.X.columns)), list(map(str, self.Y.columns))
         if list(policy.schema_.columns) != columns or list(policy.outcome_names_) != outcomes:
@@ -110,7 +112,7 @@ class Project:
                 f"The saved policy was fitted to other columns than {self.path.name} names: fit it again. "
                 f"Expected {', '.join(columns)}; got {', '.join(policy.schema_.columns)}."
             )
-        self._fitted = policy
+        self._fitted, self.policy_digest = policy, digest
 
     @cached_property
     def _contexts(self) -> ContextReader:
@@ -200,7 +202,7 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
         asking=asking,
         form=form,
         decimal=history.decimal,
-        files=history.files,
+        files=(*history.files, *problem_files(problem_section)),
     )
     _try_out(project, weights_section, problem_section, found)
     project.warnings = [finding for finding in found if finding.severity == "warning"]

@@ -6,6 +6,7 @@ policy is ever opened as one.
 
 from __future__ import annotations
 
+import hashlib
 import os
 from pathlib import Path
 from typing import Any
@@ -44,7 +45,7 @@ def load_policy(project: Project, path: Path) -> list[str]:
     """
     from whence import __version__
 
-    read_bytes(path)
+    digest = hashlib.sha256(read_bytes(path)).hexdigest()
     try:
         content: Any = joblib.load(path)
     except Exception:  # whatever a damaged or foreign pickle does, it is no policy
@@ -55,7 +56,7 @@ def load_policy(project: Project, path: Path) -> list[str]:
         raise InputError(
             f"{str(path)!r} was saved by whence {content.get('version')}, this is {__version__}: fit the policy again."
         )
-    project.use(content["policy"])
+    project.use(content["policy"], digest)
     if content.get("of") != project.fingerprint():
         return [f"{path.name} was fitted before {project.path.name} or its data changed; it is used as it is."]
     return []
