@@ -297,3 +297,15 @@ def test_equal_costs_can_be_drawn(make: Make, weekday: Change) -> None:
     """Outcomes that are all the same still give a chart with finite numbers."""
     text = fragment(make([weekday], costs_decision=np.full(30, 5.0), costs_alternative=np.full(30, 5.0)))
     assert "nan" not in text.lower().replace("nanum", "")
+
+
+def test_rounding_is_told_only_where_the_verdict_holds(make: Make) -> None:
+    """Numbers rounded in their room come with the nearest value and a note; others claim nothing."""
+    warmer = ("temperature", 7.0, 16.2512345678, 0.3)
+    inside = fragment(make([warmer], room={"temperature": (16.2512, 18.0)}))
+    assert "nearest: 16.2512 °C" in inside
+    assert "rounded so that the verdict holds" in inside
+    unknown = fragment(make([warmer]))
+    assert "about 16.2512 °C" in unknown
+    assert "nearest: 16" not in unknown
+    assert "rounded so that the verdict holds" not in unknown

@@ -256,7 +256,7 @@ def test_many_of_many_features_word_by_word(make: Make) -> None:
     lines = "".join(f"  - x{i}: {1 + i} rather than 0\n" for i in range(15) if i not in (2, 5, 7))
     assert str(why) == (
         f"{HEAD}Your plan would have been better than the decision if these 15 things had been different together:\n"
-        f"{lines}  - and 3 smaller changes\nThe other 25 features stay as they are.\n{COSTS}"
+        f"{lines}  - and 3 more, none of them larger\nThe other 25 features stay as they are.\n{COSTS}"
         "Proved nearest, at distance 3.9: no nearer context would do."
     )
 

@@ -33,7 +33,7 @@ def overview(why: Explanation) -> Figure:
     drawn = material_of(checked(why)).plans
     figure: Figure = matplotlib().figure(figsize=(12.5, 11.5), layout="constrained")
     grid: Any = figure.add_gridspec(3, 2, height_ratios=[1.15, 1.0, 0.8])
-    changes(why, most=8, ax=figure.add_subplot(grid[0, 0]))
+    changes(why, most=6, ax=figure.add_subplot(grid[0, 0]))
     place = figure.add_subplot(grid[0, 1])
     if drawn.city is not None or drawn.form == "quantities":
         plans(why, most=10, ax=place)

@@ -123,11 +123,11 @@ def _changes(explanation: Explanation) -> Markup:
     for (name, before, after), record in zip(words.changes(told), told.changes.to_dict("records"), strict=True):
         exact = value(record["to"], told.kinds.get(name, ""), told.units.get(name, ""))
         changed = tag("b", after)
-        if exact != after:
+        if exact != after.removeprefix("about "):
             rounded = True
             changed = join(changed, tag("div", f"nearest: {exact}", class_="wh-soft"))
         rows.append([name, before, changed, plain(float(record["distance"]), 3)])
-    table = _table(["", "as it is", "changed", "distance"], rows, numbers={3})
+    table = _table(["", "as it is", "changed", "distance"], rows, numbers={3}, names=True)
     note = (
         "A number counts by the share of its range in the history that it moves; a category or switch that changes "
         "counts 1, each times the weight that you gave it."
@@ -253,11 +253,14 @@ def _certificate(explanation: Explanation, now: str) -> Markup:
     )
 
 
-def _table(head: list[str], rows: list[list[str]], numbers: set[int] | frozenset[int] = frozenset()) -> Markup:
+def _table(
+    head: list[str], rows: list[list[str]], numbers: set[int] | frozenset[int] = frozenset(), names: bool = False
+) -> Markup:
     def cell(kind: str, column: int, text: str) -> Markup:
         return tag(kind, text, class_="wh-n" if column in numbers else None)
 
     top = tag("thead", tag("tr", *(cell("th", j, text) for j, text in enumerate(head)))) if head else Markup("")
     body = (tag("tr", *(cell("td", j, text) for j, text in enumerate(row))) for row in rows)
-    # Tables of names and texts may break their lines, those with numbers scroll sideways on a narrow screen.
-    return tag("div", tag("table", top, tag("tbody", *body)), class_="wh-scroll" if numbers else "wh-scroll wh-wide")
+    # Tables of texts may break their lines, those with numbers scroll sideways on a narrow screen, names apart.
+    wraps = "wh-scroll" if numbers else "wh-scroll wh-wide"
+    return tag("div", tag("table", top, tag("tbody", *body)), class_=f"{wraps} wh-names" if names else wraps)

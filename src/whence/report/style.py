@@ -79,6 +79,8 @@ _RULES = """
 .whence th { font-weight: 600; color: var(--soft); }
 .whence td { white-space: nowrap; }
 .whence .wh-wide td { white-space: normal; }
+.whence .wh-names td:not(.wh-n) { white-space: normal; }
+.whence .wh-names td:first-child { min-width: 6rem; }
 .whence th { vertical-align: bottom; }
 .whence .wh-n { text-align: right; }
 .whence th.wh-n { min-width: 4.6rem; line-height: 1.25; }

@@ -81,7 +81,7 @@ def verdict(explanation: Explanation) -> str:
     listed = [told[i] for i in sorted(largest)]
     lines = [f"  - {name}: {to} rather than {was}" for name, was, to in listed]
     if len(told) > len(listed):
-        lines.append(f"  - and {len(told) - len(listed)} smaller changes")
+        lines.append(f"  - and {len(told) - len(listed)} more, none of them larger")
     return f"{would} if these {len(told)} things had been different together:\n" + "\n".join(lines) + "\n"
 
 
