@@ -6,9 +6,15 @@ import re
 from itertools import pairwise
 from typing import Any
 
+import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.web.browser import Watched, asked, opened
+from tests.web.live import running
+
+import whence as wh
+from whence.web.scenes import Scene
 
 
 @pytest.fixture
@@ -221,7 +227,7 @@ def test_plan_of_another_context_is_taken(city: Watched) -> None:
     page = city.page
     past = page.request.get(f"{city.origin}/api/scenes/city/observations/9").json()
     page.get_by_text("Take the plan of another context").click()
-    page.get_by_label("of past observation", exact=True).fill("9")
+    page.get_by_label("observation", exact=True).fill("9")
     page.get_by_role("button", name="Take", exact=True).click()
     text = page.locator(".plan-card.a .plan-text")
     expect(text).to_have_text(decided(page, "city", past["context"]))
@@ -256,7 +262,9 @@ def test_everything_has_a_name(city: Watched) -> None:
           .map(node => node.outerHTML)"""
     )
     assert nameless == []
-    assert page.locator(".answer[aria-live=polite]").count() == 2
+    for kind in ("relative", "absolute"):
+        verdict = page.locator(f"[data-kind={kind}] .verdict").inner_text()
+        expect(page.locator("#announcer[aria-live=polite]")).to_contain_text(verdict)
     assert page.locator("svg[role=img]:not([aria-label]):not(:has(> title))").count() == 0
 
 
@@ -271,3 +279,31 @@ def test_speaking_observation_is_loaded(city: Watched) -> None:
     context = page.request.get(f"{city.origin}/api/scenes/city/observations/{number}").json()["context"]
     expect(page.get_by_label("rain", exact=True)).to_have_value(f"{context['rain']:g}")
     expect(page.get_by_label("period", exact=True)).to_have_value(context["period"])
+
+
+def test_other_problems_are_a_table(browser: Browser) -> None:
+    """A plan with many parts is a table to type in; what only the problem knows of it is explained by the server."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"load": rng.random(40)})
+    Y = pd.DataFrame(1 + rng.random((40, 30)) * X["load"].to_numpy()[:, None], columns=[f"line {j}" for j in range(30)])
+    problem = wh.LinearProblem(A_eq=np.ones((1, 30)), b_eq=[6.0], bounds=(0, 4))
+    policy = wh.Policy(problem, wh.KNNWeights(k=5)).fit(X, Y)
+    plan = policy.decide(X.iloc[0])
+    with running([Scene("lines", "Why not mine?", "", policy, X.iloc[0], plan)]) as live:
+        watched = opened(browser, live.url)
+        page = watched.page
+        assert page.locator(".as-table .q-row[data-part]").count() == 30
+        taken = int(np.argmax(plan))
+        field = page.get_by_label(f"Your plan: line {taken}", exact=True)
+        expect(field).to_have_value(f"{plan[taken]:g}")
+        field.fill("5")
+        expect(page.locator(".plan-card.a .reason")).to_contain_text(f"line {taken} must be at most 4, not 5.")
+        field.fill("1")
+        expect(page.locator(".plan-card.a .reason")).not_to_contain_text("at most 4")
+        expect(page.locator(".plan-card.a .reason")).to_be_visible()
+        assert watched.posts("/check") == 2
+        expect(page.get_by_role("button", name="Why not mine?")).to_be_disabled()
+        field.fill(f"{plan[taken]:g}")
+        expect(page.get_by_role("button", name="Why not mine?")).to_be_enabled()
+        watched.assert_quiet()
+        page.context.close()

@@ -22,7 +22,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
 def _hard_question(page: Page) -> None:
     """Take the plan of the busiest day: far from the decision."""
     page.get_by_text("Take the plan of another context").click()
-    page.get_by_label("of past observation", exact=True).fill("17")
+    page.get_by_label("observation", exact=True).fill("17")
     page.get_by_role("button", name="Take", exact=True).click()
     for part in ("apples", "<i>pears</i>", "plums"):
         field = page.get_by_label(f"Your plan: {part}", exact=True)

@@ -18,7 +18,8 @@ export function numberField({ label, set, optional = false, ...attributes }) {
   return {
     node,
     sync(value) {
-      const text = value === null || value === undefined ? "" : plain(value, 9);
+      const text = value === null || value === undefined ? "" : plain(value, 6);
+      // What somebody types stays as it is, to the last digit.
       if (document.activeElement === node && Number(node.value) === value) return;
       if (node.value !== text) node.value = text;
       node.removeAttribute("aria-invalid");

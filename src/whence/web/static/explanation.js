@@ -4,7 +4,8 @@ import { api } from "./api.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { count, duration, plain } from "./format.js";
 import { cancel, explain, pending } from "./jobs.js";
-import { ask, KINDS, state, subscribe, update } from "./state.js";
+import { announce } from "./notices.js";
+import { ask, KINDS, state, subscribe, thenOf, update } from "./state.js";
 
 const TEXTS = {
   relative: ["Better than the decision", "Where would your plan have been at least as good as the decision?"],
@@ -72,9 +73,10 @@ function showOnPage(kind, then) {
 }
 
 function answer(kind, entry) {
-  const { explanation: found, sentence, then } = entry.result;
+  const { explanation: found, sentence } = entry.result;
+  const then = thenOf(entry.result);
   const [tone, picture, said] = BADGES[found.status] ?? ["plain", "check", found.status];
-  const text = (!then && NOTHING_YET[found.status]) || said;
+  const text = (!found.context && NOTHING_YET[found.status]) || said;
   const shown = state.selected === kind && state.stage === "then";
   return [
     h("p", { class: `badge ${tone}` }, icon(picture), h("span", { text }),
@@ -102,18 +104,19 @@ function progressText(entry) {
 
 function explanationCard(kind) {
   const [title, question] = TEXTS[kind];
-  const text = h("p", { class: "progress-text", role: "status" });
+  const text = h("p", { class: "progress-text" });
   const stop = button("Cancel", () => cancel(kind), { icon: "cross", label: `Cancel the search: ${title}` });
   const meter = h("div", { class: "progress" }, h("div", { class: "progress-track", "aria-hidden": "true" }, h("i")), text, stop);
-  const body = h("div", { class: "answer", "aria-live": "polite" });
+  const body = h("div", { class: "answer" });
   const node = h("section", { class: "card explanation-card", "aria-label": title, "data-kind": kind },
     h("h3", { text: title }), h("p", { class: "hint", text: question }), meter, body);
   let drawn = "";
+  let told = "";
 
   function sync() {
     const entry = state.explanations[kind];
     const busy = pending(kind);
-    node.classList.toggle("selected", state.selected === kind && Boolean(entry.result?.then) && !state.stale);
+    node.classList.toggle("selected", state.selected === kind && Boolean(thenOf(entry.result)) && !state.stale);
     node.classList.toggle("stale", state.stale);
     node.setAttribute("aria-busy", String(busy));
     meter.hidden = !busy;
@@ -125,7 +128,12 @@ function explanationCard(kind) {
     if (mark === drawn) return;
     drawn = mark;
     if (busy) put(body);
-    else if (entry.result) put(body, answer(kind, entry));
+    else if (entry.result) {
+      put(body, answer(kind, entry));
+      // Once, not with every switch between today and then.
+      if (entry.job !== told) announce(`${title}: ${paragraphs(entry.result.sentence)[0]}`);
+      told = entry.job;
+    }
     else if (entry.state === "cancelled") put(body, h("p", { class: "soft", text: "Stopped before anything was found." }));
     else if (entry.state === "error") put(body, h("p", { class: "reason" }, icon("warn"), h("span", { text: entry.error })));
     else put(body, h("p", { class: "soft", text: "Not asked yet." }));

@@ -1,8 +1,8 @@
 // Searches: asked for, followed while they run, cancelled; what they found stays.
 
 import { api, ApiError } from "./api.js";
-import { announce, failed } from "./notices.js";
-import { KINDS, setExplanation, state, update } from "./state.js";
+import { failed } from "./notices.js";
+import { KINDS, setExplanation, state, thenOf, update } from "./state.js";
 
 const RETRIES = 4;
 /** Seconds after which the server is asked for news at the latest. */
@@ -90,9 +90,8 @@ export async function explain(kinds = KINDS) {
   await Promise.all(kinds.map((kind) => run(kind, question, mine)));
   if (mine !== round) return;
   // Show the one that has found something, if only one has.
-  const found = KINDS.filter((kind) => state.explanations[kind].result?.then);
+  const found = KINDS.filter((kind) => thenOf(state.explanations[kind].result));
   if (found.length && !found.includes(state.selected)) update({ selected: found[0] });
-  announce(found.length ? "The explanation is there." : "The search has ended.");
 }
 
 /** Whether a search is on its way. */

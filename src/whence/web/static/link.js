@@ -25,7 +25,7 @@ const isRecord = (value) => value !== null && typeof value === "object" && !Arra
 
 const CHECKS = {
   context: (value) => isRecord(value) && Object.values(value).every(isPlain),
-  plan: Array.isArray,
+  plan: (value) => value !== null,
   locks: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
   limits: (value) => isRecord(value) && Object.values(value).every((limit) => Array.isArray(limit) && limit.every((end) => end === null || isPlain(end))),
 };

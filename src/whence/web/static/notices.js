@@ -7,8 +7,9 @@ import { state, update } from "./state.js";
 /** Say `text` to a screen reader. */
 export function announce(text) {
   const region = byId("announcer");
-  // The same text twice in a row would not be read again.
-  region.textContent = region.textContent === text ? `${text}\u00a0` : text;
+  region.append(h("p", { text }));
+  // Two answers may come at once: each is a line of its own, and old ones go.
+  while (region.childElementCount > 4) region.firstElementChild.remove();
 }
 
 let waiting = false;

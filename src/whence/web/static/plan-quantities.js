@@ -3,7 +3,7 @@
 import { legend } from "./charts.js";
 import { freshId, numberField } from "./controls.js";
 import { button, h } from "./dom.js";
-import { listed, plain } from "./format.js";
+import { plain } from "./format.js";
 import { ask, shownThen, state } from "./state.js";
 
 const SLACK = 1e-6;
@@ -123,20 +123,6 @@ function budgetMeter(budget) {
       const rest = over ? `${plain(total - budget, 4)} too many` : `${plain(budget - total, 4)} left`;
       const other = decision ? ` The decision uses ${plain(sum(decision), 5)}.` : "";
       text.textContent = `Your plan uses ${plain(total, 5)} of ${plain(budget)}: ${rest}.${other}`;
-    },
-  };
-}
-
-/** The view of a scene whose plans only the problem itself can read. */
-export function textView() {
-  const text = h("p");
-  return {
-    node: h("div", { class: "picture" }, h("p", { class: "hint", text: "Plans of this problem are shown in words. Take the plan of another context as your own, and compare." }), text),
-    tools: [],
-    problem: (plan) => (plan === null || plan === undefined ? "Take the plan of another context first." : null),
-    update() {
-      const then = state.stage === "then" ? shownThen() : null;
-      text.textContent = listed([state.decision?.text, then && `then ${then.text}`].filter(Boolean));
     },
   };
 }

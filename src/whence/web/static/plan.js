@@ -5,8 +5,9 @@ import { judgeBy } from "./decisions.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { aligned, plain } from "./format.js";
 import { announce, failed } from "./notices.js";
-import { quantitiesView, textView } from "./plan-quantities.js";
+import { quantitiesView } from "./plan-quantities.js";
 import { routeView } from "./plan-route.js";
+import { wordsView } from "./plan-words.js";
 import { ask, shownThen, state, subscribe } from "./state.js";
 
 let view = null;
@@ -14,7 +15,7 @@ let cards = null;
 
 function viewOf(scene) {
   if (scene.plan.type === "route") return routeView(scene);
-  return scene.plan.parts.length ? quantitiesView(scene) : textView(scene);
+  return scene.plan.parts.length ? quantitiesView(scene) : wordsView();
 }
 
 function card(kind, heading, subtitle, ...more) {
@@ -66,7 +67,7 @@ function takeForm() {
 
   return h("details", { class: "take" }, h("summary", { text: "Take the plan of another context" }),
     h("form", { class: "row", onsubmit: (event) => { event.preventDefault(); takeRow(); } },
-      h("label", { for: "take-row", text: "of past observation" }), field, h("button", { type: "submit", class: "button", text: "Take" })),
+      h("label", { for: "take-row", text: "observation" }), field, h("button", { type: "submit", class: "button", text: "Take" })),
     button("Plan for the controls as they are", takeCurrent, { class: "button" }), note);
 }
 

@@ -76,12 +76,16 @@ export function setExplanation(kind, entry) {
 
 /** The explanation that is shown: the selected one, where it has found a context. */
 export function shownThen() {
-  const result = state.stale ? null : state.explanations[state.selected].result;
-  return result?.then ?? null;
+  return state.stale ? null : thenOf(state.explanations[state.selected].result);
+}
+
+/** The context that an answer has found, where it is another one. */
+export function thenOf(result) {
+  return result && result.explanation.status !== "already" ? result.then : null;
 }
 
 /** The features that the shown explanation changes: name to {from, to}. */
 export function shownChanges() {
   const result = state.stale ? null : state.explanations[state.selected].result;
-  return new Map((result?.then ? result.explanation.changes : []).map((change) => [change.feature, change]));
+  return new Map((thenOf(result) ? result.explanation.changes : []).map((change) => [change.feature, change]));
 }
