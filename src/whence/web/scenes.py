@@ -19,8 +19,10 @@ from whence.plain import plan_from_plain, plan_to_plain, to_plain
 from whence.policy import Policy
 from whence.project import Project
 from whence.report.words import risk_named
+from whence.risk import CVaR
 from whence.web import models
 from whence.web.shapes import controls, plan_shape
+from whence.weights import ForestWeights
 
 __all__ = ["Scene", "built_in", "los_angeles_scene", "project_scene"]
 
@@ -261,6 +263,8 @@ def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
     from whence.experiments import los_angeles as la
 
     data = la.load(folder)
+    forest = ForestWeights(n_trees=100, max_depth=4, random_state=0)
+    policy = Policy(data.problem(), forest, CVaR(la.ALPHA), data.schema)
     return Scene(
         id="los-angeles",
         title="Why not the route of the afternoon peak?",
@@ -269,7 +273,7 @@ def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
             f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. A driver "
             "would take the way that is usual in the afternoon peak. Costs are seconds."
         ),
-        policy=data.policy(len(data.X), seed=0),
+        policy=policy.fit(data.X, data.Y),
         today=data.context,
         alternative=list(la.PEAK),
     )
