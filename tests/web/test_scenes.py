@@ -89,7 +89,7 @@ def test_built_in_scenes_are_the_examples() -> None:
         assert scene.shown().alternative is not None
 
 
-@pytest.mark.skipif(NO_DATA, reason=f"the Los Angeles data is not at {DATA}; set {los_angeles.VARIABLE}")
+@pytest.mark.skipif(NO_DATA, reason="SKIPPED: Los Angeles; set WHENCE_UBER_DATA to the folder with its travel times.")
 def test_los_angeles() -> None:
     """Downtown Los Angeles starts with the paper's context; its own question has an answer that is soon proved."""
     scene = los_angeles_scene(DATA)
