@@ -81,9 +81,9 @@ _RULES = """
 .whence .wh-wide td { white-space: normal; }
 .whence .wh-names td:not(.wh-n) { white-space: normal; }
 .whence .wh-names td:first-child { min-width: 6rem; }
-.whence th { vertical-align: bottom; }
+.whence th { vertical-align: bottom; line-height: 1.25; }
 .whence .wh-n { text-align: right; }
-.whence th.wh-n { min-width: 4.6rem; line-height: 1.25; }
+.whence th.wh-n { min-width: 4.6rem; }
 .whence details { margin: .6rem 0; }
 .whence summary { cursor: pointer; color: var(--soft); }
 """
