@@ -17,7 +17,7 @@ extensions = [
 myst_enable_extensions = ["colon_fence", "deflist"]
 myst_heading_anchors = 3
 # The tables are included by the pages.
-exclude_patterns = ["_build", "benchmarks/tables"]
+exclude_patterns = ["_build", "benchmarks/tables", "reproduction/*"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
