@@ -15,7 +15,6 @@ from joblib import effective_n_jobs
 from whence.errors import InputError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.project.columns import number
-from whence.project.contexts import from_cells
 from whence.project.csv_files import CsvTable, read_bytes, read_csv
 from whence.project.findings import Findings, ProjectError
 from whence.project.project import Project
@@ -98,9 +97,9 @@ class _RowReader:
             return replace(question, error=str(error))
 
     def _context(self, cells: Mapping[str, str]) -> pd.Series:
-        parts: list[Any] = [cells["context"]] if cells.get("context") else []
-        given = {name: cells[name] for name in self.features if cells[name] or not parts}
-        return self.project.context([*parts, from_cells(given, self.project.X, self.table.decimal)])
+        over = cells.get("context", "")
+        given = {name: cells[name] for name in self.features if cells[name] or not over}
+        return self.project.context_of_cells(given, self.table.decimal, over)
 
     def _plan(self, cells: Mapping[str, str]) -> Any:
         text = cells.get("instead") or (None if self.parts else self.instead)

@@ -17,7 +17,7 @@ from whence.project.columns import YES_AND_NO, number
 from whence.project.csv_files import CsvFormat, decoded, read_bytes, read_csv
 from whence.project.findings import Findings, nearest, shown
 
-__all__ = ["ContextReader", "from_cells", "is_file", "json_value", "pairs", "read_json_file"]
+__all__ = ["ContextReader", "is_file", "json_value", "pairs", "read_json_file"]
 
 _ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
 #: A comma separates pairs only where another `name=` follows: 3,5 stays one number.
@@ -44,6 +44,7 @@ class ContextReader:
         self.X = X
         self.form = form
         self.decimal = decimal
+        self._types = {str(name): _type_of(X[name]) for name in X.columns}
 
     def read(self, value: Any) -> pd.Series:
         """One context in the user's units, checked; every part of a list is laid over those before it."""
@@ -114,17 +115,25 @@ class ContextReader:
         if len(table.cells) != 1:
             raise InputError(f"{path.name} must hold one context, so one row. Got {len(table.cells)} rows instead.")
         cells = {str(name): str(cell) for name, cell in table.cells.iloc[0].items()}
-        return from_cells({name: cells[name] for name in cells if name in self.X.columns}, self.X, table.decimal)
+        return self.from_cells({name: cells[name] for name in cells if name in self._types}, table.decimal)
+
+    def from_cells(self, cells: Mapping[str, str], decimal: str) -> dict[str, Any]:
+        """Cells of a CSV file, with numbers read by that file's decimal sign."""
+        values: dict[str, Any] = {}
+        for name, cell in cells.items():
+            parsed = number(cell, decimal) if self._types[name] in ("whole", "number") else None
+            values[name] = cell if parsed is None else parsed
+        return values
 
     def value(self, name: str, value: Any) -> Any:
         """A value of the column `name` as the history holds it, from a text or a value of JSON."""
-        column = self.X[name]
-        if pd.api.types.is_bool_dtype(column.dtype):
+        kind = self._types[name]
+        if kind == "switch":
             return _switch(name, value)
-        if pd.api.types.is_numeric_dtype(column.dtype):
-            return self._number(name, value, whole=pd.api.types.is_integer_dtype(column.dtype))
-        text, kind = str(value), self.schema.kind(name)
-        allowed = [str(level) for level in getattr(kind, "categories", None) or self.schema.levels(name)]
+        if kind != "name":
+            return self._number(name, value, whole=kind == "whole")
+        text, feature = str(value), self.schema.kind(name)
+        allowed = [str(level) for level in getattr(feature, "categories", None) or self.schema.levels(name)]
         if text not in allowed:
             offer = ", ".join(allowed[:12]) + (", …" if len(allowed) > 12 else "")
             raise InputError(f"{name!r} must be one of {offer}. Got {shown(text)} instead.{nearest(text, allowed)}")
@@ -146,15 +155,13 @@ class ContextReader:
         return int(parsed) if whole and parsed == int(parsed) else parsed
 
 
-def from_cells(cells: Mapping[str, str], X: pd.DataFrame, decimal: str) -> dict[str, Any]:
-    """Cells of a CSV file, with numbers read by that file's decimal sign."""
-    values: dict[str, Any] = {}
-    for name, cell in cells.items():
-        column = X[name].dtype
-        numeric = pd.api.types.is_numeric_dtype(column) and not pd.api.types.is_bool_dtype(column)
-        parsed = number(cell, decimal) if numeric else None
-        values[name] = cell if parsed is None else parsed
-    return values
+def _type_of(column: pd.Series) -> str:
+    """How values of a column are typed in: as a switch, a whole number, a number, or a name."""
+    if pd.api.types.is_bool_dtype(column.dtype):
+        return "switch"
+    if pd.api.types.is_integer_dtype(column.dtype):
+        return "whole"
+    return "number" if pd.api.types.is_numeric_dtype(column.dtype) else "name"
 
 
 def _float(value: Any) -> float | None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import tomllib
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -129,6 +130,11 @@ class Project:
             or JSON file. Of a list, every entry is laid over those before it: ``["12", "temp=20"]``.
         """
         return self._contexts.read(value)
+
+    def context_of_cells(self, cells: Mapping[str, str], decimal: str, over: str = "") -> pd.Series:
+        """One context from cells of a CSV file with that decimal sign, laid over another one where that is given."""
+        values = self._contexts.from_cells(cells, decimal)
+        return self._contexts.read([over, values] if over else values)
 
     def plan(self, value: Any) -> Any:
         """A plan in its natural form, feasible.
