@@ -51,7 +51,7 @@ cases = [(label, POSITIVE) for label in operations] + [(label, NEGATIVE) for lab
 def test_every_answer_is_as_described(fuzzed: Live, label: str, mode: schemathesis.GenerationMode) -> None:
     """Whatever the description allows or forbids to send, the answer is one that the description names."""
 
-    @settings(max_examples=12, derandomize=True, deadline=None, database=None, suppress_health_check=SLOW)
+    @settings(max_examples=10, derandomize=True, deadline=None, database=None, suppress_health_check=SLOW)
     @given(case=operations[label].as_strategy(generation_mode=mode))
     def answered(case: schemathesis.Case) -> None:
         # A scene that exists, most of the time: otherwise nothing behind it is ever reached.
@@ -84,7 +84,7 @@ def text_of(question: dict[str, Any]) -> bytes:
     return json.dumps(question).encode()
 
 
-@settings(max_examples=100, derandomize=True, deadline=None, suppress_health_check=SLOW)
+@settings(max_examples=60, derandomize=True, deadline=None, suppress_health_check=SLOW)
 @given(context=contexts, plan=plans, fixed=st.lists(st.sampled_from([*values, "moon"]), max_size=3), bounds=limits)
 def test_almost_right_questions(
     program: httpx.Client, context: dict[str, Any], plan: Any, fixed: list[str], bounds: dict[str, Any]

@@ -15,7 +15,7 @@ from typing import Any
 import httpx
 import psutil
 import pytest
-from tests.web.live import Live, finished, hard_scene, running, until
+from tests.web.live import Live, finished, hard_scene, running, strange_scene, until
 
 from whence.errors import InputError
 from whence.web.server import listening
@@ -137,7 +137,7 @@ def test_a_worker_that_dies_idle_is_replaced(client: httpx.Client, hard: Live) -
     """Nobody notices that a worker died with nothing to do."""
     [pid] = hard.workers
     os.kill(pid, signal.SIGKILL)
-    until(lambda: bool(hard.workers) and hard.workers != [pid], 60.0)
+    until(lambda: bool(hard.workers) and hard.workers != [pid], 180.0)
     assert finished(client, ask(client, time_limit=0.2).json()["job"])["state"] == "done"
 
 
@@ -203,7 +203,7 @@ def address_of(server: subprocess.Popen[str]) -> str:
 
 def workers_of(server: subprocess.Popen[str]) -> list[psutil.Process]:
     """The processes that it has started, once there is one."""
-    until(lambda: bool(psutil.Process(server.pid).children()), 30.0)
+    until(lambda: bool(psutil.Process(server.pid).children()), 60.0)
     return psutil.Process(server.pid).children(recursive=True)
 
 
@@ -212,10 +212,10 @@ def test_ctrl_c_ends_everything(process: subprocess.Popen[str]) -> None:
     assert httpx.get(f"{address_of(process)}api/scenes").status_code == 200
     workers = workers_of(process)
     process.send_signal(signal.SIGINT)
-    assert process.wait(20.0) == 0
+    assert process.wait(60.0) == 0
     assert process.stderr is not None
     assert "Traceback" not in process.stderr.read()
-    gone, alive = psutil.wait_procs(workers, timeout=10.0)
+    gone, alive = psutil.wait_procs(workers, timeout=30.0)
     assert not alive
     assert gone
 
@@ -225,7 +225,7 @@ def test_no_worker_outlives_a_killed_server(process: subprocess.Popen[str]) -> N
     address_of(process)
     workers = workers_of(process)
     process.kill()
-    _, alive = psutil.wait_procs(workers, timeout=60.0)
+    _, alive = psutil.wait_procs(workers, timeout=180.0)
     assert not alive
 
 
@@ -256,5 +256,5 @@ def test_workers_are_started_from_any_folder(tmp_path: Path, monkeypatch: pytest
     monkeypatch.chdir(tmp_path)
     (tmp_path / "whence.py").write_text("raise RuntimeError('a file that only happens to be here')")
     (tmp_path / "json.py").write_text("raise RuntimeError('a file that only happens to be here')")
-    with running([hard_scene()]) as server:
+    with running([strange_scene()]) as server:
         server.wait_for_workers()
