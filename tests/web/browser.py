@@ -45,23 +45,19 @@ expect.set_options(timeout=PATIENCE)
 
 
 class Server:
-    """`whence serve` in a process of its own.
+    """`whence serve` in a process of its own, at a port that is free; `arguments` are those of the command."""
 
-    Parameters
-    ----------
-    *arguments : str
-        Of the command.
-    port : int
-        0 takes one that is free.
-    """
+    def __init__(self, *arguments: str) -> None:
+        self._arguments = arguments
+        self.url = ""
+        self._start(0)
 
-    def __init__(self, *arguments: str, port: int = 0) -> None:
-        command = [sys.executable, "-m", "whence.cli", "serve", *arguments, "--port", str(port), "--no-browser"]
+    def _start(self, port: int) -> None:
+        command = [sys.executable, "-m", "whence.cli", "serve", *self._arguments, "--port", str(port), "--no-browser"]
         self._process = subprocess.Popen(
             command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
         )
         told: list[str] = []
-        self.url = ""
         assert self._process.stderr is not None
         for line in self._process.stderr:
             told.append(line)
@@ -69,7 +65,8 @@ class Server:
             if found:
                 self.url = found.group().rstrip("/")
                 break
-        assert self.url, "".join(told)
+        else:
+            raise AssertionError("".join(told))
         # Whatever it says later must not fill the pipe.
         threading.Thread(target=self._process.stderr.read, daemon=True).start()
 
@@ -84,12 +81,9 @@ class Server:
             assert time.monotonic() < deadline, health
             time.sleep(0.1)
 
-    @property
-    def port(self) -> int:
-        """Where it listens."""
-        port = urlsplit(self.url).port
-        assert port is not None
-        return port
+    def start_again(self) -> None:
+        """Start it at the same address, after it was stopped."""
+        self._start(urlsplit(self.url).port or 0)
 
     def stop(self, how: signal.Signals = signal.SIGTERM) -> None:
         """End it and its workers: in peace, or at once with SIGKILL."""

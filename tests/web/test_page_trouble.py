@@ -12,11 +12,17 @@ from tests.web.browser import STRANGE, Server, asked, opened, write_project
 
 
 @pytest.fixture(scope="module")
-def project(tmp_path_factory: pytest.TempPathFactory) -> Iterator[str]:
-    """Address of `whence serve` with a project whose names are markup and whose question is hard."""
-    server = Server(str(write_project(tmp_path_factory.mktemp("project")))).wait_for_workers()
-    yield server.url
-    server.stop()
+def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
+    """`whence serve` with a project whose names are markup and whose questions are hard."""
+    started = Server(str(write_project(tmp_path_factory.mktemp("project")))).wait_for_workers()
+    yield started
+    started.stop()
+
+
+@pytest.fixture
+def project(server: Server) -> str:
+    """Where that project is."""
+    return server.url
 
 
 def _hard_question(page: Page) -> None:
@@ -183,22 +189,19 @@ def test_impossible_plan_in_a_link_is_explained(browser: Browser, examples: str)
     page.context.close()
 
 
-def test_server_goes_and_comes_back(browser: Browser) -> None:
+def test_server_goes_and_comes_back(browser: Browser, server: Server) -> None:
     """Killed: a banner says so and settings are kept; started again at the same place: the page recovers by itself."""
-    server = Server("--workers", "1")
-    try:
-        watched = opened(browser, server.url, scene="bakery")
-        page = watched.page
-        server.stop(signal.SIGKILL)
-        page.get_by_label("weekday", exact=True).select_option("Sunday")
-        expect(page.locator("#banner")).to_contain_text("The server does not answer.")
-        expect(page.get_by_role("button", name="Why not mine?")).to_be_disabled()
-        server = Server("--workers", "1", port=server.port)
-        expect(page.locator("#banner")).to_contain_text("The server answers again.")
-        expect(page.get_by_label("weekday", exact=True)).to_have_value("Sunday")
-        expect(page.locator(".plan-card.d .plan-text")).to_contain_text("rolls")
-        asked(page)
-        assert all("ERR_CONNECTION" in complaint for complaint in watched.complaints), watched.complaints
-        page.context.close()
-    finally:
-        server.stop()
+    watched = opened(browser, server.url)
+    page = watched.page
+    server.stop(signal.SIGKILL)
+    page.get_by_label("level", exact=True).select_option("4")
+    expect(page.locator("#banner")).to_contain_text("The server does not answer.")
+    expect(page.get_by_role("button", name="Why not mine?")).to_be_disabled()
+    server.start_again()
+    expect(page.locator("#banner")).to_contain_text("The server answers again.")
+    expect(page.get_by_label("level", exact=True)).to_have_value("4")
+    expect(page.locator(".plan-card.d .plan-text")).to_contain_text("apples")
+    page.get_by_role("button", name="Start from the decision").click()
+    asked(page)
+    assert all("ERR_CONNECTION" in complaint for complaint in watched.complaints), watched.complaints
+    page.context.close()
