@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Iterator
 
 import httpx
 import pytest
 from playwright.sync_api import Browser
-from tests.web.browser import Server, chromium
+from tests.web.browser import Server, chromium, chromium_path
 from tests.web.live import Live, running, small_scenes
 
 
@@ -36,5 +37,7 @@ def examples() -> Iterator[str]:
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
     """Chromium; not for the whole session, since its event loop would be in the way of other tests."""
+    if chromium_path() is None and "CI" not in os.environ:
+        pytest.skip("SKIPPED: the page in a browser; install Chromium.")
     with chromium() as window:
         yield window
