@@ -53,6 +53,19 @@ def test_from_context_to_report(
     page.context.close()
 
 
+def test_numbers_are_those_of_the_sentence(browser: Browser, examples: str) -> None:
+    """The value marked at a control and in the switch is the one that the answer names, rounded so that it holds."""
+    watched = opened(browser, examples, scene="bakery")
+    page = watched.page
+    asked(page)
+    page.locator("[data-kind=absolute]").get_by_role("button", name="Show it").click()
+    shown = page.locator("[data-feature=temperature] .then-note b").inner_text()
+    expect(page.locator("[data-kind=absolute] .verdict")).to_contain_text(f"temperature were {shown} rather than 7 °C")
+    expect(page.locator(".stage-text")).to_contain_text(f"temperature {shown}")
+    watched.assert_quiet()
+    page.context.close()
+
+
 def _data(page: Page, kind: str, folder: Path) -> dict[str, Any]:
     """The explanation as it is downloaded."""
     with page.expect_download() as waiting:

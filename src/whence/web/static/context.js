@@ -60,8 +60,8 @@ function featureRow(feature) {
     node.classList.toggle("on-stage", Boolean(change) && state.stage === "then");
     note.hidden = !change;
     if (change) {
-      put(note, h("s", { text: value(change.from, feature) }), icon("arrow"), h("b", { text: value(then ?? change.to, feature) }));
-      note.setAttribute("aria-label", `In the explanation: ${value(then ?? change.to, feature)} rather than ${value(change.from, feature)}`);
+      put(note, h("s", { text: value(change.from, feature) }), icon("arrow"), h("b", { text: change.words }));
+      note.setAttribute("aria-label", `In the explanation: ${change.words} rather than ${value(change.from, feature)}`);
     }
   }
   return { node, sync };

@@ -45,7 +45,7 @@ async function check() {
     const answer = await api.check(state.scene.id, state.context, state.plan, signal);
     if (!signal.aborted) update({ check: answer });
   } catch (error) {
-    if (!signal.aborted) update({ check: { feasible: false, reason: failed(error) } });
+    if (!signal.aborted) update({ check: { feasible: false, unchecked: true, reason: failed(error) } });
   }
 }
 

@@ -27,6 +27,7 @@ function obstacle() {
   if (state.plan === null || state.plan === undefined) return "Make a plan of your own first.";
   if (!state.decision) return state.decideError ? "There is no decision to ask about." : "The decision is on its way.";
   if (!state.check) return "Your plan is being checked.";
+  if (state.check.unchecked) return "Your plan could not be checked.";
   if (!state.check.feasible) return "Your plan cannot be carried out; see the reason beside it.";
   const wrong = Object.entries(state.limits).find(([, limit]) => limit.length === 2 && typeof limit[0] === "number" && typeof limit[1] === "number" && limit[0] > limit[1]);
   if (wrong) return `The limits of ${wrong[0]} exclude each other.`;

@@ -69,9 +69,9 @@ function stageBar() {
       entry.setAttribute("aria-checked", String(on));
       entry.tabIndex = on ? 0 : -1;
     }
-    const changes = [...shownChanges().values()].slice(0, 3).map(({ feature, from, to }) => {
+    const changes = [...shownChanges().values()].slice(0, 3).map(({ feature, from, words }) => {
       const kind = state.scene.features.find((other) => other.name === feature);
-      return `${feature} ${value(state.stage === "then" ? there.context[feature] ?? to : from, kind)}`;
+      return `${feature} ${state.stage === "then" ? words : value(from, kind)}`;
     });
     text.textContent = changes.length ? listed(changes) : "nothing has to change";
     byId("stage").classList.toggle("then", state.stage === "then");

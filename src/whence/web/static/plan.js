@@ -104,7 +104,8 @@ function showCards() {
   cards.yours.show(none ? "You have none yet." : infeasible ? "" : check?.text ?? "…",
     !infeasible && Number.isFinite(second) && texts[1], !infeasible && compared(first, second));
   cards.reason.hidden = !infeasible;
-  if (infeasible) put(cards.reason, icon("warn"), h("span", {}, h("b", { text: "This plan cannot be carried out. " }), check.reason));
+  if (infeasible) put(cards.reason, icon("warn"), h("span", {},
+    h("b", { text: check.unchecked ? "This plan could not be checked. " : "This plan cannot be carried out. " }), check.reason));
   cards.then.node.hidden = !then;
   if (then) cards.then.show(then.text, texts[2], compared(then.alternative.cost, then.cost) === "the same" ? "as your plan" : "");
 }

@@ -1,5 +1,7 @@
 // What the page knows, in one place; panels subscribe to it and never talk to each other.
 
+import { changedValue } from "./format.js";
+
 const listeners = new Set();
 
 export const KINDS = ["relative", "absolute"];
@@ -84,8 +86,10 @@ export function thenOf(result) {
   return result && result.explanation.status !== "already" ? result.then : null;
 }
 
-/** The features that the shown explanation changes: name to {from, to}. */
+/** The features that the shown explanation changes: name to {from, to, words}, the words being those for the new value. */
 export function shownChanges() {
   const result = state.stale ? null : state.explanations[state.selected].result;
-  return new Map((thenOf(result) ? result.explanation.changes : []).map((change) => [change.feature, change]));
+  const { changes, room } = thenOf(result) ? result.explanation : { changes: [] };
+  const kindOf = (name) => state.scene.features.find((feature) => feature.name === name);
+  return new Map(changes.map((change) => [change.feature, { ...change, words: changedValue(change, kindOf(change.feature), room) }]));
 }
