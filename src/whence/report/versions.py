@@ -9,7 +9,7 @@ from importlib.metadata import PackageNotFoundError, version
 __all__ = ["versions"]
 
 REQUIRED = ("numpy", "scipy", "scikit-learn", "pandas", "numba", "highspy", "networkx", "joblib", "typer", "rich")
-OPTIONAL = ("matplotlib", "fastapi", "plotly", "gurobipy", "pyscipopt", "dask")
+OPTIONAL = ("matplotlib", "fastapi", "gurobipy", "pyscipopt", "dask")
 
 
 def versions() -> dict[str, str]:
