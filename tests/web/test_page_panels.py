@@ -271,7 +271,8 @@ def test_everything_has_a_name(city: Watched) -> None:
 def test_speaking_observation_is_loaded(city: Watched) -> None:
     """A past observation among those that speak is put on the controls by a click on its name."""
     page = city.page
-    page.get_by_label("rain", exact=True).fill("4")
+    with page.expect_response("**/decide"):
+        page.get_by_label("rain", exact=True).fill("4")
     row = page.locator(".speakers tbody tr").nth(3)
     expect(page.locator(".plan-card.d")).not_to_contain_class("busy")
     number = row.get_by_role("button").inner_text()
