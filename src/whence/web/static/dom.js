@@ -75,3 +75,11 @@ export function debounced(act, milliseconds) {
     timer = setTimeout(() => act(...args), milliseconds);
   };
 }
+
+/** Call `act` at most once in so many milliseconds, however often it is asked for, and never later than that. */
+export function throttled(act, milliseconds) {
+  let timer = 0;
+  return () => {
+    timer ||= setTimeout(() => { timer = 0; act(); }, milliseconds);
+  };
+}

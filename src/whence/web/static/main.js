@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { startContext } from "./context.js";
 import { startDecisions } from "./decisions.js";
-import { button, byId, debounced, h, icon, put } from "./dom.js";
+import { button, byId, h, icon, put, throttled } from "./dom.js";
 import { startExplanation } from "./explanation.js";
 import { explain, forget } from "./jobs.js";
 import { readLink, writeLink } from "./link.js";
@@ -139,7 +139,7 @@ startPlan();
 startExplanation();
 startOutcomes();
 startDecisions();
-subscribe(debounced(writeLink, 100));
+subscribe(throttled(writeLink, 150));
 window.addEventListener("hashchange", () => { if (window.location.hash.includes("scene=")) start(); });
 document.querySelector(".skip").addEventListener("click", (event) => {
   // The part behind "#" is the state: the way to the plans must not overwrite it.
