@@ -7,7 +7,7 @@ planner's own plan would have been the better one, with a proof that no nearer c
 from whence import plot
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
-from whence.explain.many import Explanations
+from whence.explain.explanations import Explanations
 from whence.explain.question import Progress
 from whence.features import Binary, Categorical, Continuous, Discrete, Schema
 from whence.policy import Policy

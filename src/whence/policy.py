@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator, clone
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.explain.asking import Request, explain
 from whence.explain.explanation import Explanation
-from whence.explain.many import Batch, Explanations, explain_many
+from whence.explain.explanations import Explanations
+from whence.explain.many import Batch, explain_many
 from whence.explain.question import InputMap, Kind, Progress
 from whence.features import Schema
 from whence.problems.base import DecisionProblem

@@ -19,7 +19,7 @@ import pytest
 import whence as wh
 from whence.errors import InputError, InputTypeError, NotFittedError, RowError, WhenceError
 from whence.explain.explanation import Explanation
-from whence.explain.many import Explanations
+from whence.explain.explanations import Explanations
 
 PLAN = [45.0]
 

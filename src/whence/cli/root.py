@@ -96,12 +96,30 @@ def told(command: Callable[..., None]) -> Callable[..., None]:
         except Exception as error:
             if os.environ.get("WHENCE_TRACEBACK"):
                 raise
-            said = f"An unexpected error, a defect of whence: {type(error).__name__}: {error}\n"
-            said, code = f"{said}Set WHENCE_TRACEBACK=1 to see where it comes from.", UNEXPECTED
+            if interrupted(error):
+                said, code = "stopped.", STOPPED
+            else:
+                said = f"An unexpected error, a defect of whence: {type(error).__name__}: {error}\n"
+                said, code = f"{said}Set WHENCE_TRACEBACK=1 to see where it comes from.", UNEXPECTED
         print(f"whence: {said}", file=sys.stderr)
         raise typer.Exit(code)
 
     return run
+
+
+def interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: a compiler that is interrupted may raise an error of its own.
+
+    Examples
+    --------
+    >>> error = RuntimeError("lowering failed")
+    >>> error.__context__ = KeyboardInterrupt()
+    >>> interrupted(error), interrupted(RuntimeError())
+    (True, False)
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None
 
 
 COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
-from typing import TYPE_CHECKING, Any, overload
+from functools import cache
+from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
 import cloudpickle
@@ -20,14 +19,14 @@ from threadpoolctl import ThreadpoolController
 from whence.errors import InputError, InputTypeError, RowError, WhenceError
 from whence.explain.asking import Request, engine_of
 from whence.explain.explanation import Explanation
+from whence.explain.explanations import Entry, Explanations
 from whence.tables import as_table
 
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Batch", "Explanations", "explain_many"]
+__all__ = ["Batch", "explain_many"]
 
-Entry = Explanation | WhenceError
 #: A context, the plan instead, and the plan to be explained (or None).
 Row = tuple[Any, Any, Any]
 Answers = Generator[list[Entry], None, None]
@@ -40,118 +39,6 @@ ROWS_A_BATCH = 50
 ON_THEIR_WAY = 2
 #: Policies that a worker keeps, so that batches of the same call find theirs already set up.
 POLICIES_KEPT = 2
-
-
-class Explanations(Sequence[Entry]):
-    """Explanations in the order of their contexts; where a row could not be explained, the error that says why.
-
-    Attributes
-    ----------
-    labels : Index
-        Labels of the rows: those of the table of contexts, otherwise 0, 1, ...
-
-    Examples
-    --------
-    >>> import numpy as np, whence as wh
-    >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[10.0], [11.0], [20.0], [21.0]])
-    >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=1), wh.KNNWeights(k=2)).fit(X, Y)
-    >>> whys = policy.explain_many([[0.2], [2.8], [float("nan")]], instead=[10.0])
-    >>> whys
-    <Explanations of 3 rows: 1 already, 1 optimal, 1 error>
-    >>> whys.frame["status"].tolist()
-    ['already', 'optimal', 'error']
-    >>> whys.errors[2]
-    InputError("The column 'x0' must not hold missing values (NaN). Got 1 of them.")
-    """
-
-    def __init__(self, entries: Iterable[Entry], labels: pd.Index | None = None) -> None:
-        self._entries = list(entries)
-        self.labels: pd.Index = pd.RangeIndex(len(self._entries)) if labels is None else labels
-
-    def __len__(self) -> int:
-        return len(self._entries)
-
-    @overload
-    def __getitem__(self, at: int) -> Entry: ...
-    @overload
-    def __getitem__(self, at: slice) -> Explanations: ...
-    def __getitem__(self, at: int | slice) -> Entry | Explanations:
-        if isinstance(at, slice):
-            return Explanations(self._entries[at], self.labels[at])
-        return self._entries[at]
-
-    @property
-    def errors(self) -> dict[int, WhenceError]:
-        """The rows that could not be explained, by their position."""
-        return {i: entry for i, entry in enumerate(self._entries) if isinstance(entry, WhenceError)}
-
-    @cached_property
-    def frame(self) -> pd.DataFrame:
-        """One row a context: how it ended, distance and bound, what changes, costs before and after, the error."""
-        return pd.DataFrame([_record(entry) for entry in self._entries], index=self.labels, columns=list(COLUMNS))
-
-    @cached_property
-    def contexts(self) -> pd.DataFrame:
-        """The contexts found, in the user's columns; rows without one are missing."""
-        found = {i: e.context for i, e in enumerate(self._entries) if isinstance(e, Explanation)}
-        rows = {i: context for i, context in found.items() if context is not None}
-        table = pd.DataFrame(list(rows.values()), index=self.labels[list(rows)])
-        return table.infer_objects()
-
-    def __repr__(self) -> str:
-        counts = Counter("error" if isinstance(e, WhenceError) else str(e.status) for e in self._entries)
-        told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items(), key=_errors_last))
-        return f"<Explanations of {len(self)} row{'s' * (len(self) != 1)}{': ' * bool(told)}{told}>"
-
-    def _repr_html_(self) -> str:
-        return str(self.frame.to_html())
-
-
-#: The columns of `Explanations.frame`, and what they hold where a row has an error.
-COLUMNS: dict[str, Any] = {
-    "status": "error",
-    "distance": np.nan,
-    "bound": np.nan,
-    "gap": np.nan,
-    "changes": "",
-    "cost_decision": np.nan,
-    "cost_alternative": np.nan,
-    "cost_decision_after": np.nan,
-    "cost_alternative_after": np.nan,
-    "decision": "",
-    "alternative": "",
-    "nodes": 0,
-    "seconds": np.nan,
-    "error": "",
-}
-
-
-def _record(entry: Entry) -> dict[str, Any]:
-    if isinstance(entry, WhenceError):
-        return {**COLUMNS, "error": str(entry)}
-    from whence.report.words import changes
-
-    after = entry.cost_after
-    return {
-        **COLUMNS,
-        "status": entry.status,
-        "distance": entry.distance,
-        "bound": entry.bound,
-        "gap": entry.gap,
-        "changes": "; ".join(f"{name}: {was} -> {to}" for name, was, to in changes(entry)),
-        "cost_decision": entry.cost_before.decision,
-        "cost_alternative": entry.cost_before.alternative,
-        "cost_decision_after": np.nan if after is None else after.decision,
-        "cost_alternative_after": np.nan if after is None else after.alternative,
-        "decision": entry.decision_text,
-        "alternative": entry.alternative_text,
-        "nodes": entry.nodes,
-        "seconds": entry.seconds,
-    }
-
-
-def _errors_last(counted: tuple[str, int]) -> tuple[bool, str]:
-    return counted[0] == "error", counted[0]
 
 
 # ---- asking ------------------------------------------------------------------------------------------------------
