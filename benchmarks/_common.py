@@ -117,7 +117,7 @@ def collect(make: Make, wanted: int, start: int, kinds: Sequence[str] = KINDS, *
     Questions that hold already, or have no answer, do not count; where they are nearly all there is, it ends too.
     """
     cells = {kind: Cell() for kind in kinds}
-    for seed in range(start, start + 12 * wanted):
+    for seed in range(start, start + 25 * wanted):
         missing = [kind for kind in kinds if cells[kind].worth < wanted]
         if not missing:
             break
