@@ -85,8 +85,8 @@ def test_remarks_and_table_follow_the_ratio() -> None:
     rows = made_up([0.2, 0.5, 3.0], [2.0, 4.0])
     label = LABELS["fig:dualVsIter"]
     remarks = label.remarks(rows)
-    assert "agrees; the iterative algorithm takes 0.50 times" in remarks[0]
-    assert "agrees; the iterative algorithm takes 3.00 times" in remarks[1]
+    assert "agrees in part; the iterative algorithm takes 0.50 times" in remarks[0]
+    assert ": agrees; the iterative algorithm takes 3.00 times" in remarks[1]
     assert "agrees; from 0.20 to 4.00" in remarks[2]
     assert "differs" in label.remarks(made_up([2.0], [0.5]))[0]
     rows.loc[0, "status_dual"] = "time_limit"
