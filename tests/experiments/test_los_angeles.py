@@ -9,11 +9,14 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from whence import Categorical, Continuous, Discrete, ForestWeights
-from whence.errors import InputError, MissingDataError
+from whence.errors import InputError, MissingDataError, WhenceError
 from whence.experiments import los_angeles
 from whence.experiments.los_angeles import MENDED, NORTH, PEAK, PERIODS, PUBLISHED, SOUTH, load
+from whence.experiments.los_angeles_files import digest
 
 EDGES = [(1, 2), (2, 3), (1, 3), (3, 4), (2, 4)]
 DATA = Path(os.environ.get(los_angeles.VARIABLE) or Path(__file__).resolve().parents[3] / "shared" / "uber")
@@ -85,7 +88,7 @@ def test_the_folder_can_come_from_the_environment(folder: Path, monkeypatch: pyt
     monkeypatch.setenv("WHENCE_UBER_DATA", str(folder))
     assert load().Y.equals(load(folder).Y)
     monkeypatch.delenv("WHENCE_UBER_DATA")
-    with pytest.raises(MissingDataError, match=r"'folder' must hold contexts.csv, .*WHENCE_UBER_DATA is not set"):
+    with pytest.raises(MissingDataError, match=r"No folder is named.*Explainable-CSO.*--data or WHENCE_UBER_DATA"):
         load()
 
 
@@ -93,7 +96,7 @@ def test_the_folder_can_come_from_the_environment(folder: Path, monkeypatch: pyt
 def test_a_missing_file_is_named(folder: Path, name: str) -> None:
     """The error is a FileNotFoundError and says which file is missing where."""
     (folder / name).unlink()
-    with pytest.raises(FileNotFoundError, match=f"There is no {name} in"):
+    with pytest.raises(FileNotFoundError, match=f"There is no {name} in .*Explainable-CSO.*--data or WHENCE_UBER_DATA"):
         load(folder)
 
 
@@ -113,6 +116,98 @@ def test_files_that_do_not_fit_together_are_refused(folder: Path) -> None:
     broken("travel_times.csv", tables["travel_times.csv"].iloc[1:], "each of the 60 rows .*Got 59")
     broken("travel_times.csv", tables["travel_times.csv"].drop(columns="e2"), "There is no 'e2'")
     broken("nodes.csv", tables["nodes.csv"].query("node != 4"), "There is none of number 4")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "message"),
+    [
+        (
+            "contexts.csv",
+            b"\x89PNG\r\n\x1a\n\xff\xfe",
+            r"contexts.csv must be a text file in UTF-8. Got bytes in line 1",
+        ),
+        ("edges.csv", b"", "edges.csv must have a line of column names and rows below it. Got an empty file"),
+        ("edges.csv", b"edge,tail,head\n", "edges.csv must have at least one row below its column names"),
+        ("edges.csv", b"edge,tail,head\ne0,1,2,3,4\ne1,1,3,3,4\n", "edges.csv must have as many cells .*names .3"),
+        ("edges.csv", b"edge,tail,head\ne0,1,2\ne1,1,3,3,4\n", "edges.csv must be a CSV file .*Expected 3 fields"),
+        ("edges.csv", b"edge,tail,tail,head\ne0,1,1,2\n", "edges.csv must list every column once. Got 'tail' twice"),
+        ("edges.csv", b"edge,tail,head\ne0,one,2\n", "whole numbers in the column 'tail'. Got 'one' in row 1 instead"),
+        ("edges.csv", b"edge,tail,head\ne0,1,2\n,1,3\n", "names in the column 'edge'. Got an empty cell in row 2"),
+        ("edges.csv", b"edge,tail,head\ne0,1,2\ne0,1,3\n", "edges.csv must list every edge once. Got 'e0' twice"),
+        ("edges.csv", b"edge,tail,head\ne0,1,2\ne1,1,2\n", "every pair of tail and head once. Got '.1, 2.' twice"),
+        ("nodes.csv", b"node,lon,lat\n1.5,0,0\n", "nodes.csv must hold whole numbers in the column 'node'. Got '1.5'"),
+        ("nodes.csv", b"node,lon,lat\n1,0,0\n1,0,0\n", "nodes.csv must list every node once. Got '1' twice"),
+        ("nodes.csv", b"node,lon,lat\n1,inf,0\n", "numbers in the column 'lon'. Got 'inf' in row 1"),
+    ],
+)
+def test_a_damaged_file_is_told_in_one_sentence(folder: Path, name: str, content: bytes, message: str) -> None:
+    """The file, the column where it is known, what was expected and what came."""
+    (folder / name).write_bytes(content)
+    with pytest.raises(InputError, match=message):
+        load(folder)
+
+
+@pytest.mark.parametrize(
+    ("name", "column", "value", "message"),
+    [
+        ("travel_times.csv", "e3", "fast", "must hold seconds, .* in the column 'e3'. Got 'fast' in row 7 instead"),
+        ("travel_times.csv", "e3", None, "must hold seconds, .* in the column 'e3'. Got an empty cell in row 7"),
+        ("travel_times.csv", "e3", -1, "numbers of at least 0, in the column 'e3'. Got '-1.0' in row 7 instead"),
+        ("contexts.csv", "rain", "wet", "contexts.csv must hold numbers in the column 'rain'. Got 'wet' in row 7"),
+        ("contexts.csv", "day", 8, "whole numbers from 1 to 7 in the column 'day'. Got '8' in row 7"),
+        ("contexts.csv", "period", None, "names in the column 'period'. Got an empty cell in row 7"),
+    ],
+)
+def test_a_cell_that_cannot_be_used_is_named(folder: Path, name: str, column: str, value: object, message: str) -> None:
+    """One cell among good ones is found, with its row."""
+    table = pd.read_csv(folder / name)
+    table[column] = table[column].astype(object)
+    table.loc[6, column] = value
+    table.to_csv(folder / name, index=False)
+    with pytest.raises(InputError, match=message):
+        load(folder)
+
+
+@settings(
+    derandomize=True, deadline=None, max_examples=150, suppress_health_check=[HealthCheck.function_scoped_fixture]
+)
+@given(
+    name=st.sampled_from(sorted(los_angeles.COLUMNS)),
+    start=st.integers(0, 400),
+    lost=st.integers(0, 400),
+    put=st.binary(max_size=8)
+    | st.sampled_from([b'"', b",", b"\n", b"\r", b"1e999", b"9" * 30, b"NA", b"True", b"0x1"]),
+)
+def test_no_bytes_are_a_defect(folder: Path, name: str, start: int, lost: int, put: bytes) -> None:
+    """Whatever stands in place of some bytes of a file, it is read or refused in a sentence that names a file."""
+    whole = (folder / name).read_bytes()
+    (folder / name).write_bytes(whole[:start] + put + whole[start + lost :])
+    refused = ""
+    try:
+        assert np.isfinite(load(folder).Y.to_numpy()).all()
+    except WhenceError as error:
+        refused = str(error)
+    finally:
+        (folder / name).write_bytes(whole)
+    assert not refused or any(file in refused for file in los_angeles.COLUMNS)
+    assert "\n" not in refused
+
+
+def test_data_of_two_folders_is_told_apart(folder: Path) -> None:
+    """One other byte in any of the four files gives another digest; the same bytes give the same."""
+    before = digest(folder)
+    assert digest(folder) == before
+    for name in los_angeles.COLUMNS:
+        whole = (folder / name).read_bytes()
+        (folder / name).write_bytes(whole[:-2] + bytes([whole[-2] ^ 1]) + whole[-1:])
+        assert digest(folder) != before
+        (folder / name).write_bytes(whole)
+
+
+def test_too_few_rows_for_the_papers_context(folder: Path) -> None:
+    """A folder with fewer rows than the paper's context has its place in is refused when that is asked for."""
+    with pytest.raises(InputError, match=r"contexts.csv must have at least 1604 rows .*Got 60"):
+        _ = load(folder).context
 
 
 def test_samples_are_reproducible(folder: Path) -> None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -13,13 +12,13 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
-from whence.errors import MissingDataError
 from whence.examples import city as built_in
 from whence.experiments import city_map, los_angeles
 from whence.experiments.asking import KINDS, ask
 from whence.experiments.experiment import Family, Label, Row, Setup, Task
 from whence.experiments.instances import Instance
 from whence.experiments.los_angeles import MISSING_HOP, NORTHERN_GATE, PUBLISHED, SOURCE, TARGET, LosAngeles
+from whence.experiments.los_angeles_files import digest
 from whence.experiments.sensitivity import warm
 from whence.policy import Policy
 from whence.problems.base import DecisionProblem
@@ -27,7 +26,6 @@ from whence.problems.shortest_path import ShortestPath
 
 __all__ = ["LABELS"]
 
-SOURCE_OF_DATA = "https://github.com/alexforel/Explainable-CSO"
 #: Samples, their size, and seconds a search for a real southern route may take.
 SAMPLES, SIZE = 20, 1000
 LIMIT = 20.0
@@ -57,12 +55,7 @@ class Asked:
 
 def _tasks(setup: Setup) -> list[Task]:
     if not setup.synthetic:
-        if setup.data is None and not os.environ.get(los_angeles.VARIABLE):
-            raise MissingDataError(
-                "The Los Angeles travel times are not shipped with whence: re-shape the data folder of "
-                f"{SOURCE_OF_DATA} into {', '.join(los_angeles.COLUMNS)} (whence.experiments.los_angeles says how) and "
-                f"name the folder with --data or {los_angeles.VARIABLE}, or ask for the built-in city with --synthetic."
-            )
+        # Refused before anything runs, and in one sentence.
         los_angeles.load(setup.data)
     folder = None if setup.data is None else str(setup.data)
     sizes = {"folder": folder, "synthetic": setup.synthetic, "n": SIZE, "tiny": setup.tiny}
@@ -320,13 +313,14 @@ def _south(rows: pd.DataFrame) -> str:
     )
 
 
-FAMILY = Family(
-    name="city",
-    tasks=_tasks,
-    run=_run,
-    warm=warm,
-    depends=lambda setup: {"city": "built-in" if setup.synthetic else "Los Angeles", "limit": LIMIT},
-)
+def _depends(setup: Setup) -> dict[str, Any]:
+    """The city and, where its data is the user's, what tells that from another folder's."""
+    if setup.synthetic:
+        return {"city": "built-in", "limit": LIMIT}
+    return {"city": "Los Angeles", "limit": LIMIT, "data": digest(setup.data)}
+
+
+FAMILY = Family(name="city", tasks=_tasks, run=_run, warm=warm, depends=_depends)
 
 LABELS = (
     Label(

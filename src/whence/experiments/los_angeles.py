@@ -15,14 +15,14 @@ from __future__ import annotations
 
 import os
 from dataclasses import dataclass
-from pathlib import Path
 from typing import Any
 
 import networkx as nx
 import numpy as np
 import pandas as pd
 
-from whence.errors import InputError, MissingDataError
+from whence.errors import InputError
+from whence.experiments.los_angeles_files import COLUMNS, VARIABLE, once, read
 from whence.features import Categorical, Continuous, Discrete, Schema
 from whence.policy import Policy
 from whence.problems.shortest_path import ShortestPath
@@ -31,6 +31,7 @@ from whence.weights import ForestWeights
 
 __all__ = [
     "ALPHA",
+    "COLUMNS",
     "CONTEXT_ROW",
     "MENDED",
     "MISSING_HOP",
@@ -46,8 +47,6 @@ __all__ = [
     "load",
 ]
 
-#: Environment variable that names the folder.
-VARIABLE = "WHENCE_UBER_DATA"
 #: From the east to the west of downtown.
 SOURCE, TARGET = 1221, 1256
 #: Row of the paper's initial context, counted from 0.
@@ -70,12 +69,6 @@ MISSING_HOP = (1260, 1256)
 NORTHERN_GATE = 1230
 
 PERIODS = ("EarlyMorning", "AM", "Midday", "PM", "Evening")
-COLUMNS = {
-    "contexts.csv": ("period", "temperature", "wind_speed", "rain", "visibility", "day", "month"),
-    "travel_times.csv": (),
-    "edges.csv": ("edge", "tail", "head"),
-    "nodes.csv": ("node", "lon", "lat"),
-}
 
 
 @dataclass(frozen=True, eq=False)
@@ -102,6 +95,11 @@ class LosAngeles:
     @property
     def context(self) -> pd.Series:
         """The paper's initial context."""
+        if len(self.X) <= CONTEXT_ROW:
+            raise InputError(
+                f"contexts.csv must have at least {CONTEXT_ROW + 1} rows for the paper's initial context. "
+                f"Got {len(self.X)} instead."
+            )
         return self.X.iloc[CONTEXT_ROW]
 
     def problem(self, source: int = SOURCE, target: int = TARGET) -> ShortestPath:
@@ -142,9 +140,9 @@ def load(folder: str | os.PathLike[str] | None = None) -> LosAngeles:
     --------
     >>> load("no/such/folder")
     Traceback (most recent call last):
-    whence.errors.MissingDataError: 'folder' must hold contexts.csv, ... There is no folder 'no/such/folder'.
+    whence.errors.MissingDataError: There is no folder 'no/such/folder', and the Los Angeles travel times are not...
     """
-    tables = _read(folder)
+    tables = read(folder)
     contexts, edges, nodes = tables["contexts.csv"], tables["edges.csv"], tables["nodes.csv"]
     times = tables["travel_times.csv"]
     if len(times) != len(contexts):
@@ -153,44 +151,21 @@ def load(folder: str | os.PathLike[str] | None = None) -> LosAngeles:
             f"Got {len(times)} instead."
         )
     graph = nx.DiGraph()
+    once("nodes.csv", "node", nodes["node"])
     for node, longitude, latitude in zip(nodes["node"], nodes["lon"], nodes["lat"], strict=True):
         graph.add_node(int(node), pos=(float(longitude), float(latitude)))
-    column = {
-        (int(tail), int(head)): str(name)
-        for name, tail, head in zip(edges["edge"], edges["tail"], edges["head"], strict=True)
-    }
+    ways = [(int(tail), int(head)) for tail, head in zip(edges["tail"], edges["head"], strict=True)]
+    once("edges.csv", "edge", edges["edge"])
+    once("edges.csv", "pair of tail and head", ways)
+    column = dict(zip(ways, edges["edge"], strict=True))
     unknown = [node for edge in column for node in edge if node not in graph]
     if unknown:
         raise InputError(f"nodes.csv must hold every node of edges.csv. There is none of number {unknown[0]}.")
     graph.add_edges_from(column)
-    absent = [name for name in column.values() if name not in times.columns]
-    if absent:
-        raise InputError(f"travel_times.csv must have a column for every edge of edges.csv. There is no {absent[0]!r}.")
     # The network groups its edges by their tail; the file does not.
     Y = times[[column[edge] for edge in graph.edges]].astype(np.float64)
     Y.columns = pd.Index([f"{u} -> {v}" for u, v in graph.edges])
     return LosAngeles(_contexts(contexts), Y, graph, _schema())
-
-
-def _read(folder: str | os.PathLike[str] | None) -> dict[str, pd.DataFrame]:
-    named = folder if folder is not None else os.environ.get(VARIABLE)
-    wanted = ", ".join(COLUMNS)
-    if not named:
-        raise MissingDataError(
-            f"'folder' must hold {wanted}. Got None, and the environment variable {VARIABLE} is not set."
-        )
-    path = Path(named)
-    if not path.is_dir():
-        raise MissingDataError(f"'folder' must hold {wanted}. There is no folder {str(path)!r}.")
-    missing = [name for name in COLUMNS if not (path / name).is_file()]
-    if missing:
-        raise MissingDataError(f"'folder' must hold {wanted}. There is no {missing[0]} in {str(path)!r}.")
-    tables = {name: pd.read_csv(path / name) for name in COLUMNS}
-    for name, columns in COLUMNS.items():
-        absent = [column for column in columns if column not in tables[name].columns]
-        if absent:
-            raise InputError(f"{name} must have the columns {', '.join(columns)}. There is no {absent[0]!r}.")
-    return tables
 
 
 def _contexts(table: pd.DataFrame) -> pd.DataFrame:
