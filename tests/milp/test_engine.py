@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import os
+import signal
+import subprocess
 import time
 from dataclasses import replace
 from typing import Any
@@ -135,3 +138,43 @@ def test_bad_options_are_refused(options: dict[str, Any], message: str) -> None:
     with pytest.raises(InputError) as error:
         answered(question, **options)
     assert message in str(error.value)
+
+
+@pytest.mark.parametrize("solver", ["highs", "scip"])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_ctrl_c_ends_a_solver(solver: str, kind: str) -> None:
+    """A real SIGINT, without any progress asked for, ends the solver soon with status, point and bound."""
+    question = replace(hard(kind=kind), limits=Limits(time_limit=20.0), options={"solver": solver})
+    # Tests that run in the background inherit that Ctrl-C is ignored.
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    # A process of its own: a solver may keep the threads of this one waiting.
+    sender = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -INT {os.getpid()}"])
+    began = time.perf_counter()
+    try:
+        answer = explain(question)
+        seconds = time.perf_counter() - began
+        assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
+    finally:
+        sender.wait(timeout=10)
+        signal.signal(signal.SIGINT, before)
+    assert answer.status == "interrupted"
+    assert 0.5 < seconds < 8.0
+    assert 0.0 <= answer.bound <= answer.distance
+    if answer.point is not None:
+        assert question.holds(question.weights.at(answer.point))
+
+
+def test_an_error_of_the_signal_handler_comes_through() -> None:
+    """What a handler of the caller's own raises on SIGINT ends the solver and reaches the caller."""
+
+    def fail(signum: int, frame: object) -> None:
+        raise RuntimeError("signalled")
+
+    before = signal.signal(signal.SIGINT, fail)
+    sender = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -INT {os.getpid()}"])
+    try:
+        with pytest.raises(RuntimeError, match="signalled"):
+            explain(replace(hard(), limits=Limits(time_limit=20.0)))
+    finally:
+        sender.wait(timeout=10)
+        signal.signal(signal.SIGINT, before)

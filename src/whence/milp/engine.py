@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,6 +13,7 @@ from whence.explain.question import Answer, Limits, Progress, Question, Status
 from whence.milp.criteria import Criterion, criterion_of
 from whence.milp.dual import add_dual, check_dual
 from whence.milp.forest import ForestWeighting
+from whence.milp.interrupts import Interrupts
 from whence.milp.knn import NeighbourWeighting
 from whence.milp.model import Linear, Model, Program
 from whence.milp.options import Options
@@ -81,7 +82,7 @@ class _Run:
     nodes: int = 0
     cuts: int = 0
     lower: float = 0.0
-    failure: BaseException | None = None
+    interrupts: Interrupts = field(default_factory=Interrupts)
 
     def __post_init__(self) -> None:
         question, options = self.question, self.options
@@ -101,11 +102,15 @@ class _Run:
 
     def answer(self) -> Answer:
         """Solve until a context stands the test, none is left, or a limit is reached."""
+        try:
+            return self._solved()
+        except KeyboardInterrupt:
+            return self._result("interrupted", None, self.lower)
+
+    def _solved(self) -> Answer:
         while True:
             program = self.model.program()
-            outcome = self.solver.solve(program, self._settings(), lazy=self._refusals if self.lazy else None)
-            if self.failure is not None:
-                raise self.failure
+            outcome = self._outcome(program)
             self.nodes += outcome.nodes
             if outcome.status == "infeasible":
                 return self._result("none", None, np.inf)
@@ -121,6 +126,17 @@ class _Run:
             if not done or stop is not None:
                 status: Status = "interrupted" if "interrupted" in (outcome.status, stop) else "time_limit"
                 return self._result(status, None, self.lower)
+
+    def _outcome(self, program: Program) -> Outcome:
+        """How the solver ended; where Ctrl-C was pressed on the way, interrupted."""
+        with self.interrupts.kept():
+            outcome = self.solver.solve(program, self._settings(), lazy=self._refusals if self.lazy else None)
+        if self.interrupts.failure is not None:
+            raise self.interrupts.failure
+        if not self.interrupts.stopped:
+            return outcome
+        bound = outcome.bound if np.isfinite(outcome.bound) else self.lower
+        return replace(outcome, status="interrupted", bound=bound)
 
     def _found(self, context: Floats, outcome: Outcome) -> Answer:
         distance = self.question.space.distance(context)
@@ -174,24 +190,24 @@ class _Run:
             limits.remaining, node_limit, options.mip_gap, options.threads, options.log, self._reporter(limits)
         )
 
-    def _reporter(self, limits: Limits) -> Callable[[int, float, float], bool] | None:
-        """Tells the progress from within a solver, not too often."""
+    def _reporter(self, limits: Limits) -> Callable[[int, float, float], bool]:
+        """Tells the progress from within a solver, not too often; also lets Python take notice of Ctrl-C."""
         tell = limits.on_progress
-        if tell is None:
-            return None
         before, told = self.nodes, time.perf_counter()
         settled = self.question.kind == "relative"
 
         def report(nodes: int, value: float, bound: float) -> bool:
             nonlocal told
-            if time.perf_counter() - told < PACE:
+            if self.interrupts.wanted:
+                return False
+            if tell is None or time.perf_counter() - told < PACE:
                 return True
             told = time.perf_counter()
             best = value if settled and value < 1e20 else np.inf
             try:
                 return tell(Progress(before + nodes, best, max(self.lower, bound), limits.seconds)) is not False
             except BaseException as failure:  # The solver's own code lies between here and the caller.
-                self.failure = failure
+                self.interrupts.keep(failure)
                 return False
 
         return report
