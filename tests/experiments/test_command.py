@@ -9,12 +9,13 @@ from pathlib import Path
 import matplotlib.image
 import pandas as pd
 import pytest
+import typer
 from rich.console import Console
 
-from whence.errors import InputError
-from whence.experiments import command
+from whence.errors import InputError, MissingDataError
+from whence.experiments import command, los_angeles
 from whence.experiments.catalogue import ORDER, registry
-from whence.experiments.experiment import Setup
+from whence.experiments.experiment import Family, Label, Row, Setup, Task
 
 
 @pytest.fixture(scope="module")
@@ -86,3 +87,55 @@ def test_one_label_is_run_and_told(capsys: pytest.CaptureFixture[str], tmp_path:
     assert "4+52n" in printed
     assert "its public code has 4+52n" in printed
     assert str(tmp_path / "tab-expDim.svg") in printed
+
+
+FEW = ("fig:uberPath", "tab:expDim", "tab:uberExp")
+
+
+@pytest.fixture
+def few(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A catalogue of two labels that need the data of Los Angeles, which is not there, and one that needs nothing."""
+    labels = tuple(label for label in registry() if label.label in FEW)
+    monkeypatch.setattr(command, "registry", lambda: labels)
+    monkeypatch.delenv(los_angeles.VARIABLE, raising=False)
+
+
+@pytest.mark.usefixtures("few")
+def test_all_leaves_out_what_has_no_data(capsys: pytest.CaptureFixture[str], tmp_path: Path) -> None:
+    """The rest is run; the two labels and the reason stand on stderr and in the summary."""
+    command.reproduce("all", out=tmp_path)
+    said = capsys.readouterr().err
+    wanted = "Left out: fig:uberPath and tab:uberExp. No folder is named, and the Los Angeles travel times are not"
+    assert said.count(f"whence: {wanted}") == 2
+    assert wanted in (tmp_path / "summary.md").read_text("utf-8")
+    assert (tmp_path / "tab-expDim.md").exists()
+    assert not (tmp_path / "tab-uberExp.md").exists()
+
+
+@pytest.mark.usefixtures("few")
+def test_data_that_was_asked_for_must_be_there(tmp_path: Path) -> None:
+    """A label that needs the data refuses without it, and so does everything where a folder was named."""
+    with pytest.raises(MissingDataError, match="No folder is named"):
+        command.reproduce("tab:uberExp", out=tmp_path)
+    with pytest.raises(MissingDataError, match="There is no folder"):
+        command.reproduce("all", out=tmp_path, data=tmp_path / "none")
+
+
+def interrupted_run(task: Task) -> list[Row]:
+    """Stands for Ctrl-C in the midst of a run."""
+    raise KeyboardInterrupt
+
+
+def test_ctrl_c_says_how_to_go_on(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    """Exit code 130, a sentence, and the tables of what was done before stay."""
+    done = next(label for label in registry() if label.label == "tab:expDim")
+    family = Family("late", lambda setup: [Task("a", 0)], interrupted_run)
+    late = Label("fig:late", "", "", lambda rows: rows, family)
+    monkeypatch.setattr(command, "registry", lambda: (late, done))
+    with pytest.raises(typer.Exit) as stop:
+        command.reproduce("all", out=tmp_path, jobs=1)
+    assert stop.value.exit_code == 130
+    assert "whence: stopped; the same command goes on where it stopped." in capsys.readouterr().err
+    assert (tmp_path / "tab-expDim.md").exists()

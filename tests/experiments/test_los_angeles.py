@@ -158,7 +158,9 @@ def test_a_damaged_file_is_told_in_one_sentence(folder: Path, name: str, content
         ("contexts.csv", "period", None, "names in the column 'period'. Got an empty cell in row 7"),
     ],
 )
-def test_a_cell_that_cannot_be_used_is_named(folder: Path, name: str, column: str, value: object, message: str) -> None:
+def test_a_cell_that_cannot_be_used_is_named(
+    folder: Path, name: str, column: str, value: float | str | None, message: str
+) -> None:
     """One cell among good ones is found, with its row."""
     table = pd.read_csv(folder / name)
     table[column] = table[column].astype(object)

@@ -81,6 +81,17 @@ def test_rows_without_their_settings_are_refused(tmp_path: Path) -> None:
         Records(tmp_path, "rows", {})
 
 
+@pytest.mark.parametrize(
+    "content", [b"", b"{", b"[1]", b"\xff\xfe", b'{"depends": {}, "seconds": "long"}', b'{"seconds": 1.0}', b"[" * 9999]
+)
+def test_damaged_settings_are_refused(tmp_path: Path, content: bytes) -> None:
+    """The file is named, and what to do about it."""
+    filled(tmp_path)
+    (tmp_path / "rows.json").write_bytes(content)
+    with pytest.raises(InputError, match=r"rows\.json' must be a JSON file .* together with rows\.csv .*'--out'"):
+        Records(tmp_path, "rows", {"limit": 3})
+
+
 def test_all_rows_have_the_same_columns(tmp_path: Path) -> None:
     """A row with other columns would shift what follows, and is a defect."""
     store = filled(tmp_path)

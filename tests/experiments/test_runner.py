@@ -20,6 +20,11 @@ DISTANCES = next(label for label in registry() if label.label == "tab:fullDist")
 LABEL = replace(DISTANCES, needs=lambda task: task.sizes["problem"] == "newsvendor")
 
 
+def rows_of(label: Label, setup: Setup, out: Path, jobs: int = 1) -> pd.DataFrame:
+    [outcome] = run([label], setup, jobs, out)
+    return outcome.rows
+
+
 def same(rows: pd.DataFrame) -> pd.DataFrame:
     return rows.drop(columns="seconds")
 
@@ -29,7 +34,7 @@ def test_jobs_do_not_change_the_rows(tmp_path: Path) -> None:
     rows = []
     for jobs in (1, 2):
         (tmp_path / str(jobs)).mkdir()
-        rows.append(run([LABEL], TINY, jobs, tmp_path / str(jobs))[0].rows)
+        rows.append(rows_of(LABEL, TINY, tmp_path / str(jobs), jobs))
     assert len(rows[0]) == 2 * 7 * 2
     assert rows[0]["l1"].nunique() > 10
     pd.testing.assert_frame_equal(same(rows[0]), same(rows[1]))
@@ -51,12 +56,12 @@ def test_an_interrupted_run_goes_on_where_it_stopped(tmp_path: Path) -> None:
     whole, broken = tmp_path / "whole", tmp_path / "broken"
     whole.mkdir()
     broken.mkdir()
-    expected = run([LABEL], TINY, 1, whole)[0].rows
+    expected = rows_of(LABEL, TINY, whole)
     with pytest.raises(Stopped):
-        run([replace(LABEL, family=replace(CELLS, run=stopping_run))], TINY, 1, broken)
+        rows_of(replace(LABEL, family=replace(CELLS, run=stopping_run)), TINY, broken)
     before = (broken / "cells.csv").read_text("utf-8")
     assert 1 < before.count("\n") < len(expected)
-    resumed = run([LABEL], TINY, 1, broken)[0].rows
+    resumed = rows_of(LABEL, TINY, broken)
     assert (broken / "cells.csv").read_text("utf-8").startswith(before)
     pd.testing.assert_frame_equal(same(expected), same(resumed))
 
@@ -81,20 +86,36 @@ def test_nothing_is_run_twice(tmp_path: Path) -> None:
     shared = family(log)
     few = Label("fig:few", "", "", lambda rows: rows, shared, needs=lambda task: task.seed < 2)
     every = Label("fig:all", "", "", lambda rows: rows, shared)
-    outcomes = run([few, every], Setup(runs=3), 1, tmp_path)
+    outcomes = list(run([few, every], Setup(runs=3), 1, tmp_path))
     assert [outcome.rows["value"].tolist() for outcome in outcomes] == [[0, 1], [0, 1, 2]]
-    assert run([every], Setup(runs=5), 1, tmp_path)[0].rows["value"].tolist() == [0, 1, 2, 3, 4]
-    assert run([every], Setup(runs=2), 1, tmp_path)[0].rows["value"].tolist() == [0, 1]
+    assert rows_of(every, Setup(runs=5), tmp_path)["value"].tolist() == [0, 1, 2, 3, 4]
+    assert rows_of(every, Setup(runs=2), tmp_path)["value"].tolist() == [0, 1]
     assert log.read_text("utf-8").split() == ["0", "1", "2", "3", "4"]
+
+
+def test_a_family_is_given_before_the_next_one_runs(tmp_path: Path) -> None:
+    """The outcome of the first family is there while the second has not begun; what needs no runs comes before both."""
+    log = tmp_path / "log"
+    first, second = (replace(family(log), name=name) for name in ("first", "second"))
+    labels = [
+        Label(f"fig:{name}", "", "", lambda rows: rows, own) for name, own in zip("ab", (first, second), strict=True)
+    ]
+    outcomes = run([*labels, Label("tab:c", "", "", lambda rows: rows)], Setup(runs=2), 1, tmp_path)
+    assert next(outcomes).label.label == "tab:c"
+    assert not log.exists()
+    assert next(outcomes).rows["value"].tolist() == [0, 1]
+    assert log.read_text("utf-8").split() == ["0", "1"]
+    assert [outcome.label.label for outcome in outcomes] == ["fig:b"]
+    assert log.read_text("utf-8").split() == ["0", "1", "0", "1"]
 
 
 def test_other_settings_are_refused_before_anything_runs(tmp_path: Path) -> None:
     """A folder with rows of another setting stops the run at its start."""
     log = tmp_path / "log"
-    run([Label("fig:a", "", "", lambda rows: rows, family(log))], Setup(runs=1), 1, tmp_path)
+    rows_of(Label("fig:a", "", "", lambda rows: rows, family(log)), Setup(runs=1), tmp_path)
     other = Label("fig:a", "", "", lambda rows: rows, family(log, size=20))
     with pytest.raises(InputError, match="'--out' must hold rows of the same settings"):
-        run([other], Setup(runs=2), 1, tmp_path)
+        rows_of(other, Setup(runs=2), tmp_path)
     assert log.read_text("utf-8").split() == ["0"]
 
 
@@ -102,4 +123,4 @@ def test_other_settings_are_refused_before_anything_runs(tmp_path: Path) -> None
 def test_bad_numbers_are_named(tmp_path: Path, runs: int, jobs: int, named: str) -> None:
     """Runs and jobs must be positive ints."""
     with pytest.raises(InputError, match=f"'{named}' must be an int of at least 1"):
-        run([LABEL], Setup(runs=runs, tiny=True), jobs, tmp_path)
+        rows_of(LABEL, Setup(runs=runs, tiny=True), tmp_path, jobs)

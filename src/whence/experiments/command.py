@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib.util
 import os
+import sys
 from pathlib import Path
 from typing import Annotated
 
@@ -11,9 +12,9 @@ import typer
 from rich.console import Console
 from rich.table import Table
 
-from whence.errors import InputError
+from whence.errors import InputError, MissingDataError
 from whence.experiments.catalogue import registry
-from whence.experiments.experiment import Label, Setup
+from whence.experiments.experiment import Family, Label, Setup
 from whence.experiments.output import print_outcome, summarise, write_outcome
 from whence.experiments.runner import Outcome, run
 
@@ -35,7 +36,7 @@ def reproduce(
     """Reproduce the paper's tables and figures.
 
     Without a label, lists every experiment. Rows are kept in the folder as they come: a run that was stopped goes on
-    where it was, and more runs add to those made before.
+    where it was, and more runs add to those made before. Without the Los Angeles data 'all' leaves out what needs it.
 
     [bold]Examples[/bold]
 
@@ -48,14 +49,34 @@ def reproduce(
         _list(console)
         return
     setup = Setup(runs=runs, data=data, synthetic=synthetic)
-    for path in reproduce_labels(_chosen(label), setup, jobs or os.cpu_count() or 1, out, console):
+    labels, left_out = _chosen(label), ""
+    if label == "all" and data is None:
+        labels, left_out = _possible(labels, setup)
+    if left_out:
+        _say(left_out)
+    try:
+        paths = reproduce_labels(labels, setup, jobs or os.cpu_count() or 1, out, console, left_out)
+    except BaseException as error:
+        # Only here: the command line imports this module.
+        from whence.cli.exits import STOPPED
+        from whence.cli.root import interrupted
+
+        if interrupted(error):
+            _say("stopped; the same command goes on where it stopped.")
+            raise typer.Exit(STOPPED) from None
+        raise
+    for path in paths:
         console.print(f"  {path}", markup=False)
+    if left_out:
+        _say(left_out)
 
 
 def reproduce_labels(
-    labels: list[Label], setup: Setup, jobs: int, out: Path, console: Console | None = None
+    labels: list[Label], setup: Setup, jobs: int, out: Path, console: Console | None = None, left_out: str = ""
 ) -> list[Path]:
     """Run `labels`, write their tables and figures to `out`, print them, and give the paths written.
+
+    The tables and figures of a family are written and printed as soon as its runs are done.
 
     Parameters
     ----------
@@ -69,19 +90,23 @@ def reproduce_labels(
         Folder; made if it is not there.
     console : rich.console.Console, optional
         Where to print; nothing is printed by default.
+    left_out : str
+        What the summary says about labels that could not be run.
     """
     try:
         out.mkdir(parents=True, exist_ok=True)
     except OSError as error:
         raise InputError(f"The folder given as '--out' cannot be made: {error.strerror} ({out}).") from None
-    outcomes: list[Outcome] = run(labels, setup, jobs, out)
+    outcomes: list[Outcome] = []
     paths: list[Path] = []
-    for outcome in outcomes:
+    for outcome in run(labels, setup, jobs, out):
         table = outcome.label.table(outcome.rows)
         if console is not None:
             print_outcome(console, outcome, table)
         paths += write_outcome(outcome, table, out)
-    paths.append(summarise(outcomes, setup, jobs, out))
+        outcomes.append(outcome)
+    outcomes.sort(key=lambda outcome: labels.index(outcome.label))
+    paths.append(summarise(outcomes, setup, jobs, out, left_out))
     if console is not None and importlib.util.find_spec("matplotlib") is None:
         console.print("No figures were drawn: matplotlib is not installed (pip install 'whence[plot]').", markup=False)
     return paths
@@ -94,6 +119,24 @@ def _chosen(label: str) -> list[Label]:
     if label not in known:
         raise InputError(f"'label' must be 'all' or one of {', '.join(known)}. Got {label!r} instead.")
     return [known[label]]
+
+
+def _possible(labels: list[Label], setup: Setup) -> tuple[list[Label], str]:
+    """The labels whose data is there, and a sentence about the others; empty where there are none."""
+    reasons: dict[Family, str] = {}
+    for family in dict.fromkeys(label.family for label in labels if label.family is not None):
+        try:
+            family.tasks(setup)
+        except MissingDataError as error:
+            reasons[family] = str(error)
+    left = [label.label for label in labels if label.family in reasons]
+    told = f"Left out: {' and '.join(left)}. {' '.join(reasons.values())}" if left else ""
+    return [label for label in labels if label.family not in reasons], told
+
+
+def _say(text: str) -> None:
+    """On stderr: no part of a result."""
+    print(f"whence: {text}", file=sys.stderr)
 
 
 def _list(console: Console) -> None:

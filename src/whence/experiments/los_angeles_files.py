@@ -45,7 +45,8 @@ class _Rule:
 
 
 def _whole(numbers: NDArray[np.float64]) -> NDArray[np.bool_]:
-    return (numbers == np.rint(numbers)) & (np.abs(numbers) <= LARGEST)
+    whole: NDArray[np.bool_] = (numbers == np.rint(numbers)) & (np.abs(numbers) <= LARGEST)
+    return whole
 
 
 def _whole_to(last: int) -> _Rule:

@@ -95,8 +95,8 @@ def write_outcome(outcome: Outcome, table: pd.DataFrame, out: Path) -> list[Path
     return paths
 
 
-def summarise(outcomes: Sequence[Outcome], setup: Setup, jobs: int, out: Path) -> Path:
-    """Write ``summary.md``: what was run, on what, how long it took, and the remarks of every label."""
+def summarise(outcomes: Sequence[Outcome], setup: Setup, jobs: int, out: Path, left_out: str = "") -> Path:
+    """Write ``summary.md``: what was run, on what, how long it took, what was left out, and all remarks."""
     families = {o.label.family.name: o for o in outcomes if o.label.family is not None}
     total = sum(outcome.seconds for outcome in families.values())
     lines = [
@@ -110,6 +110,8 @@ def summarise(outcomes: Sequence[Outcome], setup: Setup, jobs: int, out: Path) -
         + ".",
         "",
     ]
+    if left_out:
+        lines += [left_out, ""]
     if families:
         lines += ["| runs of | wall time | tables and figures |", "|---|---:|---|"]
     for name, outcome in families.items():

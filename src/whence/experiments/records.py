@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
@@ -111,10 +112,17 @@ class Records:
 
     def _read_about(self) -> dict[str, Any]:
         try:
-            about: dict[str, Any] = json.loads(self._about.read_text("utf-8"))
+            about = json.loads(self._about.read_text("utf-8"))
         except FileNotFoundError:
             return {}
-        return about
+        except (ValueError, RecursionError):
+            about = None
+        if isinstance(about, dict) and _is_known(about):
+            return about
+        raise InputError(
+            f"{str(self._about)!r} must be a JSON file that says what the rows beside it were made with. It is "
+            f"damaged: remove it together with {self.path.name} to make the rows again, or give another '--out'."
+        )
 
 
 def written(path: Path, content: str | bytes) -> None:
@@ -134,6 +142,13 @@ def written(path: Path, content: str | bytes) -> None:
         os.replace(partial, path)
     finally:
         partial.unlink(missing_ok=True)
+
+
+def _is_known(about: dict[str, Any]) -> bool:
+    """Whether what stands beside the rows is what :class:`Records` writes there."""
+    seconds = about.get("seconds")
+    timed = isinstance(seconds, int | float) and not isinstance(seconds, bool) and math.isfinite(seconds)
+    return isinstance(about.get("depends"), dict) and timed
 
 
 def _told(depends: dict[str, Any] | None) -> str:

@@ -1,12 +1,11 @@
-"""Running experiments: tasks over processes, rows to disk as they come, tables and figures at the end."""
+"""Running experiments: tasks over processes, rows to disk as they come, and to the caller family by family."""
 
 from __future__ import annotations
 
 import sys
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from functools import partial
 from pathlib import Path
 
 import joblib
@@ -44,8 +43,11 @@ class Outcome:
     seconds: float
 
 
-def run(labels: Sequence[Label], setup: Setup, jobs: int, out: Path) -> list[Outcome]:
-    """Run what is missing for `labels`, every family once, and give the rows of each.
+def run(labels: Sequence[Label], setup: Setup, jobs: int, out: Path) -> Iterator[Outcome]:
+    """Run what is missing for `labels`, every family once, and give the rows of each label when its family is done.
+
+    Labels that need no runs come first, the others family by family; nothing is shown on the screen while the caller
+    has an outcome in hand.
 
     Parameters
     ----------
@@ -66,44 +68,56 @@ def run(labels: Sequence[Label], setup: Setup, jobs: int, out: Path) -> list[Out
     # All tasks and all files first: bad settings are refused before hours are spent.
     offered = {family: family.tasks(setup) for family in families}
     needed = {label: _needed(label, offered) for label in labels}
-    stores = {family: Records(out, family.name, {"tiny": setup.tiny, **family.depends(setup)}) for family in families}
-    with _progress() as progress:
-        plans = []
-        for family in families:
-            keys = {task.key for label in labels if label.family == family for task in needed[label]}
-            missing = [task for task in offered[family] if task.key in keys - stores[family].keys()]
-            done = len(keys) - len(missing)
-            plans.append((family, missing, progress.add_task(family.name, False, len(keys), done)))
-        for family, missing, bar in plans:
-            progress.start_task(bar)
-            warm = nothing if setup.tiny else family.warm
-            _fill(stores[family], replace(family, warm=warm), missing, jobs, partial(progress.advance, bar))
-    outcomes = []
+    plans = []
+    for family in families:
+        store = Records(out, family.name, {"tiny": setup.tiny, **family.depends(setup)})
+        keys = {task.key for label in labels if label.family == family for task in needed[label]}
+        missing = [task for task in offered[family] if task.key in keys - store.keys()]
+        warm = nothing if setup.tiny else family.warm
+        plans.append(_Plan(replace(family, warm=warm), store, missing, len(keys)))
     for label in labels:
         if label.family is None:
-            outcomes.append(Outcome(label, pd.DataFrame(), 0.0))
-        else:
-            store = stores[label.family]
-            outcomes.append(Outcome(label, store.rows(needed[label]), store.seconds))
-    return outcomes
+            yield Outcome(label, pd.DataFrame(), 0.0)
+    for place, (family, plan) in enumerate(zip(families, plans, strict=True)):
+        _fill(plans[place:], jobs)
+        for label in labels:
+            if label.family == family:
+                yield Outcome(label, plan.store.rows(needed[label]), plan.store.seconds)
+
+
+@dataclass(frozen=True)
+class _Plan:
+    """What is to be run of a family: its missing tasks, of how many in all, and where their rows go."""
+
+    family: Family
+    store: Records
+    missing: list[Task]
+    total: int
 
 
 def _needed(label: Label, offered: Mapping[Family, list[Task]]) -> list[Task]:
     return [] if label.family is None else [task for task in offered[label.family] if label.needs(task)]
 
 
-def _fill(store: Records, family: Family, tasks: list[Task], jobs: int, advance: Callable[[], None]) -> None:
-    """Run `tasks` and keep their rows as they come."""
-    if not tasks:
-        return
-    began = time.perf_counter()
-    try:
-        work = joblib.Parallel(n_jobs=min(jobs, len(tasks)), batch_size=1, return_as="generator_unordered")
-        for task, rows in work(joblib.delayed(_run)(family.run, family.warm, task) for task in tasks):
-            store.append(task, rows)
-            advance()
-    finally:
-        store.spent(time.perf_counter() - began)
+def _fill(plans: Sequence[_Plan], jobs: int) -> None:
+    """Run the tasks of the first plan and keep their rows as they come; the others wait below it on the screen.
+
+    At the end a line with the finished bar stays, so that tables can be printed below.
+    """
+    store, family, tasks = plans[0].store, plans[0].family, plans[0].missing
+    with _progress() as progress:
+        bars = [progress.add_task(p.family.name, False, p.total, p.total - len(p.missing)) for p in plans]
+        progress.start_task(bars[0])
+        began = time.perf_counter()
+        try:
+            work = joblib.Parallel(n_jobs=max(1, min(jobs, len(tasks))), batch_size=1, return_as="generator_unordered")
+            for task, rows in work(joblib.delayed(_run)(family.run, family.warm, task) for task in tasks):
+                store.append(task, rows)
+                progress.advance(bars[0])
+        finally:
+            if tasks:
+                store.spent(time.perf_counter() - began)
+    progress.console.print(progress.make_tasks_table(progress.tasks[:1]))
 
 
 def _run(run: Callable[[Task], list[Row]], warm: Callable[[], None], task: Task) -> tuple[Task, list[Row]]:
@@ -125,7 +139,7 @@ class _Left(TimeRemainingColumn):
 
 
 def _progress() -> Progress:
-    """A bar on stderr, so that tables on stdout can be piped."""
+    """Bars on stderr, so that tables on stdout can be piped; they go away when they are left."""
     return Progress(
         TextColumn("{task.description}"),
         BarColumn(),
@@ -133,4 +147,5 @@ def _progress() -> Progress:
         TimeElapsedColumn(),
         _Left(),
         console=Console(file=sys.stderr),
+        transient=True,
     )
