@@ -5,6 +5,7 @@ from __future__ import annotations
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from itertools import pairwise
 from typing import Any
 
@@ -261,3 +262,30 @@ def test_observations_are_told_by_what_changes(baked: Asked) -> None:
     """An observation is named by its row and its values of what changes, categories and units without a name."""
     labels = [label.get_text() for label in wh.plot.weights(baked.absolute).get_yticklabels()]
     assert all(" (" in label and label.endswith("°C)") and "temperature" not in label for label in labels)
+
+
+@pytest.mark.parametrize(("unit", "written"), [("€", "€"), ("$", r"\$"), ("", None)])
+def test_axes_name_the_unit_of_costs(unit: str, written: str | None, baked: Asked) -> None:
+    """Both axes of costs name the unit where there is one; a dollar sign begins no formula."""
+    why = replace(baked.why, cost_unit=unit)
+    labels = [wh.plot.costs(why).get_ylabel(), wh.plot.outcomes(why).get_xlabel().replace("; last bar: and beyond", "")]
+    if written is None:
+        assert labels[0] == "Expected cost"
+        assert labels[1].removesuffix(" (last bar: and beyond)") == "cost under past observations"
+    else:
+        assert labels == [f"Expected cost ({written})", f"cost under past observations ({written})"]
+
+
+def test_ends_of_a_range_have_their_unit(make_warm: wh.Explanation) -> None:
+    """What is written at the ends of a feature's range has the feature's unit."""
+    texts = [text.get_text() for text in wh.plot.changes(make_warm).texts]
+    assert [text for text in texts if text.endswith(" °C")][:2] == ["0 °C", "30 °C"]
+
+
+@pytest.fixture
+def make_warm() -> wh.Explanation:
+    """A temperature that changes within a range of 0 to 30 degrees."""
+    schema = wh.Schema({"temperature": wh.Continuous(unit="°C")})
+    X = pd.DataFrame({"temperature": [0.0, 30.0]})
+    policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1), schema=schema).fit(X, [[10.0], [20.0]])
+    return policy.explain([6.0], instead=[20.0])

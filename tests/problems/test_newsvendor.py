@@ -314,9 +314,15 @@ def test_costs_refuse_a_plan_of_the_wrong_length():
 def test_parameters_are_kept_as_given():
     """Scikit-learn's clone, get_params and pickling work, and nothing given is altered."""
     holding, names = [1, 2], ("rye", "wheat")
-    problem = Newsvendor(holding, 5, 3, names)
+    problem = Newsvendor(holding, 5, 3, names, cost_unit="€")
     assert problem.holding is holding
-    assert problem.get_params() == {"holding": [1, 2], "backorder": 5, "budget": 3, "names": ("rye", "wheat")}
+    assert problem.get_params() == {
+        "holding": [1, 2],
+        "backorder": 5,
+        "budget": 3,
+        "names": ("rye", "wheat"),
+        "cost_unit": "€",
+    }
     copy = clone(problem)
     assert copy.get_params() == problem.get_params()
     again = pickle.loads(pickle.dumps(problem))

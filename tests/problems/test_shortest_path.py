@@ -406,7 +406,7 @@ def test_copies_behave_the_same():
     for other in (clone(problem), copy.deepcopy(problem), pickle.loads(pickle.dumps(problem))):
         assert other.solve(Y, weights, CVaR(0.5)) == plan
         assert other.parts() == problem.parts()
-    assert problem.get_params(deep=False).keys() == {"graph", "source", "target"}
+    assert problem.get_params(deep=False).keys() == {"graph", "source", "target", "cost_unit"}
     problem.set_params(target=(1, 1))
     assert problem.solve(Y, weights, CVaR(0.5))[-1] == (1, 1)
     with pytest.raises(InputError, match="must be a node of the graph"):

@@ -172,3 +172,10 @@ def test_the_fingerprint_follows_the_network(tmp_path: Path) -> None:
     before = project.fingerprint()
     (tmp_path / "places.csv").write_text("node,x,y\nhome,0,0\nbridge,1,2\ntunnel,1,-1\nwork,2,0\n", "utf-8")
     assert project.fingerprint() != before
+
+
+@pytest.mark.parametrize("unit", ["€", ""])
+def test_the_unit_of_costs(tmp_path: Path, unit: str) -> None:
+    """`cost_unit` under [problem] is the unit of the problem's costs, whatever the problem."""
+    text = PROJECT.replace("budget = 100", f'budget = 100\ncost_unit = "{unit}"')
+    assert Project.load(write_project(tmp_path, text)).policy.problem.cost_unit == unit

@@ -264,3 +264,16 @@ def test_anything_else_is_refused(value: Any) -> None:
     """What is no document at all is refused in a sentence."""
     with pytest.raises(InputError, match=r"\.$"):
         wh.Explanation.from_dict(value)
+
+
+def test_the_unit_of_costs_goes_to_json_and_back(make: Make, weekday: Change) -> None:
+    """The unit is an entry where there is one, is missing otherwise, and must be a text."""
+    why = make([weekday], cost_unit="€")
+    document = why.to_dict()
+    jsonschema.validate(document, SCHEMA)
+    assert document["cost_unit"] == "€"
+    assert str(wh.Explanation.from_dict(document)) == str(why)
+    assert [one.cost_unit for one in (why.light(), pickle.loads(pickle.dumps(why.light())))] == ["€", "€"]
+    assert "cost_unit" not in make([weekday]).to_dict()
+    with pytest.raises(InputError, match=r"The entry 'cost_unit' of the explanation must be a text. Got 5 instead."):
+        wh.Explanation.from_dict({**document, "cost_unit": 5})

@@ -309,3 +309,16 @@ def test_rounding_is_told_only_where_the_verdict_holds(make: Make) -> None:
     assert "about 16.2512 °C" in unknown
     assert "nearest: 16" not in unknown
     assert "rounded so that the verdict holds" not in unknown
+
+
+def test_costs_have_their_unit(make: Make, weekday: Change) -> None:
+    """The unit of costs stands in the sentence, at the bars, at the axis of the outcomes and over the columns."""
+    page, bare = fragment(make([weekday], cost_unit="<€>")), fragment(make([weekday]))
+    told = [
+        "31.2 &lt;€&gt;</text>",
+        "cost under past observations (&lt;€&gt;)</text>",
+        "cost of decision (&lt;€&gt;)</th>",
+    ]
+    told += ["35.0 &lt;€&gt; for your plan.", "0.0001 &lt;€&gt;</td>"]
+    assert [text in page for text in told] == [True] * 5
+    assert "€" not in bare

@@ -42,6 +42,15 @@ def test_one_change_is_told_in_full(make: Make, weekday: Change) -> None:
     )
 
 
+def test_costs_have_their_unit(make: Make, weekday: Change) -> None:
+    """Every cost is told with the unit of costs, where there is one."""
+    why = make([weekday], cost_unit="€", risk="CVaR at 0.9")
+    assert line(str(why), "CVaR") == (
+        "CVaR at 0.9 (mean of the worst 10 %), as it is: 31.2 € for the decision, 35.0 € for your plan. "
+        "In the changed context: 41.3 € for the decision, 40.9 € for your plan."
+    )
+
+
 @pytest.mark.parametrize(
     ("change", "said"),
     [

@@ -9,7 +9,8 @@ from rich.markup import escape
 from whence.cli.opening import ContextOption, JsonOption, PolicyOption, ProjectArgument, opened
 from whence.cli.screen import console
 from whence.plain import plan_to_plain, to_plain
-from whence.report.numbers import plain, value
+from whence.problems.base import cost_unit_of
+from whence.report.numbers import plain, value, with_unit
 
 __all__ = ["decide"]
 
@@ -31,6 +32,7 @@ def decide(
     weights = fitted.weights_at(given)
     plan = fitted.problem.solve(fitted.Y_, weights, fitted.risk_)
     cost = fitted.risk_.of(fitted.problem.costs(plan, fitted.Y_), weights)
+    unit = cost_unit_of(fitted.problem)
     text = fitted.problem.describe(plan, fitted.outcome_names_)
     risk = str(getattr(fitted.risk_, "name", fitted.risk_))
     if as_json:
@@ -42,6 +44,7 @@ def decide(
             "text": text,
             "risk": risk,
             "cost": to_plain(cost),
+            **({"cost_unit": unit} if unit else {}),
         }
         print(json.dumps(answer, ensure_ascii=False, indent=2))
         return
@@ -53,4 +56,4 @@ def decide(
     )
     screen.print(f"[bold]Context[/bold]   {escape(where)}")
     screen.print(f"[bold]Decision[/bold]  {escape(text)}")
-    screen.print(f"[bold]Cost[/bold]      {escape(plain(cost))} ({escape(risk)})")
+    screen.print(f"[bold]Cost[/bold]      {escape(with_unit(plain(cost), unit))} ({escape(risk)})")

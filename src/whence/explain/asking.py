@@ -15,6 +15,7 @@ from whence.explain.explanation import Costs, Explanation
 from whence.explain.question import Answer, Engine, Kind, Limits, Progress, Question
 from whence.explain.room import room_around
 from whence.explain.verification import confirmed
+from whence.problems.base import cost_unit_of
 from whence.problems.linear import LinearPlans
 from whence.weights import ForestWeights
 
@@ -201,6 +202,7 @@ def _draft(
         decision_text=policy.problem.describe(decision, policy.outcome_names_),
         alternative_text=policy.problem.describe(request.instead, policy.outcome_names_),
         units=policy.schema_.units(),
+        cost_unit=cost_unit_of(policy.problem),
         kinds=policy.schema_.kinds(),
         costs_decision=question.decision,
         costs_alternative=question.alternative,

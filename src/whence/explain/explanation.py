@@ -92,6 +92,8 @@ class Explanation:
     alternative_text: str = ""
     #: Units of the features that have one.
     units: dict[str, str] = field(default_factory=dict)
+    #: Unit of the costs, "" where the problem names none.
+    cost_unit: str = ""
     #: Kind of every feature: "continuous", "discrete", "categorical" or "binary".
     kinds: dict[str, str] = field(default_factory=dict)
     #: For continuous features that change: between these two values (in the user's units) the verdict stays the same.

@@ -25,6 +25,7 @@ __all__ = [
     "legend_above",
     "matplotlib",
     "quiet",
+    "written",
 ]
 
 INK, SOFT, RULE = "#1c2126", "#5b6670", "#d5dbe0"
@@ -90,8 +91,12 @@ def fitting(name: str, width: int = 24, lines: int = 2) -> str:
     if len(wrapped) > lines:
         wrapped = wrapped[:lines]
         wrapped[-1] = f"{wrapped[-1][: width - 1]}…"
-    # A dollar sign would begin a formula.
-    return "\n".join(wrapped).replace("$", r"\$")
+    return written("\n".join(wrapped))
+
+
+def written(text: str) -> str:
+    """`text` as matplotlib has to get it: a dollar sign would begin a formula."""
+    return text.replace("$", r"\$")
 
 
 def legend_above(ax: Axes) -> None:

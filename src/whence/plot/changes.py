@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.explain.explanation import Explanation
-from whence.plot.canvas import INK, RULE, SOFT, axes_for, checked, empty, fitting, quiet
+from whence.plot.canvas import INK, RULE, SOFT, axes_for, checked, empty, fitting, quiet, written
 from whence.report import words
 from whence.report.material import material_of
-from whence.report.numbers import plain
+from whence.report.numbers import plain, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -56,7 +56,7 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
         values = why.changes["from"].iloc[row], why.changes["to"].iloc[row]
         if after.startswith("about "):
             after = f"≈ {plain(values[1], 4)} {why.units.get(name, '')}".strip()
-        _change(ax, y, values, (before, after), ranges.get(name))
+        _change(ax, y, values, (before, after), _range(name, values, why, ranges.get(name)))
     ax.set_yticks(range(len(shown)), [fitting(told[row][0]) for row in shown])
     ax.set_ylim(rows - 0.4, -0.75)
     ax.set_xlim(-0.3, 1.3)
@@ -69,18 +69,29 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
     return ax
 
 
-def _change(ax: Axes, y: int, values: Any, texts: tuple[str, str], seen: tuple[float, float] | None) -> None:
+def _range(
+    name: str, values: Any, why: Explanation, seen: tuple[float, float] | None
+) -> tuple[tuple[float, str], tuple[float, str]] | None:
+    """Both ends of the line of a feature that has a scale, and what is written at them."""
+    if seen is None:
+        return None
+    unit = why.units.get(name, "")
+    low, high = min(*seen, *values), max(*seen, *values)
+    return (low, written(with_unit(plain(low, 4), unit))), (high, written(with_unit(plain(high, 4), unit)))
+
+
+def _change(
+    ax: Axes, y: int, values: Any, texts: tuple[str, str], seen: tuple[tuple[float, str], tuple[float, str]] | None
+) -> None:
     """One feature: its range as a line, a ring where it is, an arrow to a dot where it would have to be."""
     start, end = SWITCH
     if seen is not None:
-        low, high = min(*seen, *values), max(*seen, *values)
+        (low, lowest), (high, highest) = seen
         wide = (high - low) or 1.0
         start, end = ((float(value) - low) / wide for value in values)
         ax.plot([0, 1], [y, y], color=RULE, linewidth=5, solid_capstyle="round", zorder=1)
-        for x, edge, side in ((0.0, low, "left"), (1.0, high, "right")):
-            ax.annotate(
-                plain(edge, 4), (x, y), (0, -8), textcoords="offset points", ha=side, va="top", color=SOFT, fontsize=7
-            )
+        for x, edge, side in ((0.0, lowest, "left"), (1.0, highest, "right")):
+            ax.annotate(edge, (x, y), (0, -8), textcoords="offset points", ha=side, va="top", color=SOFT, fontsize=7)
     else:
         ax.plot([start, end], [y, y], color=RULE, linewidth=1.5, linestyle=":", zorder=1)
     arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 4, "shrinkB": 3, "linewidth": 1.4}

@@ -8,7 +8,7 @@ import numpy as np
 
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
-from whence.plot.canvas import BARS, INK, LINES, axes_for, checked, empty, legend_above, quiet
+from whence.plot.canvas import BARS, INK, LINES, axes_for, checked, empty, legend_above, quiet, written
 from whence.report import words
 from whence.report.outcomes import Curve, masses, spread_of
 
@@ -47,7 +47,7 @@ def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
     ax.set_xlim(-0.6, len(pairs) - 0.4)
     ax.axhline(0.0, color=INK, linewidth=0.8)
     ax.margins(y=0.14)
-    ax.set_ylabel(words.risk_named(why.risk))
+    ax.set_ylabel(written(words.risk_measured(why.risk, why.cost_unit)))
     ax.set_title("What both plans cost", loc="left", fontsize="medium", color=INK)
     legend_above(ax)
     quiet(ax)
@@ -88,7 +88,8 @@ def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) 
         _steps(ax, curve, spread.edges)
     ax.set_xlim(float(spread.edges[0]), float(spread.edges[-1]))
     ax.set_ylim(0.0, 112.0 * spread.highest)
-    ax.set_xlabel("cost under past observations" + (" (last bar: and beyond)" if spread.beyond else ""))
+    notes = "; ".join(filter(None, [why.cost_unit, "last bar: and beyond" if spread.beyond else ""]))
+    ax.set_xlabel(written("cost under past observations" + (f" ({notes})" if notes else "")))
     ax.set_ylabel("weight (%)")
     ax.set_title(heading, loc="left", fontsize="medium", color=INK)
     legend_above(ax)

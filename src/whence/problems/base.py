@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 from whence.errors import InputError
 from whence.risk import Risk
 
-__all__ = ["DecisionProblem", "check_samples"]
+__all__ = ["DecisionProblem", "check_samples", "cost_unit_of"]
 
 Floats = NDArray[np.float64]
 
@@ -22,6 +22,12 @@ class DecisionProblem(ABC):
 
     A problem of your own needs the two methods :meth:`costs` and :meth:`solve`. The others have
     defaults that fit plans which are arrays of quantities.
+
+    Attributes
+    ----------
+    cost_unit : str
+        Unit of the costs, such as "€" or "min", as texts, charts and files show it; "" for none. A problem of your own
+        may set it in its class, and any problem on an object.
 
     Examples
     --------
@@ -34,6 +40,8 @@ class DecisionProblem(ABC):
     ...         half = np.searchsorted(np.cumsum(weights[order]), 0.5)
     ...         return Y[order[half], :1]
     """
+
+    cost_unit: str = ""
 
     @abstractmethod
     def costs(self, decision: Any, Y: Floats) -> Floats:
@@ -67,6 +75,21 @@ class DecisionProblem(ABC):
         names = self.parts(outcomes) or [f"z{i}" for i in range(values.size)]
         shown = [f"{name} {value:g}" for name, value in zip(names, values, strict=True) if abs(value) > 1e-9]
         return ", ".join(shown) if shown else "nothing"
+
+
+def cost_unit_of(problem: Any) -> str:
+    """Unit of the costs of `problem`, "" where it has none.
+
+    Examples
+    --------
+    >>> from whence.problems import Newsvendor
+    >>> cost_unit_of(Newsvendor(holding=1, backorder=4, cost_unit="€"))
+    '€'
+    """
+    unit = getattr(problem, "cost_unit", "")
+    if not isinstance(unit, str):
+        raise InputError(f"The 'cost_unit' parameter of {type(problem).__name__} must be a str. Got {unit!r} instead.")
+    return unit.strip()
 
 
 def check_samples(Y: Any, weights: Any, columns: int | None, problem: str) -> tuple[Floats, Floats]:

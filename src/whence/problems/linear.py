@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from whence.errors import InputError, InputTypeError
 from whence.problems._highs import Program, minimise
 from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
-from whence.problems.base import DecisionProblem, check_samples
+from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
 from whence.risk import CVaR, Expectation, Risk
 
 __all__ = ["LinearPlans", "LinearProblem", "Polytope"]
@@ -88,6 +88,8 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         1 for a variable that must be a whole number, 0 otherwise, as in :func:`scipy.optimize.milp`.
     cost_map : array, sparse array or pair, optional
         None for ``d = y``, a matrix M for ``d = M @ y``, or ``(M, m0)`` for ``d = M @ y + m0``.
+    cost_unit : str
+        Unit of the costs, such as "€", as texts and charts show it; "" for none.
 
     Examples
     --------
@@ -108,6 +110,7 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         bounds: Any = (0, None),
         integrality: ArrayLike | None = None,
         cost_map: Any = None,
+        cost_unit: str = "",
     ) -> None:
         self.A_ub = A_ub
         self.b_ub = b_ub
@@ -116,6 +119,8 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         self.bounds = bounds
         self.integrality = integrality
         self.cost_map = cost_map
+        self.cost_unit = cost_unit
+        cost_unit_of(self)
         self._constraints(None)
 
     def polytope(self) -> Polytope:

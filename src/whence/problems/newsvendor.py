@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from whence.errors import InputError, InputTypeError
 from whence.problems._newsvendor_tail import least_cvar
-from whence.problems.base import DecisionProblem, check_samples
+from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
 from whence.risk import CVaR, Expectation, Risk
 
 __all__ = ["Newsvendor"]
@@ -44,6 +44,8 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         Most units ordered in total; None for no limit.
     names : sequence of str, optional
         Names of the products; the names of the outcomes are used where left out.
+    cost_unit : str
+        Unit of the costs, such as "€", as texts and charts show it; "" for none.
 
     Examples
     --------
@@ -62,11 +64,14 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         backorder: ArrayLike,
         budget: float | None = None,
         names: Sequence[str] | None = None,
+        cost_unit: str = "",
     ) -> None:
         self.holding = holding
         self.backorder = backorder
         self.budget = budget
         self.names = names
+        self.cost_unit = cost_unit
+        cost_unit_of(self)
         self._validated(None)
 
     def costs(self, decision: Any, Y: Floats) -> Floats:

@@ -12,7 +12,7 @@ from sklearn.base import BaseEstimator
 
 from whence.errors import InputError, InputTypeError
 from whence.problems import _shipment_program as program
-from whence.problems.base import DecisionProblem, check_samples
+from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
 from whence.risk import CVaR, Expectation, Risk
 
 __all__ = ["Shipment"]
@@ -50,6 +50,8 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         Distances; columns of Y are its locations. By default those of Bertsimas and Kallus (2020, EC.6): four
         warehouses on the circle of radius 0.85 at angles 0, 90, 180 and 270 degrees, twelve locations on the unit
         circle at angles 0, 30, ..., 330 degrees.
+    cost_unit : str
+        Unit of the costs, such as "€", as texts and charts show it; "" for none.
 
     Examples
     --------
@@ -70,11 +72,14 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         spot_cost: float = 100,
         shipping_cost: float = 10,
         distances: Any = None,
+        cost_unit: str = "",
     ) -> None:
         self.production_cost = production_cost
         self.spot_cost = spot_cost
         self.shipping_cost = shipping_cost
         self.distances = distances
+        self.cost_unit = cost_unit
+        cost_unit_of(self)
         self._shipping()
         self._cost("production_cost")
         self._cost("spot_cost")

@@ -15,7 +15,7 @@ from whence.errors import InputError, InputTypeError
 from whence.problems._route_network import RouteNetwork
 from whence.problems._route_plans import read_route
 from whence.problems._route_risk import safest_of, safest_route
-from whence.problems.base import DecisionProblem, check_samples
+from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
 from whence.risk import CVaR, Expectation, Risk
 
@@ -43,6 +43,8 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         need not be the order in which they were added. Do not change the graph afterwards.
     source, target : hashable
         First and last node of every route.
+    cost_unit : str
+        Unit of the costs, such as "min", as texts and charts show it; "" for none.
 
     Examples
     --------
@@ -60,10 +62,12 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     'The route does not exist: there is no edge home -> work.'
     """
 
-    def __init__(self, graph: Any, source: Hashable, target: Hashable) -> None:
+    def __init__(self, graph: Any, source: Hashable, target: Hashable, cost_unit: str = "") -> None:
         self.graph = graph
         self.source = source
         self.target = target
+        self.cost_unit = cost_unit
+        cost_unit_of(self)
         self._network()
 
     @classmethod

@@ -131,8 +131,11 @@ def read_problem(
         "linear": lambda: _linear(problem, form),
     }
     faults = len(problem.found.errors)
+    unit = problem.take("cost_unit", TEXT, "")
     try:
         made = makers[kind]()
+        if made is not None:
+            made.cost_unit = unit
     except WhenceError as error:
         made = None
         if len(problem.found.errors) == faults:

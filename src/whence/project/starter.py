@@ -177,6 +177,7 @@ kind = "newsvendor"
 holding = 1      # cost of a unit left over: one number, or one an outcome in a list
 backorder = 2    # cost of a unit short
 # budget = 100   # most units in total
+# cost_unit = "€"
 
 [risk]
 # What is minimised: "expectation", or "cvar" with alpha (0.8: the mean of the worst fifth).

@@ -59,6 +59,7 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
         },
         "kinds": dict(explanation.kinds),
         "units": dict(explanation.units),
+        **({"cost_unit": explanation.cost_unit} if explanation.cost_unit else {}),
         "room": {name: [float(low), float(high)] for name, (low, high) in explanation.room.items()},
         "ranges": {name: [low, high] for name, (low, high) in material.ranges.items()},
         "observations": {
@@ -180,6 +181,7 @@ def _explanation(entry: Entry, nested: bool = False) -> Explanation:
         decision_text=entry["plans"]["decision_text"].text(),
         alternative_text=entry["plans"]["alternative_text"].text(),
         units={name: e.text() for name, e in entry["units"].members().items()},
+        cost_unit=entry["cost_unit"].optional(Entry.text) or "",
         kinds={name: e.choice(FEATURE_KINDS) for name, e in entry["kinds"].members().items()},
         room=_intervals(entry["room"]),
         outcomes=entry["outcomes"].texts(),

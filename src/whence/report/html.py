@@ -10,7 +10,7 @@ from whence.report import words
 from whence.report.files import write_text
 from whence.report.markup import Markup, join, tag
 from whence.report.material import material_of
-from whence.report.numbers import aligned, duration, plain, share, value
+from whence.report.numbers import aligned, duration, plain, share, value, with_unit
 from whence.report.observations import Observation, most_moved, moved_share, speaking
 from whence.report.outcomes import spread_of
 from whence.report.plans import picture
@@ -144,7 +144,13 @@ def _costs(explanation: Explanation) -> Markup:
         ("In the changed context", explanation.cost_after),
     ]
     groups = [
-        (heading, [Bar("d", "decision", cost.decision, text[0]), Bar("a", "your plan", cost.alternative, text[1])])
+        (
+            heading,
+            [
+                Bar("d", "decision", cost.decision, with_unit(text[0], explanation.cost_unit)),
+                Bar("a", "your plan", cost.alternative, with_unit(text[1], explanation.cost_unit)),
+            ],
+        )
         for (heading, cost), text in zip(contexts, shown, strict=False)
         if cost is not None
     ]
@@ -157,9 +163,12 @@ def _outcomes(explanation: Explanation) -> Markup:
     if spread is None:
         return tag("p", "The costs of the single observations are not at hand.")
     figures = []
+    unit = explanation.cost_unit
+    axis = _in_unit("cost under past observations", unit)
     for (heading, panel), text in zip(spread.panels, words.costs_shown(explanation), strict=True):
-        caption = f"{heading}; {explanation.risk}: {text[0]} for the decision, {text[1]} for your plan (marked)."
-        drawn = distribution(panel, spread.edges, spread.highest, caption, "cost under past observations")
+        decision, plan = (with_unit(cost, unit) for cost in text)
+        caption = f"{heading}; {explanation.risk}: {decision} for the decision, {plan} for your plan (marked)."
+        drawn = distribution(panel, spread.edges, spread.highest, caption, axis)
         figures.append(tag("figure", drawn, tag("figcaption", caption)))
     said = (
         "What either plan would have cost under the past observations, each with the weight that it has in the "
@@ -198,9 +207,10 @@ def _observation_table(explanation: Explanation, chosen: list[Observation], move
     first = [c for c in changed if c in known][:COLUMNS]
     last = [c for c in known if c not in changed][: COLUMNS - len(first)]
     costs = [(o.decision, o.alternative) for o in chosen if o.decision is not None and o.alternative is not None]
-    priced = len(costs) == len(chosen)
+    known_costs = len(costs) == len(chosen)
     parts = any(o.part is not None for o in chosen)
-    numbers = ["weight", *(["cost of decision", "cost of your plan"] if priced else []), *(["share"] if parts else [])]
+    titles = [_in_unit(title, explanation.cost_unit) for title in ("cost of decision", "cost of your plan")]
+    numbers = ["weight", *(titles if known_costs else []), *(["share"] if parts else [])]
 
     def told(o: Observation, columns: list[str]) -> list[str]:
         return [value(o.values.get(c, ""), explanation.kinds.get(c, ""), explanation.units.get(c, "")) for c in columns]
@@ -214,7 +224,7 @@ def _observation_table(explanation: Explanation, chosen: list[Observation], move
             *([share(o.part or 0.0)] if parts else []),
             *told(o, last),
         ]
-        for o, cost in zip(chosen, aligned(costs) if priced else [()] * len(chosen), strict=True)
+        for o, cost in zip(chosen, aligned(costs) if known_costs else [()] * len(chosen), strict=True)
     ]
     start = 1 + len(first)
     return _table(["row", *first, *numbers, *last], rows, numbers=set(range(start, start + len(numbers))))
@@ -228,7 +238,7 @@ def _certificate(explanation: Explanation, now: str) -> Markup:
         ("distance", plain(explanation.distance, 9)),
         ("proved lower bound", plain(explanation.bound, 9)),
         ("gap", plain(explanation.gap, 3)),
-        ("tolerance on costs", f"{explanation.tolerance:.3g}"),
+        ("tolerance on costs", with_unit(f"{explanation.tolerance:.3g}", explanation.cost_unit)),
         ("engine", explanation.engine),
         ("boxes or nodes searched", str(explanation.nodes)),
         ("time", duration(explanation.seconds)),
@@ -251,6 +261,11 @@ def _certificate(explanation: Explanation, now: str) -> Markup:
         tag("details", tag("summary", "Versions"), _table([], [[k, v] for k, v in versions])),
         tag("p", now, class_="wh-soft") if now else Markup(""),
     )
+
+
+def _in_unit(title: str, unit: str) -> str:
+    """A heading, with the unit of what stands under it."""
+    return f"{title} ({unit})" if unit else title
 
 
 def _table(

@@ -120,6 +120,17 @@ def value(raw: Any, kind: str = "", unit: str = "") -> str:
     return text if text and text == text.strip() and not set(text) & set(",;") else f"“{text}”"
 
 
+def with_unit(text: str, unit: str = "") -> str:
+    """A number that is written already, with its unit where there is one.
+
+    Examples
+    --------
+    >>> with_unit("45.4", "€"), with_unit("45.4")
+    ('45.4 €', '45.4')
+    """
+    return f"{text} {unit}" if unit else text
+
+
 def share(part: float) -> str:
     """A share as a percentage.
 

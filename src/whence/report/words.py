@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.report.numbers import aligned, at_least, beyond, duration, plain, share, value
+from whence.report.numbers import aligned, at_least, beyond, duration, plain, share, value, with_unit
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
@@ -19,6 +19,7 @@ __all__ = [
     "costs_shown",
     "plans",
     "remedy",
+    "risk_measured",
     "risk_named",
     "sentences",
     "staying",
@@ -118,7 +119,8 @@ def staying(explanation: Explanation) -> str:
 def costs(explanation: Explanation) -> str:
     """What both plans cost in the context as it is and in the changed one."""
     risk = risk_named(explanation.risk)
-    shown = costs_shown(explanation)
+    unit = explanation.cost_unit
+    shown = [(with_unit(decision, unit), with_unit(plan, unit)) for decision, plan in costs_shown(explanation)]
     before = "{} for the decision, {} for your plan".format(*shown[0])
     if len(shown) == 1:
         return f"{risk}: {before}."
@@ -142,8 +144,22 @@ def risk_named(risk: str) -> str:
     return f"{risk} (mean of the worst {share(tail)})"
 
 
+def risk_measured(risk: str, unit: str = "") -> str:
+    """What is minimised and in which unit, as an axis names it.
+
+    Examples
+    --------
+    >>> risk_measured("expected cost", "€"), risk_measured("CVaR at 0.8", "min")
+    ('Expected cost (€)', 'CVaR at 0.8 (mean of the worst 20 %, in min)')
+    """
+    named = risk_named(risk)
+    if not unit:
+        return named
+    return f"{named[:-1]}, in {unit})" if named.endswith(")") else f"{named} ({unit})"
+
+
 def costs_shown(explanation: Explanation) -> list[tuple[str, str]]:
-    """Costs of decision and alternative before and, where there is another context, after, as they are written."""
+    """Costs of decision and alternative before and, where there is another context, after, written without a unit."""
     pairs = [tuple(explanation.cost_before)]
     if explanation.cost_after is not None and explanation.status != "already":
         pairs.append(tuple(explanation.cost_after))

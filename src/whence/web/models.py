@@ -137,6 +137,7 @@ class Scene(_Answer):
     context: Context = Field(description="Today.")
     observations: int = Field(description="Past observations, numbered from 0.")
     risk: str = Field(description="What is minimised, as in 'Expected cost'.")
+    cost_unit: str = Field(default="", description="Unit of all costs; empty where there is none.")
     outcomes: list[str] = Field(description="Names of what is uncertain.")
     plan: PlanShape
     alternative: Any = Field(default=None, description="A plan that somebody has in mind, or null.")

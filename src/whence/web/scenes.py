@@ -17,6 +17,7 @@ from whence.examples.example import Example
 from whence.features import Categorical, Discrete
 from whence.plain import plan_from_plain, plan_to_plain, to_plain
 from whence.policy import Policy
+from whence.problems.base import cost_unit_of
 from whence.project import Project
 from whence.report.words import risk_named
 from whence.risk import CVaR
@@ -190,6 +191,7 @@ class Scene:
             context=context,
             observations=self.observations,
             risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
+            cost_unit=cost_unit_of(policy.problem),
             outcomes=list(policy.outcome_names_),
             plan=plan_shape(policy.problem, policy.Y_, policy.outcome_names_, plans),
             alternative=None if self.alternative is None else plan_to_plain(policy.problem, self.alternative),

@@ -1,7 +1,7 @@
 // Small charts that keep their elements and only change their sizes, so that the style sheet can animate a switch.
 
 import { h, put, s } from "./dom.js";
-import { aligned, listed, plain, ticks } from "./format.js";
+import { aligned, listed, plain, ticks, withUnit } from "./format.js";
 
 const WIDTH = 380;
 const BINS = 30;
@@ -24,15 +24,16 @@ export function costBars(title) {
   return {
     node,
     /** `costs`: of the plans, in that order (null: not known); `beside`: costs drawn elsewhere on the same scale. */
-    update(costs, beside = []) {
+    update(costs, beside = [], unit = "") {
       const every = [...costs, ...beside].filter(Number.isFinite);
       const low = Math.min(0, ...every);
-      const scale = (WIDTH - LEFT - 74) / (Math.max(0, ...every) - low || 1);
+      const room = 74 + (unit ? 7 * (unit.length + 1) : 0);
+      const scale = (WIDTH - LEFT - room) / (Math.max(0, ...every) - low || 1);
       const zero = LEFT - low * scale;
       const height = 29 * costs.length;
       node.setAttribute("viewBox", `0 0 ${WIDTH} ${height}`);
       for (const [key, at] of [["x1", zero], ["x2", zero], ["y2", height - 3]]) axis.setAttribute(key, at);
-      const texts = aligned(costs);
+      const texts = aligned(costs).map((text) => withUnit(text, unit));
       const least = Math.min(...costs.filter(Number.isFinite));
       rows.forEach(({ bar, text, node: row }, index) => {
         const cost = costs[index];
@@ -88,15 +89,17 @@ export function distribution() {
       s("path", { d: plan === "d" ? "M-5 4H5L0 13Z" : "M-5 22H5L0 13Z" })),
   }));
   const scaleMarks = s("g", { class: "scale" });
+  const axis = s("text", { x: WIDTH / 2, y: bottom + 34, class: "small mid" });
   const name = s("title");
   const node = s("svg", { viewBox: `0 0 ${WIDTH} ${bottom + 38}`, class: "chart", role: "img" }, name,
     layers.map((layer) => layer.steps), layers.map((layer) => layer.mark),
     s("line", { x1: side, x2: WIDTH - side, y1: bottom, y2: bottom, class: "axis" }), scaleMarks,
-    s("text", { x: WIDTH / 2, y: bottom + 34, class: "small mid", text: "cost under past observations" }));
+    axis);
   return {
     node,
     /** `curves`: one a plan ({values, weights, mark}, or null); `beside`: others that share the scales. */
-    update(curves, beside = []) {
+    update(curves, beside = [], unit = "") {
+      axis.textContent = `cost under past observations${unit && ` (${unit})`}`;
       const every = [...curves, ...beside].filter(Boolean);
       if (!every.length) return;
       const edges = binEdges(every);
@@ -116,8 +119,8 @@ export function distribution() {
         s("line", { x1: at(tick), x2: at(tick), y1: bottom, y2: bottom + 4, class: "axis" }),
         s("text", { x: at(tick), y: bottom + 17, class: "small mid", text: plain(tick) }),
       ]));
-      const marks = curves.map((curve) => (curve ? plain(curve.mark, 4) : "not known"));
-      name.textContent = `Costs under past observations, from ${plain(edges[0], 3)} to ${plain(edges[BINS], 3)}; marked at ${marks[0]} for the decision and ${marks[1]} for your plan.`;
+      const marks = curves.map((curve) => (curve ? withUnit(plain(curve.mark, 4), unit) : "not known"));
+      name.textContent = `Costs under past observations, from ${plain(edges[0], 3)} to ${withUnit(plain(edges[BINS], 3), unit)}; marked at ${marks[0]} for the decision and ${marks[1]} for your plan.`;
     },
   };
 }

@@ -2,7 +2,7 @@
 
 import { api } from "./api.js";
 import { button, byId, h, icon, put } from "./dom.js";
-import { count, duration, plain } from "./format.js";
+import { count, duration, plain, withUnit } from "./format.js";
 import { cancel, explain, pending } from "./jobs.js";
 import { announce } from "./notices.js";
 import { ask, KINDS, state, subscribe, thenOf, update } from "./state.js";
@@ -54,7 +54,7 @@ function certificate(found) {
   const entries = [
     ["status", found.status], ["distance", plain(found.distance, 9)], ["proved lower bound", plain(found.bound, 9)],
     ["gap", plain(found.distance === found.bound ? 0 : found.distance - found.bound, 3)], ["risk", found.risk],
-    ["tolerance on costs", plain(found.tolerance, 3)], ["engine", found.engine],
+    ["tolerance on costs", withUnit(plain(found.tolerance, 3), found.cost_unit)], ["engine", found.engine],
     ["boxes or nodes searched", count(found.nodes ?? 0)], ["time", duration(found.seconds ?? 0)],
     ["rival plans met", found.kind === "absolute" ? found.cuts : null],
     ["separation of neighbours", found.separation], ["note", found.note],

@@ -56,6 +56,9 @@ export function changedValue(change, feature, room) {
   return feature.unit ? `${text} ${feature.unit}` : text;
 }
 
+/** A cost that is written already, with the unit of costs where there is one. */
+export const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
+
 /** A share as a percentage. */
 export function share(part) {
   const percent = 100 * part;

@@ -2,7 +2,7 @@
 
 import { costBars, distribution, legend } from "./charts.js";
 import { button, byId, h, icon, put } from "./dom.js";
-import { listed, plain, share, value } from "./format.js";
+import { listed, plain, share, value, withUnit } from "./format.js";
 import { ask, shownChanges, shownThen, state, subscribe, update } from "./state.js";
 
 const PLAY = 1500;
@@ -35,12 +35,13 @@ function speakers(decision, earlier) {
 /** The costs in a sentence. */
 function compared(then, [first, second, third]) {
   if (!Number.isFinite(first) || !Number.isFinite(second)) return "";
+  const unit = state.scene.cost_unit;
   const close = (a, b) => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b), 1);
-  const told = (a, b) => (close(a, b) ? "as much as" : `${plain(Math.abs(a - b), 2)} ${a > b ? "more" : "less"} than`);
+  const told = (a, b) => (close(a, b) ? "as much as" : `${withUnit(plain(Math.abs(a - b), 2), unit)} ${a > b ? "more" : "less"} than`);
   if (!then) return `In the context as it is, your plan costs ${told(second, first)} the decision.`;
   const own = close(second, third)
     ? "No plan would be better there."
-    : `The policy would decide otherwise there, for ${plain(Math.abs(second - third), 2)} less than your plan.`;
+    : `The policy would decide otherwise there, for ${withUnit(plain(Math.abs(second - third), 2), unit)} less than your plan.`;
   return `In the context found, your plan costs ${told(second, first)} today’s decision. ${own}`;
 }
 
@@ -100,10 +101,11 @@ export function startOutcomes() {
     const then = state.stage === "then" ? found : null;
     const today = [decision?.cost ?? NaN, check?.cost ?? NaN];
     const there = found ? [found.decision.cost, found.alternative.cost, found.cost] : [];
-    costs.update(then ? there : today, then ? today : there);
+    const unit = state.scene.cost_unit;
+    costs.update(then ? there : today, then ? today : there, unit);
     const curves = [curve(decision), curve(check)];
     const later = found ? [curve(found.decision), curve(found.alternative)] : [];
-    spread.update(then ? later : curves, then ? curves : later);
+    spread.update(then ? later : curves, then ? curves : later, unit);
     heading.textContent = state.scene.risk;
     caption.textContent = compared(then, then ? there : today);
     byId("outcomes").classList.toggle("stage-then", Boolean(then));

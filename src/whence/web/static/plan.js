@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { judgeBy } from "./decisions.js";
 import { button, byId, h, icon, put } from "./dom.js";
-import { aligned, plain } from "./format.js";
+import { aligned, plain, withUnit } from "./format.js";
 import { announce, failed } from "./notices.js";
 import { quantitiesView } from "./plan-quantities.js";
 import { routeView } from "./plan-route.js";
@@ -88,14 +88,14 @@ function compared(first, second) {
   if (!Number.isFinite(first) || !Number.isFinite(second)) return "";
   const difference = second - first;
   if (Math.abs(difference) <= 1e-9 * Math.max(Math.abs(first), 1)) return "the same";
-  return `${plain(Math.abs(difference), 2)} ${difference > 0 ? "more" : "less"}`;
+  return `${withUnit(plain(Math.abs(difference), 2), state.scene.cost_unit)} ${difference > 0 ? "more" : "less"}`;
 }
 
 function showCards() {
   const { decision, check, stage } = state;
   const then = stage === "then" ? shownThen() : null;
   const [first, second] = then ? [then.decision.cost, then.alternative.cost] : [decision?.cost, check?.cost];
-  const texts = aligned([first ?? NaN, second ?? NaN, then?.cost ?? NaN]);
+  const texts = aligned([first ?? NaN, second ?? NaN, then?.cost ?? NaN]).map((text) => withUnit(text, state.scene.cost_unit));
   cards.decision.show(state.decideError ?? decision?.text ?? "Deciding …", Number.isFinite(first) && texts[0], "",
     then ? "today’s, in the context found" : undefined);
   cards.decision.node.classList.toggle("busy", state.deciding);
