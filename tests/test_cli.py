@@ -132,3 +132,27 @@ def test_ctrl_c_while_it_runs(tmp_path: Path) -> None:
     _, said = running.communicate(timeout=60)
     assert running.returncode == 130, said
     assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("after", [0.0, 0.3, 0.8])
+def test_ctrl_c_while_it_imports(after: float, tmp_path: Path) -> None:
+    """An interrupt in the seconds in which the command still imports ends it like any other."""
+    running = subprocess.Popen(
+        [sys.executable, "-X", "importtime", "-m", "whence.cli", "demo"],
+        cwd=tmp_path,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        # Tests that run in the background inherit that Ctrl-C is ignored; the command must not.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert running.stderr is not None
+    # The command has begun, and a module that it needs first of all is there.
+    while "numpy.version" not in (line := running.stderr.readline()):
+        assert line
+    time.sleep(after)
+    running.send_signal(signal.SIGINT)
+    _, said = running.communicate(timeout=60)
+    assert running.returncode == 130, said
+    told = [line for line in said.splitlines() if not line.startswith("import time:")]
+    assert told == ["whence: stopped."]

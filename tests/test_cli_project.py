@@ -355,12 +355,15 @@ def test_in_a_pipe(bakery: Path) -> None:
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["Context", "Decision", "Cost"]
 
 
-@pytest.mark.parametrize("command", ["init", "check", "fit", "decide", "explain", "batch", "serve", "reproduce"])
+@pytest.mark.parametrize(
+    "command", ["demo", "init", "check", "fit", "decide", "explain", "batch", "serve", "reproduce", "version"]
+)
 def test_every_command_has_help_with_examples(command: str) -> None:
     """The help of every command shows how it is called; those that explain say what their exit codes mean."""
     told = run(command, "--help")
     assert told.exit_code == 0
-    assert f"whence {command}" in told.stdout.split("Example", 1)[1]
+    # Indented by two, after the one that every line of a help has.
+    assert f"\n   whence {command}" in told.stdout.split("Example", 1)[1]
     assert ("Exit codes" in told.stdout) == (command in ("explain", "batch"))
 
 

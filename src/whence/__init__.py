@@ -4,16 +4,22 @@ A policy learns from history, decides, and explains its decisions by the nearest
 planner's own plan would have been the better one, with a proof that no nearer context exists.
 """
 
-from whence import plot
-from whence.errors import WhenceError
-from whence.explain.explanation import Explanation
-from whence.explain.explanations import Explanations
-from whence.explain.question import Progress
-from whence.features import Binary, Categorical, Continuous, Discrete, Schema
-from whence.policy import Policy
-from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
-from whence.risk import CVaR, Expectation
-from whence.weights import ForestWeights, KNNWeights
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whence import plot
+    from whence.errors import WhenceError
+    from whence.explain.explanation import Explanation
+    from whence.explain.explanations import Explanations
+    from whence.explain.question import Progress
+    from whence.features import Binary, Categorical, Continuous, Discrete, Schema
+    from whence.policy import Policy
+    from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
+    from whence.risk import CVaR, Expectation
+    from whence.weights import ForestWeights, KNNWeights
 
 __version__ = "0.1.0"
 
@@ -40,3 +46,32 @@ __all__ = [
     "__version__",
     "plot",
 ]
+
+#: Where the public names are defined. They are imported when they are first used: the command `whence` has to be
+#: able to answer Ctrl-C before the seconds that scikit-learn takes.
+_HOMES = {
+    "errors": ("WhenceError",),
+    "explain.explanation": ("Explanation",),
+    "explain.explanations": ("Explanations",),
+    "explain.question": ("Progress",),
+    "features": ("Binary", "Categorical", "Continuous", "Discrete", "Schema"),
+    "policy": ("Policy",),
+    "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
+    "risk": ("CVaR", "Expectation"),
+    "weights": ("ForestWeights", "KNNWeights"),
+}
+_HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
+_MODULES = frozenset({"errors", "explain", "features", "plot", "policy", "problems", "risk", "weights"})
+
+
+def __getattr__(name: str) -> Any:
+    if name in _MODULES:
+        return import_module(f"whence.{name}")
+    if name not in _HOME_OF:
+        raise AttributeError(f"module 'whence' has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(f"whence.{_HOME_OF[name]}"), name)
+    return found
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__, *_MODULES})

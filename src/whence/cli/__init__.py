@@ -1,5 +1,47 @@
 """The command `whence`."""
 
-from whence.cli.root import app, main
+from __future__ import annotations
+
+import os
+import signal
+import sys
+from types import FrameType
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from whence.cli.root import app
 
 __all__ = ["app", "main"]
+
+#: As `whence.cli.exits.STOPPED`, which is not imported yet when it is needed here.
+STOPPED = 130
+
+
+def main() -> None:
+    """Run the command; Ctrl-C ends it without a traceback, also while it still imports."""
+    try:
+        before = signal.getsignal(signal.SIGINT)
+        if before is signal.default_int_handler:
+            signal.signal(signal.SIGINT, _stop)
+        from whence.cli.root import main as run
+
+        signal.signal(signal.SIGINT, before)
+        run()
+    except KeyboardInterrupt:
+        print("whence: stopped.", file=sys.stderr)
+        sys.exit(STOPPED)
+
+
+def _stop(signum: int, frame: FrameType | None) -> None:
+    """End at once: modules in C that are just being imported turn a KeyboardInterrupt into errors of their own."""
+    os.write(2, b"whence: stopped.\n")
+    os._exit(STOPPED)
+
+
+def __getattr__(name: str) -> Any:
+    # Importing the commands takes a second, in which Ctrl-C must find `main` at work.
+    if name != "app":
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from whence.cli.root import app
+
+    return app

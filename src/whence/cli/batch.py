@@ -10,7 +10,7 @@ import typer
 from whence.cli.exits import BAD_INPUT, STOPPED
 from whence.cli.explaining import BoundOption, EngineOption, FixOption, KindOption, LimitOption, asked
 from whence.cli.opening import PolicyOption, ProjectArgument, opened
-from whence.cli.screen import counting, note, print_text
+from whence.cli.screen import counting, note, print_text, waiting
 from whence.errors import InputError
 from whence.project.batches import BatchRun, read_questions
 
@@ -58,8 +58,9 @@ def batch(
         raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
     ready = opened(project, policy)
     options = asked(ready, kind, fix, bound, time_limit, engine)
-    rows = read_questions(ready, questions, instead)
-    run = BatchRun(ready, rows, answers, options, restart)
+    with waiting(f"Reading {questions.name} ..."):
+        rows = read_questions(ready, questions, instead)
+        run = BatchRun(ready, rows, answers, options, restart)
     if run.done:
         note(f"{run.done} of {run.total} rows were done before.")
     try:

@@ -9,7 +9,7 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
-from whence.cli.screen import console
+from whence.cli.screen import console, waiting
 from whence.errors import InputError
 from whence.examples import Example, bakery, city
 from whence.explain.question import Kind
@@ -33,7 +33,9 @@ def demo(
     _make_folder(out)
     written: list[Path] = []
     for module in (bakery, city):
-        written += _shown(screen, module.load(), out)
+        with waiting("Reading the data ..."):
+            example = module.load()
+        written += _shown(screen, example, out)
     screen.print("Reports, to be opened in any browser:")
     for path in written:
         screen.print(f"  {path}", markup=False)
@@ -44,10 +46,12 @@ def _shown(console: Console, example: Example, out: Path) -> list[Path]:
     console.print(f"[bold]{escape(example.title)}[/bold]")
     console.print("=" * len(example.title))
     console.print(example.question, markup=False)
-    policy = example.policy.fit(example.X, example.Y)
+    with waiting(f"Fitting to {len(example.X):,} rows ..."):
+        policy = example.policy.fit(example.X, example.Y)
+        decision = policy.decide(example.today)
     problem, names = example.problem, list(example.Y.columns)
     console.print()
-    console.print(f"[bold]Decision[/bold]   {escape(problem.describe(policy.decide(example.today), names))}")
+    console.print(f"[bold]Decision[/bold]   {escape(problem.describe(decision, names))}")
     console.print(f"[bold]Your plan[/bold]  {escape(problem.describe(example.alternative, names))}")
     written = []
     kinds: tuple[tuple[Kind, str], ...] = (
@@ -55,7 +59,8 @@ def _shown(console: Console, example: Example, out: Path) -> list[Path]:
         ("absolute", "When would it have been the best of all plans?"),
     )
     for kind, question in kinds:
-        why = policy.explain(example.today, example.alternative, kind=kind)
+        with waiting("Searching (the first search on a machine compiles, which takes a while) ..."):
+            why = policy.explain(example.today, example.alternative, kind=kind)
         if why.status == "interrupted":
             # A search keeps what it has found on Ctrl-C; a demo that was told to stop stops.
             raise KeyboardInterrupt
@@ -65,7 +70,8 @@ def _shown(console: Console, example: Example, out: Path) -> list[Path]:
         console.print(f"[bold]{question}[/bold]")
         console.print(told, markup=False, highlight=False)
         path = out / f"{example.name}-{kind}.html"
-        why.to_html(path, title=example.title, question=f"{example.question} {question}")
+        with waiting(f"Writing {path.name} ..."):
+            why.to_html(path, title=example.title, question=f"{example.question} {question}")
         written.append(path)
     console.print()
     return written

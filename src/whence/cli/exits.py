@@ -19,6 +19,7 @@ EXIT_CODES = """
 [bold]Exit codes[/bold]
 
   0    done; for an explanation: found and proved
+  1    an unexpected error, a defect of whence
   2    bad input, said in a sentence on stderr
   3    proved: there is no such context
   4    the time limit came before the proof

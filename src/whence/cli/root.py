@@ -58,7 +58,12 @@ def _whence() -> None:
 
 
 def version() -> None:
-    """Print versions of everything that has a part in a result, for a bug report."""
+    """Print versions of everything that has a part in a result, for a bug report.
+
+    [bold]Example[/bold]
+
+      whence version
+    """
     for name, number in versions().items():
         print(f"{name:14}{number}")
 
@@ -73,6 +78,17 @@ def joined(docstring: str) -> str:
     """
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
     return "\n\n".join(p if p.startswith(" ") else " ".join(p.split("\n")) for p in paragraphs)
+
+
+def indented(text: str) -> str:
+    """A help text that keeps its indent: typer takes away one that all lines after a heading share.
+
+    Examples
+    --------
+    >>> indented("Bake.\\n\\nExample\\n\\n  bake")
+    'Bake.\\n\\nExample\\n\\n[bold][/bold]  bake'
+    """
+    return text.replace("\n\n  ", "\n\n[bold][/bold]  ", 1)
 
 
 def told(command: Callable[..., None]) -> Callable[..., None]:
@@ -136,7 +152,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
 )
 
 for _command, _more in COMMANDS:
-    app.command(help=f"{joined(_command.__doc__ or '')}\n{_more}")(told(_command))
+    app.command(help=f"{indented(joined(_command.__doc__ or ''))}\n{_more}")(told(_command))
 
 
 def main() -> None:

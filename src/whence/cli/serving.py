@@ -7,6 +7,7 @@ from typing import Annotated, Any
 
 import typer
 
+from whence.cli.screen import waiting
 from whence.errors import MissingDependencyError
 from whence.experiments.los_angeles import VARIABLE
 
@@ -44,7 +45,8 @@ def serve(
       whence serve whence.toml --port 0
     """
     try:
-        from whence.web.server import serve as serve_page
+        with waiting("Starting ..."):
+            from whence.web.server import serve as serve_page
     except ImportError as error:
         raise MissingDependencyError(
             f"'whence serve' needs {error.name or 'more than is installed'}: pip install 'whence[web]'."

@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from whence.cli.screen import note, print_text
+from whence.cli.screen import note, print_text, waiting
 from whence.errors import InputError
 from whence.project.starter import starter
 from whence.report.files import write_text
@@ -25,7 +25,7 @@ def init(
         typer.Option(help="Columns that hold outcomes, with commas between them; may be repeated.", show_default=False),
     ] = None,
     out: Annotated[
-        Path | None, typer.Option(help="The project file to write [default: whence.toml beside the data].")
+        Path | None, typer.Option(help="The project file to write \\[default: whence.toml beside the data].")
     ] = None,
     force: Annotated[bool, typer.Option("--force", help="Write over a project file that is there.")] = False,
 ) -> None:
@@ -43,7 +43,8 @@ def init(
     if target.exists() and not (force and target.is_file()):
         raise InputError(f"{str(target)!r} is there already; write over it with --force, or name another with --out.")
     names = [name.strip() for given in outcomes or () for name in given.split(",") if name.strip()]
-    made = starter(table, names, _seen_from(table, target.parent))
+    with waiting(f"Reading {table.name} ..."):
+        made = starter(table, names, _seen_from(table, target.parent))
     write_text(target, made.text, "a project file")
     for remark in made.remarks:
         note(remark)

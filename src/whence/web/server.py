@@ -16,6 +16,7 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
+from whence.cli.screen import waiting
 from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
@@ -63,7 +64,8 @@ def serve(
     with listening(settings) as listener:
         settings = _at(settings, listener)
         address = _address(settings)
-        app = create_app(_scenes(project, data), settings)
+        with waiting("Reading the data and fitting ..."):
+            app = create_app(_scenes(project, data), settings)
         config = uvicorn.Config(
             app,
             log_level="warning",
