@@ -83,7 +83,9 @@ def _switch(page: Page, answer: dict[str, Any], before: str) -> None:
     steps = page.locator("#outcomes .step.d").get_attribute("d")
     speakers = page.locator(".speakers tbody").inner_text()
     page.get_by_role("radio", name="Then").click()
-    shown = [float(page.locator(f".plan-card.{plan} .cost b").inner_text()) for plan in "da"]
+    costs = [page.locator(f".plan-card.{plan} .cost b").inner_text().split() for plan in "da"]
+    assert [unit for _, unit in costs] == [answer["cost_unit"]] * 2
+    shown = [float(cost) for cost, _ in costs]
     after = answer["cost_after"]
     expected = [after["decision"], after["alternative"]] if isinstance(after, dict) else after
     assert shown == pytest.approx(expected, rel=2e-3)

@@ -58,7 +58,7 @@ def load(n: int = 500, seed: int = 0) -> Example:
             "promotion": Binary(),
         }
     )
-    problem = Newsvendor(holding=list(LEFT_OVER), backorder=list(SOLD_OUT), budget=OVEN, names=list(PRODUCTS))
+    problem = Newsvendor(list(LEFT_OVER), list(SOLD_OUT), budget=OVEN, names=list(PRODUCTS), cost_unit="€")
     policy = Policy(problem, weights=ForestWeights(n_trees=100, max_depth=4, random_state=seed), schema=schema)
     today = pd.Series(
         {"weekday": "Thursday", "temperature": 7.0, "rain": False, "promotion": False}, name="tomorrow", dtype=object
@@ -71,7 +71,7 @@ def load(n: int = 500, seed: int = 0) -> Example:
         title="Why not bake as on a warm Saturday?",
         question=(
             "Tomorrow is a dry Thursday at 7 °C without a promotion. The baker would bake as on a warm Saturday, the "
-            f"policy less. Costs are euros lost on what is left over or sold out; the oven holds {OVEN} pieces."
+            f"policy less. Costs are what is lost on pieces left over or sold out; the oven holds {OVEN} pieces."
         ),
         X=X,
         Y=Y,

@@ -97,15 +97,14 @@ def load(n: int = 600, seed: int = 0) -> Example:
     schema = Schema(
         {"period": Categorical(PERIODS), "day": Categorical(DAYS), "rain": Continuous(low=0.0, unit="mm/h")}
     )
-    problem = ShortestPath(graph, "Depot", "Hospital")
+    problem = ShortestPath(graph, "Depot", "Hospital", cost_unit="min")
     weights = ForestWeights(n_trees=100, max_depth=4, random_state=seed)
     return Example(
         name="city",
         title="Why not the southern ring road?",
         question=(
             "The policy plans a courier's trip from the depot to the hospital at midday so that the slowest fifth of "
-            "trips (CVaR at 0.8) is as fast as can be. The courier would take West Road and the ring in the south. "
-            "Costs are minutes."
+            "trips (CVaR at 0.8) is as fast as can be. The courier would take West Road and the ring in the south."
         ),
         X=X,
         Y=_minutes(X, graph, seed),

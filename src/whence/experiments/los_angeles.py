@@ -104,7 +104,7 @@ class LosAngeles:
 
     def problem(self, source: int = SOURCE, target: int = TARGET) -> ShortestPath:
         """The routes from `source` to `target`."""
-        return ShortestPath(self.graph, source, target)
+        return ShortestPath(self.graph, source, target, cost_unit="s")
 
     def sample(self, n: int, seed: int) -> tuple[pd.DataFrame, pd.DataFrame]:
         """`n` observations without repetition, contexts and travel times."""
@@ -178,6 +178,7 @@ def _contexts(table: pd.DataFrame) -> pd.DataFrame:
 
 
 def _schema() -> Schema:
-    weather = {name: Continuous() for name in ("temperature", "wind_speed", "rain", "visibility")}
+    # The data name no units; only that of the temperature is plain from its values.
+    weather = {"temperature": Continuous(unit="°F")} | {n: Continuous() for n in ("wind_speed", "rain", "visibility")}
     calendar = {"day": Discrete(range(1, 8)), "month": Discrete(range(1, 13))}
     return Schema({"period": Categorical(PERIODS), **weather, **calendar})

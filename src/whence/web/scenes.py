@@ -273,7 +273,7 @@ def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
         question=(
             f"The policy plans a trip across downtown Los Angeles, from census tract {la.SOURCE} to {la.TARGET}, so "
             f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. A driver "
-            "would take the way that is usual in the afternoon peak. Costs are seconds."
+            "would take the way that is usual in the afternoon peak."
         ),
         policy=policy.fit(data.X, data.Y),
         today=data.context,
