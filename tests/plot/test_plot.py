@@ -152,7 +152,7 @@ def test_costs_are_those_of_the_explanation(baked: Asked) -> None:
     assert why.cost_after is not None
     heights = [bar.get_height() for bar in ax.patches]
     assert np.allclose(heights, [why.cost_before[0], why.cost_after[0], why.cost_before[1], why.cost_after[1]])
-    assert ax.get_ylabel() == "Expected cost"
+    assert ax.get_ylabel() == "Expected cost (€)"
     colours = {plt.matplotlib.colors.to_hex(bar.get_edgecolor()) for bar in ax.patches}
     assert colours == {DECISION, ALTERNATIVE}
 
