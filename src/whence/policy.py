@@ -19,7 +19,7 @@ from whence.explain.question import InputMap, Kind, Progress
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
 from whence.risk import CVaR, Expectation, Risk
-from whence.tables import as_outcomes, as_table
+from whence.tables import as_outcomes, as_table, check_order
 from whence.weights import ForestWeights, KNNWeights
 
 __all__ = ["Policy"]
@@ -81,6 +81,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         """Learn from contexts `X` and outcomes `Y`, row by row."""
         self._check_parameters()
         table = as_table(X, "X")
+        check_order(X, Y)
         outcomes, names = as_outcomes(Y, len(table))
         weights = ForestWeights() if self.weights is None else clone(self.weights)
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
@@ -119,6 +120,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def score(self, X: Any, Y: Any) -> float:
         """Minus the mean cost of the decisions for contexts `X` under the outcomes `Y` that came."""
         plans = self._plans(X)
+        check_order(X, Y)
         outcomes, names = as_outcomes(Y, len(plans))
         if sorted(names) == sorted(self.outcome_names_):
             outcomes = outcomes[:, [names.index(name) for name in self.outcome_names_]]

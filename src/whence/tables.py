@@ -12,7 +12,7 @@ from sklearn.utils import check_array
 
 from whence.errors import InputError, InputTypeError
 
-__all__ = ["as_outcomes", "as_row", "as_table", "missing_error", "no_missing", "number", "numbers"]
+__all__ = ["as_outcomes", "as_row", "as_table", "check_order", "missing_error", "no_missing", "number", "numbers"]
 
 Floats = NDArray[np.float64]
 
@@ -128,6 +128,14 @@ def as_outcomes(Y: Any, rows: int) -> tuple[Floats, list[str]]:
     if names is None:
         names = [f"y{j}" for j in range(array.shape[1])]
     return np.ascontiguousarray(array), names
+
+
+def check_order(X: Any, Y: Any) -> None:
+    """Refuse rows of `Y` that have the labels of `X` in another order: rows are paired by position."""
+    if not isinstance(X, pd.DataFrame) or not isinstance(Y, pd.DataFrame | pd.Series) or X.index.equals(Y.index):
+        return
+    if len(X) == len(Y) and X.index.is_unique and set(X.index) == set(Y.index):
+        raise InputError("The rows of 'Y' must be in the order of those of 'X'. Got the same labels in another order.")
 
 
 def missing_error(name: str, count: int) -> InputError:

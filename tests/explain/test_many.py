@@ -269,7 +269,7 @@ def test_plans_of_the_wrong_number(policy: wh.Policy, contexts: pd.DataFrame) ->
     ("options", "sentence"),
     [
         ({"kind": "relativ"}, "'kind' must be"),
-        ({"time_limt": 5}, "'time_limt' is an option of engine='milp'"),
+        ({"time_limt": 5}, "'explain' has no parameter 'time_limt'. Did you mean 'time_limit'"),
         ({"fixed": ["heet"]}, "'fixed' must name features"),
         ({"bounds": {"heat": (3, 2)}}, "heat"),
         ({"batch_size": 0}, "'batch_size' must be an int >= 1 or None. Got 0 instead."),

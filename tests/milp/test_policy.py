@@ -212,7 +212,8 @@ def test_a_gap_that_was_allowed_is_told() -> None:
         ({"engine": "milp", "presolve": True}, "An option of engine='milp' must be one of 'solver', 'method'"),
         ({"engine": "milp", "solver": "cplex"}, "must be 'highs', 'gurobi' or 'scip'. Got 'cplex' instead."),
         ({"engine": "search", "solver": "highs"}, "'solver' is an option of engine='milp'; the search does not know"),
-        ({"presolve": True}, "'presolve' is an option of engine='milp'; the search does not know it."),
+        ({"presolve": True}, "'explain' has no parameter 'presolve'."),
+        ({"timelimit": 3}, "'explain' has no parameter 'timelimit'. Did you mean 'time_limit'?"),
         (
             {"engine": "search", "plausibility": IsolationForest()},
             "'plausibility' is a constraint of the integer program: use it with engine='milp'.",

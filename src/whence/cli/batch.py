@@ -45,15 +45,16 @@ def batch(
 
     INPUT.csv has a column for every feature, or a column 'context' with what '--context' takes; and a column
     'instead' with what '--instead' takes, or a column for every part of the plan. Other columns are carried over. A
-    row that is wrong gets its error in the output and does not stop the others (the exit code is then 2). A run that
-    was stopped goes on where it was when the same command is given again.
+    row that is wrong gets its error in the output and does not stop the others (the exit code is then 2; how the
+    other rows ended is in their column 'status'). A run that was stopped goes on where it was when the same command
+    is given again.
 
     [bold]Examples[/bold]
 
       whence batch whence.toml asked.csv answered.csv
       whence batch whence.toml asked.csv answered.csv --jobs 2 -i row:40
     """
-    _check_target(answers, force)
+    _check_target(questions, answers, force)
     if jobs == 0:
         raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
     ready = opened(project, policy)
@@ -80,8 +81,10 @@ def batch(
         raise typer.Exit(BAD_INPUT)
 
 
-def _check_target(answers: Path, force: bool) -> None:
+def _check_target(questions: Path, answers: Path, force: bool) -> None:
     if answers.is_dir() or not answers.parent.is_dir():
         raise InputError(f"OUTPUT.csv must be a file in a folder that exists. Got {str(answers)!r} instead.")
+    if answers.exists() and questions.exists() and answers.samefile(questions):
+        raise InputError(f"OUTPUT.csv must be another file than INPUT.csv. Got {str(answers)!r} for both.")
     if answers.exists() and not force:
         raise InputError(f"{str(answers)!r} is there already; write over it with --force, or name another.")

@@ -145,7 +145,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (fit, ""),
     (decide, ""),
     (explain, EXIT_CODES),
-    (batch, EXIT_CODES),
+    (batch, ""),
     (serve, ""),
     (reproduce, ""),
     (version, ""),

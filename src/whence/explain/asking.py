@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, replace
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,7 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.named_plans import in_order
 from whence.explain.question import Answer, Engine, Kind, Limits, Progress, Question
 from whence.explain.room import room_around
 from whence.explain.verification import confirmed
@@ -64,6 +66,7 @@ class Request:
 
 def explain(policy: Policy, request: Request) -> Explanation:
     """The nearest context in which ``request.instead`` is better than, or as good as, any plan."""
+    request = replace(request, instead=_named(policy, request.instead), decision=_named(policy, request.decision))
     engine, engine_name = engine_of(policy, request)
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
@@ -121,7 +124,13 @@ def engine_of(policy: Policy, request: Request) -> tuple[Engine, str]:
     if "plausibility" in unknown:
         raise InputError("'plausibility' is a constraint of the integer program: use it with engine='milp'.")
     if unknown:
-        raise InputError(f"{unknown[0]!r} is an option of engine='milp'; the search does not know it.")
+        from whence.milp.options import Options
+
+        if unknown[0] in Options.__dataclass_fields__:
+            raise InputError(f"{unknown[0]!r} is an option of engine='milp'; the search does not know it.")
+        near = get_close_matches(unknown[0], [*Request.__dataclass_fields__, *Options.__dataclass_fields__], 1)
+        hint = f" Did you mean {near[0]!r}?" if near else ""
+        raise InputError(f"'explain' has no parameter {unknown[0]!r}.{hint}")
     if forest:
         from whence.search import forest as engine
 
@@ -138,6 +147,10 @@ def _options(policy: Policy, request: Request) -> dict[str, Any]:
     if dual and isinstance(problem, LinearPlans):
         options["linear"] = (problem.polytope(), problem.cost_rows(policy.Y_), problem.vector(request.instead))
     return options
+
+
+def _named(policy: Policy, plan: Any) -> Any:
+    return in_order(policy.problem, plan, policy.outcome_names_)
 
 
 def _feasible(policy: Policy, name: str, plan: Any) -> None:

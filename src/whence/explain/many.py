@@ -118,7 +118,8 @@ def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | No
     if given is None:
         return [None] * total
     if isinstance(given, pd.DataFrame):
-        given, per_row = given.to_numpy(), True
+        # Rows keep the names of their parts, which may be in any order.
+        given, per_row = [row for _, row in given.iterrows()], True
     several = isinstance(given, Sequence | np.ndarray | pd.Series) and not isinstance(given, str | bytes)
     as_rows = list(given) if several else []
     matching = len(as_rows) == total
