@@ -12,7 +12,7 @@ import numpy as np
 __all__ = ["aligned", "at_least", "beyond", "duration", "plain", "share", "value"]
 
 #: A changed value may be shown this share of its change further away from where it started.
-ROUNDING = 0.05
+ROUNDING = 0.01
 
 
 def plain(number: float, digits: int = 6) -> str:

@@ -43,7 +43,7 @@ export function beyond(number, start, room) {
     for (let decimals = -3; decimals <= 12; decimals += 1) {
       const unit = 10 ** decimals;
       const short = (number >= start ? Math.ceil(number * unit) : Math.floor(number * unit)) / unit;
-      if (low <= short && short <= high && Math.abs(short - number) <= 0.05 * Math.abs(number - start)) return plain(short, 15);
+      if (low <= short && short <= high && Math.abs(short - number) <= 0.01 * Math.abs(number - start)) return plain(short, 15);
     }
   }
   return plain(number, 9);
