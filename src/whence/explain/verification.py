@@ -68,7 +68,9 @@ def _weights(question: Question, row: Floats) -> Floats:
 def _separated(weights: KNNWeights, row: Floats, separation: float) -> Floats:
     """Weights at `row` by scikit-learn's own distances, which must set the k nearest apart from the rest."""
     # A tree answers one context in one thread; brute force would wake all cores for it.
-    finder = NearestNeighbors(n_neighbors=weights.k + 1, algorithm="kd_tree", metric="manhattan").fit(weights.points_)
+    # One job, said aloud: in a worker of a cluster scikit-learn would else send this single row round the cluster.
+    finder = NearestNeighbors(n_neighbors=weights.k + 1, algorithm="kd_tree", metric="manhattan", n_jobs=1)
+    finder.fit(weights.points_)
     distance, index = finder.kneighbors(row[None, :])
     gap = float(distance[0, -1] - distance[0, -2])
     if gap < separation - 1e-9:
