@@ -119,7 +119,8 @@ def _scenes(project: Any, data: Any) -> list[Scene]:
 def listening(settings: Settings) -> socket.socket:
     """A socket at the address of the settings, or one sentence why there is none."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
-    listener = socket.socket(family, socket.SOCK_STREAM)
+    # The protocol is named: only then does asyncio send short answers at once, instead of 40 ms later.
+    listener = socket.socket(family, socket.SOCK_STREAM, socket.IPPROTO_TCP)
     try:
         if os.name == "posix":
             listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
