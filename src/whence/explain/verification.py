@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
@@ -68,10 +69,10 @@ def _weights(question: Question, row: Floats) -> Floats:
 def _separated(weights: KNNWeights, row: Floats, separation: float) -> Floats:
     """Weights at `row` by scikit-learn's own distances, which must set the k nearest apart from the rest."""
     # A tree answers one context in one thread; brute force would wake all cores for it.
-    # One job, said aloud: in a worker of a cluster scikit-learn would else send this single row round the cluster.
-    finder = NearestNeighbors(n_neighbors=weights.k + 1, algorithm="kd_tree", metric="manhattan", n_jobs=1)
-    finder.fit(weights.points_)
-    distance, index = finder.kneighbors(row[None, :])
+    finder = NearestNeighbors(n_neighbors=weights.k + 1, algorithm="kd_tree", metric="manhattan").fit(weights.points_)
+    # In a worker of a cluster scikit-learn would else send this single row round the cluster.
+    with parallel_config(backend="sequential"):
+        distance, index = finder.kneighbors(row[None, :])
     gap = float(distance[0, -1] - distance[0, -2])
     if gap < separation - 1e-9:
         raise InternalError(f"The k-th and (k+1)-th neighbour are only {gap:.3g} apart in the context found.")
