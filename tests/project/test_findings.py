@@ -234,3 +234,14 @@ def test_lines_of_keys() -> None:
     assert source.at("a", "c d", "e", "f") == "p.toml, line 4, a.c d.e.f"
     assert source.at("a", "g", "h", "i") == "p.toml, line 7, a.g.h.i"
     assert source.at("z") == "p.toml, z"
+
+
+def test_one_bad_cell_among_yes_and_no(tmp_path: Path) -> None:
+    """The cell that is spelled unlike most of its column is named, and no other."""
+    rows = days()
+    rows[8][1] = "perhaps"
+    project = PROJECT + '\n[features.rain]\ntype = "binary"\n'
+    found = said(write_project(tmp_path, project, csv_text(rows)))
+    assert len(found) == 1, found
+    assert "line 9, column 'rain'" in found[0]
+    assert "Got 'perhaps' instead." in found[0]

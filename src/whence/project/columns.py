@@ -78,7 +78,9 @@ def binary_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
     cells = table.cells[column].str.lower()
     if cells.isin(list(YES_AND_NO)).all():
         return cells.map(YES_AND_NO).astype(bool)
-    wrong = np.flatnonzero(~cells.isin(["0", "1"]))
+    # The spelling of most cells is meant: a single bad cell must not make all others the faulty ones.
+    words, digits = cells.isin(list(YES_AND_NO)), cells.isin(["0", "1"])
+    wrong = np.flatnonzero(~(words if words.sum() > digits.sum() else digits))
     listed(found, table, column, wrong, "must be 0 or 1, or yes or no throughout. Got {} instead.")
     return (cells == "1").astype(np.int64)
 
