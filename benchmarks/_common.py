@@ -21,8 +21,11 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
+from whence import ForestWeights
 from whence.experiments import Instance, instance
 from whence.experiments.los_angeles import VARIABLE
+from whence.search import forest, knn
+from whence.search.warming import compile_stages
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Seconds after which a question that ought to be answered at once is given up.
@@ -174,7 +177,8 @@ def against_highs(make: Make, cell: Cell, kind: str, count: int, time_limit: flo
 
 
 def warm_up(predictor: Any) -> None:
-    """Compile everything that the questions below need: both risks, both kinds, easy and hard, and the shipment."""
+    """Compile everything that the questions below need: the search, and the problems with both risks."""
+    compile_stages(forest.STAGES if isinstance(predictor, ForestWeights) else knn.STAGES)
     cases: list[tuple[str, dict[str, int]]] = [
         ("newsvendor", {}),
         ("shipment", {}),

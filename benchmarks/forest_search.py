@@ -8,7 +8,9 @@ Angeles section needs the environment variable WHENCE_UBER_DATA (see ``whence.ex
 
 from __future__ import annotations
 
+import statistics
 import sys
+from collections import Counter
 from collections.abc import Mapping
 from functools import lru_cache, partial
 from typing import Any
@@ -161,34 +163,33 @@ def los_angeles_routes(settings: Settings) -> None:
     city = los_angeles.load(folder)
     policies = {seed: city.policy(1000, seed) for seed in range(settings.start, settings.start + settings.instances)}
     table = _paper.published()
-    # The southern routes are best hardly anywhere: nearly the whole space must be ruled out, so fewer samples do.
-    few = 1 if settings.quick else min(settings.instances, 3)
+    # The southern routes are better hardly anywhere: the whole space must be ruled out.
     routes = (
-        ("afternoon peak", los_angeles.PEAK, settings.instances),
-        ("south", los_angeles.SOUTH, few),
-        ("published, mended", los_angeles.MENDED, few),
+        ("afternoon peak", los_angeles.PEAK),
+        ("south", los_angeles.SOUTH),
+        ("published, mended", los_angeles.MENDED),
     )
-    limit = 5.0 if settings.quick else 20.0
-    for name, route, count in routes:
+    for name, route in routes:
         for kind in KINDS:
             paper_seconds = _paper.published_seconds(table, "los_angeles", 1000, kind, {"trees": 100})
-            cell = Cell()
-            for seed, policy in list(policies.items())[:count]:
+            runs = []
+            for seed, policy in policies.items():
                 question = Instance(policy, city.context, list(route), city.context)  # type: ignore[arg-type]
-                cell.runs.append(ask(seed, question, kind, time_limit=limit))
-            slowest = max((run.seconds for run in cell.proved), default=float("nan"))
+                runs.append(ask(seed, question, kind, time_limit=20.0))
+            settled = [run.seconds for run in runs if not run.unfinished]
+            counts = Counter(run.status for run in runs)
+            distances = [run.distance for run in runs if run.proved]
             report.row(
                 alternative=name,
                 kind=kind,
                 paper_s=shown(paper_seconds),
-                mean_s=shown(cell.mean),
-                median_s=shown(cell.median),
-                slowest_s=shown(slowest),
-                ratio=f"{paper_seconds / cell.mean:.0f}x" if cell.proved else "-",
-                proved=cell.share,
-                gaps_left=_gaps(cell),
-                not_counted=cell.others,
-                nearest=shown(min((run.distance for run in cell.proved), default=float("nan"))),
+                mean_s=shown(statistics.fmean(settled)) if settled else "-",
+                median_s=shown(statistics.median(settled)) if settled else "-",
+                slowest_s=shown(max(settled)) if settled else "-",
+                ratio=f"{paper_seconds / statistics.fmean(settled):.0f}x" if settled else "-",
+                settled=f"{len(settled)} of {len(runs)}",
+                answers=", ".join(f"{count} {status}" for status, count in sorted(counts.items())),
+                nearest=f"{shown(min(distances))} to {shown(max(distances))}" if distances else "-",
             )
     decided = sum(tuple(policy.decide(city.context)) == los_angeles.NORTH for policy in policies.values())
     report.text(f"The northern route is the decision in {decided} of {len(policies)} samples.")

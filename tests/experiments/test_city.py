@@ -98,10 +98,12 @@ def test_the_free_hop_leaves_the_forest_as_it_is() -> None:
 
 
 @NEEDS_DATA
-def test_a_real_southern_route_is_not_better_in_any_period(rows: pd.DataFrame) -> None:
-    """It avoids the north and is a route, but costs more than the decision in every period; AM comes nearest."""
+@pytest.mark.parametrize("name", ["south", "mended"])
+def test_a_real_southern_route_is_not_better_in_any_period(rows: pd.DataFrame, name: str) -> None:
+    """It avoids the north and is a route, but is proved to be better nowhere; AM comes nearest."""
     loaded = los_angeles.load(DATA)
-    south = rows[rows["alternative"] == "south"]
+    south = rows[rows["alternative"] == name]
+    assert set(south.loc[south["what"] == "answer", "status"]) == {"none"}
     for text in south.loc[south["what"] == "answer", "details"]:
         route = [int(place) for place in json.loads(text)["route"]]
         assert loaded.problem().check(route) is None
@@ -125,7 +127,7 @@ def test_the_peak_route_is_explained_by_the_afternoon(rows: pd.DataFrame) -> Non
 def test_tables_figures_and_remarks(rows: pd.DataFrame) -> None:
     """Stability a kind and alternative, features before and after, maps, and the verdict in words."""
     stable = LABELS["fig:uberPath"].table(rows)
-    assert stable.shape[0] == 6
+    assert stable.shape[0] == 8
     assert stable["nothing else"].tolist()[:2] == ["2 of 2", "2 of 2"]
     features = LABELS["tab:uberExp"].table(rows).set_index("feature")
     assert (features["today"]["period"], features["published, relative"]["period"]) == ("Midday", "AM (changed)")
@@ -133,6 +135,8 @@ def test_tables_figures_and_remarks(rows: pd.DataFrame) -> None:
     told = " ".join(LABELS["tab:uberExp"].remarks(rows))
     assert "The paper's answer is Midday -> AM, better and optimal: agrees." in told
     assert "better one in 0 of 2 samples. It comes nearest in AM" in told
+    assert "in 2 samples it is proved that no context at all makes it better" in told
+    assert features["south, absolute"]["period"] == "none exists"
     for label in LABELS.values():
         assert label.draw is not None
         assert label.draw(rows).axes

@@ -122,6 +122,20 @@ def test_the_strong_bound_equals_brute_force(block: int, monkeypatch: pytest.Mon
                 raise AssertionError(f"strong, cases({seed}, {EACH})[{i}]: {error}") from error
 
 
+@pytest.mark.parametrize("block", range(2))
+def test_splits_at_the_sharpest_face_equal_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """With boxes split where both halves gain most from the first one on, 300 questions end as by brute force."""
+    monkeypatch.setattr(forest_search, "PATIENCE", (0, 0))
+    monkeypatch.setattr(forest_search, "SHARP_FROM", 0.0)
+    for seed in range(30_000 + block * 30, 30_000 + (block + 1) * 30):
+        for i, case in enumerate(cases(seed, EACH)):
+            question = case.question()
+            try:
+                assert_same(question, explain(question), nearest(question))
+            except AssertionError as error:
+                raise AssertionError(f"sharp, cases({seed}, {EACH})[{i}]: {error}") from error
+
+
 def medium_case(seed: int) -> Case:
     """A question too large for brute force, but quickly answered with any bound."""
     rng = np.random.default_rng([seed, 5])
@@ -136,23 +150,25 @@ def medium_case(seed: int) -> Case:
     return Case(seed, policy, context, decision, (decision + 1) % 4, "absolute" if seed % 2 else "relative")
 
 
-def test_plain_and_strong_bounds_agree(monkeypatch: pytest.MonkeyPatch) -> None:
-    """On questions with hundreds of boxes, where proposals come in, both bounds prove the same distance."""
+def test_plain_and_strong_bounds_and_sharp_splits_agree(monkeypatch: pytest.MonkeyPatch) -> None:
+    """On questions with hundreds of boxes, where proposals come in, all ways to search prove the same distance."""
     boxes, found = [], 0
+    monkeypatch.setattr(forest_search, "STRONG_FROM", (0, 0))
     for seed in range(17):
         case = medium_case(seed)
         answers = []
-        for stalled in (10**9, 0):
+        for stalled, sharp_from in ((10**9, np.inf), (10**9, 0.0), (0, np.inf), (0, 0.0)):
             monkeypatch.setattr(forest_search, "STALLED", stalled)
-            monkeypatch.setattr(forest_search, "STRONG_FROM", (0, 0))
+            monkeypatch.setattr(forest_search, "SHARP_FROM", sharp_from)
             question = case.question()
             answer = explain(question)
             if answer.point is not None:
                 assert_feasible(question, answer)
             answers.append(answer)
-        plain, strong = answers
-        assert plain.status == strong.status
-        assert plain.distance == pytest.approx(strong.distance, abs=EXACT)
+        plain = answers[0]
+        for other in answers[1:]:
+            assert other.status == plain.status
+            assert other.distance == pytest.approx(plain.distance, abs=EXACT)
         boxes.append(plain.nodes)
         found += 0 < plain.distance < np.inf
     assert max(boxes) > 1000

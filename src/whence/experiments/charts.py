@@ -12,7 +12,20 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-__all__ = ["BLACK", "BLUE", "COLOURS", "GREEN", "GREY", "ORANGE", "RED", "band", "boxes", "logarithmic", "panels"]
+__all__ = [
+    "BLACK",
+    "BLUE",
+    "COLOURS",
+    "GREEN",
+    "GREY",
+    "ORANGE",
+    "PINK",
+    "RED",
+    "band",
+    "boxes",
+    "logarithmic",
+    "panels",
+]
 
 Floats = NDArray[np.float64]
 

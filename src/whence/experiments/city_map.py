@@ -17,8 +17,20 @@ if TYPE_CHECKING:
 
 __all__ = ["draw", "draw_changes"]
 
-COLOURS = {"published": charts.RED, "south": charts.ORANGE, "peak": charts.GREEN, "ring": charts.ORANGE}
-SHORT = {"published": "published south", "south": "best real south", "peak": "afternoon peak", "ring": "ring road"}
+COLOURS = {
+    "published": charts.RED,
+    "mended": charts.PINK,
+    "south": charts.ORANGE,
+    "peak": charts.GREEN,
+    "ring": charts.ORANGE,
+}
+SHORT = {
+    "published": "published south",
+    "mended": "mended south",
+    "south": "best real south",
+    "peak": "afternoon peak",
+    "ring": "ring road",
+}
 
 
 def draw(rows: pd.DataFrame) -> Figure:

@@ -55,7 +55,12 @@ def answers(of: Study, numbers: range, settings: dict[str, Any]) -> list[Row]:
 
 
 def warm() -> None:
-    """Compile both searches, for both risks, easy and hard."""
+    """Compile both searches, and the problems with both risks."""
+    # Engines are imported where they run: the list of experiments does without them.
+    from whence.search import forest, knn
+    from whence.search.warming import compile_stages
+
+    compile_stages({**forest.STAGES, **knn.STAGES})
     for predictor in PREDICTORS.values():
         for problem, sizes in (
             ("newsvendor", {}),

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -15,7 +13,7 @@ from whence.search.proposals import climbed, looks, past_cells, pulled
 from whence.search.scratch import Field, new_queue, new_scratch
 from whence.search.shares import NO_SHARES, equal_shares
 from whence.search.tables import empty_tables, with_rival
-from whence.search.warming import compile_once, tiny_question
+from whence.search.warming import Stage, compile_once, tiny_question
 from whence.weights import ForestWeights
 
 __all__ = ["ForestFrontier", "explain"]
@@ -29,6 +27,9 @@ PATIENCE = (500, 64)
 STALLED = 2000
 #: Coordinates from which the strong bound pays: expected cost, CVaR.
 STRONG_FROM = (8, 25)
+#: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
+#: from which that is done: as long as there is none.
+SHARP_TO, SHARP_FROM = 24, np.inf
 #: Leaves above which a proposal is looked for before the first box is opened.
 LARGE = 200_000
 
@@ -83,15 +84,22 @@ class ForestFrontier:
             self.strong = True
             shares = equal_shares(self.field.grid, self.field.located, min(cutoff, 2.0))
             self.field = self.field._replace(shares=shares)
-            compile_once("stalled forest", (forest_kernels.advance_strongly,), _use_strongly, self.question.limits)
+        # What was looked for without proof and not found is far away, or does not exist.
+        sharp = self.proposed > 0 and self.cells.size <= SHARP_TO and cutoff >= SHARP_FROM
+        hard = self.strong or sharp
+        if hard:
+            compile_once("stalled forest", *STAGES["stalled forest"], self.question.limits)
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
         for milestone in (PATIENCE[self.field.tables.tail], STALLED):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         target = self.nodes + nodes
-        go: Any = forest_kernels.advance_strongly if self.strong else forest_kernels.advance
         while True:
-            code, bound = go(self.field, self.queue, self.scratch, target - self.nodes, cutoff, self.cells)
+            work, rest = (self.field, self.queue, self.scratch), (target - self.nodes, cutoff, self.cells)
+            if hard:
+                code, bound = forest_kernels.advance_hard(*work, self.strong, sharp, *rest)
+            else:
+                code, bound = forest_kernels.advance(*work, *rest)
             self.bound = max(self.bound, bound)
             if code != forest_kernels.GROW:
                 break
@@ -129,8 +137,7 @@ class ForestFrontier:
         if stage == 0:
             return None
         self.proposed = stage
-        kernels = (proposal_kernels.climb, proposal_kernels.pull_back)
-        compile_once("longer forest", kernels, _use_proposals, self.question.limits)
+        compile_once("longer forest", *STAGES["longer forest"], self.question.limits)
         left = looks(self.field, 0.5 * self.question.limits.remaining)
         if stage == 1:
             if self.kept.past is None:
@@ -174,8 +181,7 @@ class ForestFrontier:
 
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
-    kernels = (forest_kernels.advance, grid_kernels.locate, table_kernels.fill_rows)
-    compile_once("forest", kernels, _use, question.limits)
+    compile_once("forest", *STAGES["forest"], question.limits)
     kept = grid_of(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
@@ -210,9 +216,17 @@ def _use_proposals() -> None:
     climbed(frontier.field, frontier.scratch, np.inf, left)
 
 
-def _use_strongly() -> None:
-    """Call the search with the strong bound."""
+def _use_hard() -> None:
+    """Call the search with what only hard questions need."""
     frontier = _tiny()
     shares = equal_shares(frontier.field.grid, frontier.field.located, 1.0)
     field = frontier.field._replace(shares=shares)
-    forest_kernels.advance_strongly(field, frontier.queue, frontier.scratch, 1, np.inf, frontier.cells)
+    forest_kernels.advance_hard(field, frontier.queue, frontier.scratch, True, True, 1, np.inf, frontier.cells)
+
+
+#: What is compiled when a question first needs it: the kernels, and a call that uses them.
+STAGES: dict[str, Stage] = {
+    "forest": ((forest_kernels.advance, grid_kernels.locate, table_kernels.fill_rows), _use),
+    "longer forest": ((proposal_kernels.climb, proposal_kernels.pull_back), _use_proposals),
+    "stalled forest": ((forest_kernels.advance_hard,), _use_hard),
+}

@@ -11,6 +11,7 @@ import numpy as np
 
 from whence.search.box_kernels import gather, keep_leaves, leaves_at, pop, project, push, rebuild, restrict, tighten
 from whence.search.compiling import flow, inner, kernel
+from whence.search.face_kernels import face_around, pulling_face, sharpest_face
 from whence.search.leaf_kernels import (
     drop_dear_leaves,
     drop_dear_tails,
@@ -23,37 +24,42 @@ from whence.search.leaf_kernels import (
 )
 from whence.search.places import (
     ARG,
+    BARRED,
+    BEST,
     CELLS,
     CELLS2,
     DOWN,
+    FIRST,
     GROUP,
     HERE,
     HIGH,
     HIGH2,
+    HOLDS,
     JOINT,
+    KEY,
+    LAST,
+    LINK,
     LOW,
     LOW2,
+    NEAR,
     OTHER,
-    PATH_COLUMN,
-    PATH_HIGH,
-    PATH_LOW,
+    SLACK,
     START,
     UP,
+    WORST,
+    WORST_SUMS,
 )
 from whence.search.share_kernels import strong_bound
 from whence.search.table_kernels import excess_at
 
-__all__ = ["BUDGET", "CANDIDATE", "EXHAUSTED", "GROW", "advance", "advance_strongly"]
+__all__ = ["BUDGET", "CANDIDATE", "EXHAUSTED", "GROW", "advance", "advance_hard"]
 
 #: How a slice of the search ends.
-BUDGET, CANDIDATE, EXHAUSTED, GROW, NOTHING = 0, 1, 2, 3, 4
+BUDGET, CANDIDATE, EXHAUSTED, GROW = 0, 1, 2, 3
 #: Places in Queue.state.
 LINKS, WAITING, EXAMINED, STRONG = 0, 1, 2, 3
-#: Places in Scratch.box and Scratch.far.
-LINK, FIRST, LAST, WORST, HOLDS, BARRED = 0, 1, 2, 3, 4, 5
-KEY, NEAR = 0, 1
-#: What becomes of a box that was bounded.
-PRUNED, AGAIN, SPLIT = 0, 1, 2
+#: What becomes of a box that was bounded: it is done with, shrank, or has to be split.
+NOTHING, AGAIN, SPLIT = 4, 5, 6
 #: The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
 LEARN_EVERY = 64
 #: From this many etas on it pays to ask which of them can attain the CVaR.
@@ -169,6 +175,7 @@ def _bounded(field, s):
         s.box[FIRST], s.box[LAST] = first, last
         drop_dear_tails(field, s, first, last, best, worst)
         pull(field, s, best, worst)
+        s.box[BEST], s.far[SLACK] = best, field.tau - s.etas[WORST_SUMS, best]
         return True
     for i in range(tables.mean.shape[0]):
         r = worst if i == 0 else (i - 1 if i <= worst else i)
@@ -176,6 +183,8 @@ def _bounded(field, s):
         total = least_sum(field.bits, s.reach, tables.mean[r], arg)
         if total > field.tau:
             return False
+        if i == 0:
+            s.far[SLACK] = field.tau - total
         drop_dear_leaves(field.bits, s.reach, tables.mean[r], arg, field.tau - total)
     for t in range(s.per_tree.shape[1]):
         s.gains[t] = tables.mean[worst, s.per_tree[HERE, t]] - tables.mean[worst, s.per_tree[ARG, t]]
@@ -196,16 +205,16 @@ def _restricted(field, s, column, first, last):
 
 @flow
 def _refine(field, queue, s, cutoff):
-    """Bound the box and narrow it to the hull of the leaves left: PRUNED, AGAIN where it shrank, or SPLIT."""
+    """Bound the box and narrow it to the hull of the leaves left: NOTHING, AGAIN where it shrank, or SPLIT."""
     if not _bounded(field, s):
-        return PRUNED
+        return NOTHING
     if not hull(field, s):
         return SPLIT
     for j in range(s.columns.shape[1]):
         if s.columns[LOW2, j] > s.columns[LOW, j] or s.columns[HIGH2, j] < s.columns[HIGH, j]:
             s.box[LINK] = _link(queue, s, j, s.columns[LOW2, j], s.columns[HIGH2, j])
             if not _restricted(field, s, j, s.columns[LOW2, j], s.columns[HIGH2, j]):
-                return PRUNED
+                return NOTHING
     near = project(field.grid, field.located, s.columns[LOW], s.columns[HIGH], s.columns[CELLS2])
     moved = False
     for j in range(s.columns.shape[1]):
@@ -216,60 +225,12 @@ def _refine(field, queue, s, cutoff):
     s.far[NEAR] = near
     s.far[KEY] = max(s.far[KEY], near)
     if s.far[KEY] >= cutoff:
-        return PRUNED
+        return NOTHING
     if queue.state[WAITING] > 0 and s.far[KEY] > queue.keys[0]:
         _wait(queue, s)
-        return PRUNED
+        return NOTHING
     _look(field, s)
     return AGAIN
-
-
-@inner
-def _best_face(field, s):
-    """The face that separates the projection from the leaves that pull hardest, or -1: (column, cut)."""
-    grid, located = field.grid, field.located
-    n_touched = 0
-    for t in range(s.per_tree.shape[1]):
-        gain, leaf = s.gains[t], s.per_tree[ARG, t]
-        if gain <= 0.0:
-            continue
-        for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
-            j = grid.path[PATH_COLUMN, i]
-            base = grid.face_start[j] + j
-            if s.columns[CELLS, j] < grid.path[PATH_LOW, i]:
-                cut, target = grid.path[PATH_LOW, i] - 1, located.step[UP, base + grid.path[PATH_LOW, i]]
-            elif s.columns[CELLS, j] > grid.path[PATH_HIGH, i]:
-                cut, target = grid.path[PATH_HIGH, i], located.step[DOWN, base + grid.path[PATH_HIGH, i]]
-            else:
-                continue
-            extra = max(0.0, located.distance[base + target] - located.distance[base + s.columns[CELLS, j]])
-            f = grid.face_start[j] + cut
-            if s.score[f] == 0.0:
-                s.touched[n_touched, 0], s.touched[n_touched, 1] = j, cut
-                n_touched += 1
-            s.score[f] += gain * (extra + 1e-4)
-    column, cut, best = -1, -1, 0.0
-    for i in range(n_touched):
-        f = grid.face_start[s.touched[i, 0]] + s.touched[i, 1]
-        if s.score[f] > best:
-            column, cut, best = s.touched[i, 0], s.touched[i, 1], s.score[f]
-        s.score[f] = 0.0
-    return column, cut
-
-
-@inner
-def _face_around(field, s):
-    """A face inside the box that bounds the region with the same leaves as the projection, or -1."""
-    grid = field.grid
-    for t in range(s.per_tree.shape[1]):
-        leaf = s.per_tree[HERE, t]
-        for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
-            j = grid.path[PATH_COLUMN, i]
-            if grid.path[PATH_LOW, i] > s.columns[LOW, j]:
-                return j, grid.path[PATH_LOW, i] - 1
-            if grid.path[PATH_HIGH, i] < s.columns[HIGH, j]:
-                return j, grid.path[PATH_HIGH, i]
-    return -1, -1
 
 
 @flow
@@ -291,7 +252,12 @@ def _far_distance(field, s, j, first, last):
 
 @flow
 def _split(field, queue, s, column, cut, cutoff):
-    """Split the box at a face: the far half waits, the half with the projection stays under way."""
+    """Split the box at a face: the far half waits, the half with the projection stays under way.
+
+    NOTHING where there is no face, SPLIT otherwise.
+    """
+    if column < 0:
+        return NOTHING
     low, high = s.columns[LOW, column], s.columns[HIGH, column]
     near_first, near_last, far_first, far_last = low, cut, cut + 1, high
     if s.columns[CELLS, column] > cut:
@@ -303,11 +269,12 @@ def _split(field, queue, s, column, cut, cutoff):
             queue.state[WAITING] = push(queue.keys, queue.items, queue.state[WAITING], key, link)
     s.box[LINK] = _link(queue, s, column, near_first, near_last)
     _restricted(field, s, column, near_first, near_last)
+    return SPLIT
 
 
 @flow
-def _dive(field, queue, s, strong, cutoff, out):
-    """Deal with the box under way until it is pruned, waits, or its projection is a candidate."""
+def _narrowed(field, queue, s, cutoff, out):
+    """Deal with the box under way as far as its bound goes: NOTHING, CANDIDATE, GROW, or SPLIT where it is left."""
     while True:
         queue.state[EXAMINED] += 1
         if s.box[HOLDS] and not s.box[BARRED]:
@@ -319,20 +286,10 @@ def _dive(field, queue, s, strong, cutoff, out):
             _wait(queue, s)
             return GROW
         if s.box[BARRED]:
-            column, cut = _face_around(field, s)
-        else:
-            verdict = _refine(field, queue, s, cutoff)
-            if verdict == PRUNED:
-                return NOTHING
-            if verdict == AGAIN:
-                continue
-            column, cut = _best_face(field, s)
-        if column < 0:
-            return NOTHING
-        _split(field, queue, s, column, cut, cutoff)
-        if strong:
-            _wait(queue, s)
-            return NOTHING
+            return SPLIT
+        verdict = _refine(field, queue, s, cutoff)
+        if verdict != AGAIN:
+            return verdict
 
 
 @kernel
@@ -344,24 +301,44 @@ def advance(field, queue, s, budget, cutoff, out):
             return EXHAUSTED, queue.keys[0]
         if queue.state[EXAMINED] >= stop_at:
             return BUDGET, queue.keys[0]
-        if _open(field, queue, s, cutoff):
-            code = _dive(field, queue, s, False, cutoff, out)
-            if code != NOTHING:
-                return code, s.far[KEY]
+        code = SPLIT if _open(field, queue, s, cutoff) else NOTHING
+        while code == SPLIT:
+            code = _narrowed(field, queue, s, cutoff, out)
+            if code == SPLIT:
+                column, cut = face_around(field, s) if s.box[BARRED] else pulling_face(field, s)
+                code = _split(field, queue, s, column, cut, cutoff)
+        if code != NOTHING:
+            return code, s.far[KEY]
     return EXHAUSTED, np.inf
 
 
 @kernel
-def advance_strongly(field, queue, s, budget, cutoff, out):
-    """The same with the strong bound, which is compiled only where a search stalls."""
+def advance_hard(field, queue, s, strong, sharp, budget, cutoff, out):
+    """The same with what only hard questions need: the strong bound, and splits at the sharpest face."""
     stop_at = queue.state[EXAMINED] + budget
     while queue.state[WAITING] > 0:
         if queue.keys[0] >= cutoff:
             return EXHAUSTED, queue.keys[0]
         if queue.state[EXAMINED] >= stop_at:
             return BUDGET, queue.keys[0]
-        if _open(field, queue, s, cutoff) and _strengthen(field, queue, s, cutoff):
-            code = _dive(field, queue, s, True, cutoff, out)
-            if code != NOTHING:
-                return code, s.far[KEY]
+        code = SPLIT if _open(field, queue, s, cutoff) else NOTHING
+        if code == SPLIT and strong and not _strengthen(field, queue, s, cutoff):
+            code = NOTHING
+        while code == SPLIT:
+            code = _narrowed(field, queue, s, cutoff, out)
+            if code == SPLIT:
+                column, cut = -1, -1
+                if s.box[BARRED]:
+                    column, cut = face_around(field, s)
+                elif sharp:
+                    column, cut = sharpest_face(field, s)
+                if column < 0 and not s.box[BARRED]:
+                    column, cut = pulling_face(field, s)
+                code = _split(field, queue, s, column, cut, cutoff)
+                if code == SPLIT and strong:
+                    # The half that stays under way is worth a strong bound of its own.
+                    _wait(queue, s)
+                    code = NOTHING
+        if code != NOTHING:
+            return code, s.far[KEY]
     return EXHAUSTED, np.inf

@@ -16,7 +16,7 @@ from whence.search.knn_leaf import Work
 from whence.search.knn_seeds import Seeds, standing
 from whence.search.knn_simplex import Tableau
 from whence.search.knn_tree import CANDIDATE, EXHAUSTED, FULL, HEAP, NODES, Tree, grown, search
-from whence.search.warming import compile_once, tiny_question
+from whence.search.warming import Stage, compile_once, tiny_question
 from whence.weights import KNNWeights
 
 __all__ = ["NeighbourFrontier", "explain"]
@@ -138,7 +138,7 @@ class NeighbourFrontier:
             at = self.found[1, :-1].copy()
             self.found = self._empty_found()
         elif self.nodes >= self.seeds.due:
-            compile_once("longer nearest-neighbour", (standing,), _use_seeds, self.question.limits)
+            compile_once("longer nearest-neighbour", *STAGES["longer nearest-neighbour"], self.question.limits)
             at = self.seeds.propose(self.cuts, cutoff)
         if at is None:
             return None
@@ -173,7 +173,7 @@ def _farthest(axes: Axes) -> float:
 
 def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
-    compile_once("nearest-neighbour", (search,), _use, question.limits)
+    compile_once("nearest-neighbour", *STAGES["nearest-neighbour"], question.limits)
     return driver.run(question, NeighbourFrontier(question))
 
 
@@ -194,3 +194,10 @@ def _use_seeds() -> None:
     """Call the kernel that looks for an explanation without proof."""
     frontier = _tiny()
     frontier.seeds.propose(frontier.cuts, np.inf)
+
+
+#: What is compiled when a question first needs it: the kernels, and a call that uses them.
+STAGES: dict[str, Stage] = {
+    "nearest-neighbour": ((search,), _use),
+    "longer nearest-neighbour": ((standing,), _use_seeds),
+}

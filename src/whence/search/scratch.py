@@ -61,10 +61,12 @@ class Scratch(NamedTuple):
         For every eta: sums over trees, one tree's part, the largest sum of all rivals, a buffer, the worst rival's sum.
     reach : ndarray of shape (words,)
         The leaves that the box meets, as bits.
-    box : ndarray of int of shape (6,)
-        Link, first and last eta, worst rival, whether the projection holds, whether it is excluded.
-    far : ndarray of shape (2,)
-        Key of the box, distance of its projection.
+    lift : ndarray of shape (2, cells)
+        By how much the bound of either half of the box would rise if it were split after a cell, as differences.
+    box : ndarray of int of shape (7,)
+        Link, first and last eta, worst rival, whether the projection holds, whether it is excluded, eta of the bound.
+    far : ndarray of shape (3,)
+        Key of the box, distance of its projection, what its bound leaves of tau.
     """
 
     columns: Ints
@@ -77,6 +79,7 @@ class Scratch(NamedTuple):
     touched: Ints
     threshold: Ints
     price: Floats
+    lift: Floats
     box: NDArray[np.int64]
     far: Floats
 
@@ -107,6 +110,7 @@ def new_scratch(grid: ForestGrid, bits: LeafBits, tables: Tables) -> Scratch:
         touched=np.zeros((max(1, faces), 2), dtype=np.int32),
         threshold=np.zeros(max(1, tables.mean.shape[0], tables.sizes.size), dtype=np.int32),
         price=np.zeros(bits.leaf_at.size),
-        box=np.zeros(6, dtype=np.int64),
-        far=np.zeros(2),
+        lift=np.zeros((2, faces + d)),
+        box=np.zeros(7, dtype=np.int64),
+        far=np.zeros(3),
     )

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from typing import Any
 
 import numpy as np
@@ -14,9 +14,12 @@ from whence.risk import Risk
 from whence.search.compiling import announce
 from whence.weights import ForestWeights, KNNWeights
 
-__all__ = ["compile_once", "tiny_question"]
+__all__ = ["Stage", "compile_once", "compile_stages", "tiny_question"]
 
 _compiled: set[str] = set()
+
+#: Kernels that are compiled together, and a call that uses them.
+Stage = tuple[tuple[Callable[..., Any], ...], Callable[[], None]]
 
 
 def compile_once(name: str, kernels: tuple[Callable[..., Any], ...], use: Callable[[], None], limits: Limits) -> None:
@@ -28,6 +31,18 @@ def compile_once(name: str, kernels: tuple[Callable[..., Any], ...], use: Callab
     use()
     limits.started += time.perf_counter() - began
     _compiled.add(name)
+
+
+def compile_stages(stages: Mapping[str, Stage]) -> None:
+    """Compile all that questions to an engine may need, so that no later call includes compilation.
+
+    Examples
+    --------
+    >>> from whence.search import knn
+    >>> compile_stages(knn.STAGES)
+    """
+    for name, (kernels, use) in stages.items():
+        compile_once(name, kernels, use, Limits())
 
 
 def tiny_question(weights: ForestWeights | KNNWeights, risk: Risk) -> Question:
