@@ -93,7 +93,7 @@ def _dimensions(settings: Settings, name: str, problem: str, samples: tuple[int,
 
 def far(settings: Settings) -> None:
     """Alternatives that only one training context in a hundred supports."""
-    wanted = min(settings.instances, 10)
+    wanted = settings.instances
     report = Report("forest-far", settings, settings.counted(wanted))
     for d in (10,) if settings.quick else (10, 25, 100):
         make = partial(far_instance, d, 1000)
@@ -117,7 +117,7 @@ def deep(settings: Settings) -> None:
     report = Report("forest-deep", settings, f"Consecutive seeds from {settings.start}.")
     forest = ForestWeights(n_trees=100, max_depth=None, max_features=1.0)
     # The smaller grid keeps scikit-learn's own forest of 10,000 samples within a gigabyte.
-    cases = [(1000, 7, 8, min(settings.instances, 10)), (10_000, 10, 4, min(settings.instances, 4))]
+    cases = [(1000, 7, 8, settings.instances), (10_000, 10, 4, min(settings.instances, 10))]
     limits = (5.0, 60.0)
     if settings.quick:
         cases, limits = cases[:1], (2.0, 5.0)
