@@ -384,7 +384,13 @@ def test_ctrl_c_leaves_no_workers(tmp_path: Path) -> None:
     script = tmp_path / "long.py"
     script.write_text(LONG, "utf-8")
     running = subprocess.Popen(
-        [sys.executable, str(script)], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, start_new_session=True
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        start_new_session=True,
+        # A job in the background of a shell ignores the signal, and so would its children.
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
     )
     assert running.stdout is not None
     assert running.stdout.readline().strip().isdigit()

@@ -17,6 +17,9 @@ from whence.explain.question import Kind
 __all__ = ["KINDS", "Answered", "ask"]
 
 KINDS: tuple[Kind, Kind] = ("relative", "absolute")
+#: What an alternative may cost more and still count, in units of cost: the feasibility tolerance of the paper's solver,
+#: and what its public code allows for an absolute explanation.
+TOLERATED: dict[Kind, float] = {"relative": 1e-6, "absolute": 1e-3}
 #: Seconds after which a question that ought to be answered at once is given up.
 PATIENCE = 60.0
 
@@ -43,12 +46,23 @@ class Answered:
         return self.why.context.to_numpy(dtype=np.float64) - self.asked.context
 
     @property
+    def published_step(self) -> np.ndarray[Any, np.dtype[np.float64]]:
+        """The same as the paper's public code measures it: to an explanation inside the range of the history.
+
+        There a feature that lies outside that range has to come inside. That changes no weights: no threshold of a
+        tree lies beyond the range, and all neighbours come nearer by the same.
+        """
+        past = np.asarray(self.asked.policy.X_, dtype=np.float64)
+        there = np.clip(self.asked.context + self.step, past.min(axis=0), past.max(axis=0))
+        return np.where(np.isnan(self.step), np.nan, there - self.asked.context)
+
+    @property
     def row(self) -> Row:
         """What is kept of it: how it ended, how long it took, and how far away the explanation is.
 
         `l1` is the distance in the paper's tables: the sum of absolute changes in the units of the data, divided by
-        the number of features. `distance` is the one that is minimised. `lead` is what the decision costs less than
-        the alternative in the initial context, where it costs `cost`.
+        the number of features, to a context inside the range of the history. `distance` is the one that is minimised.
+        `lead` is what the decision costs less than the alternative in the initial context, where it costs `cost`.
         """
         before = self.why.cost_before
         return {
@@ -57,7 +71,7 @@ class Answered:
             "seconds": self.seconds,
             "distance": self.why.distance,
             "bound": self.why.bound,
-            "l1": float(np.abs(self.step).mean()),
+            "l1": float(np.abs(self.published_step).mean()),
             "changed": len(self.why.changes),
             "nodes": self.why.nodes,
             "cost": before.decision,
@@ -79,10 +93,13 @@ def ask(asked: Instance, kind: Kind, **options: Any) -> Answered:
     **options
         To ``policy.explain``; the time limit is a minute unless named.
     """
+    largest = float(np.abs(asked.policy.problem.costs(asked.alternative, asked.policy.Y_)).max())
+    tolerance = TOLERATED[kind] / largest if largest > 0 else TOLERATED[kind]
     policy = copy.copy(asked.policy)
     policy.weights_ = copy.copy(asked.policy.weights_)
+    usual = {"time_limit": PATIENCE, "tolerance": tolerance}
     began = time.perf_counter()
-    why = policy.explain(asked.context, asked.alternative, kind=kind, **{"time_limit": PATIENCE, **options})
+    why = policy.explain(asked.context, asked.alternative, kind=kind, **{**usual, **options})
     seconds = time.perf_counter() - began
     if why.status == "interrupted":
         # A search keeps what it has found on Ctrl-C; an experiment that was told to stop stops.

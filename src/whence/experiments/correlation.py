@@ -88,8 +88,8 @@ def _answers(asked: Instance, settings: Row) -> list[Row]:
         answered = ask(asked, kind)
         counts = answered.status == "optimal"
         row: Row = {**settings, "kind": kind, "status": answered.status}
-        row["correlation"] = correlation(answered.step, direction) if counts else np.nan
-        row["relevant"] = relevant_share(answered.step) if counts else np.nan
+        row["correlation"] = correlation(answered.published_step, direction) if counts else np.nan
+        row["relevant"] = relevant_share(answered.published_step) if counts else np.nan
         row["distance"] = answered.why.distance
         explained = asked.context + answered.step
         for place, points in (("context", asked.context), ("other", asked.alternative_context), ("there", explained)):

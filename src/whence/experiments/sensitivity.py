@@ -40,7 +40,7 @@ def answers(of: Study, numbers: range, settings: dict[str, Any]) -> list[Row]:
         asked = of.question(number)
         for kind in KINDS:
             answered = ask(asked, kind, time_limit=LIMIT)
-            step = answered.step
+            step, published = answered.step, answered.published_step
             rows.append(
                 {
                     **settings,
@@ -48,6 +48,7 @@ def answers(of: Study, numbers: range, settings: dict[str, Any]) -> list[Row]:
                     "kind": kind,
                     "status": answered.status,
                     "changed": -1 if np.isnan(step).any() else int(np.count_nonzero(step)),
+                    "moved": -1 if np.isnan(step).any() else int(np.count_nonzero(published)),
                     "seconds": answered.seconds,
                 }
             )
