@@ -17,12 +17,17 @@ DOCS = Path(__file__).resolve().parent
 #: Figures that only repeat a table are left out.
 DRAWN = ("fig-", "tab-fullCompTimes", "tab-fullDist")
 
+#: Made by ``check_recourse.py``, and not part of a reproduction.
+RECOURSE = "shipment-recourse.md"
+
 
 def take(source: Path) -> None:
     """Copy what ``whence reproduce`` has written to `source`."""
     target = DOCS / "reproduction"
-    shutil.rmtree(target, ignore_errors=True)
-    target.mkdir()
+    target.mkdir(exist_ok=True)
+    for old in target.iterdir():
+        if old.name != RECOURSE:
+            old.unlink()
     for path in sorted(source.glob("*.md")):
         lines = path.read_text("utf-8").splitlines()
         if path.stem == "summary":

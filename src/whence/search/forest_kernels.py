@@ -50,7 +50,7 @@ from whence.search.places import (
     WORST_SUMS,
 )
 from whence.search.share_kernels import strong_bound
-from whence.search.table_kernels import excess_at
+from whence.search.table_kernels import excess_at, tail_at
 
 __all__ = ["BUDGET", "CANDIDATE", "EXHAUSTED", "GROW", "advance", "advance_hard"]
 
@@ -312,6 +312,27 @@ def advance(field, queue, s, budget, cutoff, out):
     return EXHAUSTED, np.inf
 
 
+@flow
+def _bounded_again(field, s):
+    """CVaR: bound the box with the rival's threshold that suits the leaves of the bound; False where nothing is left.
+
+    The projection's own threshold, which comes first, is a poor one in a large box.
+    """
+    worst = s.box[WORST]
+    level = tail_at(field.tables, worst + 1, s.per_tree[ARG], 0, field.tables.sizes[worst + 1] - 1)[1]
+    if level == s.threshold[worst]:
+        return True
+    s.threshold[worst] = level
+    first, last, best = tail_range(field, s, s.box[FIRST], s.box[LAST], worst)
+    if first > last:
+        return False
+    s.box[FIRST], s.box[LAST] = first, last
+    drop_dear_tails(field, s, first, last, best, worst)
+    pull(field, s, best, worst)
+    s.box[BEST], s.far[SLACK] = best, field.tau - s.etas[WORST_SUMS, best]
+    return True
+
+
 @kernel
 def advance_hard(field, queue, s, strong, sharp, budget, cutoff, out):
     """The same with what only hard questions need: the strong bound, and splits at the sharpest face."""
@@ -331,6 +352,9 @@ def advance_hard(field, queue, s, strong, sharp, budget, cutoff, out):
                 if s.box[BARRED]:
                     column, cut = face_around(field, s)
                 elif sharp:
+                    if field.tables.tail and not _bounded_again(field, s):
+                        code = NOTHING
+                        continue
                     column, cut = sharpest_face(field, s)
                 if column < 0 and not s.box[BARRED]:
                     column, cut = pulling_face(field, s)
