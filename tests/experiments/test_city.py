@@ -133,7 +133,7 @@ def test_tables_figures_and_remarks(rows: pd.DataFrame) -> None:
     assert (features["today"]["period"], features["published, relative"]["period"]) == ("Midday", "AM (changed)")
     assert (features["today"]["temperature"], features["peak, absolute"]["temperature"]) == ("57.17", "57.17")
     told = " ".join(LABELS["tab:uberExp"].remarks(rows))
-    assert "The paper's answer is Midday -> AM, better and optimal: agrees." in told
+    assert "Midday -> AM, better and optimal, and nothing else: agrees in 2 of 2 samples." in told
     assert "better one in 0 of 2 samples. It comes nearest in AM" in told
     assert "in 2 samples it is proved that no context at all makes it better" in told
     assert features["south, absolute"]["period"] == "none exists"

@@ -288,11 +288,12 @@ def _remark(name: str, answers: pd.DataFrame, samples: int) -> str:
         parts.append(f"{kind}: only the period changes in {share} of {samples} samples ({len(found)} explained)")
     text = f"{ALTERNATIVES[name][0].upper()}{ALTERNATIVES[name][1:]} - " + "; ".join(parts) + "."
     if name == "published":
-        found = answers[(answers["kind"] == "relative") & (answers["status"] == "optimal")]
-        agrees = len(found) == samples and (found["period"] == PAPER_PERIOD).all()
+        cell = answers[(answers["kind"] == "absolute") & (answers["status"] == "optimal")]
+        agree = sum(_told(row)["changes"] == {"period": PAPER_PERIOD} for row in cell.to_dict("records"))
         text += (
-            f" The paper's answer is Midday -> AM, better and optimal: {'agrees' if agrees else 'differs'}. Its route "
-            "ends with a hop from tract 1260 to 1256 that the network does not have, and that costs nothing here."
+            " The paper's answer is Midday -> AM, better and optimal, and nothing else: agrees in "
+            f"{agree} of {samples} samples. Its route ends with a hop from tract 1260 to 1256 that the network does not "
+            "have, and that costs nothing here."
         )
     return text
 
@@ -310,6 +311,11 @@ def _south(own: pd.DataFrame, name: str) -> str:
     )
     if nearest == PAPER_PERIOD:
         text += ", so that the period points the paper's way"
+    changes = [_told(row)["changes"] for row in relative[relative["status"] == "optimal"].to_dict("records")]
+    if changes:
+        counts = pd.Series([feature for one in changes for feature in one]).value_counts()
+        told = ", ".join(f"{str(feature).replace('_', ' ')} in {count}" for feature, count in counts.items())
+        text += f"; in {len(changes)} some context does, which changes {told} of them"
     never, unsettled = (relative["status"] == "none"), (relative["status"] == "time_limit")
     if never.any():
         text += f"; in {never.sum()} samples it is proved that no context at all makes it better"

@@ -47,16 +47,15 @@ def draw(rows: pd.DataFrame) -> Figure:
     network = json.loads(first.loc[first["what"] == "network", "details"].iloc[0])
     answers = first[(first["what"] == "answer") & (first["kind"] == "relative")].set_index("alternative")
     names = list(answers.index)
-    # Two panels a line; the last one holds the gaps.
+    # Two maps a line; the gaps take what is left of the last one.
     lines = (len(names) + 2) // 2
     figure = Figure(figsize=(10.0, 4.2 * lines), layout="constrained")
-    axes = figure.subplots(lines, 2).ravel()
-    for ax, name in zip(axes, names, strict=False):
+    grid = figure.add_gridspec(lines, 2)
+    for number, name in enumerate(names):
+        ax = figure.add_subplot(grid[number // 2, number % 2])
         _map(ax, network)
         _routes(ax, network, first, answers.loc[name], name)
-    _gaps(axes[len(names)], rows)
-    for ax in axes[len(names) + 1 :]:
-        ax.axis("off")
+    _gaps(figure.add_subplot(grid[-1, :] if len(names) % 2 == 0 else grid[-1, 1]), rows)
     return figure
 
 
