@@ -292,8 +292,8 @@ def _remark(name: str, answers: pd.DataFrame, samples: int) -> str:
         agree = sum(_told(row)["changes"] == {"period": PAPER_PERIOD} for row in cell.to_dict("records"))
         text += (
             " The paper's answer is Midday -> AM, better and optimal, and nothing else: agrees in "
-            f"{agree} of {samples} samples. Its route ends with a hop from tract 1260 to 1256 that the network does not "
-            "have, and that costs nothing here."
+            f"{agree} of {samples} samples. Its route ends with a hop from tract 1260 to 1256 that the network does "
+            "not have, and that costs nothing here."
         )
     return text
 
