@@ -45,6 +45,14 @@ def test_version_lists_everything() -> None:
     assert {"python", "numpy", "scikit-learn", "numba", "highspy"} <= set(lines)
 
 
+def test_runs_as_a_module(tmp_path: Path) -> None:
+    """`python -m whence` is the command, where its script is not on the path."""
+    done = subprocess.run(
+        [sys.executable, "-m", "whence", "version"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("whence ")
+
+
 def test_help_shows_examples() -> None:
     """`whence --help` says what it is for and how it is called, and so does the help of a command."""
     result = CliRunner().invoke(cli.app, ["--help"])

@@ -128,6 +128,17 @@ def test_decide(small: Path) -> None:
     assert answer["context"]["temp"] == 20.0
 
 
+def test_a_context_outside_the_history_is_pointed_out(small: Path) -> None:
+    """What lies beyond the past is decided as at its edge; the command says so on stderr, for every such feature."""
+    held = Project.load(small).X["temp"]
+    told = run("decide", small, "-c", "3", "-c", "temp=200")
+    assert told.exit_code == 0
+    assert f"temp 200 lies outside the history, which has {held.min():g} to {held.max():g}." in " ".join(
+        told.stderr.split()
+    )
+    assert "outside" not in run("decide", small, "-c", "3").stderr
+
+
 def test_explain_in_words_and_as_a_report(bakery: Path, tmp_path: Path) -> None:
     """The sentences are on stdout, the report in its file under the project's title; found is exit code 0."""
     arguments = ("explain", bakery, "-c", "2024-01-04", "-i", "context:2024-07-13")

@@ -7,7 +7,7 @@ import json
 from rich.markup import escape
 
 from whence.cli.opening import ContextOption, JsonOption, PolicyOption, ProjectArgument, opened
-from whence.cli.screen import console
+from whence.cli.screen import console, note
 from whence.plain import plan_to_plain, to_plain
 from whence.problems.base import cost_unit_of
 from whence.report.numbers import plain, value, with_unit
@@ -28,6 +28,8 @@ def decide(
     """
     opened_project = opened(project, policy)
     given = opened_project.context(context)
+    for sentence in opened_project.outside(given):
+        note(sentence)
     fitted = opened_project.fitted()
     weights = fitted.weights_at(given)
     plan = fitted.problem.solve(fitted.Y_, weights, fitted.risk_)

@@ -112,6 +112,8 @@ def explain(
     if decision is not None:
         options["decision"] = ready.plan(decision)
     given, plan = ready.context(context), ready.plan(instead)
+    for sentence in ready.outside(given):
+        note(sentence)
     with searching(options["time_limit"]) as search:
         why = ready.fitted().explain(given, plan, on_progress=search, **options)
     _tell(ready, why, report, as_json)

@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
+from difflib import get_close_matches
 from pathlib import Path
 from typing import Any
 
@@ -83,6 +84,14 @@ class _RowReader:
         if not self.features and "context" not in names:
             wanted = ", ".join(map(repr, project.X.columns))
             raise InputError(f"{table.path.name} must have a column 'context', or the columns {wanted}.")
+        lacking = [str(name) for name in project.X.columns if name not in self.features]
+        if lacking and "context" not in names:
+            near = get_close_matches(lacking[0], self.carried, 1)
+            hint = f" Is it the column {near[0]!r}?" if near else ""
+            raise InputError(
+                f"{table.path.name} must have a column for every feature, because it has none called 'context'. "
+                f"There is none for {', '.join(map(repr, lacking))}.{hint}"
+            )
         if not self.parts and "instead" not in names and instead is None:
             raise InputError(f"{table.path.name} must have a column 'instead', or a column for every part of the plan.")
         self._plans: dict[str, Any] = {}

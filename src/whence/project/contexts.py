@@ -56,6 +56,16 @@ class ContextReader:
             values = self._values(value)
         return self._checked(values)
 
+    def outside(self, context: pd.Series) -> list[str]:
+        """A sentence for every number of a context that lies beyond what the history holds."""
+        said = []
+        for name in self.X.columns:
+            if self._types[str(name)] in ("whole", "number"):
+                low, high = self.X[name].min(), self.X[name].max()
+                if not low <= context[name] <= high:
+                    said.append(f"{name} {context[name]:g} lies outside the history, which has {low:g} to {high:g}.")
+        return said
+
     def _checked(self, values: Mapping[str, Any]) -> pd.Series:
         names = list(self.X.columns)
         for name in values:

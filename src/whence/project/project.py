@@ -131,6 +131,10 @@ class Project:
         """
         return self._contexts.read(value)
 
+    def outside(self, context: pd.Series) -> list[str]:
+        """What of a context lies beyond the history, a sentence a feature; the nearest past decides there."""
+        return self._contexts.outside(context)
+
     def context_of_cells(self, cells: Mapping[str, str], decimal: str, over: str = "") -> pd.Series:
         """One context from cells of a CSV file with that decimal sign, laid over another one where that is given."""
         values = self._contexts.from_cells(cells, decimal)
