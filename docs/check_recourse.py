@@ -103,7 +103,8 @@ def distances(n: int, setting: str, shape: dict[str, int], seed: int) -> list[di
         for kind in KINDS:
             answered = ask(question, kind)
             l1 = float(np.abs(answered.published_step).mean()) if answered.status == "optimal" else np.nan
-            rows.append({"n": n, "kind": kind, "setting": setting, "seed": seed, "recourse": name, "l1": l1})
+            told = {"n": n, "kind": kind, "setting": setting, "seed": seed, "recourse": name, "l1": l1}
+            rows.append({**told, "symmetric": 100.0 * (answered.status == "already")})
     return rows
 
 
@@ -116,19 +117,21 @@ def main(runs: int) -> None:
     ]
     found = Parallel(n_jobs=2, verbose=1)(delayed(distances)(*task) for task in tasks)
     rows = pd.DataFrame([row for part in found for row in part])
-    cells = rows.groupby(["n", "kind", "setting", "recourse"], sort=False)["l1"]
-    table = cells.mean().unstack().join(cells.sem().unstack()["frozen"].rename("error")).reset_index()
-    paper = numbers("tab:fullDist").query("problem == 'shipment'")[["n", "kind", "setting", "paper"]]
-    table = paper.merge(table, on=["n", "kind", "setting"])[
-        ["n", "kind", "setting", "paper", "ours", "frozen", "error"]
-    ]
+    cells = rows.groupby(["n", "kind", "setting", "recourse"], sort=False)
+    table = cells["l1"].mean().unstack().join(cells["l1"].sem().unstack()["frozen"].rename("error"))
+    table = table.join(cells["symmetric"].mean().unstack().add_suffix(" symmetric")).reset_index()
+    names = ["n", "kind", "setting"]
+    for label, column in (("tab:percSymm", "paper symmetric"), ("tab:fullDist", "paper")):
+        paper = numbers(label).query("problem == 'shipment'").rename(columns={"paper": column})
+        table = paper[[*names, column]].merge(table, on=names)
     lines = [
-        "| n | kind | setting | paper | ours | recourse as the solver leaves it | error |",
-        "|---|---|---|---|---|---|---|",
+        "| n | kind | setting | paper | ours | as the solver leaves it | error | symmetric: paper | ours | as left |",
+        "|---|---|---|---|---|---|---|---|---|---|",
     ]
     lines += [
-        f"| {r.n} | {r.kind} | {r.setting} | {r.paper:.2f} | {r.ours:.2f} | {r.frozen:.2f} | {r.error:.2f} |"
-        for r in table.itertuples()
+        f"| {r['n']} | {r['kind']} | {r['setting']} | {r['paper']:.2f} | {r['ours']:.2f} | {r['frozen']:.2f} | "
+        f"{r['error']:.2f} | {r['paper symmetric']:.0f} % | {r['ours symmetric']:.0f} % | {r['frozen symmetric']:.0f} % |"
+        for r in table.to_dict("records")
     ]
     ratio = {name: np.exp(np.log(table["paper"] / table[name]).mean()) for name in ("ours", "frozen")}
     within = (np.abs(table["paper"] - table["frozen"]) <= 2.0 * np.sqrt(2.0) * table["error"]).sum()

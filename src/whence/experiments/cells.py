@@ -173,14 +173,12 @@ def _symmetric(rows: pd.DataFrame) -> pd.DataFrame:
 
 
 def _symmetric_remarks(rows: pd.DataFrame) -> list[str]:
-    held = int((rows["status"] == "already").sum())
-    counted = round(float((_symmetric(rows)["ours"] * _symmetric(rows)["runs"]).sum()) / 100.0)
+    table = _symmetric(rows)
+    counted = round(float((table["ours"] * table["runs"]).sum()) / 100.0)
     return [
-        comparison.chance(_symmetric(rows)),
+        comparison.chance(table),
         "Predictors of the same problem and n share their contexts, in the paper as here, so that their cells deviate "
-        f"together. Counted as in the paper's public code: {counted} of {len(rows)}. whence by default takes plans for "
-        f"equal whose costs differ by less than a millionth of the largest cost, and so has {held}: those that it has "
-        "more, nearly all of the shipment, are left out of the times and distances.",
+        f"together. Counted as in the paper's public code: {counted} of {len(rows)}.",
     ]
 
 
