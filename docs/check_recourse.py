@@ -130,7 +130,8 @@ def main(runs: int) -> None:
     ]
     lines += [
         f"| {r['n']} | {r['kind']} | {r['setting']} | {r['paper']:.2f} | {r['ours']:.2f} | {r['frozen']:.2f} | "
-        f"{r['error']:.2f} | {r['paper symmetric']:.0f} % | {r['ours symmetric']:.0f} % | {r['frozen symmetric']:.0f} % |"
+        f"{r['error']:.2f} | {r['paper symmetric']:.0f} % | {r['ours symmetric']:.0f} % | "
+        f"{r['frozen symmetric']:.0f} % |"
         for r in table.to_dict("records")
     ]
     ratio = {name: np.exp(np.log(table["paper"] / table[name]).mean()) for name in ("ours", "frozen")}
