@@ -158,7 +158,7 @@ def _strengthen(field, queue, s, cutoff):
     return True
 
 
-@inner
+@flow
 def _bounded(field, s):
     """Bound the criterion over the box and drop the leaves that it rules out; False where nothing is left.
 

@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from whence.search.compiling import inner
+from whence.search.compiling import flow, inner
 from whence.search.places import (
     ARG,
     CELLS,
@@ -173,7 +173,7 @@ def quantiles(field, s, first, last):
     return first, low
 
 
-@inner
+@flow
 def _against(field, s, first, last, r):
     """Raise ``s.etas[JOINT]`` to the bound against rival `r`; the range of eta left, empty where there is none."""
     for k in range(first, last + 1):
