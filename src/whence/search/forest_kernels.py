@@ -159,6 +159,19 @@ def _strengthen(field, queue, s, cutoff):
 
 
 @flow
+def _tail_bounded(field, s, first, last, worst):
+    """CVaR: bound the box under the etas first..last and drop the leaves that it rules out; False where all are out."""
+    first, last, best = tail_range(field, s, first, last, worst)
+    if first > last:
+        return False
+    s.box[FIRST], s.box[LAST] = first, last
+    drop_dear_tails(field, s, first, last, best, worst)
+    pull(field, s, best, worst)
+    s.box[BEST], s.far[SLACK] = best, field.tau - s.etas[WORST_SUMS, best]
+    return True
+
+
+@flow
 def _bounded(field, s):
     """Bound the criterion over the box and drop the leaves that it rules out; False where nothing is left.
 
@@ -169,14 +182,7 @@ def _bounded(field, s):
         first, last = s.box[FIRST], s.box[LAST]
         if last - first >= WIDE:
             first, last = quantiles(field, s, first, last)
-        first, last, best = tail_range(field, s, first, last, worst)
-        if first > last:
-            return False
-        s.box[FIRST], s.box[LAST] = first, last
-        drop_dear_tails(field, s, first, last, best, worst)
-        pull(field, s, best, worst)
-        s.box[BEST], s.far[SLACK] = best, field.tau - s.etas[WORST_SUMS, best]
-        return True
+        return _tail_bounded(field, s, first, last, worst)
     for i in range(tables.mean.shape[0]):
         r = worst if i == 0 else (i - 1 if i <= worst else i)
         arg = s.per_tree[ARG] if i == 0 else s.per_tree[OTHER]
@@ -323,14 +329,7 @@ def _bounded_again(field, s):
     if level == s.threshold[worst]:
         return True
     s.threshold[worst] = level
-    first, last, best = tail_range(field, s, s.box[FIRST], s.box[LAST], worst)
-    if first > last:
-        return False
-    s.box[FIRST], s.box[LAST] = first, last
-    drop_dear_tails(field, s, first, last, best, worst)
-    pull(field, s, best, worst)
-    s.box[BEST], s.far[SLACK] = best, field.tau - s.etas[WORST_SUMS, best]
-    return True
+    return _tail_bounded(field, s, s.box[FIRST], s.box[LAST], worst)
 
 
 @kernel
