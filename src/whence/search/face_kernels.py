@@ -2,7 +2,7 @@
 
 Near the initial context a box is split next to its nearest point, so that what is near is settled first. Where no
 explanation is known, as when there is none, nearly everything must be ruled out, and a box is split where both halves
-gain most: in Los Angeles that settles in hundreds of boxes what was open after 80,000 and more.
+gain most: in Los Angeles that settles in hundreds of boxes what was open after 79,000 and more.
 """
 
 from __future__ import annotations
