@@ -68,7 +68,10 @@ def pop(keys, items, size):
 
 @inner
 def restrict(grid, located, low, high, j, first, last):
-    """Narrow column `j` of a box to the cells first..last; False where nothing allowed is left."""
+    """Narrow column `j` of a box to the cells first..last; False where nothing allowed is left.
+
+    All three are int64 wherever it is called, so that it is compiled once.
+    """
     base = grid.face_start[j] + j
     first, last = max(first, low[j]), min(last, high[j])
     if first > last:
@@ -133,10 +136,12 @@ def rebuild(grid, located, chain, node, low, high):
     for j in range(low.size):
         low[j], high[j] = located.column[FIRST_CELL, j], located.column[LAST_CELL, j]
     for j in range(low.size):
-        if located.column[GROUP, j] >= 0 and not restrict(grid, located, low, high, j, low[j], high[j]):
+        first, last = np.int64(low[j]), np.int64(high[j])
+        if located.column[GROUP, j] >= 0 and not restrict(grid, located, low, high, j, first, last):
             return False
     while node >= 0:
-        if not restrict(grid, located, low, high, chain[node, 1], chain[node, 2], chain[node, 3]):
+        column, first, last = np.int64(chain[node, 1]), np.int64(chain[node, 2]), np.int64(chain[node, 3])
+        if not restrict(grid, located, low, high, column, first, last):
             return False
         node = chain[node, 0]
     return True
@@ -204,7 +209,9 @@ def tighten(grid, located, low, high, cells, room):
         here = located.distance[base + cells[j]]
         if located.column[GROUP, j] >= 0:
             home = here == 0.0 and located.column[START, j] > 0 and cells[j] > 0 and low[j] == 0
-            if home and located.distance[base] >= room and not restrict(grid, located, low, high, j, cells[j], high[j]):
+            stays = home and located.distance[base] >= room
+            first, last = np.int64(cells[j]), np.int64(high[j])
+            if stays and not restrict(grid, located, low, high, j, first, last):
                 return False
             continue
         # Distances grow away from the start, so the cells in reach are an interval around the projection.

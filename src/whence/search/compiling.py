@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any, TypeVar, cast
 
-from numba import njit
+from numba import njit, types
+from numba.core import event
+from numba.extending import overload
 
-__all__ = ["announce", "flow", "inner", "kernel"]
+__all__ = ["announced", "by_risk", "flow", "inner", "kernel"]
 
 F = TypeVar("F", bound=Callable[..., Any])
-
-_announced: set[str] = set()
 
 
 def _stamp() -> tuple[tuple[str, float, int], ...]:
@@ -56,28 +57,58 @@ def flow(function: F) -> F:
     return cast(F, njit(error_model="numpy", inline="always")(function))
 
 
-def announce(name: str, *kernels: Callable[..., Any]) -> None:
-    """Say once, on stderr, that the kernels of a search are being compiled; silent where they are cached."""
-    if name in _announced:
-        return
-    _announced.add(name)
-    cached = [_cached(function) for function in kernels]  # asked of all: each clears away what it cannot read
-    if not all(cached):
-        print(f"whence: compiling the {name} search, once", file=sys.stderr, flush=True)
+def by_risk(means: F, tails: F) -> F:
+    """One name for two functions of kernels, for expected costs and for CVaR; types decide which one is compiled.
 
-
-def _cached(function: Callable[..., Any]) -> bool:
-    """Whether machine code of `function` lies on disk (a best effort: numba offers no public way to ask).
-
-    What an older version of whence left behind, and cannot be read any more, is removed.
+    So a search for one of them compiles nothing of the other. The first argument, or its `tables`, has a `tail` that is
+    not None where the risk is a CVaR.
     """
+
+    def chosen(*arguments: Any) -> Any:
+        raise NotImplementedError("only compiled kernels call this")
+
+    options: Any = {"error_model": "numpy", "no_cfunc_wrapper": True}
+
+    @overload(chosen, jit_options=options, strict=False)
+    def choose(first: types.NamedTuple, *others: Any) -> F:
+        of = dict(zip(first.fields, first.types, strict=True))
+        if "tables" in of:
+            of = dict(zip(of["tables"].fields, of["tables"].types, strict=True))
+        return means if of.get("tail", types.none) is types.none else tails
+
+    return cast(F, chosen)
+
+
+class _Announcement(event.Listener):
+    """Says once, on stderr, that the kernels of a search are being compiled."""
+
+    def __init__(self, name: str, kernels: tuple[Callable[..., Any], ...]) -> None:
+        self.name, self.kernels = name, kernels
+
+    def on_start(self, event: event.Event) -> None:
+        if self.kernels and event.data["dispatcher"] in self.kernels:
+            self.kernels = ()
+            print(f"whence: compiling the {self.name} search, once", file=sys.stderr, flush=True)
+
+    def on_end(self, event: event.Event) -> None:
+        """Nothing is said when it is done."""
+
+
+@contextmanager
+def announced(name: str, kernels: tuple[Callable[..., Any], ...]) -> Iterator[None]:
+    """Within this, say so if one of the kernels is compiled; silent where they are all cached."""
+    for function in kernels:
+        _clear_unreadable(function)
+    with event.install_listener("numba:compile", _Announcement(name, kernels)):
+        yield
+
+
+def _clear_unreadable(function: Callable[..., Any]) -> None:
+    """Remove machine code on disk that an older version of whence left behind and that cannot be read any more."""
+    store = getattr(getattr(function, "_cache", None), "_cache_file", None)
+    if store is None:
+        return
     try:
-        store = function._cache._cache_file  # type: ignore[attr-defined]
-        path = Path(store._index_path)
-    except AttributeError:
-        return True
-    try:
-        return bool(store._load_index())
+        store._load_index()
     except Exception:
-        path.unlink(missing_ok=True)
-        return False
+        Path(store._index_path).unlink(missing_ok=True)

@@ -11,6 +11,7 @@ import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
 from whence.search.compiling import inner
+from whence.search.criterion_kernels import worth
 from whence.search.places import (
     ARG,
     BEST,
@@ -27,7 +28,6 @@ from whence.search.places import (
     UP,
     WORST,
 )
-from whence.search.table_kernels import value_of
 
 __all__ = ["face_around", "pulling_face", "sharpest_face"]
 
@@ -39,9 +39,8 @@ MANY = 64
 
 
 @inner
-def pulling_face(field, s):
+def pulling_face(grid, located, s):
     """The face that separates the projection from the leaves that pull hardest, or -1: (column, cut)."""
-    grid, located = field.grid, field.located
     n_touched = 0
     for t in range(s.per_tree.shape[1]):
         gain, leaf = s.gains[t], s.per_tree[ARG, t]
@@ -72,9 +71,8 @@ def pulling_face(field, s):
 
 
 @inner
-def face_around(field, s):
+def face_around(grid, s):
     """A face inside the box that bounds the region with the same leaves as the projection, or -1."""
-    grid = field.grid
     for t in range(s.per_tree.shape[1]):
         leaf = s.per_tree[HERE, t]
         for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
@@ -87,27 +85,23 @@ def face_around(field, s):
 
 
 @inner
-def _listed(field, s, t):
-    """The reachable leaves of tree `t` into ``s.stack``, their values into ``s.price``; how many they are."""
-    tables, bits_of, worst = field.tables, field.bits, s.box[WORST]
+def _listed(tables, bits_of, s, price, t):
+    """The reachable leaves of tree `t` into ``s.stack``, their values into `price`; how many they are."""
+    worst = s.box[WORST]
     count = 0
     for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
         bits = s.reach[w]
         while bits != ZERO:
             leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
             bits &= bits - ONE
-            if tables.tail:
-                level = s.threshold[worst]
-                s.price[leaf] = value_of(tables, 0, leaf, s.box[BEST]) - value_of(tables, worst + 1, leaf, level)
-            else:
-                s.price[leaf] = tables.mean[worst, leaf]
+            price[leaf] = worth(tables, worst, leaf, s.box[BEST], s.threshold[worst])
             s.stack[count] = leaf
             count += 1
     return count
 
 
 @inner
-def _next_step(grid, s, count, j, edge, side):
+def _next_step(grid, s, price, count, j, edge, side):
     """The smallest value among the listed leaves that reach beyond `edge` in column `j`, and how far it reaches.
 
     Towards the first cell (side -1) or towards the last one (1).
@@ -115,28 +109,28 @@ def _next_step(grid, s, count, j, edge, side):
     value, to = np.inf, edge
     for k in range(count):
         leaf = s.stack[k]
-        if s.price[leaf] > value:
+        if price[leaf] > value:
             continue
         end = s.columns[LOW, j] if side < 0 else s.columns[HIGH, j]
         for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
             if grid.path[PATH_COLUMN, i] == j:
                 end = max(end, grid.path[PATH_LOW, i]) if side < 0 else min(end, grid.path[PATH_HIGH, i])
                 break
-        if side * (end - edge) > 0 and (s.price[leaf] < value or side * (end - to) > 0):
-            value, to = s.price[leaf], end
+        if side * (end - edge) > 0 and (price[leaf] < value or side * (end - to) > 0):
+            value, to = price[leaf], end
     return value, to
 
 
 @inner
-def _lift(field, s, t):
-    """Add up by how much tree `t` lifts the bound of either half, for every face: differences, into ``s.lift``.
+def _lift(field, s, price, lift, t):
+    """Add up by how much tree `t` lifts the bound of either half, for every face: differences, into `lift`.
 
     Only a half that keeps the tree from its best leaf gains: that with the cells before the leaf's first one, or
     after its last one. The farther the cut lies from the leaf, the dearer are the leaves that the half is left with.
     """
     grid, need = field.grid, s.far[SLACK]
     chosen = s.per_tree[ARG, t]
-    count = _listed(field, s, t)
+    count = _listed(field.tables, field.bits, s, price, t)
     for i in range(grid.path_start[chosen], grid.path_start[chosen + 1]):
         j = grid.path[PATH_COLUMN, i]
         base = grid.face_start[j] + j
@@ -146,21 +140,21 @@ def _lift(field, s, t):
             end = s.columns[HIGH, j] if half else s.columns[LOW, j]
             edge = min(end, grid.path[PATH_HIGH, i]) if half else max(end, grid.path[PATH_LOW, i])
             while edge != end:
-                value, to = _next_step(grid, s, count, j, edge, side)
-                gain = value - s.price[chosen]
+                value, to = _next_step(grid, s, price, count, j, edge, side)
+                gain = value - price[chosen]
                 if gain >= need or count > MANY:
                     gain, to = min(gain, need), end
-                s.lift[half, base + min(edge, to)] += gain
-                s.lift[half, base + max(edge, to)] -= gain
+                lift[half, base + min(edge, to)] += gain
+                lift[half, base + max(edge, to)] -= gain
                 edge = to
 
 
 @inner
-def sharpest_face(field, s):
+def sharpest_face(field, s, price, lift):
     """The face that lifts the bounds of both halves most, or -1: (column, cut)."""
     need = s.far[SLACK]
     for t in range(s.per_tree.shape[1]):
-        _lift(field, s, t)
+        _lift(field, s, price, lift, t)
     column, cut, best = -1, -1, 0.0
     for j in range(s.columns.shape[1]):
         if s.columns[SEEN, j] == 0:
@@ -169,9 +163,9 @@ def sharpest_face(field, s):
         base = field.grid.face_start[j] + j
         before, after = 0.0, 0.0
         for c in range(s.columns[LOW, j], s.columns[HIGH, j] + 1):
-            before += s.lift[0, base + c]
-            after += s.lift[1, base + c]
-            s.lift[0, base + c], s.lift[1, base + c] = 0.0, 0.0
+            before += lift[0, base + c]
+            after += lift[1, base + c]
+            lift[0, base + c], lift[1, base + c] = 0.0, 0.0
             less, more = min(before, after, need), min(max(before, after), need)
             # Differences add up to zero but for rounding: a score must exceed what that can amount to.
             score = less + LARGER_HALF * more

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR
+from whence.risk import CVaR, Expectation, Risk
 from whence.search import box_kernels, driver, forest_kernels, grid_kernels, proposal_kernels, table_kernels
 from whence.search.grid import KeptGrid, grid_of, living, locate
 from whence.search.proposals import climbed, looks, past_cells, pulled
-from whence.search.scratch import Field, new_queue, new_scratch
+from whence.search.scratch import Field, hard_scratch, new_queue, new_scratch
 from whence.search.shares import NO_SHARES, equal_shares
 from whence.search.tables import empty_tables, with_rival
 from whence.search.warming import Stage, compile_once, tiny_question
@@ -46,7 +48,6 @@ class ForestFrontier:
             located=located,
             bits=living(self.kept.grid, self.kept.bits, located),
             tables=empty_tables(question, self.kept),
-            shares=NO_SHARES,
             excluded=np.zeros((0, self.kept.grid.root.size), dtype=np.int32),
             tau=float(question.tau),
         )
@@ -57,6 +58,9 @@ class ForestFrontier:
         self.bound = 0.0
         self.proposed = 0
         self.strong = False
+        self.tail = isinstance(question.risk, CVaR)
+        self.shares = NO_SHARES
+        self.hard: tuple[Floats, Floats] | None = None
 
     @property
     def nodes(self) -> int:
@@ -80,24 +84,25 @@ class ForestFrontier:
         """Search on; the nearest candidate left, if it was reached."""
         if self._due():
             return None
-        if not self.strong and self.nodes >= STALLED and self.cells.size >= STRONG_FROM[self.field.tables.tail]:
+        if not self.strong and self.nodes >= STALLED and self.cells.size >= STRONG_FROM[self.tail]:
             self.strong = True
-            shares = equal_shares(self.field.grid, self.field.located, min(cutoff, 2.0))
-            self.field = self.field._replace(shares=shares)
+            self.shares = equal_shares(self.field.grid, self.field.located, min(cutoff, 2.0))
         # What was looked for without proof and not found is far away, or does not exist.
         sharp = self.proposed > 0 and self.cells.size <= SHARP_TO and cutoff >= SHARP_FROM
         hard = self.strong or sharp
         if hard:
-            compile_once("stalled forest", *STAGES["stalled forest"], self.question.limits)
+            _compile("stalled forest", self.question)
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
-        for milestone in (PATIENCE[self.field.tables.tail], STALLED):
+        for milestone in (PATIENCE[self.tail], STALLED):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         target = self.nodes + nodes
         while True:
             work, rest = (self.field, self.queue, self.scratch), (target - self.nodes, cutoff, self.cells)
             if hard:
-                code, bound = forest_kernels.advance_hard(*work, self.strong, sharp, *rest)
+                if self.hard is None:
+                    self.hard = hard_scratch(self.field.grid, self.field.bits)
+                code, bound = forest_kernels.advance_hard(*work, self.shares, *self.hard, self.strong, sharp, *rest)
             else:
                 code, bound = forest_kernels.advance(*work, *rest)
             self.bound = max(self.bound, bound)
@@ -126,7 +131,7 @@ class ForestFrontier:
     def _due(self) -> int:
         """Which proposal should be looked for before the search goes on: 1 or 2, or 0 for none."""
         large = self.field.bits.leaf_at.size > LARGE
-        for stage, after in ((1, PATIENCE[self.field.tables.tail]), (2, STALLED)):
+        for stage, after in ((1, PATIENCE[self.tail]), (2, STALLED)):
             if self.proposed < stage:
                 return stage if large or self.nodes >= after else 0
         return 0
@@ -137,7 +142,7 @@ class ForestFrontier:
         if stage == 0:
             return None
         self.proposed = stage
-        compile_once("longer forest", *STAGES["longer forest"], self.question.limits)
+        _compile("longer forest", self.question)
         left = looks(self.field, 0.5 * self.question.limits.remaining)
         if stage == 1:
             if self.kept.past is None:
@@ -181,18 +186,18 @@ class ForestFrontier:
 
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
-    compile_once("forest", *STAGES["forest"], question.limits)
+    _compile("forest", question)
     kept = grid_of(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     return driver.run(question, ForestFrontier(question, kept))
 
 
-def _tiny() -> ForestFrontier:
-    """A frontier of two past contexts, whose kernels have the types of all others."""
+def _tiny(risk: Risk) -> ForestFrontier:
+    """A frontier of two past contexts, whose kernels have the types of all others with that risk."""
     points = np.array([[0.0], [1.0]])
     weights = ForestWeights(n_trees=1, random_state=0).fit(points, points)
-    question = tiny_question(weights, CVaR(0.5))
+    question = tiny_question(weights, risk)
     kept = grid_of(question)
     assert kept is not None
     frontier = ForestFrontier(question, kept)
@@ -200,33 +205,45 @@ def _tiny() -> ForestFrontier:
     return frontier
 
 
-def _use() -> None:
+def _use(risk: Risk) -> None:
     """Call the kernels that every question needs."""
-    frontier = _tiny()
+    frontier = _tiny(risk)
     frontier.advance(1, np.inf)
     frontier.exclude(frontier.question.space.start)
 
 
-def _use_proposals() -> None:
+def _use_proposals(risk: Risk) -> None:
     """Call the kernels that look for an explanation without proof."""
-    frontier, left = _tiny(), np.ones(1, dtype=np.int64)
+    frontier, left = _tiny(risk), np.ones(1, dtype=np.int64)
     weights = frontier.question.weights
     assert isinstance(weights, ForestWeights)
     pulled(frontier.field, frontier.scratch, past_cells(frontier.kept, weights), np.inf, left)
     climbed(frontier.field, frontier.scratch, np.inf, left)
 
 
-def _use_hard() -> None:
+def _use_hard(risk: Risk) -> None:
     """Call the search with what only hard questions need."""
-    frontier = _tiny()
-    shares = equal_shares(frontier.field.grid, frontier.field.located, 1.0)
-    field = frontier.field._replace(shares=shares)
-    forest_kernels.advance_hard(field, frontier.queue, frontier.scratch, True, True, 1, np.inf, frontier.cells)
+    frontier = _tiny(risk)
+    field = frontier.field
+    shares, hard = equal_shares(field.grid, field.located, 1.0), hard_scratch(field.grid, field.bits)
+    work = (field, frontier.queue, frontier.scratch)
+    forest_kernels.advance_hard(*work, shares, *hard, True, True, 1, np.inf, frontier.cells)
+
+
+def _stages(risk: Risk, suffix: str) -> dict[str, Stage]:
+    plain = (forest_kernels.advance, grid_kernels.locate, *((table_kernels.fill_rows,) if suffix else ()))
+    return {
+        f"forest{suffix}": (plain, partial(_use, risk)),
+        f"longer forest{suffix}": ((proposal_kernels.climb, proposal_kernels.pull_back), partial(_use_proposals, risk)),
+        f"stalled forest{suffix}": ((forest_kernels.advance_hard,), partial(_use_hard, risk)),
+    }
 
 
 #: What is compiled when a question first needs it: the kernels, and a call that uses them.
-STAGES: dict[str, Stage] = {
-    "forest": ((forest_kernels.advance, grid_kernels.locate, table_kernels.fill_rows), _use),
-    "longer forest": ((proposal_kernels.climb, proposal_kernels.pull_back), _use_proposals),
-    "stalled forest": ((forest_kernels.advance_hard,), _use_hard),
-}
+STAGES: dict[str, Stage] = {**_stages(Expectation(), ""), **_stages(CVaR(0.5), " CVaR")}
+
+
+def _compile(stage: str, question: Question) -> None:
+    """Compile a stage for the risk of the question, where it has not been yet."""
+    name = f"{stage} CVaR" if isinstance(question.risk, CVaR) else stage
+    compile_once(name, *STAGES[name], question.limits)

@@ -11,21 +11,11 @@ import numpy as np
 
 from whence.search.box_kernels import gather, keep_leaves, leaves_at, pop, project, push, rebuild, restrict, tighten
 from whence.search.compiling import flow, inner, kernel
+from whence.search.criterion_kernels import bounded, bounded_again, excess_at, last_eta
 from whence.search.face_kernels import face_around, pulling_face, sharpest_face
-from whence.search.leaf_kernels import (
-    drop_dear_leaves,
-    drop_dear_tails,
-    drop_far_leaves,
-    hull,
-    least_sum,
-    pull,
-    quantiles,
-    tail_range,
-)
+from whence.search.leaf_kernels import drop_far_leaves, hull
 from whence.search.places import (
-    ARG,
     BARRED,
-    BEST,
     CELLS,
     CELLS2,
     DOWN,
@@ -42,15 +32,11 @@ from whence.search.places import (
     LOW,
     LOW2,
     NEAR,
-    OTHER,
-    SLACK,
     START,
     UP,
     WORST,
-    WORST_SUMS,
 )
 from whence.search.share_kernels import strong_bound
-from whence.search.table_kernels import excess_at, tail_at
 
 __all__ = ["BUDGET", "CANDIDATE", "EXHAUSTED", "GROW", "advance", "advance_hard"]
 
@@ -62,8 +48,6 @@ LINKS, WAITING, EXAMINED, STRONG = 0, 1, 2, 3
 NOTHING, AGAIN, SPLIT = 4, 5, 6
 #: The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
 LEARN_EVERY = 64
-#: From this many etas on it pays to ask which of them can attain the CVaR.
-WIDE = 64
 #: A strong bound is lowered by this much, so that rounding cannot put it above the optimum.
 ROUNDING = 1e-10
 
@@ -108,7 +92,7 @@ def _open(field, queue, s, cutoff):
     if not rebuild(field.grid, field.located, queue.chain, link, s.columns[LOW], s.columns[HIGH]):
         return False
     if link < 0:
-        s.box[FIRST], s.box[LAST] = 0, max(0, field.tables.sizes[0] - 1) if field.tables.tail else 0
+        s.box[FIRST], s.box[LAST] = 0, last_eta(field.tables)
     else:
         s.box[FIRST], s.box[LAST] = queue.chain[link, 4], queue.chain[link, 5]
     s.far[NEAR] = project(field.grid, field.located, s.columns[LOW], s.columns[HIGH], s.columns[CELLS])
@@ -119,12 +103,12 @@ def _open(field, queue, s, cutoff):
     _look(field, s)
     gather(field.grid, field.bits, s.columns[LOW], s.columns[HIGH], s.reach, s.stack)
     if room < np.inf:
-        drop_far_leaves(field, s, room)
+        drop_far_leaves(field.grid, field.located, field.bits, s, room)
     return True
 
 
 @flow
-def _strengthen(field, queue, s, cutoff):
+def _strengthen(field, shares, queue, s, price, cutoff):
     """Take the strong bound of the box; False where that ends its turn."""
     link = s.box[LINK]
     if s.box[HOLDS] or (link >= 0 and queue.chain[link, 6] == 1):
@@ -137,16 +121,16 @@ def _strengthen(field, queue, s, cutoff):
         rounds, rate = 8, 0.1
     queue.state[STRONG] += 1
     first, last = s.box[FIRST], s.box[LAST]
-    least = strong_bound(field, s, first, last, s.box[WORST], s.far[NEAR], cutoff, rounds, rate) - ROUNDING
+    worst, near = s.box[WORST], s.far[NEAR]
+    least = strong_bound(field, shares, s, price, first, last, worst, near, cutoff, rounds, rate) - ROUNDING
     if least >= cutoff:
         queue.state[EXAMINED] += 1
         return False
-    if field.tables.tail:
-        while first < last and s.etas[JOINT, first] >= cutoff:
-            first += 1
-        while first < last and s.etas[JOINT, last] >= cutoff:
-            last -= 1
-        s.box[FIRST], s.box[LAST] = first, last
+    while first < last and s.etas[JOINT, first] >= cutoff:
+        first += 1
+    while first < last and s.etas[JOINT, last] >= cutoff:
+        last -= 1
+    s.box[FIRST], s.box[LAST] = first, last
     if least > s.far[KEY]:
         s.far[KEY] = least
         if link >= 0 and queue.state[WAITING] > 0 and least > queue.keys[0]:
@@ -158,68 +142,30 @@ def _strengthen(field, queue, s, cutoff):
     return True
 
 
-@flow
-def _tail_bounded(field, s, first, last, worst):
-    """CVaR: bound the box under the etas first..last and drop the leaves that it rules out; False where all are out."""
-    first, last, best = tail_range(field, s, first, last, worst)
-    if first > last:
-        return False
-    s.box[FIRST], s.box[LAST] = first, last
-    drop_dear_tails(field, s, first, last, best, worst)
-    pull(field, s, best, worst)
-    s.box[BEST], s.far[SLACK] = best, field.tau - s.etas[WORST_SUMS, best]
-    return True
-
-
-@flow
-def _bounded(field, s):
-    """Bound the criterion over the box and drop the leaves that it rules out; False where nothing is left.
-
-    Leaves every tree's best leaf in ``s.per_tree[ARG]`` and what it would gain in ``s.gains``.
-    """
-    tables, worst = field.tables, s.box[WORST]
-    if tables.tail:
-        first, last = s.box[FIRST], s.box[LAST]
-        if last - first >= WIDE:
-            first, last = quantiles(field, s, first, last)
-        return _tail_bounded(field, s, first, last, worst)
-    for i in range(tables.mean.shape[0]):
-        r = worst if i == 0 else (i - 1 if i <= worst else i)
-        arg = s.per_tree[ARG] if i == 0 else s.per_tree[OTHER]
-        total = least_sum(field.bits, s.reach, tables.mean[r], arg)
-        if total > field.tau:
-            return False
-        if i == 0:
-            s.far[SLACK] = field.tau - total
-        drop_dear_leaves(field.bits, s.reach, tables.mean[r], arg, field.tau - total)
-    for t in range(s.per_tree.shape[1]):
-        s.gains[t] = tables.mean[worst, s.per_tree[HERE, t]] - tables.mean[worst, s.per_tree[ARG, t]]
-    return True
-
-
 @inner
-def _restricted(field, s, column, first, last):
+def _restricted(grid, located, bits_of, s, column, first, last):
     """Restrict a column of the box and drop the leaves it no longer meets; False where the box becomes empty."""
-    if not restrict(field.grid, field.located, s.columns[LOW], s.columns[HIGH], column, first, last):
+    if not restrict(grid, located, s.columns[LOW], s.columns[HIGH], column, first, last):
         return False
-    g = field.located.column[GROUP, column]
+    g = located.column[GROUP, column]
     for j in range(s.columns.shape[1]):
-        if j == column or (g >= 0 and field.located.column[GROUP, j] == g):
-            keep_leaves(field.grid, field.bits, s.columns[LOW], s.columns[HIGH], j, s.reach)
+        if j == column or (g >= 0 and located.column[GROUP, j] == g):
+            keep_leaves(grid, bits_of, s.columns[LOW], s.columns[HIGH], j, s.reach)
     return True
 
 
 @flow
 def _refine(field, queue, s, cutoff):
     """Bound the box and narrow it to the hull of the leaves left: NOTHING, AGAIN where it shrank, or SPLIT."""
-    if not _bounded(field, s):
+    if not bounded(field, s):
         return NOTHING
-    if not hull(field, s):
+    if not hull(field.grid, field.bits, s):
         return SPLIT
     for j in range(s.columns.shape[1]):
         if s.columns[LOW2, j] > s.columns[LOW, j] or s.columns[HIGH2, j] < s.columns[HIGH, j]:
-            s.box[LINK] = _link(queue, s, j, s.columns[LOW2, j], s.columns[HIGH2, j])
-            if not _restricted(field, s, j, s.columns[LOW2, j], s.columns[HIGH2, j]):
+            first, last = np.int64(s.columns[LOW2, j]), np.int64(s.columns[HIGH2, j])
+            s.box[LINK] = _link(queue, s, j, first, last)
+            if not _restricted(field.grid, field.located, field.bits, s, j, first, last):
                 return NOTHING
     near = project(field.grid, field.located, s.columns[LOW], s.columns[HIGH], s.columns[CELLS2])
     moved = False
@@ -274,7 +220,7 @@ def _split(field, queue, s, column, cut, cutoff):
             link = _link(queue, s, column, far_first, far_last)
             queue.state[WAITING] = push(queue.keys, queue.items, queue.state[WAITING], key, link)
     s.box[LINK] = _link(queue, s, column, near_first, near_last)
-    _restricted(field, s, column, near_first, near_last)
+    _restricted(field.grid, field.located, field.bits, s, column, near_first, near_last)
     return SPLIT
 
 
@@ -311,29 +257,16 @@ def advance(field, queue, s, budget, cutoff, out):
         while code == SPLIT:
             code = _narrowed(field, queue, s, cutoff, out)
             if code == SPLIT:
-                column, cut = face_around(field, s) if s.box[BARRED] else pulling_face(field, s)
+                grid, located = field.grid, field.located
+                column, cut = face_around(grid, s) if s.box[BARRED] else pulling_face(grid, located, s)
                 code = _split(field, queue, s, column, cut, cutoff)
         if code != NOTHING:
             return code, s.far[KEY]
     return EXHAUSTED, np.inf
 
 
-@flow
-def _bounded_again(field, s):
-    """CVaR: bound the box with the rival's threshold that suits the leaves of the bound; False where nothing is left.
-
-    The projection's own threshold, which comes first, is a poor one in a large box.
-    """
-    worst = s.box[WORST]
-    level = tail_at(field.tables, worst + 1, s.per_tree[ARG], 0, field.tables.sizes[worst + 1] - 1)[1]
-    if level == s.threshold[worst]:
-        return True
-    s.threshold[worst] = level
-    return _tail_bounded(field, s, s.box[FIRST], s.box[LAST], worst)
-
-
 @kernel
-def advance_hard(field, queue, s, strong, sharp, budget, cutoff, out):
+def advance_hard(field, queue, s, shares, price, lift, strong, sharp, budget, cutoff, out):
     """The same with what only hard questions need: the strong bound, and splits at the sharpest face."""
     stop_at = queue.state[EXAMINED] + budget
     while queue.state[WAITING] > 0:
@@ -342,21 +275,21 @@ def advance_hard(field, queue, s, strong, sharp, budget, cutoff, out):
         if queue.state[EXAMINED] >= stop_at:
             return BUDGET, queue.keys[0]
         code = SPLIT if _open(field, queue, s, cutoff) else NOTHING
-        if code == SPLIT and strong and not _strengthen(field, queue, s, cutoff):
+        if code == SPLIT and strong and not _strengthen(field, shares, queue, s, price, cutoff):
             code = NOTHING
         while code == SPLIT:
             code = _narrowed(field, queue, s, cutoff, out)
             if code == SPLIT:
                 column, cut = -1, -1
                 if s.box[BARRED]:
-                    column, cut = face_around(field, s)
+                    column, cut = face_around(field.grid, s)
                 elif sharp:
-                    if field.tables.tail and not _bounded_again(field, s):
+                    if not bounded_again(field, s):
                         code = NOTHING
                         continue
-                    column, cut = sharpest_face(field, s)
+                    column, cut = sharpest_face(field, s, price, lift)
                 if column < 0 and not s.box[BARRED]:
-                    column, cut = pulling_face(field, s)
+                    column, cut = pulling_face(field.grid, field.located, s)
                 code = _split(field, queue, s, column, cut, cutoff)
                 if code == SPLIT and strong:
                     # The half that stays under way is worth a strong bound of its own.

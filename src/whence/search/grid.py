@@ -233,23 +233,27 @@ def locate(question: Question, kept: KeptGrid) -> tuple[Located, Floats]:
     level_start = np.concatenate([[0], np.cumsum([0 if v is None else v.size for v in levels])]).astype(np.int32)
     given = [v for v in levels if v is not None]
     level = np.concatenate(given) if given else np.zeros(0)
-    group = space.group[order].astype(np.int32)
-    distance, value, step, column = kernels.locate(
+    cells = kept.cut.size + order.size
+    value = np.zeros(cells)
+    located = Located(
+        distance=np.full(cells, np.inf),
+        step=np.full((2, cells), -1, dtype=np.int32),
+        column=np.zeros((4, order.size), dtype=np.int32),
+    )
+    located.column[GROUP] = space.group[order]
+    kernels.locate(
         kept.grid.face_start,
         kept.cut,
         kept.above,
         np.array([v is not None for v in levels], dtype=np.bool_),
         level_start,
         level,
-        space.start[order],
-        space.lower[order],
-        space.upper[order],
-        space.weight[order],
-        inputs.scale,
-        inputs.offset,
-        group,
+        np.stack([space.start[order], space.lower[order], space.upper[order]]),
+        np.stack([space.weight[order], inputs.scale, inputs.offset]),
+        value=value,
+        **located._asdict(),
     )
-    return Located(distance, step, np.vstack([column, group])), value
+    return located, value
 
 
 def living(grid: ForestGrid, bits: LeafBits, located: Located) -> LeafBits:

@@ -80,15 +80,15 @@ def _cell_of(value, cut, first, last):
 
 
 @kernel
-def locate(face_start, cut, above, discrete, level_start, level, start, lower, upper, weight, scale, offset, group):
-    """Allowed cells and their distances; see `Located`."""
-    d = start.size
-    cells = cut.size + d
-    distance = np.full(cells, np.inf)
-    value = np.zeros(cells)
-    step = np.full((2, cells), np.int32(-1))
-    column = np.zeros((3, d), np.int32)
-    for j in range(d):
+def locate(face_start, cut, above, discrete, level_start, level, limits, scales, distance, value, step, column):
+    """Allowed cells and their distances, into the last four arrays: see `Located`, and the nearest value of each cell.
+
+    `limits` are start, lower and upper bound of each column, `scales` its weight, and how it is scaled and shifted in
+    the forest. A discrete column j has the values ``level[level_start[j]:level_start[j + 1]]``.
+    """
+    start, lower, upper = limits[0], limits[1], limits[2]
+    weight, scale, offset = scales[0], scales[1], scales[2]
+    for j in range(start.size):
         first, last = face_start[j], face_start[j + 1]
         base, count = first + j, last - first + 1
         own = _cell_of(np.float32(start[j] * scale[j] + offset[j]), cut, first, last)
@@ -118,7 +118,7 @@ def locate(face_start, cut, above, discrete, level_start, level, start, lower, u
                     value[k] = bound
         distance[base + own] = 0.0
         value[base + own] = start[j]
-        if group[j] >= 0 and count > 1:
+        if column[GROUP, j] >= 0 and count > 1:
             # The whole price of another category is paid where the initial one goes off, none where another goes on.
             off, on = base, base + count - 1
             if start[j] > 0.0:
@@ -138,7 +138,6 @@ def locate(face_start, cut, above, discrete, level_start, level, start, lower, u
             step[UP, base + k] = seen
         column[FIRST_CELL, j] = step[UP, base]
         column[LAST_CELL, j] = step[DOWN, base + count - 1]
-    return distance, value, step, column
 
 
 @kernel

@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.errors import InputTypeError
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR, Expectation
+from whence.risk import CVaR, Expectation, Risk
 from whence.search import driver
 from whence.search.knn_axes import CATEGORY, LOWER, START, UPPER, WEIGHT, Axes, Layout
 from whence.search.knn_box import Scratch
@@ -55,7 +57,7 @@ class NeighbourFrontier:
             float(np.abs(question.alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0))
         )
         risk = question.risk
-        tail = (1.0 - float(risk.alpha)) * axes.k if isinstance(risk, CVaR) and risk.alpha > 0 else 0.0
+        tail = (1.0 - float(risk.alpha)) * axes.k if isinstance(risk, CVaR) and risk.alpha > 0 else None
         self.cuts = Cuts(
             np.ascontiguousarray(question.alternative, dtype=np.float64),
             np.empty((0, len(axes.base))),
@@ -138,7 +140,7 @@ class NeighbourFrontier:
             at = self.found[1, :-1].copy()
             self.found = self._empty_found()
         elif self.nodes >= self.seeds.due:
-            compile_once("longer nearest-neighbour", *STAGES["longer nearest-neighbour"], self.question.limits)
+            _compile("longer nearest-neighbour", self.question)
             at = self.seeds.propose(self.cuts, cutoff)
         if at is None:
             return None
@@ -173,31 +175,41 @@ def _farthest(axes: Axes) -> float:
 
 def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
-    compile_once("nearest-neighbour", *STAGES["nearest-neighbour"], question.limits)
+    _compile("nearest-neighbour", question)
     return driver.run(question, NeighbourFrontier(question))
 
 
-def _tiny() -> NeighbourFrontier:
-    """A frontier of two past contexts, whose kernels have the types of all others."""
-    question = tiny_question(KNNWeights(1).fit(np.array([[0.0], [1.0]])), Expectation())
+def _tiny(risk: Risk) -> NeighbourFrontier:
+    """A frontier of two past contexts, whose kernels have the types of all others with that risk."""
+    question = tiny_question(KNNWeights(1).fit(np.array([[0.0], [1.0]])), risk)
     frontier = NeighbourFrontier(question)
     frontier.cut(question.decision)
     return frontier
 
 
-def _use() -> None:
+def _use(risk: Risk) -> None:
     """Call the search, which every question needs."""
-    _tiny().advance(10, np.inf)
+    _tiny(risk).advance(10, np.inf)
 
 
-def _use_seeds() -> None:
+def _use_seeds(risk: Risk) -> None:
     """Call the kernel that looks for an explanation without proof."""
-    frontier = _tiny()
+    frontier = _tiny(risk)
     frontier.seeds.propose(frontier.cuts, np.inf)
 
 
+def _stages(risk: Risk, suffix: str) -> dict[str, Stage]:
+    return {
+        f"nearest-neighbour{suffix}": ((search,), partial(_use, risk)),
+        f"longer nearest-neighbour{suffix}": ((standing,), partial(_use_seeds, risk)),
+    }
+
+
 #: What is compiled when a question first needs it: the kernels, and a call that uses them.
-STAGES: dict[str, Stage] = {
-    "nearest-neighbour": ((search,), _use),
-    "longer nearest-neighbour": ((standing,), _use_seeds),
-}
+STAGES: dict[str, Stage] = {**_stages(Expectation(), ""), **_stages(CVaR(0.5), " CVaR")}
+
+
+def _compile(stage: str, question: Question) -> None:
+    """Compile a stage for the risk of the question, where it has not been yet."""
+    name = f"{stage} CVaR" if isinstance(question.risk, CVaR) and question.risk.alpha > 0 else stage
+    compile_once(name, *STAGES[name], question.limits)

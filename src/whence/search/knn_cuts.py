@@ -6,12 +6,12 @@ mean, or in the mean of the worst tail (the tail counted in neighbours, its last
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import flow, inner
+from whence.search.compiling import by_risk, flow, inner
 
 __all__ = ["Cuts", "hopeless", "order_smallest", "satisfied", "was_excluded"]
 
@@ -28,8 +28,8 @@ class Cuts(NamedTuple):
         Cost of the alternative under every past observation.
     rivals : ndarray of shape (cuts, n)
         Costs of the plans it must not lose to.
-    tail : float
-        Number of neighbours in the worst tail; 0 for the mean.
+    tail : float or None
+        Number of neighbours in the worst tail; None for the mean.
     tau : float
         Tolerance, a little wider than the question's: what it lets through is checked again.
     excluded : ndarray of shape (sets, k)
@@ -38,7 +38,7 @@ class Cuts(NamedTuple):
 
     alternative: Floats
     rivals: Floats
-    tail: float
+    tail: float | None
     tau: float
     excluded: Ints
 
@@ -80,11 +80,12 @@ def _tail_mean(values: Floats, count: int, tail: float) -> tuple[float, float]:
     return (total - (whole - tail) * begin) / tail, begin
 
 
-@flow
 def _mean_hopeless(
     cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
 ) -> bool:
     need = k - n_inside
+    if need < 0 or need > n_undecided:
+        return True
     for c in range(cuts.rivals.shape[0]):
         total = 0.0
         for i in range(n_inside):
@@ -116,12 +117,14 @@ def _completed_tail(
     return _tail_mean(buffer, k, tail)
 
 
-@flow
 def _tail_hopeless(
     cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
 ) -> bool:
-    tail, alternative = cuts.tail, cuts.alternative
+    tail: Any = cuts.tail
+    alternative = cuts.alternative
     need = k - n_inside
+    if need < 0 or need > n_undecided:
+        return True
     low, eta_low = _completed_tail(alternative, k, inside, n_inside, undecided, n_undecided, tail, buffer, 1.0)
     eta_high = _completed_tail(alternative, k, inside, n_inside, undecided, n_undecided, tail, buffer, -1.0)[1]
     for c in range(cuts.rivals.shape[0]):
@@ -157,16 +160,8 @@ def _tail_hopeless(
     return False
 
 
-@inner
-def hopeless(
-    cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
-) -> bool:
-    """Whether no set of k members, those `inside` and some of the `undecided`, satisfies all cuts."""
-    if n_inside > k or n_inside + n_undecided < k:
-        return True
-    if cuts.tail > 0.0:
-        return _tail_hopeless(cuts, k, inside, n_inside, undecided, n_undecided, buffer)
-    return _mean_hopeless(cuts, k, inside, n_inside, undecided, n_undecided, buffer)
+#: Whether no set of k members, those inside and some of the undecided ones, satisfies all cuts.
+hopeless = by_risk(_mean_hopeless, _tail_hopeless)
 
 
 @flow
@@ -186,4 +181,5 @@ def was_excluded(cuts: Cuts, k: int, members: Ints) -> bool:
 @inner
 def satisfied(cuts: Cuts, k: int, members: Ints, buffer: Floats) -> bool:
     """Whether these k members satisfy all cuts and are not left out."""
-    return not hopeless(cuts, k, members, k, members, 0, buffer) and not was_excluded(cuts, k, members)
+    none = k - k  # a literal 0 would have `hopeless` compiled once more
+    return not hopeless(cuts, k, members, k, members, none, buffer) and not was_excluded(cuts, k, members)

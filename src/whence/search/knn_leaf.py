@@ -270,7 +270,7 @@ def _nearest_context(axes: Axes, t: Tableau, w: Work, s: Scratch, state: States,
         first, second = _distances(points, members, fixed, box, at, state, distance)
         if first < 0 or second < 0 or distance[second] - distance[first] >= margin - MISS:
             return SOLVED, cost
-        value = _pair(points, members, fixed, box, at, slope, first, second)
+        value = _pair(points, members, fixed, box, at, slope, int(first), int(second))
         if value <= -margin + MISS:
             worst = -margin + MISS
             for a in range(state.size):
@@ -281,7 +281,7 @@ def _nearest_context(axes: Axes, t: Tableau, w: Work, s: Scratch, state: States,
                             worst, first, second = value, a, b
             if worst == -margin + MISS:
                 return LOOSE, cost
-            value = _pair(points, members, fixed, box, at, slope, first, second)
+            value = _pair(points, members, fixed, box, at, slope, int(first), int(second))
         bound = -margin - value
         for j in range(q):
             bound += slope[j] * (at[j] - box[NEAREST, j])
@@ -328,7 +328,7 @@ def solve_box(
         for i in range(m):
             state[i] = states[top, i]
         chosen, undecided = _collect(ids, n_settled, state)
-        if hopeless(cuts, k, ids[CHOSEN], chosen, ids[UNDECIDED], undecided, buffer):
+        if hopeless(cuts, k, ids[CHOSEN], chosen, ids[UNDECIDED], int(undecided), buffer):
             continue
         limit = min(room, min(best, open_))
         status, cost = _nearest_context(axes, t, w, s, state, limit)

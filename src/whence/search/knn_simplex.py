@@ -11,7 +11,7 @@ from typing import NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.search.compiling import flow
+from whence.search.compiling import flow, inner
 
 __all__ = [
     "COST",
@@ -109,7 +109,7 @@ def _drop_idle_rows(rows: Floats, basic: Ints, used: Ints) -> None:
     used[0] = kept
 
 
-@flow
+@inner
 def add_row(t: Tableau, row: Floats, limit: float) -> None:
     """Ask for ``row @ u <= limit``."""
     rows, variables, basic, nonbasic, flipped, used = t.rows, t.variables, t.basic, t.nonbasic, t.flipped, t.used
@@ -203,7 +203,7 @@ def _pivot(rows: Floats, used: int, v: int, leaving: int, entering: int) -> None
             rows[i, v] = constant + change if i == last else constant - change
 
 
-@flow
+@inner
 def reoptimise(t: Tableau, cutoff: float) -> tuple[int, float]:
     """Dual simplex until all rows hold; the status and the least cost (a lower bound where UNKNOWN).
 

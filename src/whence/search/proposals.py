@@ -8,6 +8,7 @@ from numpy.typing import NDArray
 from whence.search.grid import KeptGrid
 from whence.search.proposal_kernels import best_on_lines, climb, pull_back
 from whence.search.scratch import Field, Scratch
+from whence.search.tables import TailTables
 from whence.weights import ForestWeights
 
 __all__ = ["climbed", "looks", "past_cells", "pulled"]
@@ -33,7 +34,8 @@ def looks(field: Field, seconds: float) -> NDArray[np.int64]:
     """How many contexts can be looked at in about so many seconds (or in `SECONDS`)."""
     trees = field.grid.root.size
     depth = np.log2(max(2, field.bits.leaf_at.size / trees))
-    one = trees * (10e-9 * depth + 1e-9 * int(field.tables.sizes.sum())) + 1e-7
+    etas = int(field.tables.sizes.sum()) if isinstance(field.tables, TailTables) else 0
+    one = trees * (10e-9 * depth + 1e-9 * etas) + 1e-7
     return np.array([max(1, min(SECONDS, seconds) / one)]).astype(np.int64)
 
 

@@ -8,10 +8,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.search.grid import ForestGrid, LeafBits, Located
-from whence.search.shares import Shares
-from whence.search.tables import Tables
+from whence.search.tables import Tables, TailTables
 
-__all__ = ["Field", "Queue", "Scratch", "new_queue", "new_scratch"]
+__all__ = ["Field", "Queue", "Scratch", "hard_scratch", "new_queue", "new_scratch"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -24,7 +23,6 @@ class Field(NamedTuple):
     located: Located
     bits: LeafBits
     tables: Tables
-    shares: Shares
     excluded: Ints
     tau: float
 
@@ -61,8 +59,6 @@ class Scratch(NamedTuple):
         For every eta: sums over trees, one tree's part, the largest sum of all rivals, a buffer, the worst rival's sum.
     reach : ndarray of shape (words,)
         The leaves that the box meets, as bits.
-    lift : ndarray of shape (2, cells)
-        By how much the bound of either half of the box would rise if it were split after a cell, as differences.
     box : ndarray of int of shape (7,)
         Link, first and last eta, worst rival, whether the projection holds, whether it is excluded, eta of the bound.
     far : ndarray of shape (3,)
@@ -77,9 +73,7 @@ class Scratch(NamedTuple):
     stack: Ints
     score: Floats
     touched: Ints
-    threshold: Ints
-    price: Floats
-    lift: Floats
+    threshold: NDArray[np.int64]
     box: NDArray[np.int64]
     far: Floats
 
@@ -98,19 +92,27 @@ def new_queue(capacity: int = 1024) -> Queue:
 
 def new_scratch(grid: ForestGrid, bits: LeafBits, tables: Tables) -> Scratch:
     """Working memory for a forest and a number of rivals."""
+    plans, etas = tables.etas.shape if isinstance(tables, TailTables) else (1 + tables.mean.shape[0], 1)
     d, trees, faces = grid.face_start.size - 1, grid.root.size, int(grid.face_start[-1])
     return Scratch(
         columns=np.zeros((10, d), dtype=np.int32),
         per_tree=np.zeros((3, trees), dtype=np.int32),
-        etas=np.zeros((5, max(1, tables.etas.shape[1]))),
+        etas=np.zeros((5, etas)),
         gains=np.zeros(trees),
         reach=np.zeros(int(bits.tree_word[-1]), dtype=np.uint64),
         stack=np.zeros(grid.node.shape[1] // 2 + 2, dtype=np.int32),
         score=np.zeros(max(1, faces)),
         touched=np.zeros((max(1, faces), 2), dtype=np.int32),
-        threshold=np.zeros(max(1, tables.mean.shape[0], tables.sizes.size), dtype=np.int32),
-        price=np.zeros(bits.leaf_at.size),
-        lift=np.zeros((2, faces + d)),
+        threshold=np.zeros(plans, dtype=np.int64),
         box=np.zeros(7, dtype=np.int64),
         far=np.zeros(3),
     )
+
+
+def hard_scratch(grid: ForestGrid, bits: LeafBits) -> tuple[Floats, Floats]:
+    """What only hard questions need: a price a leaf, and a lift a cell.
+
+    The lift says by how much the bound of either half of a box would rise if it were split after the cell, as a
+    difference to the cell before.
+    """
+    return np.zeros(bits.leaf_at.size), np.zeros((2, grid.face_start[-1] + grid.face_start.size - 1))

@@ -13,7 +13,8 @@ from __future__ import annotations
 import numpy as np
 from numba.cpython.unsafe.numbers import trailing_zeros
 
-from whence.search.compiling import flow, inner
+from whence.search.compiling import by_risk, flow, inner
+from whence.search.criterion_kernels import worth
 from whence.search.places import (
     ARG,
     CELLS,
@@ -121,10 +122,13 @@ def _learn(grid, located, shares, arg, cells, rate):
         b = end
 
 
-@flow
-def _best_eta(field, s, r, first, last):
+def _no_tail(field, shares, s, r, first, last):
+    return first
+
+
+def _best_tail(field, shares, s, r, first, last):
     """CVaR: for every eta the sum over trees of the cheapest multiplied value plus way, into SUMS; the best eta."""
-    tables, bits_of, shares = field.tables, field.bits, field.shares
+    tables, bits_of = field.tables, field.bits
     lam, level = shares.multiplier[0], s.threshold[r]
     for k in range(first, last + 1):
         s.etas[SUMS, k] = 0.0
@@ -151,17 +155,17 @@ def _best_eta(field, s, r, first, last):
     return best
 
 
+_best_eta = by_risk(_no_tail, _best_tail)
+
+
 @flow
-def _once(field, s, r, first, last):
+def _once(field, shares, s, price, r, first, last):
     """Sum over trees of the cheapest multiplied value plus way, in SUMS; the value of the leaves chosen.
 
-    The leaves go to ARG (for CVaR those at the eta with the smallest sum), the price of each to ``s.price``.
+    The leaves go to ARG (for CVaR those at the eta with the smallest sum), the price of each to `price`.
     """
-    tables, bits_of, shares = field.tables, field.bits, field.shares
-    lam = shares.multiplier[0]
-    best, level = 0, 0
-    if tables.tail:
-        best, level = _best_eta(field, s, r, first, last), s.threshold[r]
+    tables, bits_of = field.tables, field.bits
+    lam, best, level = shares.multiplier[0], _best_eta(field, shares, s, r, first, last), s.threshold[r]
     total, slope = 0.0, 0.0
     for t in range(s.per_tree.shape[1]):
         least, chosen = np.inf, 0.0
@@ -170,55 +174,52 @@ def _once(field, s, r, first, last):
             while bits != ZERO:
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
-                if tables.tail:
-                    value = value_of(tables, 0, leaf, best) - value_of(tables, r + 1, leaf, level)
-                else:
-                    value = tables.mean[r, leaf]
-                s.price[leaf] = lam * value + _way(field.grid, field.located, shares, t, leaf, s.columns[CELLS])
-                if s.price[leaf] < least:
-                    least, chosen, s.per_tree[ARG, t] = s.price[leaf], value, leaf
+                value = worth(tables, r, leaf, best, level)
+                price[leaf] = lam * value + _way(field.grid, field.located, shares, t, leaf, s.columns[CELLS])
+                if price[leaf] < least:
+                    least, chosen, s.per_tree[ARG, t] = price[leaf], value, leaf
         total += least
         slope += chosen
-    if not tables.tail:
-        s.etas[SUMS, 0] = total
+    s.etas[SUMS, best] = total
     return slope
 
 
 @flow
-def _drop_unaffordable(bits_of, s, room):
+def _drop_unaffordable(bits_of, s, price, room):
     """Drop the leaves that would lift the bound by `room` or more."""
     for t in range(s.per_tree.shape[1]):
-        most = s.price[s.per_tree[ARG, t]] + room
+        most = price[s.per_tree[ARG, t]] + room
         for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = s.reach[w]
             while bits != ZERO:
                 bit = bits & (ZERO - bits)
                 bits ^= bit
-                if s.price[bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]] >= most:
+                if price[bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]] >= most:
                     s.reach[w] ^= bit
 
 
 @inner
-def strong_bound(field, s, first, last, r, nearest, cutoff, rounds, rate):
+def strong_bound(field, shares, s, price, first, last, r, nearest, cutoff, rounds, rate):
     """Lower bound on the distance of the criterion over a box whose projection is `nearest` away.
 
     For CVaR, ``s.etas[JOINT]`` receives for every eta the best bound under that eta. Shares and multiplier learn on the
     way; leaves that no explanation nearer than `cutoff` can use are dropped.
     """
-    tau, lam = field.tau, field.shares.multiplier
+    tau, lam = field.tau, shares.multiplier
     for k in range(first, last + 1):
         s.etas[JOINT, k] = -np.inf
     for i in range(rounds):
-        slope = _once(field, s, r, first, last)
+        slope = _once(field, shares, s, price, r, first, last)
         for k in range(first, last + 1):
             s.etas[JOINT, k] = max(s.etas[JOINT, k], nearest + s.etas[SUMS, k] - lam[0] * tau)
-        now = nearest + s.etas[SUMS, 0] - lam[0] * tau
-        if not field.tables.tail and now < cutoff < np.inf:
-            _drop_unaffordable(field.bits, s, cutoff - now + 1e-9)
+        now = nearest + s.etas[SUMS, first] - lam[0] * tau
+        # With several etas left the prices are those of one of them, and say nothing about the others.
+        if first == last and now < cutoff < np.inf:
+            _drop_unaffordable(field.bits, s, price, cutoff - now + 1e-9)
         if i == rounds - 1:
             break
         step = rate / (1.0 + 0.05 * i)
-        _learn(field.grid, field.located, field.shares, s.per_tree[ARG], s.columns[CELLS], step)
+        _learn(field.grid, field.located, shares, s.per_tree[ARG], s.columns[CELLS], step)
         lam[0] *= 1.0 + step if slope > tau else 1.0 / (1.0 + step)
     least = np.inf
     for k in range(first, last + 1):

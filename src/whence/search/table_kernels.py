@@ -1,4 +1,4 @@
-"""Compiled helpers on what leaves say about plans: rows of the CVaR tables, and the criterion at given leaves."""
+"""Compiled rows of the CVaR tables: what a leaf says about a plan under every threshold eta."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import numpy as np
 
 from whence.search.compiling import inner, kernel
 
-__all__ = ["excess_at", "fill_rows", "row_of", "tail_at", "value_of"]
+__all__ = ["fill_rows", "row_of", "tail_at", "value_of"]
 
 
 @inner
@@ -16,7 +16,7 @@ def _fill(tables, plan, leaf, first, last, row):
     Costs are etas themselves: counted by their ranks, the excess grows from each eta down to the next one below it.
     """
     begin, n = tables.first[leaf], tables.size[leaf]
-    etas, scale = tables.etas[plan], 1.0 / (tables.size[leaf] * tables.share)
+    etas, scale = tables.etas[plan], 1.0 / (tables.size[leaf] * tables.tail)
     for k in range(first, last + 1):
         row[k] = 0.0
     above, over = 0.0, 0.0
@@ -40,7 +40,7 @@ def fill_rows(tables, plan, table):
     """Rows of all leaves for one plan, into `table`."""
     last = tables.sizes[plan] - 1
     for leaf in range(table.shape[0]):
-        _fill(tables, plan, leaf, 0, last, table[leaf])
+        _fill(tables, plan, np.int32(leaf), 0, last, table[leaf])
 
 
 @inner
@@ -62,7 +62,7 @@ def value_of(tables, plan, leaf, eta):
     over = 0.0
     for i in range(begin, begin + n):
         over += max(0.0, etas[tables.rank[plan, tables.samples[i]]] - etas[eta])
-    return (etas[eta] + over / (n * tables.share)) / tables.trees
+    return (etas[eta] + over / (n * tables.tail)) / tables.trees
 
 
 @inner
@@ -85,26 +85,3 @@ def tail_at(tables, plan, leaves, first, last):
     for t in range(leaves.size):
         total += value_of(tables, plan, leaves[t], low)
     return total, low
-
-
-@inner
-def excess_at(tables, leaves, first, last, s):
-    """By how much the alternative's risk exceeds that of the rival it does worst against, and which rival that is.
-
-    For CVaR only the alternative's etas first..last count, and the rivals' own best etas go to ``s.threshold``.
-    """
-    worst, over = 0, -np.inf
-    if not tables.tail:
-        for r in range(tables.mean.shape[0]):
-            total = 0.0
-            for t in range(leaves.size):
-                total += tables.mean[r, leaves[t]]
-            if total > over:
-                worst, over = r, total
-        return over, worst
-    mine = tail_at(tables, 0, leaves, first, last)[0]
-    for r in range(tables.sizes.size - 1):
-        least, s.threshold[r] = tail_at(tables, r + 1, leaves, 0, tables.sizes[r + 1] - 1)
-        if mine - least > over:
-            worst, over = r, mine - least
-    return over, worst

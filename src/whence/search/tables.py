@@ -12,7 +12,7 @@ from whence.risk import CVaR
 from whence.search.grid import KeptGrid, leaf_means
 from whence.search.table_kernels import fill_rows
 
-__all__ = ["Tables", "empty_tables", "with_rival"]
+__all__ = ["MeanTables", "Tables", "TailTables", "empty_tables", "with_rival"]
 
 Floats = NDArray[np.float64]
 
@@ -20,32 +20,35 @@ Floats = NDArray[np.float64]
 TABLE_LIMIT = 20_000_000
 
 
-class Tables(NamedTuple):
-    """Values of every leaf, which summed over trees give costs. Plan 0 is the alternative, the others its rivals.
+class MeanTables(NamedTuple):
+    """Expected cost: the mean difference between the alternative and each rival in every leaf, by rival and leaf.
+
+    Divided by the number of trees, so that sums over trees give costs; so are the values of `TailTables`.
+    """
+
+    mean: Floats
+
+
+class TailTables(NamedTuple):
+    """CVaR: values of every leaf under every threshold. Plan 0 is the alternative, the others its rivals.
 
     Attributes
     ----------
-    tail : bool
-        Whether the risk is a CVaR.
-    mean : ndarray of shape (rivals, leaves)
-        Expected cost: mean difference between the alternative and each rival.
     table : ndarray of shape (plans, leaves, etas)
-        CVaR: eta + mean excess over eta / (1 - alpha), for every eta among the plan's sample costs; without
-        leaves where that would take too much memory.
+        eta + mean excess over eta / (1 - alpha), for every eta among the plan's sample costs; without leaves where
+        that would take too much memory.
     etas : ndarray of shape (plans, etas)
         The sample costs of each plan, sorted; `sizes` says how many they are.
     rank : ndarray of shape (plans, n)
         Which of them the cost of each sample is.
     samples, first, size
         The samples of each leaf.
-    share : float
+    tail : float
         1 - alpha.
     trees : int
         Number of trees.
     """
 
-    tail: bool
-    mean: Floats
     table: Floats
     etas: Floats
     sizes: NDArray[np.int64]
@@ -53,16 +56,18 @@ class Tables(NamedTuple):
     samples: NDArray[np.int32]
     first: NDArray[np.int64]
     size: NDArray[np.int64]
-    share: float
+    tail: float
     trees: int
+
+
+Tables = MeanTables | TailTables
 
 
 def empty_tables(question: Question, kept: KeptGrid) -> Tables:
     """Tables of the alternative, without any rival yet."""
-    leaves = kept.size.size
-    tables = Tables(
-        tail=isinstance(question.risk, CVaR),
-        mean=np.zeros((0, leaves)),
+    if not isinstance(question.risk, CVaR):
+        return MeanTables(np.zeros((0, kept.size.size)))
+    tables = TailTables(
         table=np.zeros((0, 0, 0)),
         etas=np.zeros((0, 0)),
         sizes=np.zeros(0, dtype=np.int64),
@@ -70,20 +75,20 @@ def empty_tables(question: Question, kept: KeptGrid) -> Tables:
         samples=kept.samples.ravel(),
         first=kept.first,
         size=kept.size,
-        share=1.0 - float(question.risk.alpha) if isinstance(question.risk, CVaR) else 1.0,
+        tail=1.0 - float(question.risk.alpha),
         trees=kept.grid.root.size,
     )
-    return _with_plan(tables, question.alternative) if tables.tail else tables
+    return _with_plan(tables, question.alternative)
 
 
 def with_rival(tables: Tables, question: Question, kept: KeptGrid, costs: Floats) -> Tables:
     """`tables` with one more plan that the alternative must not cost more than."""
-    if tables.tail:
+    if isinstance(tables, TailTables):
         return _with_plan(tables, costs)
-    return tables._replace(mean=np.vstack([tables.mean, leaf_means(kept, question.alternative - costs)]))
+    return MeanTables(np.vstack([tables.mean, leaf_means(kept, question.alternative - costs)]))
 
 
-def _with_plan(tables: Tables, costs: Floats) -> Tables:
+def _with_plan(tables: TailTables, costs: Floats) -> TailTables:
     """`tables` with the CVaR rows of one more plan."""
     etas, rank = np.unique(costs, return_inverse=True)
     plans, leaves = tables.sizes.size, tables.size.size

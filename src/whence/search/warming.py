@@ -11,7 +11,7 @@ import numpy as np
 from whence.explain.question import InputMap, Limits, Question
 from whence.explain.space import Space
 from whence.risk import Risk
-from whence.search.compiling import announce
+from whence.search.compiling import announced
 from whence.weights import ForestWeights, KNNWeights
 
 __all__ = ["Stage", "compile_once", "compile_stages", "tiny_question"]
@@ -27,8 +27,8 @@ def compile_once(name: str, kernels: tuple[Callable[..., Any], ...], use: Callab
     if name in _compiled:
         return
     began = time.perf_counter()
-    announce(name, *kernels)
-    use()
+    with announced(name, kernels):
+        use()
     limits.started += time.perf_counter() - began
     _compiled.add(name)
 
