@@ -202,7 +202,7 @@ def _far_distance(field, s, j, first, last):
     return project(field.grid, located, s.columns[LOW2], s.columns[HIGH2], s.columns[CELLS2])
 
 
-@flow
+@inner
 def _split(field, queue, s, column, cut, cutoff):
     """Split the box at a face: the far half waits, the half with the projection stays under way.
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import numpy as np
+
 #: Rows of ForestGrid.node and ForestGrid.path.
 NODE_COLUMN, NODE_SPLIT, NODE_LEFT, NODE_RIGHT = 0, 1, 2, 3
 PATH_COLUMN, PATH_LOW, PATH_HIGH = 0, 1, 2
@@ -15,3 +17,6 @@ SUMS, PART, JOINT, ROW, WORST_SUMS = 0, 1, 2, 3, 4
 #: Places in Scratch.box and Scratch.far.
 LINK, FIRST, LAST, WORST, HOLDS, BARRED, BEST = range(7)
 KEY, NEAR, SLACK = 0, 1, 2
+#: The alternative among the plans of the CVaR tables, and the first of a plan's etas. A literal 0 has its own type,
+#: for which all that it is handed to would be compiled once more.
+ALTERNATIVE, FIRST_ETA = np.int64(0), np.int64(0)

@@ -8,7 +8,7 @@ from __future__ import annotations
 from whence.search.box_kernels import leaves_at
 from whence.search.compiling import flow, inner, kernel
 from whence.search.criterion_kernels import excess_at, last_eta
-from whence.search.places import CELLS, CELLS2, DOWN, FIRST_CELL, GROUP, HERE, LAST_CELL, SEEN, START, UP
+from whence.search.places import CELLS, CELLS2, DOWN, FIRST_CELL, FIRST_ETA, GROUP, HERE, LAST_CELL, SEEN, START, UP
 
 __all__ = ["best_on_lines", "climb", "pull_back"]
 
@@ -17,7 +17,7 @@ __all__ = ["best_on_lines", "climb", "pull_back"]
 def _excess(field, s, cells, left):
     left[0] -= 1
     leaves_at(field.grid, cells, s.per_tree[HERE])
-    return excess_at(field.tables, s.per_tree[HERE], 0, last_eta(field.tables), s)[0]
+    return excess_at(field.tables, s.per_tree[HERE], FIRST_ETA, last_eta(field.tables), s)[0]
 
 
 @flow

@@ -16,6 +16,7 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 from whence.search.compiling import by_risk, flow, inner
 from whence.search.criterion_kernels import worth
 from whence.search.places import (
+    ALTERNATIVE,
     ARG,
     CELLS,
     DOWN,
@@ -139,7 +140,7 @@ def _best_tail(field, shares, s, r, first, last):
             while bits != ZERO:
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
-                row = row_of(tables, 0, leaf, first, last, s.etas[ROW])
+                row = row_of(tables, ALTERNATIVE, leaf, first, last, s.etas[ROW])
                 b = _way(field.grid, field.located, shares, t, leaf, s.columns[CELLS])
                 b -= lam * value_of(tables, r + 1, leaf, level)
                 for k in range(first, last + 1):

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 
 from whence.search.compiling import inner, kernel
+from whence.search.places import FIRST_ETA
 
 __all__ = ["fill_rows", "row_of", "tail_at", "value_of"]
 
@@ -40,7 +41,7 @@ def fill_rows(tables, plan, table):
     """Rows of all leaves for one plan, into `table`."""
     last = tables.sizes[plan] - 1
     for leaf in range(table.shape[0]):
-        _fill(tables, plan, np.int32(leaf), 0, last, table[leaf])
+        _fill(tables, plan, np.int32(leaf), FIRST_ETA, last, table[leaf])
 
 
 @inner

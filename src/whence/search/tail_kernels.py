@@ -13,9 +13,11 @@ from numba.cpython.unsafe.numbers import trailing_zeros
 
 from whence.search.compiling import flow, inner
 from whence.search.places import (
+    ALTERNATIVE,
     ARG,
     BEST,
     FIRST,
+    FIRST_ETA,
     HERE,
     JOINT,
     LAST,
@@ -40,14 +42,14 @@ def last_eta(tables):
 
 
 def worth(tables, r, leaf, eta, level):
-    return value_of(tables, 0, leaf, eta) - value_of(tables, r + 1, leaf, level)
+    return value_of(tables, ALTERNATIVE, leaf, eta) - value_of(tables, r + 1, leaf, level)
 
 
 def excess_at(tables, leaves, first, last, s):
     worst, over = 0, -np.inf
-    mine = tail_at(tables, 0, leaves, first, last)[0]
+    mine = tail_at(tables, ALTERNATIVE, leaves, first, last)[0]
     for r in range(tables.sizes.size - 1):
-        least, s.threshold[r] = tail_at(tables, r + 1, leaves, 0, tables.sizes[r + 1] - 1)
+        least, s.threshold[r] = tail_at(tables, r + 1, leaves, FIRST_ETA, tables.sizes[r + 1] - 1)
         if mine - least > over:
             worst, over = r, mine - least
     return over, worst
@@ -64,7 +66,7 @@ def _least_rows(tables, bits_of, s, t, r, first, last):
         while bits != ZERO:
             leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
             bits &= bits - ONE
-            row = row_of(tables, 0, leaf, first, last, s.etas[ROW])
+            row = row_of(tables, ALTERNATIVE, leaf, first, last, s.etas[ROW])
             b = value_of(tables, r + 1, leaf, level)
             count += 1
             if count == 1:
@@ -88,7 +90,7 @@ def _steepest(tables, bits_of, s, k, sign):
             while bits != ZERO:
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
-                slope = sign * (value_of(tables, 0, leaf, k + 1) - value_of(tables, 0, leaf, k))
+                slope = sign * (value_of(tables, ALTERNATIVE, leaf, k + 1) - value_of(tables, ALTERNATIVE, leaf, k))
                 most = slope if slope > most else most
         total += most
     return total
@@ -173,7 +175,7 @@ def _drop_dear_tails(tables, bits_of, s, tau, first, last, best, r):
                 bit = bits & (ZERO - bits)
                 bits ^= bit
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bit))]
-                row = row_of(tables, 0, leaf, first, last, s.etas[ROW])
+                row = row_of(tables, ALTERNATIVE, leaf, first, last, s.etas[ROW])
                 b = value_of(tables, r + 1, leaf, s.threshold[r])
                 possible = s.etas[WORST_SUMS, best] - s.etas[PART, best] + row[best] - b <= tau
                 k = first
@@ -195,12 +197,12 @@ def _pull(tables, bits_of, s, eta, r):
             while bits != ZERO:
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
-                value = value_of(tables, 0, leaf, eta) - value_of(tables, r + 1, leaf, level)
+                value = value_of(tables, ALTERNATIVE, leaf, eta) - value_of(tables, r + 1, leaf, level)
                 if value < best:
                     best = value
                     s.per_tree[ARG, t] = leaf
         here = s.per_tree[HERE, t]
-        s.gains[t] = value_of(tables, 0, here, eta) - value_of(tables, r + 1, here, level) - best
+        s.gains[t] = value_of(tables, ALTERNATIVE, here, eta) - value_of(tables, r + 1, here, level) - best
 
 
 @flow
@@ -225,7 +227,7 @@ def bounded(field, s):
 
 def bounded_again(field, s):
     worst = s.box[WORST]
-    level = tail_at(field.tables, worst + 1, s.per_tree[ARG], 0, field.tables.sizes[worst + 1] - 1)[1]
+    level = tail_at(field.tables, worst + 1, s.per_tree[ARG], FIRST_ETA, field.tables.sizes[worst + 1] - 1)[1]
     if level == s.threshold[worst]:
         return True
     s.threshold[worst] = level
