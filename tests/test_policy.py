@@ -282,6 +282,9 @@ def test_contexts_and_outcomes_are_checked() -> None:
     policy, X, Y = bakery()
     with pytest.raises(InputError, match=r"'Y' must have one row a row of 'X' \(60\)"):
         clone(policy).fit(X, Y.iloc[:-1])
+    products = Newsvendor(holding=[1, 2, 3], backorder=[2, 3, 4])
+    with pytest.raises(InputError, match=r"'Y' must have 3 columns, as the Newsvendor problem asks. Got 2 instead."):
+        clone(policy).set_params(problem=products).fit(X, Y)
     with pytest.raises(InputError, match=r"'Y' must have the 2 columns seen in fit. Got 1"):
         policy.score(X, Y[["rye"]])
     with pytest.raises(InputError, match=r"The 'context' must give 'period'"):

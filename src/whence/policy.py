@@ -83,6 +83,12 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         table = as_table(X, "X")
         check_order(X, Y)
         outcomes, names = as_outcomes(Y, len(table))
+        columns = self.problem.outcome_columns()
+        if columns is not None and outcomes.shape[1] != columns:
+            raise InputError(
+                f"'Y' must have {columns} columns, as the {type(self.problem).__name__} problem asks. "
+                f"Got {outcomes.shape[1]} instead."
+            )
         weights = ForestWeights() if self.weights is None else clone(self.weights)
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:

@@ -110,9 +110,9 @@ def test_light_explanations_and_counts() -> None:
 def test_what_cannot_be_mapped_is_said(policy: wh.Policy) -> None:
     """Wrong features and wrong policies are refused with a sentence."""
     why = policy.explain([0.2, 0.5], instead=[26.0])
-    with pytest.raises(InputError, match="must name features among 'x0', 'x1'"):
+    with pytest.raises(InputError, match=r"must name two different features among 'x0', 'x1'. Got \('x0', 'x7'\)"):
         wh.plot.plane(policy, why, ("x0", "x7"))
-    for features in ("x0", ("x0", "x0"), ("x0",)):
+    for features in ("x0", ("x0", "x0"), ("x0",), 5):
         with pytest.raises(InputError, match="'features' must name two different features"):
             wh.plot.plane(policy, why, features)  # type: ignore[arg-type]
     with pytest.raises(InputTypeError, match="'policy' must be a Policy"):

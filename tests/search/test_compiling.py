@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 #: Two risks, one kernel: which way it takes is decided by the type of `tail`.
-MODULE = '''
+MODULE = """
 from typing import NamedTuple
 from whence.explain.question import Limits
 from whence.search.compiling import by_risk, inner, kernel
@@ -52,7 +52,7 @@ def use(*risks):
             compile_once(name, (both,), lambda: both(field), Limits())
             compile_once(name, (both,), lambda: both(field), Limits())
             assert both(field) == expected, both(field)
-'''
+"""
 
 
 def _said(folder: Path, *risks: str) -> list[str]:

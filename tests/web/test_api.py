@@ -56,6 +56,7 @@ def test_a_scene_of_quantities(client: httpx.Client) -> None:
 
 def test_a_scene_of_routes(client: httpx.Client) -> None:
     """The city comes with its network: ids of edges are ids of nodes, positions are the data's own."""
+    assert shown(client, "city")["first"] == 0  # its rows are labelled 0, 1, ...
     plan = shown(client, "city")["plan"]
     nodes = {node["id"] for node in plan["nodes"]}
     assert plan["type"] == "route"

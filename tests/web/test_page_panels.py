@@ -95,16 +95,16 @@ def test_past_observations_and_reset(bakery: Watched) -> None:
     """Any past observation can be loaded by its number, a wrong number is explained, and reset goes back."""
     page = bakery.page
     number = page.get_by_label("Past observation", exact=True)
-    number.fill("12")
+    number.fill("13")
     page.get_by_role("button", name="Load", exact=True).click()
-    expect(page.locator(".observation [role=status]")).to_have_text("Observation 12 (2024-01-13) is loaded.")
+    expect(page.locator(".observation [role=status]")).to_have_text("Observation 13 (2024-01-13) is loaded.")
     weekday = feature(page, "weekday").get_by_label("weekday", exact=True)
     expect(weekday).to_have_value("Saturday")
 
-    number.fill("500")
+    number.fill("501")
     page.locator(".observation").evaluate("form => form.noValidate = true")
     number.press("Enter")
-    expect(page.locator(".observation [role=status]")).to_have_text("Past observations are numbered from 0 to 499.")
+    expect(page.locator(".observation [role=status]")).to_have_text("Past observations are numbered from 1 to 500.")
     expect(weekday).to_have_value("Saturday")
 
     page.get_by_role("button", name="Reset the context, locks and limits").click()

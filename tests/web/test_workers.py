@@ -258,3 +258,4 @@ def test_workers_are_started_from_any_folder(tmp_path: Path, monkeypatch: pytest
     (tmp_path / "json.py").write_text("raise RuntimeError('a file that only happens to be here')")
     with running([strange_scene()]) as server:
         server.wait_for_workers()
+        assert len(server.workers) == 1

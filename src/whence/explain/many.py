@@ -124,7 +124,7 @@ def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | No
     as_rows = list(given) if several else []
     matching = len(as_rows) == total
     if per_row is None:
-        per_row = _is_per_row(policy, name, given, as_rows if matching else [])
+        per_row = _is_per_row(policy, name, given, as_rows, matching)
     if not per_row:
         return [given] * total
     if not matching:
@@ -133,12 +133,12 @@ def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | No
     return as_rows
 
 
-def _is_per_row(policy: Policy, name: str, given: Any, as_rows: list[Any]) -> bool:
+def _is_per_row(policy: Policy, name: str, given: Any, as_rows: list[Any], matching: bool) -> bool:
     """Find out what `given` is: what the problem accepts as a plan is one."""
     unfit = _unfit(policy, given)
     some_fit = any(_unfit(policy, plan) is None for plan in as_rows)
     if unfit is None:
-        if some_fit and len(as_rows) > 1:
+        if matching and some_fit and len(as_rows) > 1:
             raise InputError(
                 f"{name!r} reads as one plan for all rows and as one plan a row alike: say which it is with "
                 "plan_per_row=False or plan_per_row=True."

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -87,9 +87,11 @@ def plane(
     if not isinstance(policy, Policy):
         raise InputTypeError(f"'policy' must be a Policy. Got {policy!r} instead.")
     marked = [checked(why), *(checked(one, "others") for one in others)]
-    if isinstance(features, str) or len(features) != 2 or len({*map(str, features)}) != 2:
-        raise InputError(f"'features' must name two different features. Got {features!r} instead.")
-    across, up = (_side(policy, str(name), marked, resolution) for name in features)
+    names = list(map(str, features)) if isinstance(features, Iterable) and not isinstance(features, str) else []
+    if len(names) != 2 or names[0] == names[1] or not {*names} <= {*policy.schema_.names}:
+        known = ", ".join(map(repr, policy.schema_.names))
+        raise InputError(f"'features' must name two different features among {known}. Got {features!r} instead.")
+    across, up = (_side(policy, name, marked, resolution) for name in names)
     winners = _winners(policy, why, across, up, any(one.kind == "absolute" for one in marked))
     ax = axes_for(ax, (6.8, 5.2))
     from matplotlib.colors import ListedColormap

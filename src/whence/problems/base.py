@@ -51,6 +51,10 @@ class DecisionProblem(ABC):
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Any:
         """A plan that minimises `risk` of the costs when row i of `Y` has weight ``weights[i]``."""
 
+    def outcome_columns(self) -> int | None:
+        """How many columns the outcomes must have; None where any number will do."""
+        return None
+
     def check(self, decision: Any) -> str | None:
         """None where `decision` is feasible, otherwise one sentence that says why it is not."""
         return None

@@ -137,7 +137,7 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         """Cost vectors ``d_i``, one a row of `Y`, as an array of shape (n, variables)."""
         y = np.asarray(Y, dtype=np.float64)
         matrix, shift = read_cost_map(self.cost_map)
-        wanted = self._variables() if matrix is None else matrix.shape[1]
+        wanted = self.outcome_columns()
         if y.ndim != 2 or (wanted is not None and y.shape[1] != wanted):
             columns = "columns" if wanted is None else f"{wanted} columns"
             raise InputError(
@@ -147,6 +147,11 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             return y
         rows: Floats = np.asarray((matrix @ y.T).T) + shift
         return rows
+
+    def outcome_columns(self) -> int | None:
+        """One column a variable, or what the cost map takes."""
+        matrix, _ = read_cost_map(self.cost_map)
+        return self._variables() if matrix is None else int(matrix.shape[1])
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
         """Cost ``d_i @ decision`` of every row of `Y`, as a 1-D array."""

@@ -106,9 +106,16 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             return plan
         return least_cvar(y, w / w.sum(), (holding, backorder, budget), float(risk.alpha), plan)
 
+    def outcome_columns(self) -> int | None:
+        """One column a product; None where the parameters do not tell how many there are."""
+        for given in (self.holding, self.backorder):
+            if np.ndim(given) == 1:
+                return len(np.asarray(given))
+        return None if self.names is None else len(self.names)
+
     def check(self, decision: Any) -> str | None:
         """None where the quantities are feasible, otherwise one sentence that says why they are not."""
-        products, (_, _, budget) = self._products(), self._validated(None)
+        products, (_, _, budget) = self.outcome_columns(), self._validated(None)
         try:
             z = np.asarray(decision, dtype=np.float64)
         except (TypeError, ValueError):
@@ -138,7 +145,7 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             return [str(name) for name in self.names]
         if len(outcomes):
             return [str(name) for name in outcomes]
-        products = self._products()
+        products = self.outcome_columns()
         return None if products is None else self._labels(products)
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
@@ -150,13 +157,6 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         if self.names is not None:
             return [str(name) for name in self.names]
         return [f"product {j + 1}" for j in range(products)]
-
-    def _products(self) -> int | None:
-        """How many products there are, where the parameters tell."""
-        for given in (self.holding, self.backorder):
-            if np.ndim(given) == 1:
-                return len(np.asarray(given))
-        return None if self.names is None else len(self.names)
 
     def _validated(self, columns: int | None) -> tuple[Floats, Floats, float]:
         """Both rates, one a column where `columns` is known, and the budget (infinite where there is none)."""
@@ -175,7 +175,7 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         self._check_names()
         if columns is None:
             return holding, backorder, budget
-        products = self._products()
+        products = self.outcome_columns()
         if products is not None and products != columns:
             raise InputError(
                 f"The 'Y' argument of Newsvendor must have one column a product ({products}). Got {columns} columns."
@@ -189,7 +189,7 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             raise InputTypeError(
                 f"The 'names' parameter of Newsvendor must be a sequence of str or None. Got {self.names!r} instead."
             )
-        products = self._products()
+        products = self.outcome_columns()
         if len(self.names) != products:
             raise InputError(
                 f"The 'names' parameter of Newsvendor must hold one name a product ({products}). "

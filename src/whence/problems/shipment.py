@@ -101,6 +101,10 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             plan = np.maximum(program.first_stage(ship, spot, production, y, w, tail), 0.0)
         return plan
 
+    def outcome_columns(self) -> int:
+        """One column a location."""
+        return int(self._shipping().shape[1])
+
     def costs(self, decision: Any, Y: Floats) -> Floats:
         """Cost of producing `decision` beforehand under every row of `Y`, with the cheapest recourse of each."""
         ship = self._shipping()

@@ -114,6 +114,10 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
                 route = listed.indices[listed.indptr[row] : listed.indptr[row + 1]].tolist()
         return self._nodes(network, route)
 
+    def outcome_columns(self) -> int:
+        """One column an edge."""
+        return len(self._network().edges)
+
     def costs(self, decision: Any, Y: Floats) -> Floats:
         """Sum of the edge costs of the route under every row of `Y`."""
         total: Floats = self.cost_rows(Y)[:, self._route(decision)].sum(axis=1)

@@ -65,7 +65,7 @@ def by_risk(means: F, tails: F) -> F:
     """
 
     def chosen(*arguments: Any) -> Any:
-        raise NotImplementedError("only compiled kernels call this")
+        raise TypeError("only compiled kernels call this")
 
     options: Any = {"error_model": "numpy", "no_cfunc_wrapper": True}
 

@@ -135,7 +135,8 @@ class Scene(_Answer):
     question: str
     features: list[Feature]
     context: Context = Field(description="Today.")
-    observations: int = Field(description="Past observations, numbered from 0.")
+    observations: int = Field(description="Past observations; their rows are numbered from 0.")
+    first: int = Field(default=1, description="What people call the first of them: 1, or 0 where the data says so.")
     risk: str = Field(description="What is minimised, as in 'Expected cost'.")
     cost_unit: str = Field(default="", description="Unit of all costs; empty where there is none.")
     outcomes: list[str] = Field(description="Names of what is uncertain.")

@@ -190,6 +190,7 @@ class Scene:
             features=controls(policy.schema_, context, self.fixed),
             context=context,
             observations=self.observations,
+            first=0 if policy.X_.index.equals(pd.RangeIndex(self.observations)) else 1,
             risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
             cost_unit=cost_unit_of(policy.problem),
             outcomes=list(policy.outcome_names_),

@@ -5,7 +5,7 @@ import { control, freshId, limitFields } from "./controls.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { value } from "./format.js";
 import { announce, failed } from "./notices.js";
-import { ask, shownChanges, shownThen, state, subscribe } from "./state.js";
+import { ask, numbers, observationNamed, shownChanges, shownThen, state, subscribe } from "./state.js";
 
 const CHANGE = { fixed: "The model keeps this as it is.", increase: "May only rise.", decrease: "May only fall." };
 const RISE = { increase: "May only be switched on.", decrease: "May only be switched off." };
@@ -68,27 +68,26 @@ function featureRow(feature) {
 }
 
 /** Set the controls to a past observation. */
-async function load(row) {
-  const last = state.scene.observations - 1;
-  if (!Number.isInteger(row) || row < 0 || row > last) {
-    observation.say(`Past observations are numbered from 0 to ${last}.`, true);
+async function load(number) {
+  const [first, last] = numbers();
+  if (!Number.isInteger(number) || number < first || number > last) {
+    observation.say(`Past observations are numbered from ${first} to ${last}.`, true);
     return;
   }
   try {
-    const past = await api.observation(state.scene.id, row);
+    const past = await api.observation(state.scene.id, number - first);
     ask({ context: { ...past.context } });
-    const named = past.label === String(row) ? `Observation ${row}` : `Observation ${row} (${past.label})`;
-    observation.say(`${named} is loaded.`);
+    observation.say(`Observation ${observationNamed(past)} is loaded.`);
   } catch (error) {
     observation.say(failed(error), true);
   }
 }
 
 function observationForm() {
-  const last = state.scene.observations - 1;
-  const field = h("input", { type: "number", id: "observation", min: 0, max: last, step: 1, inputmode: "numeric", placeholder: `0–${last}` });
+  const [first, last] = numbers();
+  const field = h("input", { type: "number", id: "observation", min: first, max: last, step: 1, inputmode: "numeric", placeholder: `${first}–${last}` });
   const note = h("p", { class: "hint", role: "status" });
-  const any = () => { field.value = Math.floor(Math.random() * (last + 1)); load(Number(field.value)); };
+  const any = () => { field.value = first + Math.floor(Math.random() * (last - first + 1)); load(Number(field.value)); };
   const form = h("form", { class: "observation", onsubmit: (event) => { event.preventDefault(); load(field.value === "" ? NaN : Number(field.value)); } },
     h("label", { for: "observation", text: "Past observation" }),
     h("div", { class: "row" }, field, h("button", { type: "submit", class: "button", text: "Load" }),

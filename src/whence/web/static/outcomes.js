@@ -13,10 +13,11 @@ function speakerRow(speaker, heaviest, fresh) {
   const bar = h("i", { class: "weight" });
   bar.style.width = `${(100 * speaker.weight) / heaviest}%`;
   const told = state.scene.features.slice(0, 5).map((feature) => `${feature.name} ${value(speaker.context[feature.name], feature, 4)}`);
+  const number = String(speaker.row + state.scene.first);
   return h("tr", { class: fresh ? "fresh" : "" }, h("th", { scope: "row" },
-    h("button", { type: "button", class: "as-link", title: `Set the controls to observation ${speaker.row}`, text: speaker.label,
+    h("button", { type: "button", class: "as-link", title: `Set the controls to observation ${number}`, text: speaker.label,
       onclick: () => ask({ context: { ...speaker.context } }) }),
-    speaker.label === String(speaker.row) ? null : h("span", { class: "hint", text: ` no. ${speaker.row}` })),
+    speaker.label === number ? null : h("span", { class: "hint", text: ` no. ${number}` })),
     h("td", { class: "told", text: told.join(" · ") }),
     h("td", { class: "weighing" }, h("span", { class: "weight-track", "aria-hidden": "true" }, bar), h("span", { text: share(speaker.weight) })));
 }

@@ -8,7 +8,7 @@ import { announce, failed } from "./notices.js";
 import { quantitiesView } from "./plan-quantities.js";
 import { routeView } from "./plan-route.js";
 import { wordsView } from "./plan-words.js";
-import { ask, shownThen, state, subscribe } from "./state.js";
+import { ask, numbers, observationNamed, shownThen, state, subscribe } from "./state.js";
 
 let view = null;
 let cards = null;
@@ -36,8 +36,8 @@ function card(kind, heading, subtitle, ...more) {
 
 /** "Take the plan of": the decision for the controls as they are, or for a past observation. */
 function takeForm() {
-  const last = state.scene.observations - 1;
-  const field = h("input", { type: "number", id: "take-row", min: 0, max: last, step: 1, placeholder: `0–${last}`, inputmode: "numeric" });
+  const [first, last] = numbers();
+  const field = h("input", { type: "number", id: "take-row", min: first, max: last, step: 1, placeholder: `${first}–${last}`, inputmode: "numeric" });
   const note = h("p", { class: "hint", role: "status" });
   const say = (text, bad = false) => { note.textContent = text; note.classList.toggle("warning", bad); };
 
@@ -48,18 +48,18 @@ function takeForm() {
   }
 
   async function takeRow() {
-    const row = field.value === "" ? NaN : Number(field.value);
-    if (!Number.isInteger(row) || row < 0 || row > last) {
-      say(`Past observations are numbered from 0 to ${last}.`, true);
+    const number = field.value === "" ? NaN : Number(field.value);
+    if (!Number.isInteger(number) || number < first || number > last) {
+      say(`Past observations are numbered from ${first} to ${last}.`, true);
       return;
     }
     try {
       const { id } = state.scene;
-      const past = await api.observation(id, row);
+      const past = await api.observation(id, number - first);
       const decision = await api.decide(id, past.context);
       if (state.scene.id !== id) return;
       ask({ plan: decision.plan, check: null, drawing: false });
-      say(`Your plan is now the decision for observation ${row}${past.label === String(row) ? "" : ` (${past.label})`}.`);
+      say(`Your plan is now the decision for observation ${observationNamed(past)}.`);
     } catch (error) {
       say(failed(error), true);
     }

@@ -35,6 +35,15 @@ export const state = {
 };
 
 /** Call `listener(changed)` after every update, with the names of what has changed. */
+/** What people call the first and the last past observation. */
+export const numbers = () => [state.scene.first, state.scene.first + state.scene.observations - 1];
+
+/** What people call a past observation: its number, and its label where that says more. */
+export const observationNamed = (past) => {
+  const number = String(past.row + state.scene.first);
+  return past.label === number ? number : `${number} (${past.label})`;
+};
+
 export function subscribe(listener) {
   listeners.add(listener);
 }
