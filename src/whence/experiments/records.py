@@ -6,7 +6,6 @@ import csv
 import io
 import json
 import math
-import os
 from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Any
@@ -16,6 +15,7 @@ import pandas as pd
 from whence import __version__
 from whence.errors import InputError, InternalError
 from whence.experiments.experiment import Row, Task
+from whence.files import complete
 
 __all__ = ["Records", "written"]
 
@@ -136,12 +136,8 @@ def written(path: Path, content: str | bytes) -> None:
     ...     (pathlib.Path(folder) / "a.txt").read_text("utf-8")
     'all of it'
     """
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
+    with complete(path) as partial:
         partial.write_bytes(content.encode("utf-8") if isinstance(content, str) else content)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def _is_known(about: dict[str, Any]) -> bool:

@@ -15,11 +15,11 @@ from joblib import effective_n_jobs
 
 from whence.errors import InputError, WhenceError
 from whence.explain.explanation import Explanation
+from whence.files import write_text
 from whence.project.columns import number
 from whence.project.csv_files import CsvTable, read_bytes, read_csv
 from whence.project.findings import Findings, ProjectError
 from whence.project.project import Project
-from whence.report.files import write_text
 
 __all__ = ["BatchRun", "Question", "Questions", "read_questions"]
 

@@ -7,13 +7,13 @@ policy is ever opened as one.
 from __future__ import annotations
 
 import hashlib
-import os
 from pathlib import Path
 from typing import Any
 
 import joblib
 
 from whence.errors import InputError
+from whence.files import complete
 from whence.policy import Policy
 from whence.project.csv_files import read_bytes
 from whence.project.project import Project
@@ -30,12 +30,8 @@ def save_policy(project: Project, path: Path) -> None:
     if not path.parent.is_dir() or path.is_dir():
         raise InputError(f"The policy must be saved in a folder that exists. Got {str(path)!r} instead.")
     content = {"mark": MARK, "version": __version__, "of": project.fingerprint(), "policy": project.fitted()}
-    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
-    try:
+    with complete(path) as partial:
         joblib.dump(content, partial, compress=3)
-        os.replace(partial, path)
-    finally:
-        partial.unlink(missing_ok=True)
 
 
 def load_policy(project: Project, path: Path) -> list[str]:

@@ -83,7 +83,7 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
 
 def to_json(explanation: Explanation, path: Any = None, indent: int | None = None) -> str | None:
     """`explanation` as JSON text, or written to `path`."""
-    from whence.report.files import write_text
+    from whence.files import write_text
 
     text = json.dumps(to_dict(explanation), ensure_ascii=False, allow_nan=False, indent=indent)
     if path is None:

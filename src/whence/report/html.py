@@ -6,8 +6,8 @@ from datetime import UTC, datetime
 from itertools import groupby
 from typing import TYPE_CHECKING, Any
 
+from whence.files import write_text
 from whence.report import words
-from whence.report.files import write_text
 from whence.report.markup import Markup, join, tag
 from whence.report.material import material_of
 from whence.report.numbers import aligned, duration, plain, share, value, with_unit

@@ -257,8 +257,11 @@ def advance(field, queue, s, budget, cutoff, out):
         while code == SPLIT:
             code = _narrowed(field, queue, s, cutoff, out)
             if code == SPLIT:
-                grid, located = field.grid, field.located
-                column, cut = face_around(grid, s) if s.box[BARRED] else pulling_face(grid, located, s)
+                column, cut = -1, -1
+                if not s.box[BARRED]:
+                    column, cut = pulling_face(field.grid, field.located, s)
+                if column < 0:
+                    column, cut = face_around(field.grid, s)
                 code = _split(field, queue, s, column, cut, cutoff)
         if code != NOTHING:
             return code, s.far[KEY]
@@ -281,15 +284,17 @@ def advance_hard(field, queue, s, shares, price, lift, strong, sharp, budget, cu
             code = _narrowed(field, queue, s, cutoff, out)
             if code == SPLIT:
                 column, cut = -1, -1
-                if s.box[BARRED]:
-                    column, cut = face_around(field.grid, s)
-                elif sharp:
+                if sharp and not s.box[BARRED]:
                     if not bounded_again(field, s):
                         code = NOTHING
                         continue
                     column, cut = sharpest_face(field, s, price, lift)
                 if column < 0 and not s.box[BARRED]:
                     column, cut = pulling_face(field.grid, field.located, s)
+                if column < 0:
+                    # The bound may be attained at the projection itself, though that does not hold: with another
+                    # threshold for the rival, or by rounding.
+                    column, cut = face_around(field.grid, s)
                 code = _split(field, queue, s, column, cut, cutoff)
                 if code == SPLIT and strong:
                     # The half that stays under way is worth a strong bound of its own.

@@ -46,11 +46,21 @@ def _paid(located, shares, t, cell):
 
 
 @inner
+def _left_before(grid, located, cells, begin, end, g):
+    """Whether an entry of a path from `begin` to before `end` asks for another category of group `g`."""
+    for i in range(begin, end):
+        j = grid.path[PATH_COLUMN, i]
+        if located.column[GROUP, j] == g and not grid.path[PATH_LOW, i] <= cells[j] <= grid.path[PATH_HIGH, i]:
+            return True
+    return False
+
+
+@inner
 def _way(grid, located, shares, t, leaf, cells):
     """Tree t's share of the way from the projection to a leaf."""
     total = 0.0
-    left = -1
-    for i in range(grid.path_start[leaf], grid.path_start[leaf + 1]):
+    begin = grid.path_start[leaf]
+    for i in range(begin, grid.path_start[leaf + 1]):
         j = grid.path[PATH_COLUMN, i]
         base = grid.face_start[j] + j
         if cells[j] < grid.path[PATH_LOW, i]:
@@ -62,12 +72,10 @@ def _way(grid, located, shares, t, leaf, cells):
         g = located.column[GROUP, j]
         if g < 0:
             total += _paid(located, shares, t, base + target) - _paid(located, shares, t, base + cells[j])
-        elif left != g:
+        elif cells[shares.home[j]] > 0 and not _left_before(grid, located, cells, begin, i, g):
             # Whichever category is asked for, the price is that of leaving the initial one, paid once.
             home = shares.home[j]
-            if cells[home] > 0:
-                left = g
-                total += _paid(located, shares, t, grid.face_start[home] + home)
+            total += _paid(located, shares, t, grid.face_start[home] + home)
     return total
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 
-from whence.report.files import write_text
+from whence.files import write_text
 from whence.web.app import create_app
 
 __all__ = ["description", "main"]

@@ -3,16 +3,41 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 from whence.errors import InputError
 
-__all__ = ["write_text"]
+__all__ = ["complete", "write_text"]
+
+
+@contextmanager
+def complete(path: Path) -> Iterator[Path]:
+    """Where to write a file that takes the place of `path` once it is complete: whoever looks never sees half of it.
+
+    Examples
+    --------
+    >>> import pathlib, tempfile
+    >>> with tempfile.TemporaryDirectory() as folder:
+    ...     target = pathlib.Path(folder) / "a.txt"
+    ...     with complete(target) as partial:
+    ...         _ = partial.write_text("all of it")
+    ...         before = target.exists()
+    ...     before, target.read_text()
+    (False, 'all of it')
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
+    try:
+        yield partial
+        os.replace(partial, path)
+    finally:
+        partial.unlink(missing_ok=True)
 
 
 def write_text(path: Any, text: str, what: str) -> None:
-    """Write `text` to `path` in one go: whoever looks sees the old file or the new one, never half of it.
+    """Write `text` to `path`, complete or not at all.
 
     Parameters
     ----------
@@ -34,9 +59,5 @@ def write_text(path: Any, text: str, what: str) -> None:
         raise InputError(f"The 'path' of {what} must lie in a folder that exists. Got {str(target)!r} instead.")
     if target.is_dir():
         raise InputError(f"The 'path' of {what} must be a file. Got the folder {str(target)!r} instead.")
-    partial = target.with_name(f".{target.name}.{os.getpid()}.partial")
-    try:
+    with complete(target) as partial:
         partial.write_text(text, "utf-8")
-        os.replace(partial, target)
-    finally:
-        partial.unlink(missing_ok=True)
