@@ -83,6 +83,7 @@ def _tail_mean(values: Floats, count: int, tail: float) -> tuple[float, float]:
 def _mean_hopeless(
     cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
 ) -> bool:
+    """The smallest mean difference over the sets that are left exceeds the tolerance, for some cut."""
     need = k - n_inside
     if need < 0 or need > n_undecided:
         return True
@@ -120,6 +121,7 @@ def _completed_tail(
 def _tail_hopeless(
     cuts: Cuts, k: int, inside: Ints, n_inside: int, undecided: Ints, n_undecided: int, buffer: Floats
 ) -> bool:
+    """The alternative's smallest tail mean exceeds a rival's largest; failing that, so do all pairs of thresholds."""
     tail: Any = cuts.tail
     alternative = cuts.alternative
     need = k - n_inside

@@ -19,14 +19,17 @@ ZERO, ONE = np.uint64(0), np.uint64(1)
 
 
 def last_eta(tables):
+    """There is no threshold: 0."""
     return 0
 
 
 def worth(tables, r, leaf, eta, level):
+    """Mean difference between the alternative and rival `r` in a leaf."""
     return tables.mean[r, leaf]
 
 
 def excess_at(tables, leaves, first, last, s):
+    """The largest sum over trees, and the rival it belongs to."""
     worst, over = 0, -np.inf
     for r in range(tables.mean.shape[0]):
         total = 0.0
@@ -70,6 +73,7 @@ def drop_dear_leaves(bits_of, reach, values, arg, slack):
 
 
 def bounded(field, s):
+    """The smallest sums over the reachable leaves, one a rival; what exceeds the slack is dropped."""
     tables, worst = field.tables, s.box[WORST]
     for i in range(tables.mean.shape[0]):
         r = worst if i == 0 else (i - 1 if i <= worst else i)
@@ -86,4 +90,5 @@ def bounded(field, s):
 
 
 def bounded_again(field, s):
+    """There is nothing to bound again."""
     return True

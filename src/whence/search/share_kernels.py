@@ -132,6 +132,7 @@ def _learn(grid, located, shares, arg, cells, rate):
 
 
 def _no_tail(field, shares, s, r, first, last):
+    """Expected cost: there is no eta to choose, and the sum is taken by `_once`."""
     return first
 
 

@@ -38,14 +38,17 @@ WIDE = 64
 
 
 def last_eta(tables):
+    """The largest sample cost of the alternative."""
     return tables.sizes[0] - 1
 
 
 def worth(tables, r, leaf, eta, level):
+    """A(leaf, eta) of the alternative, less B(leaf, level) of rival `r`."""
     return value_of(tables, ALTERNATIVE, leaf, eta) - value_of(tables, r + 1, leaf, level)
 
 
 def excess_at(tables, leaves, first, last, s):
+    """CVaR of the alternative less that of the rival it does worst against, and which rival that is."""
     worst, over = 0, -np.inf
     mine = tail_at(tables, ALTERNATIVE, leaves, first, last)[0]
     for r in range(tables.sizes.size - 1):
@@ -219,6 +222,7 @@ def _bounded_under(field, s, first, last, worst):
 
 
 def bounded(field, s):
+    """The smallest sums over the reachable leaves, one an eta still possible; what exceeds the slack is dropped."""
     first, last = s.box[FIRST], s.box[LAST]
     if last - first >= WIDE:
         first, last = _quantiles(field.tables, field.bits, s, first, last)
@@ -226,6 +230,7 @@ def bounded(field, s):
 
 
 def bounded_again(field, s):
+    """The same with the threshold of the worst rival that suits the leaves of the bound."""
     worst = s.box[WORST]
     level = tail_at(field.tables, worst + 1, s.per_tree[ARG], FIRST_ETA, field.tables.sizes[worst + 1] - 1)[1]
     if level == s.threshold[worst]:
