@@ -105,9 +105,9 @@ def test_check_says_everything(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("command", ["check", "fit", "decide", "explain", "batch"])
 def test_a_project_that_is_not_there(tmp_path: Path, command: str) -> None:
-    """A missing project file, and a folder in its place, are sentences with exit code 2."""
+    """A missing project file, and a folder without one, are sentences with exit code 2."""
     more = {"decide": ["-c", "1"], "explain": ["-c", "1", "-i", "row:2"], "batch": ["in.csv", tmp_path / "out.csv"]}
-    for path, expected in ((tmp_path / "absent.toml", "does not exist"), (tmp_path, "is a folder")):
+    for path, expected in ((tmp_path / "absent.toml", "absent.toml' does"), (tmp_path, "whence.toml' does not exist")):
         result = run(command, path, *more.get(command, []))
         assert result.exit_code == 2
         assert expected in (result.stdout if command == "check" else refused(result))
@@ -126,6 +126,8 @@ def test_decide(small: Path) -> None:
     np.testing.assert_array_equal(answer["plan"], project.fitted().decide(project.context(["3", "temp=20"])))
     assert answer["parts"] == ["rolls", "cakes"]
     assert answer["context"]["temp"] == 20.0
+    assert small.name == "whence.toml"
+    assert run("decide", small.parent, "-c", "3", "-c", "temp=20").stdout == told.stdout
 
 
 def test_a_context_outside_the_history_is_pointed_out(small: Path) -> None:

@@ -1,4 +1,4 @@
-"""Files that are there complete or not at all."""
+"""Files that are there complete or not at all, and what a folder stands for."""
 
 from __future__ import annotations
 
@@ -10,7 +10,12 @@ from typing import Any
 
 from whence.errors import InputError
 
-__all__ = ["complete", "write_text"]
+__all__ = ["complete", "project_file", "write_text"]
+
+
+def project_file(path: Path) -> Path:
+    """The project file that `path` names: a folder stands for the whence.toml in it."""
+    return path / "whence.toml" if path.is_dir() else path
 
 
 @contextmanager

@@ -10,13 +10,20 @@ import typer
 
 from whence.cli.screen import note, waiting
 from whence.errors import WhenceError
+from whence.files import project_file
 from whence.project import Project
 from whence.project.saved import load_policy
 
 __all__ = ["ContextOption", "JsonOption", "PolicyOption", "ProjectArgument", "opened"]
 
 ProjectArgument = Annotated[
-    Path, typer.Argument(metavar="PROJECT", help="The project file, whence.toml.", show_default=False)
+    Path,
+    typer.Argument(
+        metavar="PROJECT",
+        help="The project file, whence.toml, or its folder.",
+        callback=project_file,
+        show_default=False,
+    ),
 ]
 ContextOption = Annotated[
     list[str],

@@ -74,9 +74,9 @@ class CsvTable:
 
 def read_bytes(path: Path) -> bytes:
     """The content of a file, or one sentence that says why it cannot be read."""
+    if path.is_dir():
+        raise InputError(f"{str(path)!r} is a folder; a file was expected.")
     try:
-        if path.is_dir():
-            raise InputError(f"{str(path)!r} is a folder; a file was expected.")
         return path.read_bytes()
     except FileNotFoundError:
         raise InputError(f"The file {str(path)!r} does not exist.") from None

@@ -16,6 +16,7 @@ from sklearn.base import clone
 
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
+from whence.files import project_file
 from whence.policy import Policy
 from whence.project.contexts import ContextReader
 from whence.project.csv_files import CsvFormat, decoded, read_bytes
@@ -93,10 +94,14 @@ class Project:
 
     @classmethod
     def load(cls, path: str | Path) -> Project:
-        """Read a project file and everything it names; a ProjectError lists everything that is wrong."""
-        project, found = read_project(Path(path))
+        """Read a project file and everything it names; a ProjectError lists everything that is wrong.
+
+        A folder stands for the whence.toml in it.
+        """
+        file = project_file(Path(path))
+        project, found = read_project(file)
         if project is None or found.errors:
-            raise ProjectError(Path(path), found.errors)
+            raise ProjectError(file, found.errors)
         return project
 
     def fitted(self) -> Policy:
@@ -165,14 +170,14 @@ def findings(path: str | Path) -> list[Finding]:
     Parameters
     ----------
     path : path
-        The project file.
+        The project file, or the folder with its whence.toml.
 
     Examples
     --------
     >>> [str(finding) for finding in findings("absent.toml")]
     ["absent.toml: The file 'absent.toml' does not exist."]
     """
-    return list(read_project(Path(path))[1])
+    return list(read_project(project_file(Path(path)))[1])
 
 
 def read_project(path: Path) -> tuple[Project | None, Findings]:
