@@ -19,7 +19,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import IO, Any
 from urllib.parse import urlsplit
 
 import numpy as np
@@ -78,7 +78,7 @@ class Server:
         else:
             raise AssertionError("".join(told))
         # Whatever it says later must not fill the pipe.
-        threading.Thread(target=self._process.stderr.read, daemon=True).start()
+        threading.Thread(target=_drained, args=(self._process.stderr,), daemon=True).start()
 
     def wait_for_workers(self, seconds: float = 240.0) -> Server:
         """Return once it can search, so that tests do not wait for a compiler."""
@@ -107,6 +107,12 @@ class Server:
             except subprocess.TimeoutExpired:
                 os.killpg(self._process.pid, signal.SIGKILL)
                 self._process.wait(20)
+
+
+def _drained(pipe: IO[str]) -> None:
+    """Read a pipe to its end, and close it."""
+    with pipe:
+        pipe.read()
 
 
 def write_project(folder: Path) -> Path:
