@@ -38,7 +38,7 @@ WIDE = 64
 
 
 def last_eta(tables):
-    """The largest sample cost of the alternative."""
+    """Where the largest sample cost of the alternative stands among its etas."""
     return tables.sizes[0] - 1
 
 
