@@ -1,0 +1,1 @@
+"""The compiled core of whence: searches over the boxes of a forest and of nearest neighbours."""
