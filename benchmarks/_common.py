@@ -24,7 +24,7 @@ from typing import Any
 from whence import ForestWeights
 from whence.experiments import Instance, instance
 from whence.experiments.los_angeles import VARIABLE
-from whence.search import forest, knn
+from whence.search import forest
 from whence.search.warming import compile_stages
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -178,7 +178,7 @@ def against_highs(make: Make, cell: Cell, kind: str, count: int, time_limit: flo
 
 def warm_up(predictor: Any) -> None:
     """Compile everything that the questions below need: the search, and the problems with both risks."""
-    compile_stages(forest.STAGES if isinstance(predictor, ForestWeights) else knn.STAGES)
+    compile_stages(forest.STAGES if isinstance(predictor, ForestWeights) else {})
     cases: list[tuple[str, dict[str, int]]] = [
         ("newsvendor", {}),
         ("shipment", {}),

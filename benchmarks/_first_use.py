@@ -44,10 +44,10 @@ for _ in range(2):
     why = asked.policy.explain(asked.context, instead=asked.alternative, kind="absolute")
     seconds.append(time.perf_counter() - began)
 modules = kept()
-from whence.search import forest, knn
+from whence.search import forest
 from whence.search.warming import compile_stages
 print("HARD", file=sys.stderr, flush=True)
-stages = forest.STAGES if predictor == "forest" else knn.STAGES
+stages = forest.STAGES if predictor == "forest" else {}
 began = time.perf_counter()
 compile_stages({name: stage for name, stage in stages.items() if name.endswith("CVaR") == problem.startswith("cvar")})
 print(json.dumps({"import": imported, "at_import": at_import, "first": seconds[0], "second": seconds[1],

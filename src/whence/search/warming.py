@@ -38,8 +38,8 @@ def compile_stages(stages: Mapping[str, Stage]) -> None:
 
     Examples
     --------
-    >>> from whence.search import knn
-    >>> compile_stages(knn.STAGES)
+    >>> from whence.search import forest
+    >>> compile_stages(forest.STAGES)
     """
     for name, (kernels, use) in stages.items():
         compile_once(name, kernels, use, Limits())
