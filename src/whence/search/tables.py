@@ -16,8 +16,11 @@ __all__ = ["MeanTables", "Tables", "TailTables", "empty_tables", "with_rival"]
 
 Floats = NDArray[np.float64]
 
-#: Numbers in the CVaR tables of one plan above which rows are computed when they are needed (8 bytes a number).
+#: Numbers in the CVaR tables of one plan above which rows are computed when they are needed (12 bytes a number).
 TABLE_LIMIT = 20_000_000
+#: Costs of a plan count as one where they differ by at most this share of its largest: far more than rounding, far
+#: less than any tolerance.
+SAME = 1e-12
 
 
 class MeanTables(NamedTuple):
@@ -37,8 +40,10 @@ class TailTables(NamedTuple):
     table : ndarray of shape (plans, leaves, etas)
         eta + mean excess over eta / (1 - alpha), for every eta among the plan's sample costs; without leaves where
         that would take too much memory.
+    above : ndarray of int of shape (plans, leaves, etas)
+        How many samples of the leaf cost more than eta.
     etas : ndarray of shape (plans, etas)
-        The sample costs of each plan, sorted; `sizes` says how many they are.
+        The sample costs of each plan, sorted, those that are equal up to rounding as one; `sizes` says how many.
     rank : ndarray of shape (plans, n)
         Which of them the cost of each sample is.
     samples, first, size
@@ -50,6 +55,7 @@ class TailTables(NamedTuple):
     """
 
     table: Floats
+    above: NDArray[np.int32]
     etas: Floats
     sizes: NDArray[np.int64]
     rank: NDArray[np.int32]
@@ -69,6 +75,7 @@ def empty_tables(question: Question, kept: KeptGrid) -> Tables:
         return MeanTables(np.zeros((0, kept.size.size)))
     tables = TailTables(
         table=np.zeros((0, 0, 0)),
+        above=np.zeros((0, 0, 0), dtype=np.int32),
         etas=np.zeros((0, 0)),
         sizes=np.zeros(0, dtype=np.int64),
         rank=np.zeros((0, question.alternative.size), dtype=np.int32),
@@ -90,7 +97,7 @@ def with_rival(tables: Tables, question: Question, kept: KeptGrid, costs: Floats
 
 def _with_plan(tables: TailTables, costs: Floats) -> TailTables:
     """`tables` with the CVaR rows of one more plan."""
-    etas, rank = np.unique(costs, return_inverse=True)
+    etas, rank = _distinct(costs)
     plans, leaves = tables.sizes.size, tables.size.size
     width = max(etas.size, tables.etas.shape[1])
     padded = np.zeros((plans + 1, width))
@@ -102,9 +109,32 @@ def _with_plan(tables: TailTables, costs: Floats) -> TailTables:
         rank=np.vstack([tables.rank, rank[None, :].astype(np.int32)]),
     )
     if leaves * width > TABLE_LIMIT:
-        return more._replace(table=np.zeros((plans + 1, 0, 0)))
+        return more._replace(
+            table=np.zeros((plans + 1, 0, 0)), above=np.zeros((plans + 1, 0, 0), dtype=tables.above.dtype)
+        )
     table = np.zeros((plans + 1, leaves, width))
+    above = np.zeros((plans + 1, leaves, width), dtype=np.int32)
     if plans:
         table[:plans, :, : tables.table.shape[2]] = tables.table
-    fill_rows(more, plans, table[plans])
-    return more._replace(table=table)
+        above[:plans, :, : tables.table.shape[2]] = tables.above
+    fill_rows(more, plans, table[plans], above[plans])
+    return more._replace(table=table, above=above)
+
+
+def _distinct(costs: Floats) -> tuple[Floats, NDArray[np.int64]]:
+    """The distinct costs in ascending order, and which of them each cost is.
+
+    Sums such as 0.1 + 0.2 and 0.3 are one number that was computed in two ways. A group reaches as far as `SAME` from
+    its smallest cost and no farther, so that a chain of close costs does not become one.
+    """
+    values, rank = np.unique(costs, return_inverse=True)
+    width = SAME * float(np.abs(values).max())
+    first = np.flatnonzero(np.diff(values, prepend=-np.inf) > width)
+    last = np.append(first[1:], values.size) - 1
+    if (values[last] - values[first] > width).any():
+        begins = [0]
+        while begins[-1] < values.size:
+            begins.append(int(np.searchsorted(values, values[begins[-1]] + width, side="right")))
+        first = np.array(begins[:-1])
+    group = np.searchsorted(first, np.arange(values.size), side="right") - 1
+    return values[first], group[rank.ravel()]

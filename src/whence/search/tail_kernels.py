@@ -28,7 +28,7 @@ from whence.search.places import (
     WORST,
     WORST_SUMS,
 )
-from whence.search.table_kernels import row_of, tail_at, value_of
+from whence.search.table_kernels import row_of, share_above, tail_at, value_of
 
 __all__ = ["bounded", "bounded_again", "excess_at", "last_eta", "worth"]
 
@@ -83,19 +83,19 @@ def _least_rows(tables, bits_of, s, t, r, first, last):
 
 
 @inner
-def _steepest(tables, bits_of, s, k, sign):
-    """The largest slope (sign 1), or minus the smallest (-1), that the alternative's sum can have above eta `k`."""
+def _least_above(tables, bits_of, s, k, sign):
+    """The smallest sum of the trees' shares above the alternative's eta `k` (sign 1), or minus the largest (-1)."""
     total = 0.0
     for t in range(s.per_tree.shape[1]):
-        most = -np.inf
+        least = np.inf
         for w in range(bits_of.tree_word[t], bits_of.tree_word[t + 1]):
             bits = s.reach[w]
             while bits != ZERO:
                 leaf = bits_of.word_leaf[w * 64 + np.int64(trailing_zeros(bits))]
                 bits &= bits - ONE
-                slope = sign * (value_of(tables, ALTERNATIVE, leaf, k + 1) - value_of(tables, ALTERNATIVE, leaf, k))
-                most = slope if slope > most else most
-        total += most
+                above = sign * share_above(tables, ALTERNATIVE, leaf, k)
+                least = above if above < least else least
+        total += least
     return total
 
 
@@ -103,20 +103,23 @@ def _steepest(tables, bits_of, s, k, sign):
 def _quantiles(tables, bits_of, s, first, last):
     """The etas among first..last at which the alternative's CVaR can be attained somewhere in the box: an interval.
 
-    At any context its sum over trees is convex in eta: where even the largest slope falls the minimum lies
-    beyond, where even the smallest rises it lies before; and every leaf's slopes grow with eta.
+    At any context its sum over trees is convex in eta, and falls as long as more than the tail lies above: where even
+    the smallest share above is more the minimum lies beyond, where even the largest is less it lies before. Shares
+    shrink with eta in every leaf, and their sums do so in spite of rounding: an eta that is dropped by mistake has
+    almost exactly the tail above, so that the next one is as good.
     """
     low, high = first, last
+    tail = tables.tail * s.per_tree.shape[1]
     while low < high:
         k = (low + high) // 2
-        if _steepest(tables, bits_of, s, k, 1.0) < 0.0:
+        if _least_above(tables, bits_of, s, k, 1.0) > tail:
             low = k + 1
         else:
             high = k
     first, high = low, last
     while low < high:
         k = (low + high + 1) // 2
-        if _steepest(tables, bits_of, s, k - 1, -1.0) < 0.0:
+        if _least_above(tables, bits_of, s, k - 1, -1.0) > -tail:
             high = k - 1
         else:
             low = k
