@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR, Expectation, Risk
+from whence.risk import CVaR, Expectation, Risk, tail_of
 from whence.search import box_kernels, driver, forest_kernels, grid_kernels, proposal_kernels, table_kernels
 from whence.search.grid import KeptGrid, grid_of, living, locate
 from whence.search.proposals import climbed, looks, past_cells, pulled
@@ -58,7 +58,7 @@ class ForestFrontier:
         self.bound = 0.0
         self.proposed = 0
         self.strong = False
-        self.tail = isinstance(question.risk, CVaR)
+        self.tail = tail_of(question.risk) is not None
         self.shares = NO_SHARES
         self.hard: tuple[Floats, Floats] | None = None
 
@@ -245,5 +245,5 @@ STAGES: dict[str, Stage] = {**_stages(Expectation(), ""), **_stages(CVaR(0.5), "
 
 def _compile(stage: str, question: Question) -> None:
     """Compile a stage for the risk of the question, where it has not been yet."""
-    name = f"{stage} CVaR" if isinstance(question.risk, CVaR) else stage
+    name = stage if tail_of(question.risk) is None else f"{stage} CVaR"
     compile_once(name, *STAGES[name], question.limits)

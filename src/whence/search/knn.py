@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from whence.errors import InputTypeError
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR, Expectation, Risk
+from whence.risk import CVaR, Expectation, Risk, tail_of
 from whence.search import driver
 from whence.search.knn_axes import CATEGORY, LOWER, START, UPPER, WEIGHT, Axes, Layout
 from whence.search.knn_box import Scratch
@@ -56,12 +56,11 @@ class NeighbourFrontier:
         scale = max(
             float(np.abs(question.alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0))
         )
-        risk = question.risk
-        tail = (1.0 - float(risk.alpha)) * axes.k if isinstance(risk, CVaR) and risk.alpha > 0 else None
+        tail = tail_of(question.risk)
         self.cuts = Cuts(
             np.ascontiguousarray(question.alternative, dtype=np.float64),
             np.empty((0, len(axes.base))),
-            tail,
+            None if tail is None else tail * axes.k,
             question.tau + ROUNDING * scale,
             np.empty((0, axes.k), dtype=np.int64),
         )
@@ -211,5 +210,5 @@ STAGES: dict[str, Stage] = {**_stages(Expectation(), ""), **_stages(CVaR(0.5), "
 
 def _compile(stage: str, question: Question) -> None:
     """Compile a stage for the risk of the question, where it has not been yet."""
-    name = f"{stage} CVaR" if isinstance(question.risk, CVaR) and question.risk.alpha > 0 else stage
+    name = stage if tail_of(question.risk) is None else f"{stage} CVaR"
     compile_once(name, *STAGES[name], question.limits)

@@ -8,7 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.question import Question
-from whence.risk import CVaR
+from whence.risk import tail_of
 from whence.search.grid import KeptGrid, leaf_means
 from whence.search.table_kernels import fill_rows
 
@@ -71,7 +71,8 @@ Tables = MeanTables | TailTables
 
 def empty_tables(question: Question, kept: KeptGrid) -> Tables:
     """Tables of the alternative, without any rival yet."""
-    if not isinstance(question.risk, CVaR):
+    tail = tail_of(question.risk)
+    if tail is None:
         return MeanTables(np.zeros((0, kept.size.size)))
     tables = TailTables(
         table=np.zeros((0, 0, 0)),
@@ -82,7 +83,7 @@ def empty_tables(question: Question, kept: KeptGrid) -> Tables:
         samples=kept.samples.ravel(),
         first=kept.first,
         size=kept.size,
-        tail=1.0 - float(question.risk.alpha),
+        tail=tail,
         trees=kept.grid.root.size,
     )
     return _with_plan(tables, question.alternative)
