@@ -61,6 +61,7 @@ void bind_grid(nb::module_& m) {
         .def_prop_ro("columns", &Grid::columns)
         .def_prop_ro("trees", &Grid::trees)
         .def_prop_ro("leaves", &Grid::leaves)
+        .def_prop_ro("path_entries", &Grid::path_entries, "Columns on the paths of all leaves together.")
         .def_prop_ro(
             "asks",
             [](const Grid& grid) {
@@ -144,10 +145,29 @@ void bind_located(nb::module_& m) {
         });
 }
 
+void require_entry(const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+    require(plan >= 0 && plan <= criterion.rivals(), "'plan' must be one of the criterion's.");
+    require(leaf >= 0 && leaf < criterion.leaves(), "'leaf' must be one of the grid's.");
+    require(eta >= 0 && eta < criterion.plan(plan).etas(), "'eta' must be one of the plan's.");
+}
+
 void bind_criteria(nb::module_& m) {
+    nb::class_<Criterion::Excess>(m, "Excess", "By how much the alternative exceeds the rival it does worst against.")
+        .def_ro("over", &Criterion::Excess::over)
+        .def_ro("worst", &Criterion::Excess::worst);
     nb::class_<Criterion>(m, "Criterion", "What the leaves say about the alternative and its rivals.")
         .def_prop_ro("rivals", &Criterion::rivals)
-        .def_prop_ro("etas", &Criterion::etas);
+        .def_prop_ro("etas", &Criterion::etas)
+        .def(
+            "excess",
+            [](const Criterion& criterion, Integers leaves) {
+                require(criterion.rivals() > 0, "There must be a rival.");
+                for (std::size_t t = 0; t < leaves.size(); ++t)
+                    require(leaves(t) >= 0 && leaves(t) < criterion.leaves(), "'leaves' must be those of the grid.");
+                std::vector<std::int32_t> levels(criterion.rivals());
+                return criterion.excess(copied(leaves), {0, criterion.etas() - 1}, levels);
+            },
+            "leaves"_a.noconvert(), "The criterion where every tree has one of these leaves.");
     nb::class_<MeanCriterion, Criterion>(m, "MeanCriterion", "Expected cost.")
         .def(nb::init<std::int32_t>(), "leaves"_a)
         .def(
@@ -158,7 +178,7 @@ void bind_criteria(nb::module_& m) {
         .def(
             "__init__",
             [](TailCriterion* self, Integers samples, Ints first, Ints size,
-               double tail, std::int32_t trees, std::size_t table_limit) {
+               double tail, std::int32_t trees) {
                 require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
                 const auto count = static_cast<std::int64_t>(samples.size());
                 for (std::size_t i = 0; i < first.size(); ++i)
@@ -166,16 +186,30 @@ void bind_criteria(nb::module_& m) {
                             "Every leaf must have samples.");
                 require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
                 require(trees > 0, "'trees' must be positive.");
-                new (self) TailCriterion({view(samples), view(first), view(size)}, tail, trees, table_limit);
+                new (self) TailCriterion({view(samples), view(first), view(size)}, tail, trees);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "table_limit"_a,
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def(
             "add_plan",
-            [](TailCriterion& criterion, Vector etas, Integers rank) {
-                criterion.add_plan(copied(etas), copied(rank));
+            [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
+                criterion.add_plan(copied(etas), copied(rank), kept);
             },
-            "etas"_a.noconvert(), "rank"_a.noconvert())
+            "etas"_a.noconvert(), "rank"_a.noconvert(), "kept"_a)
+        .def(
+            "value",
+            [](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+                require_entry(criterion, plan, leaf, eta);
+                return criterion.plan(plan).value(leaf, eta);
+            },
+            "plan"_a, "leaf"_a, "eta"_a, "(eta + mean excess over eta / tail) / trees.")
+        .def(
+            "share_above",
+            [](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+                require_entry(criterion, plan, leaf, eta);
+                return criterion.plan(plan).share_above(leaf, eta);
+            },
+            "plan"_a, "leaf"_a, "eta"_a, "Share of the leaf's samples that cost more than an eta.")
         .def_prop_ro("all_etas", &TailCriterion::all_etas, "Thresholds of all plans together.");
 }
 
@@ -189,17 +223,27 @@ void bind_search(nb::module_& m) {
                 new (self) Shares(located, copied(bucket), copied(edge), copied(begin), view(part));
             },
             "located"_a, "bucket"_a.noconvert(), "edge"_a.noconvert(), "begin"_a.noconvert(), "part"_a.noconvert(),
-            nb::keep_alive<1, 2>());
+            nb::keep_alive<1, 2>())
+        .def_prop_ro("multiplier", &Shares::multiplier, "Distance a unit of the criterion.")
+        .def_prop_ro(
+            "part",
+            [](const Shares& shares) {
+                return nb::cast(to_numpy_rows(shares.parts(), static_cast<std::size_t>(shares.located().grid().trees())));
+            },
+            "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
         .def(nb::init<const Located&, const Criterion&, double>(), "located"_a, "criterion"_a, "tau"_a,
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def(
             "advance",
-            [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp) {
-                const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp});
+            [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp,
+               std::int32_t lesson) {
+                require(shares == nullptr || &shares->located().grid() == &search.grid(),
+                        "The shares must belong to the search's grid.");
+                const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp, lesson});
                 return std::pair(slice.end == ForestSearch::End::candidate, slice.bound);
             },
-            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false,
+            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false, "lesson"_a = 100,
             nb::call_guard<nb::gil_scoped_release>(),
             "Search on for so many boxes: whether the nearest candidate was reached, and the proved bound.")
         .def(
