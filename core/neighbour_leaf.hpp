@@ -1,9 +1,9 @@
 // A box with few open members: its nearest explanation, or a bound on it, by small linear programs.
 //
-// Depth-first over which open members are neighbours and which are not. Every node asks for the least distance such that
-// each member decided in is nearer, by the margin, than each one decided out. The difference of two distances is replaced
-// by its convex envelope over the box, axis by axis, and only the pairs that bind are ever added. Where no open member
-// has a coordinate inside the box the envelope is exact.
+// Depth-first over which open members are neighbours and which are not. Every node asks for the least distance such
+// that each member decided in is nearer, by the margin, than each one decided out. The difference of two distances is
+// replaced by its convex envelope over the box, axis by axis, and only the pairs that bind are ever added. Where no
+// open member has a coordinate inside the box the envelope is exact.
 #pragma once
 
 #include <cstdint>

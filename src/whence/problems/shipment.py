@@ -14,7 +14,7 @@ from whence._core import best_recourse, cutting_planes
 from whence.errors import InputError, InputTypeError
 from whence.problems import _shipment_program as program
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
-from whence.risk import CVaR, Expectation, Risk
+from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["Shipment"]
 
@@ -94,7 +94,7 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             raise InputTypeError(
                 f"The 'risk' argument of Shipment.solve must be Expectation or CVaR. Got {risk!r} instead."
             )
-        tail = 1.0 - float(risk.alpha) if isinstance(risk, CVaR) else 1.0
+        tail = tail_of(risk) or 1.0
         support = np.flatnonzero(w)
         y, w = np.ascontiguousarray(y[support]), w[support] / w[support].sum()
         plan = _cut_to_plan(ship, spot, production, y, w, tail) if ship.shape[0] <= MOST_WAREHOUSES else None

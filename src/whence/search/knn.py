@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from whence._core import AxisKind, NeighbourProgress, NeighbourSearch
 from whence.errors import InputTypeError
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR
+from whence.risk import tail_of
 from whence.search import driver
 from whence.search.knn_axes import Axes, Layout
 from whence.search.knn_seeds import Seeds
@@ -137,13 +137,13 @@ class NeighbourFrontier:
 
 def _search(question: Question, axes: Axes) -> NeighbourSearch:
     """The search over boxes, without any cut yet."""
-    risk = question.risk
     alternative = np.ascontiguousarray(question.alternative, dtype=np.float64)
     scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0)))
-    tail = (1.0 - float(risk.alpha)) * axes.k if isinstance(risk, CVaR) and risk.alpha > 0 else None
+    tail = tail_of(question.risk)
+    neighbours = None if tail is None else tail * axes.k
     tau = question.tau + ROUNDING * scale
     return NeighbourSearch(
-        axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, tail
+        axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours
     )
 
 
