@@ -1,7 +1,7 @@
 // The shipment problem: recourse of all samples, and the cutting planes over the first stage.
 //
-// Recourse. With one multiplier q_i a warehouse, the cheapest recourse of a sample is the maximum over 0 <= q <= spot
-// of
+// Recourse. With one multiplier q_i a warehouse, the cheapest recourse of a sample is the maximum, over multipliers
+// between 0 and the spot cost, of
 //
 //     D(q) = sum_j y_j min_i (ship_ij + q_i) - sum_i z_i q_i.
 //
