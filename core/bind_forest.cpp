@@ -3,8 +3,6 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
-#include <stdexcept>
-
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "forest_search.hpp"
@@ -19,20 +17,25 @@ namespace whence {
 
 namespace {
 
-void require(bool holds, const char* sentence) {
-    if (!holds) throw std::invalid_argument(sentence);
+using namespace arrays;
+using Integers = VectorOf<std::int32_t>;
+
+// A property that is a new array: nanobind would otherwise tie it to its object.
+template <class T>
+nb::object array_of(const std::vector<T>& numbers) {
+    return nb::cast(to_numpy(numbers.data(), numbers.size()));
 }
 
 // Cells that come from Python, one a column, within the grid.
-Cells cells_of(const Grid& grid, const Vector<std::int32_t>& cells) {
+Cells cells_of(const Grid& grid, const Integers& cells) {
     require(cells.size() == static_cast<std::size_t>(grid.columns()), "'cells' must hold one cell a column.");
     for (std::int32_t j = 0; j < grid.columns(); ++j)
         require(cells(j) >= 0 && cells(j) <= grid.last_cell_of(j), "'cells' must lie in the grid.");
-    return vector_of(cells);
+    return copied(cells);
 }
 
-std::vector<Node> nodes_of(const Vector<std::int32_t>& column, const Vector<std::int32_t>& split,
-                           const Vector<std::int32_t>& left, const Vector<std::int32_t>& right) {
+std::vector<Node> nodes_of(const Integers& column, const Integers& split,
+                           const Integers& left, const Integers& right) {
     const std::size_t count = column.size();
     require(split.size() == count && left.size() == count && right.size() == count,
             "'column', 'split', 'left' and 'right' must hold one number a node.");
@@ -45,11 +48,11 @@ void bind_grid(nb::module_& m) {
     nb::class_<Grid>(m, "Grid", "A forest in cells: column j has cells 0..n and faces between them.")
         .def(
             "__init__",
-            [](Grid* self, Vector<std::int32_t> face_start, Vector<float> cut, Vector<std::int32_t> column,
-               Vector<std::int32_t> split, Vector<std::int32_t> left, Vector<std::int32_t> right,
-               Vector<std::int32_t> root) {
-                new (self) Grid(vector_of(face_start), vector_of(cut), nodes_of(column, split, left, right),
-                                vector_of(root));
+            [](Grid* self, Integers face_start, VectorOf<float> cut, Integers column,
+               Integers split, Integers left, Integers right,
+               Integers root) {
+                new (self) Grid(copied(face_start), copied(cut), nodes_of(column, split, left, right),
+                                copied(root));
             },
             "face_start"_a.noconvert(), "cut"_a.noconvert(), "column"_a.noconvert(), "split"_a.noconvert(),
             "left"_a.noconvert(), "right"_a.noconvert(), "root"_a.noconvert())
@@ -66,15 +69,15 @@ void bind_grid(nb::module_& m) {
                 for (std::size_t t = 0; t < trees; ++t)
                     for (const Node& node : grid.nodes_of(static_cast<std::int32_t>(t)))
                         if (node.column >= 0) asks[node.column * trees + t] = 1.0;
-                return numpy_rows_of(asks, trees);
+                return nb::cast(to_numpy_rows(asks, trees));
             },
             "1 where a tree splits a column, by column and tree.")
         .def(
             "leaves_at",
-            [](const Grid& grid, Vector<std::int32_t> cells) {
+            [](const Grid& grid, Integers cells) {
                 Leaves leaves(grid.trees());
                 grid.leaves_at(cells_of(grid, cells), leaves);
-                return numpy_of(leaves);
+                return array_of(leaves);
             },
             "cells"_a.noconvert(), "Leaf of every tree at a cell.")
         .def(
@@ -85,15 +88,15 @@ void bind_grid(nb::module_& m) {
                 std::vector<std::int32_t> rows;
                 for (const PathEntry& entry : grid.path(leaf))
                     rows.insert(rows.end(), {entry.column, entry.low, entry.high});
-                return numpy_rows_of(rows, 3);
+                return to_numpy_rows(rows, 3);
             },
             "leaf"_a, "Column, first and last cell that a leaf allows, of the columns on its path.");
 }
 
 // One row a column of start, lower and upper bound, weight, scale and offset.
-std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix<double>& limits, const Vector<std::int32_t>& group,
-                                    const Vector<bool>& discrete, const Vector<std::int64_t>& level_start,
-                                    const Vector<double>& level) {
+std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix& limits, const Integers& group,
+                                    const VectorOf<bool>& discrete, const Ints& level_start,
+                                    const Vector& level) {
     const auto d = static_cast<std::size_t>(grid.columns());
     require(limits.shape(0) == d && limits.shape(1) == 6, "'limits' must have six numbers a column.");
     require(group.size() == d && discrete.size() == d, "'group' and 'discrete' must hold one entry a column.");
@@ -115,20 +118,20 @@ void bind_located(nb::module_& m) {
         return [member](const Located& located) {
             std::vector<std::int32_t> numbers;
             for (const Column& column : located.columns()) numbers.push_back(column.*member);
-            return numpy_of(numbers);
+            return array_of(numbers);
         };
     };
     nb::class_<Located>(m, "Located", "The cells of a question: which are allowed, and how far they are from its start.")
         .def(
             "__init__",
-            [](Located* self, const Grid& grid, Matrix<double> limits, Vector<std::int32_t> group,
-               Vector<bool> discrete, Vector<std::int64_t> level_start, Vector<double> level) {
+            [](Located* self, const Grid& grid, Matrix limits, Integers group,
+               VectorOf<bool> discrete, Ints level_start, Vector level) {
                 new (self) Located(grid, limits_of(grid, limits, group, discrete, level_start, level));
             },
             "grid"_a, "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
             "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
-        .def_prop_ro("distance", [](const Located& located) { return numpy_of(located.distances()); })
-        .def_prop_ro("value", [](const Located& located) { return numpy_of(located.values()); })
+        .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
+        .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })
         .def_prop_ro("start", column(&Column::start))
         .def_prop_ro("first", column(&Column::first))
         .def_prop_ro("last", column(&Column::last))
@@ -137,7 +140,7 @@ void bind_located(nb::module_& m) {
             std::vector<std::int32_t> dead;
             for (std::int32_t leaf = 0; leaf < located.grid().leaves(); ++leaf)
                 if (located.bit_of_leaf()[leaf] < 0) dead.push_back(leaf);
-            return numpy_of(dead);
+            return array_of(dead);
         });
 }
 
@@ -149,12 +152,12 @@ void bind_criteria(nb::module_& m) {
         .def(nb::init<std::int32_t>(), "leaves"_a)
         .def(
             "add_rival",
-            [](MeanCriterion& criterion, Vector<double> means) { criterion.add_rival(vector_of(means)); },
+            [](MeanCriterion& criterion, Vector means) { criterion.add_rival(copied(means)); },
             "means"_a.noconvert());
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
-            [](TailCriterion* self, Vector<std::int32_t> samples, Vector<std::int64_t> first, Vector<std::int64_t> size,
+            [](TailCriterion* self, Integers samples, Ints first, Ints size,
                double tail, std::int32_t trees, std::size_t table_limit) {
                 require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
                 const auto count = static_cast<std::int64_t>(samples.size());
@@ -163,14 +166,14 @@ void bind_criteria(nb::module_& m) {
                             "Every leaf must have samples.");
                 require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
                 require(trees > 0, "'trees' must be positive.");
-                new (self) TailCriterion({span_of(samples), span_of(first), span_of(size)}, tail, trees, table_limit);
+                new (self) TailCriterion({view(samples), view(first), view(size)}, tail, trees, table_limit);
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "table_limit"_a,
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def(
             "add_plan",
-            [](TailCriterion& criterion, Vector<double> etas, Vector<std::int32_t> rank) {
-                criterion.add_plan(vector_of(etas), vector_of(rank));
+            [](TailCriterion& criterion, Vector etas, Integers rank) {
+                criterion.add_plan(copied(etas), copied(rank));
             },
             "etas"_a.noconvert(), "rank"_a.noconvert())
         .def_prop_ro("all_etas", &TailCriterion::all_etas, "Thresholds of all plans together.");
@@ -180,10 +183,10 @@ void bind_search(nb::module_& m) {
     nb::class_<Shares>(m, "Shares", "How the price of every step is shared out among the trees.")
         .def(
             "__init__",
-            [](Shares* self, const Located& located, Vector<std::int32_t> bucket, Vector<double> edge,
-               Vector<std::int32_t> begin, Matrix<double> part) {
+            [](Shares* self, const Located& located, Integers bucket, Vector edge,
+               Integers begin, Matrix part) {
                 require(part.shape(0) == edge.size(), "'part' must have a row of every bucket.");
-                new (self) Shares(located, vector_of(bucket), vector_of(edge), vector_of(begin), span_of(part));
+                new (self) Shares(located, copied(bucket), copied(edge), copied(begin), view(part));
             },
             "located"_a, "bucket"_a.noconvert(), "edge"_a.noconvert(), "begin"_a.noconvert(), "part"_a.noconvert(),
             nb::keep_alive<1, 2>());
@@ -201,24 +204,24 @@ void bind_search(nb::module_& m) {
             "Search on for so many boxes: whether the nearest candidate was reached, and the proved bound.")
         .def(
             "exclude",
-            [](ForestSearch& search, Vector<std::int32_t> cells) { search.exclude(cells_of(search.grid(), cells)); },
+            [](ForestSearch& search, Integers cells) { search.exclude(cells_of(search.grid(), cells)); },
             "cells"_a.noconvert(), "Leave out the contexts with the same leaves as in this cell.")
-        .def_prop_ro("cells", [](const ForestSearch& search) { return numpy_of(search.cells()); })
+        .def_prop_ro("cells", [](const ForestSearch& search) { return array_of(search.cells()); })
         .def_prop_ro("examined", &ForestSearch::examined);
     nb::class_<Proposals>(m, "Proposals", "Good explanations found without proof.")
         .def(nb::init<const Located&, const Criterion&, double, std::int64_t>(), "located"_a, "criterion"_a, "tau"_a,
              "looks"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
         .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
-        .def_prop_ro("best", [](const Proposals& proposals) { return numpy_of(proposals.best()); })
-        .def_prop_ro("cells", [](const Proposals& proposals) { return numpy_of(proposals.cells()); })
+        .def_prop_ro("best", [](const Proposals& proposals) { return array_of(proposals.best()); })
+        .def_prop_ro("cells", [](const Proposals& proposals) { return array_of(proposals.cells()); })
         .def("try_lines", &Proposals::try_lines, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "pull_back",
-            [](Proposals& proposals, Matrix<std::int32_t> starts, std::int32_t improved) {
+            [](Proposals& proposals, MatrixOf<std::int32_t> starts, std::int32_t improved) {
                 require(starts.shape(1) == proposals.cells().size(), "'starts' must have one cell a column.");
                 nb::gil_scoped_release released;
-                proposals.pull_back(span_of(starts), improved);
+                proposals.pull_back(view(starts), improved);
             },
             "starts"_a.noconvert(), "improved"_a)
         .def("climb", &Proposals::climb, "cutoff"_a, nb::call_guard<nb::gil_scoped_release>());

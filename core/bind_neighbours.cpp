@@ -9,7 +9,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "checks.hpp"
 #include "neighbour_search.hpp"
 #include "select.hpp"
 #include "simplex.hpp"
@@ -21,9 +20,7 @@ namespace whence::neighbours {
 
 namespace {
 
-using Floats = Vector<double>;
-using Ids = Vector<std::int64_t>;
-using WritableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using namespace arrays;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -34,7 +31,7 @@ void bind_tools(nb::module_& m) {
         "smallest_first",
         [](const WritableVector& values, std::int64_t m) {
             require_finite(values, "values");
-            smallest_first(span_of(values), m);
+            smallest_first(view(values), m);
         },
         "values"_a.noconvert(), "m"_a, "Reorder the values so that the m smallest of them come first.");
 
@@ -46,7 +43,7 @@ void bind_tools(nb::module_& m) {
     nb::class_<Simplex>(m, "Simplex", "Least cost u >= 0, u <= upper, under rows that are added one by one.")
         .def(
             "__init__",
-            [](Simplex* self, const Floats& upper, const Floats& cost, const Floats& second_cost, std::int64_t most) {
+            [](Simplex* self, const Vector& upper, const Vector& cost, const Vector& second_cost, std::int64_t most) {
                 const std::size_t v = upper.size();
                 require_size(cost, v, "cost");
                 require_size(second_cost, v, "second_cost");
@@ -61,10 +58,10 @@ void bind_tools(nb::module_& m) {
             "upper"_a.noconvert(), "cost"_a.noconvert(), "second_cost"_a.noconvert(), "most_rows"_a)
         .def(
             "add_row",
-            [](Simplex& self, const Floats& row, double limit) {
+            [](Simplex& self, const Vector& row, double limit) {
                 require_size(row, self.variables(), "row");
                 require_finite(row, "row");
-                self.add_row(span_of(row), limit);
+                self.add_row(view(row), limit);
             },
             "row"_a.noconvert(), "limit"_a, "Ask for row @ u <= limit.")
         .def(
@@ -80,15 +77,15 @@ void bind_tools(nb::module_& m) {
             [](const Simplex& self) {
                 std::vector<double> u(self.variables());
                 self.solution(u);
-                return numpy_of(u);
+                return to_numpy(u);
             },
             "Values of the variables.");
 }
 
 // ---- the space ------------------------------------------------------------------------------------------------------
 
-std::vector<double> optional_copy(const std::optional<Floats>& array) {
-    return array ? vector_of(*array) : std::vector<double>();
+std::vector<double> optional_copy(const std::optional<Vector>& array) {
+    return array ? copied(*array) : std::vector<double>();
 }
 
 bool is_rank(double value, std::size_t ranks) {
@@ -96,7 +93,7 @@ bool is_rank(double value, std::size_t ranks) {
 }
 
 void make_axis(Axis* self, Kind kind, double start, double weight, double lower, double upper, double gap_low,
-               double gap_high, const std::optional<Floats>& levels, const std::optional<Floats>& costs) {
+               double gap_high, const std::optional<Vector>& levels, const std::optional<Vector>& costs) {
     require(std::isfinite(start) && lower <= upper, "An axis must have a finite start and a range that is not empty.");
     require(weight > 0.0 && std::isfinite(weight), "'weight' of an axis must be positive and finite.");
     require(gap_low <= gap_high, "The gap of an axis must not end before it begins.");
@@ -127,17 +124,17 @@ void bind_axis(nb::module_& m) {
         .def_ro("gap_low", &Axis::gap_low, "Lower end of the open interval that is not allowed.")
         .def_ro("gap_high", &Axis::gap_high, "Upper end of the open interval that is not allowed.")
         .def_prop_ro(
-            "levels", [](const Axis& axis) { return numpy_of(axis.levels); },
+            "levels", [](const Axis& axis) { return to_numpy(axis.levels); }, nb::rv_policy::move,
             "Allowed values of a discrete axis.")
         .def_prop_ro(
-            "costs", [](const Axis& axis) { return numpy_of(axis.costs); },
+            "costs", [](const Axis& axis) { return to_numpy(axis.costs); }, nb::rv_policy::move,
             "Cost of every category, ascending.");
 }
 
 // ---- the search -----------------------------------------------------------------------------------------------------
 
-void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix<double>& points, const Floats& base, int k,
-                 double separation, double margin, const Floats& alternative, double tau, std::optional<double> tail) {
+void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
+                 double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail) {
     const std::size_t n = points.shape(0);
     require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
     require_size(base, n, "base");
@@ -149,23 +146,23 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix<dou
     require(separation >= 0.0 && margin >= separation, "'margin' must be at least 'separation', and that at least 0.");
     require(!std::isnan(tau), "'tau' must be a number.");
     require(!tail || (*tail > 0.0 && *tail <= k), "'tail' must be positive and at most 'k'.");
-    Space space{std::move(axes), vector_of(points), vector_of(base), k, separation, margin};
+    Space space{std::move(axes), copied(points), copied(base), k, separation, margin};
     std::unique_ptr<Criterion> criterion;
     if (tail) {
-        criterion = std::make_unique<TailCriterion>(vector_of(alternative), k, tau, *tail);
+        criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail);
     } else {
-        criterion = std::make_unique<MeanCriterion>(vector_of(alternative), k, tau);
+        criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau);
     }
     new (self) NeighbourSearch(std::move(space), std::move(criterion));
 }
 
-void cut(NeighbourSearch& self, const Floats& rival) {
+void cut(NeighbourSearch& self, const Vector& rival) {
     require_size(rival, self.space().size(), "rival");
     require_finite(rival, "rival");
-    self.criterion().cut(vector_of(rival));
+    self.criterion().cut(copied(rival));
 }
 
-std::vector<int> member_list(const NeighbourSearch& self, const Ids& members) {
+std::vector<int> member_list(const NeighbourSearch& self, const Ints& members) {
     std::vector<int> list;
     for (std::size_t i = 0; i < members.size(); ++i) {
         require(members(i) >= 0 && members(i) < self.space().size(), "The members must be rows of 'points'.");
@@ -174,21 +171,20 @@ std::vector<int> member_list(const NeighbourSearch& self, const Ids& members) {
     return list;
 }
 
-void exclude(NeighbourSearch& self, const Ids& members) {
+void exclude(NeighbourSearch& self, const Ints& members) {
     require_size(members, self.space().k, "members");
     self.criterion().exclude(member_list(self, members));
 }
 
-nb::object standing(NeighbourSearch& self, const Matrix<double>& contexts) {
+auto standing(NeighbourSearch& self, const Matrix& contexts) {
     const std::size_t rows = contexts.shape(0), q = contexts.shape(1);
     require(q == self.space().axes.size(), "'contexts' must have a column for every axis.");
-    bool* const stands = new bool[rows];
-    nb::capsule owner(stands, [](void* memory) noexcept { delete[] static_cast<bool*>(memory); });
+    const auto stands = std::make_unique<bool[]>(rows);
     {
         const nb::gil_scoped_release release;
-        for (std::size_t row = 0; row < rows; ++row) stands[row] = self.stands(span_of(contexts).subspan(row * q, q));
+        for (std::size_t row = 0; row < rows; ++row) stands[row] = self.stands(view(contexts).subspan(row * q, q));
     }
-    return nb::cast(nb::ndarray<nb::numpy, bool, nb::ndim<1>>(stands, {rows}, owner));
+    return to_numpy(stands.get(), rows);
 }
 
 // ---- one box at a time, for a close look ----------------------------------------------------------------------------
@@ -201,7 +197,7 @@ struct Look {
     std::vector<double> low, high, nearest;
 };
 
-void put_box(NeighbourSearch& self, const Floats& low, const Floats& high) {
+void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
     const std::vector<Axis>& axes = self.space().axes;
     require_size(low, axes.size(), "low");
     require_size(high, axes.size(), "high");
@@ -212,14 +208,14 @@ void put_box(NeighbourSearch& self, const Floats& low, const Floats& high) {
                 "Along a category axis a box must end at ranks.");
     }
     Examiner& examiner = self.examiner();
-    examiner.box.low = vector_of(low);
-    examiner.box.high = vector_of(high);
+    examiner.box.low = copied(low);
+    examiner.box.high = copied(high);
     examiner.sets.settled.clear();
     examiner.sets.open.clear();
     for (int i = 0; i < self.space().size(); ++i) examiner.sets.open.push_back(i);
 }
 
-Look examine(NeighbourSearch& self, const Floats& low, const Floats& high, double radius) {
+Look examine(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
     put_box(self, low, high);
     Examiner& examiner = self.examiner();
     const Verdict verdict = examiner.examine(self.criterion(), radius);
@@ -229,7 +225,7 @@ Look examine(NeighbourSearch& self, const Floats& low, const Floats& high, doubl
 
 // Extra distance of the best explanation in a box and of the nearest undecided place, and the best one; None where the
 // box does not come to that.
-std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Floats& low, const Floats& high, double radius,
+std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Vector& low, const Vector& high, double radius,
                                    std::int64_t patience) {
     put_box(self, low, high);
     Examiner& examiner = self.examiner();
@@ -238,30 +234,30 @@ std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Floats& low, con
     std::vector<double> found(self.space().axes.size());
     const auto [best, open] =
         self.leaf().solve(self.criterion(), examiner, radius - examiner.distance, patience, found);
-    return nb::make_tuple(best, open, numpy_of(found));
+    return nb::make_tuple(best, open, to_numpy(found));
 }
 
 // Relations of all members in a box: nearer, farther, never farther, never nearer.
-nb::tuple relations(NeighbourSearch& self, const Floats& low, const Floats& high, double radius) {
+nb::tuple relations(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
     require(self.space().size() <= Pairs::kMost, "There are more points than pairs are compared of.");
     put_box(self, low, high);
     require(radius >= self.examiner().box.project(self.space()), "'radius' must reach the box.");
     const Pairs& pairs = self.examiner().compare(radius);
     const auto counts = [&](const std::int64_t* first) {
-        return numpy_of(std::vector<std::int64_t>(first, first + self.space().size()));
+        return to_numpy(first, static_cast<std::size_t>(self.space().size()));
     };
     return nb::make_tuple(counts(pairs.nearer), counts(pairs.farther), counts(pairs.never_farther),
                           counts(pairs.never_nearer));
 }
 
-bool hopeless(NeighbourSearch& self, const Ids& inside, const Ids& undecided) {
+bool hopeless(NeighbourSearch& self, const Ints& inside, const Ints& undecided) {
     const std::vector<int> in = member_list(self, inside), maybe = member_list(self, undecided);
     require(in.size() + maybe.size() <= static_cast<std::size_t>(self.space().size()),
             "There are more members than points.");
     return self.criterion().hopeless(in, maybe, self.examiner().buffer);
 }
 
-bool satisfied(NeighbourSearch& self, const Ids& members) {
+bool satisfied(NeighbourSearch& self, const Ints& members) {
     require_size(members, self.space().k, "members");
     return self.criterion().satisfied(member_list(self, members), self.examiner().buffer);
 }
@@ -276,19 +272,19 @@ void bind_look(nb::module_& m) {
         .def_ro("verdict", &Look::verdict, "Whether it holds an explanation, none, or must be split or solved.")
         .def_ro("distance", &Look::distance, "Distance of its nearest context.")
         .def_prop_ro(
-            "settled", [](const Look& look) { return numpy_of(look.sets.settled); },
+            "settled", [](const Look& look) { return to_numpy(look.sets.settled); }, nb::rv_policy::move,
             "Neighbours everywhere in it.")
         .def_prop_ro(
-            "open", [](const Look& look) { return numpy_of(look.sets.open); },
+            "open", [](const Look& look) { return to_numpy(look.sets.open); }, nb::rv_policy::move,
             "Neighbours in some part of it, maybe.")
         .def_prop_ro(
-            "low", [](const Look& look) { return numpy_of(look.low); },
+            "low", [](const Look& look) { return to_numpy(look.low); }, nb::rv_policy::move,
             "Its lower end inside the radius.")
         .def_prop_ro(
-            "high", [](const Look& look) { return numpy_of(look.high); },
+            "high", [](const Look& look) { return to_numpy(look.high); }, nb::rv_policy::move,
             "Its upper end inside the radius.")
         .def_prop_ro(
-            "nearest", [](const Look& look) { return numpy_of(look.nearest); },
+            "nearest", [](const Look& look) { return to_numpy(look.nearest); }, nb::rv_policy::move,
             "Its context nearest to the start.");
 }
 
@@ -311,10 +307,10 @@ void bind_search(nb::module_& m) {
         .def_prop_ro("nodes", &NeighbourSearch::nodes, "Boxes examined since the last restart.")
         .def_prop_ro("bound", &NeighbourSearch::bound, "Distance of the nearest box left.")
         .def_prop_ro(
-            "candidate", [](const NeighbourSearch& self) { return numpy_of(self.candidate()); },
+            "candidate", [](const NeighbourSearch& self) { return to_numpy(self.candidate()); }, nb::rv_policy::move,
             "The last candidate.")
         .def_prop_ro(
-            "met", [](const NeighbourSearch& self) { return numpy_of(self.met()); },
+            "met", [](const NeighbourSearch& self) { return to_numpy(self.met()); }, nb::rv_policy::move,
             "The nearest explanation met on the way, without proof.")
         .def_prop_ro("met_distance", &NeighbourSearch::met_distance, "Its distance; infinite where none was met.")
         .def("examine", &examine, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "Examine one box.")

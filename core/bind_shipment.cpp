@@ -2,7 +2,6 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
-#include "checks.hpp"
 #include "shipment.hpp"
 
 namespace nb = nanobind;
@@ -12,27 +11,27 @@ namespace whence {
 
 namespace {
 
-using WritableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
+using namespace arrays;
 using shipment::CuttingPlanes;
 using shipment::Network;
 
 // The method looks at every set of warehouses.
 constexpr std::size_t kMostWarehouses = 16;
 
-Network network(const Matrix<double>& ship, double spot) {
+Network network(const Matrix& ship, double spot) {
     require(ship.size() > 0, "'ship' must not be empty.");
     require(ship.shape(0) <= kMostWarehouses, "'ship' must have at most 16 rows, one a warehouse.");
     require_finite(ship, "ship");
     require(std::isfinite(spot) && spot >= 0.0, "'spot' must be finite and at least 0.");
-    return {span_of(ship), static_cast<int>(ship.shape(0)), static_cast<int>(ship.shape(1)), spot};
+    return {view(ship), static_cast<int>(ship.shape(0)), static_cast<int>(ship.shape(1)), spot};
 }
 
-void check_demands(const Matrix<double>& ship, const Matrix<double>& demands) {
+void check_demands(const Matrix& ship, const Matrix& demands) {
     require(demands.shape(1) == ship.shape(1), "'demands' must have a column for every location of 'ship'.");
     require_finite(demands, "demands");
 }
 
-void best_recourse(const Matrix<double>& ship, double spot, const Vector<double>& plan, const Matrix<double>& demands,
+void best_recourse(const Matrix& ship, double spot, const Vector& plan, const Matrix& demands,
                    const WritableVector& costs) {
     const Network net = network(ship, spot);
     require_size(plan, ship.shape(0), "plan");
@@ -40,12 +39,11 @@ void best_recourse(const Matrix<double>& ship, double spot, const Vector<double>
     check_demands(ship, demands);
     require_size(costs, demands.shape(0), "costs");
     const nb::gil_scoped_release release;
-    shipment::best_recourse(net, span_of(plan), span_of(demands), span_of(costs));
+    shipment::best_recourse(net, view(plan), view(demands), view(costs));
 }
 
-std::optional<int> cutting_planes(const Matrix<double>& ship, double spot, double production,
-                                  const Matrix<double>& demands, const Vector<double>& weights, double tail,
-                                  int most_cuts, const WritableVector& plan) {
+std::optional<int> cutting_planes(const Matrix& ship, double spot, double production, const Matrix& demands,
+                                  const Vector& weights, double tail, int most_cuts, const WritableVector& plan) {
     const Network net = network(ship, spot);
     check_demands(ship, demands);
     require_size(weights, demands.shape(0), "weights");
@@ -56,7 +54,7 @@ std::optional<int> cutting_planes(const Matrix<double>& ship, double spot, doubl
     require(tail > 0.0, "'tail' must be positive.");
     require(most_cuts >= 0, "'most_cuts' must be at least 0.");
     const nb::gil_scoped_release release;
-    return CuttingPlanes(net, production, span_of(demands), span_of(weights), tail, most_cuts).solve(span_of(plan));
+    return CuttingPlanes(net, production, view(demands), view(weights), tail, most_cuts).solve(view(plan));
 }
 
 }  // namespace

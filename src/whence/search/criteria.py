@@ -1,4 +1,4 @@
-"""The criterion of a question: what the leaves of a forest say about the alternative and the plans it must not exceed."""
+"""The criterion of a question: what the leaves of a forest say about the alternative and its rivals."""
 
 from __future__ import annotations
 
