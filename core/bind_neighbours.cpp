@@ -13,13 +13,14 @@
 #include "select.hpp"
 #include "simplex.hpp"
 
-namespace {
-
 namespace nb = nanobind;
 using namespace nb::literals;
-using namespace whence::arrays;
-using namespace whence::neighbours;
-using whence::Simplex;
+
+namespace whence::neighbours {
+
+namespace {
+
+using namespace arrays;
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
@@ -30,7 +31,7 @@ void bind_tools(nb::module_& m) {
         "smallest_first",
         [](const WritableVector& values, std::int64_t m) {
             require_finite(values, "values");
-            whence::smallest_first(view(values), m);
+            smallest_first(view(values), m);
         },
         "values"_a.noconvert(), "m"_a, "Reorder the values so that the m smallest of them come first.");
 
@@ -47,8 +48,8 @@ void bind_tools(nb::module_& m) {
                 require_size(cost, v, "cost");
                 require_size(second_cost, v, "second_cost");
                 for (std::size_t x = 0; x < v; ++x) {
-                    require(upper(x) >= 0.0, "The 'upper' bounds must be at least 0.");
-                    require(cost(x) >= 0.0, "The 'cost' of a variable must be at least 0.");
+                    require(upper(x) >= 0.0, "'upper' bounds must be at least 0.");
+                    require(cost(x) >= 0.0, "'cost' of a variable must be at least 0.");
                 }
                 require(most > static_cast<std::int64_t>(v), "There must be room for more rows than variables.");
                 new (self) Simplex(v, static_cast<std::size_t>(most));
@@ -94,7 +95,7 @@ bool is_rank(double value, std::size_t ranks) {
 void make_axis(Axis* self, Kind kind, double start, double weight, double lower, double upper, double gap_low,
                double gap_high, const std::optional<Vector>& levels, const std::optional<Vector>& costs) {
     require(std::isfinite(start) && lower <= upper, "An axis must have a finite start and a range that is not empty.");
-    require(weight > 0.0 && std::isfinite(weight), "The 'weight' of an axis must be positive and finite.");
+    require(weight > 0.0 && std::isfinite(weight), "'weight' of an axis must be positive and finite.");
     require(gap_low <= gap_high, "The gap of an axis must not end before it begins.");
     Axis axis{kind, start, weight, lower, upper, gap_low, gap_high, optional_copy(levels), optional_copy(costs)};
     if (kind == Kind::discrete) require(!axis.levels.empty(), "A discrete axis must have 'levels'.");
@@ -133,19 +134,18 @@ void bind_axis(nb::module_& m) {
 // ---- the search -----------------------------------------------------------------------------------------------------
 
 void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
-                 double separation, double margin, const Vector& alternative, double tau,
-                 std::optional<double> tail) {
+                 double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail) {
     const std::size_t n = points.shape(0);
-    require(points.shape(1) == axes.size(), "The 'points' array must have a column for every axis.");
+    require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
     require_size(base, n, "base");
     require_size(alternative, n, "alternative");
     require_finite(points, "points");
     require_finite(base, "base");
     require_finite(alternative, "alternative");
-    require(k >= 1 && static_cast<std::size_t>(k) <= n, "The 'k' must be at least 1 and at most the number of points.");
-    require(separation >= 0.0 && margin >= separation, "The 'margin' must be at least the 'separation', and that at least 0.");
-    require(!std::isnan(tau), "The 'tau' must be a number.");
-    require(!tail || (*tail > 0.0 && *tail <= k), "The 'tail' must be positive and at most 'k'.");
+    require(k >= 1 && static_cast<std::size_t>(k) <= n, "'k' must be at least 1 and at most the number of points.");
+    require(separation >= 0.0 && margin >= separation, "'margin' must be at least 'separation', and that at least 0.");
+    require(!std::isnan(tau), "'tau' must be a number.");
+    require(!tail || (*tail > 0.0 && *tail <= k), "'tail' must be positive and at most 'k'.");
     Space space{std::move(axes), copied(points), copied(base), k, separation, margin};
     std::unique_ptr<Criterion> criterion;
     if (tail) {
@@ -178,7 +178,7 @@ void exclude(NeighbourSearch& self, const Ints& members) {
 
 auto standing(NeighbourSearch& self, const Matrix& contexts) {
     const std::size_t rows = contexts.shape(0), q = contexts.shape(1);
-    require(q == self.space().axes.size(), "The 'contexts' array must have a column for every axis.");
+    require(q == self.space().axes.size(), "'contexts' must have a column for every axis.");
     const auto stands = std::make_unique<bool[]>(rows);
     {
         const nb::gil_scoped_release release;
@@ -202,7 +202,7 @@ void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
     require_size(low, axes.size(), "low");
     require_size(high, axes.size(), "high");
     for (std::size_t j = 0; j < axes.size(); ++j) {
-        require(low(j) <= high(j), "The 'low' end of a box must not be above its 'high' end.");
+        require(low(j) <= high(j), "'low' end of a box must not be above its 'high' end.");
         require(axes[j].kind != Kind::category || (is_rank(low(j), axes[j].costs.size()) &&
                                                    is_rank(high(j), axes[j].costs.size())),
                 "Along a category axis a box must end at ranks.");
@@ -241,11 +241,13 @@ std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Vector& low, con
 nb::tuple relations(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
     require(self.space().size() <= Pairs::kMost, "There are more points than pairs are compared of.");
     put_box(self, low, high);
-    require(radius >= self.examiner().box.project(self.space()), "The 'radius' must reach the box.");
+    require(radius >= self.examiner().box.project(self.space()), "'radius' must reach the box.");
     const Pairs& pairs = self.examiner().compare(radius);
-    const std::size_t n = self.space().size();
-    return nb::make_tuple(to_numpy(pairs.nearer, n), to_numpy(pairs.farther, n), to_numpy(pairs.never_farther, n),
-                          to_numpy(pairs.never_nearer, n));
+    const auto counts = [&](const std::int64_t* first) {
+        return to_numpy(first, static_cast<std::size_t>(self.space().size()));
+    };
+    return nb::make_tuple(counts(pairs.nearer), counts(pairs.farther), counts(pairs.never_farther),
+                          counts(pairs.never_nearer));
 }
 
 bool hopeless(NeighbourSearch& self, const Ints& inside, const Ints& undecided) {
@@ -323,9 +325,11 @@ void bind_search(nb::module_& m) {
 
 }  // namespace
 
+}  // namespace whence::neighbours
+
 void bind_neighbours(nb::module_& m) {
-    bind_tools(m);
-    bind_axis(m);
-    bind_look(m);
-    bind_search(m);
+    whence::neighbours::bind_tools(m);
+    whence::neighbours::bind_axis(m);
+    whence::neighbours::bind_look(m);
+    whence::neighbours::bind_search(m);
 }

@@ -87,8 +87,8 @@ bool TailCriterion::any_cut_hopeless(Members inside, Members undecided, std::spa
     return false;
 }
 
-// CVaR(rival) <= eta' + sum (rival - eta')+ / tail for every eta', and CVaR(alternative) attains its minimum over eta at
-// one of the members' costs: for a fixed pair the best members are the smallest terms.
+// CVaR(rival) <= eta' + sum (rival - eta')+ / tail for every eta', and CVaR(alternative) attains its minimum over eta
+// at one of the members' costs: for a fixed pair the best members are the smallest terms.
 bool TailCriterion::thresholds_hopeless(const std::vector<double>& rival, double threshold, double eta_low,
                                         double eta_high, Members inside, Members undecided,
                                         std::span<double> buffer) const {

@@ -1,7 +1,7 @@
 // What the neighbours must satisfy: bounds over the sets still possible, exact once a set is decided.
 //
-// A cut says that the alternative costs no more than a rival over the k neighbours, up to a tolerance: in the mean, or in
-// the mean of the worst tail (the tail counted in neighbours, its last one split).
+// A cut says that the alternative costs no more than a rival over the k neighbours, up to a tolerance: in the mean, or
+// in the mean of the worst tail (the tail counted in neighbours, its last one split).
 #pragma once
 
 #include <span>

@@ -49,9 +49,15 @@ bool LeafSolver::prepare(const Examiner& examined) {
             }
         }
     }
-    for (int i = 0; i < m_; ++i) {
-        fixed_[i] = examined.here[i];
-        for (const int j : moving_) fixed_[i] -= std::abs(box.nearest[j] - point(i)[j]);
+    coordinates_.resize(moving_.size() * m_);
+    std::copy_n(examined.here.begin(), m_, fixed_.begin());
+    double* column = coordinates_.data();
+    for (const int j : moving_) {
+        for (int i = 0; i < m_; ++i) {
+            column[i] = space_.point((*members_)[i])[j];
+            fixed_[i] -= std::abs(box.nearest[j] - column[i]);
+        }
+        column += m_;
     }
     return placeable;
 }
@@ -59,39 +65,54 @@ bool LeafSolver::prepare(const Examiner& examined) {
 // Which members can be neighbours only together with others.
 void LeafSolver::relate(const Examiner& examined, double ball) {
     const Box& box = examined.box;
-    implies_.assign(static_cast<std::size_t>(m_) * m_, 0);
-    for (int a = 0; a < m_; ++a) {
-        for (int b = 0; b < m_; ++b) {
+    const std::size_t m = m_, axes = moving_.size();
+    // Distances of every member from the lower end, the upper end and the nearest context, axis by axis.
+    ends_.resize(3 * axes * m);
+    for (std::size_t place = 0; place < axes; ++place) {
+        const int j = moving_[place];
+        const double* const x = along(place);
+        double* const from = ends_.data() + 3 * place * m;
+        for (std::size_t i = 0; i < m; ++i) from[i] = std::abs(box.low[j] - x[i]);
+        for (std::size_t i = 0; i < m; ++i) from[m + i] = std::abs(box.high[j] - x[i]);
+        for (std::size_t i = 0; i < m; ++i) from[2 * m + i] = std::abs(box.nearest[j] - x[i]);
+    }
+    implies_.resize(m * m);
+    implied_by_.resize(m * m);
+    most_.resize(m);
+    const double* const here = examined.here.data();
+    for (std::size_t a = 0; a < m; ++a) {
+        double* const most = most_.data();
+        for (std::size_t b = 0; b < m; ++b) most[b] = here[b] - here[a];
+        for (std::size_t place = 0; place < axes; ++place) {
             // The difference of two distances is monotone along every axis: its extremes lie at the ends.
-            const double now = examined.here[b] - examined.here[a];
-            double most = now;
-            for (const int j : moving_) {
-                const double x = point(a)[j], y = point(b)[j];
-                const double low = std::abs(box.low[j] - y) - std::abs(box.low[j] - x);
-                const double high = std::abs(box.high[j] - y) - std::abs(box.high[j] - x);
-                most += std::max(low, high) - std::abs(box.nearest[j] - y) + std::abs(box.nearest[j] - x);
+            const double* const low = ends_.data() + 3 * place * m;
+            const double* const high = low + m;
+            const double* const now = high + m;
+            for (std::size_t b = 0; b < m; ++b) {
+                most[b] += std::max(low[b] - low[a], high[b] - high[a]) - now[b] + now[a];
             }
-            most = std::min(most, now + ball);
-            implies_[a * m_ + b] = a != b && most < space_.separation;
+        }
+        for (std::size_t b = 0; b < m; ++b) {
+            const double in_ball = std::min(most[b], here[b] - here[a] + ball);
+            implies_[a * m + b] = implied_by_[b * m + a] = a != b && in_ball < space_.separation;
         }
     }
 }
 
 // Decide an open member and what follows from it; false on a contradiction.
-bool LeafSolver::decide(std::int8_t* state, int member, State value) const {
+bool LeafSolver::decide(std::int8_t* state, int member, State value) {
     state[member] = value;
-    bool changed = true;
-    while (changed) {
-        changed = false;
-        for (int a = 0; a < m_; ++a) {
-            if (state[a] == open) continue;
-            for (int b = 0; b < m_; ++b) {
-                const bool follows = state[a] == in ? implies_[a * m_ + b] : implies_[b * m_ + a];
-                if (!follows || state[b] == state[a]) continue;
-                if (state[b] != open) return false;
-                state[b] = state[a];
-                changed = true;
-            }
+    decided_.assign(1, member);
+    while (!decided_.empty()) {
+        const std::size_t a = decided_.back();
+        decided_.pop_back();
+        // What is in brings in what it implies; what is out leaves out what would imply it.
+        const std::int8_t* const follows = (value == in ? implies_ : implied_by_).data() + a * m_;
+        for (int b = 0; b < m_; ++b) {
+            if (!follows[b] || state[b] == value) continue;
+            if (state[b] != open) return false;
+            state[b] = value;
+            decided_.push_back(b);
         }
     }
     return true;
@@ -106,28 +127,30 @@ void LeafSolver::place(const Box& box) {
 
 // Distances of all members there, and the pair of decided ones that is in order least.
 LeafSolver::Pair LeafSolver::measure() {
+    double* const there = there_.data();
+    std::copy_n(fixed_.begin(), m_, there);
+    for (std::size_t place = 0; place < moving_.size(); ++place) {
+        const double* const x = along(place);
+        const double at = at_[moving_[place]];
+        for (int i = 0; i < m_; ++i) there[i] += std::abs(at - x[i]);
+    }
     Pair worst{-1, -1};
     for (int i = 0; i < m_; ++i) {
-        double total = fixed_[i];
-        const double* const coordinates = point(i);
-        for (const int j : moving_) total += std::abs(at_[j] - coordinates[j]);
-        there_[i] = total;
-        if (state_[i] == in && (worst.first < 0 || total > there_[worst.first])) worst.first = i;
-        if (state_[i] == out && (worst.second < 0 || total < there_[worst.second])) worst.second = i;
+        if (state_[i] == in && (worst.first < 0 || there[i] > there[worst.first])) worst.first = i;
+        if (state_[i] == out && (worst.second < 0 || there[i] < there[worst.second])) worst.second = i;
     }
     return worst;
 }
 
 // Convex envelope of the difference of two members' distances there, and its slopes.
 double LeafSolver::envelope(const Box& box, int first, int second) {
-    const double* const x = point(first);
-    const double* const y = point(second);
     double total = 0.0;
-    for (const int j : moving_) {
-        const double low = box.low[j], high = box.high[j];
+    for (std::size_t place = 0; place < moving_.size(); ++place) {
+        const int j = moving_[place];
+        const double x = along(place)[first], y = along(place)[second], low = box.low[j], high = box.high[j];
+        const double a = std::min(std::max(x, low), high), b = std::min(std::max(y, low), high);
+        total += std::abs(x - a) - std::abs(y - b) - std::abs(a - b);
         slope_[j] = 0.0;
-        const double a = std::min(std::max(x[j], low), high), b = std::min(std::max(y[j], low), high);
-        total += std::abs(x[j] - a) - std::abs(y[j] - b) - std::abs(a - b);
         if (a == b) continue;
         const double rise = 2.0 * (b - a) / std::abs((b > a ? high : low) - a);
         if (rise * (at_[j] - a) > 0.0) {

@@ -1,9 +1,9 @@
 // A box with few open members: its nearest explanation, or a bound on it, by small linear programs.
 //
-// Depth-first over which open members are neighbours and which are not. Every node asks for the least distance such that
-// each member decided in is nearer, by the margin, than each one decided out. The difference of two distances is replaced
-// by its convex envelope over the box, axis by axis, and only the pairs that bind are ever added. Where no open member
-// has a coordinate inside the box the envelope is exact.
+// Depth-first over which open members are neighbours and which are not. Every node asks for the least distance such
+// that each member decided in is nearer, by the margin, than each one decided out. The difference of two distances is
+// replaced by its convex envelope over the box, axis by axis, and only the pairs that bind are ever added. Where no
+// open member has a coordinate inside the box the envelope is exact.
 #pragma once
 
 #include <cstdint>
@@ -53,10 +53,11 @@ private:
         int first, second;
     };
 
-    const double* point(int i) const { return space_.point((*members_)[i]); }
+    // Coordinates of all members along one of the axes that move.
+    const double* along(std::size_t place) const { return coordinates_.data() + place * m_; }
     bool prepare(const Examiner& examined);
     void relate(const Examiner& examined, double ball);
-    bool decide(std::int8_t* state, int member, State value) const;
+    bool decide(std::int8_t* state, int member, State value);
     Nearest nearest_context(const Box& box, double limit);
     void place(const Box& box);
     Pair measure();
@@ -76,8 +77,12 @@ private:
     std::vector<double> row_, u_;        // a row of the linear program, and its solution
     std::vector<double> at_, slope_;     // the context there, and slopes along the axes
     std::vector<double> fixed_, there_;  // a member's distance along the axes that cannot move, and at the context
-    std::vector<std::int8_t> implies_;   // whether a can be a neighbour only together with b
+    std::vector<double> coordinates_;    // of the members, axis by axis
+    std::vector<double> ends_, most_;    // what relating members needs
+    // Whether a can be a neighbour only together with b, at (a, b); and the same at (b, a).
+    std::vector<std::int8_t> implies_, implied_by_;
     std::vector<std::int8_t> states_, state_;
+    std::vector<int> decided_;  // members whose decision may decide others
 };
 
 }  // namespace whence::neighbours

@@ -55,7 +55,11 @@ NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criteri
       leaf_(space_),
       candidate_(space_.axes.size()),
       met_(space_.axes.size()),
-      met_distance_(kInfinity) {
+      met_distance_(kInfinity),
+      columns_(space_.points.size()) {
+    for (int i = 0; i < space_.size(); ++i) {
+        for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = space_.point(i)[j];
+    }
     restart();
 }
 
@@ -147,18 +151,21 @@ Progress NeighbourSearch::advance(std::int64_t boxes, double radius) {
 }
 
 bool NeighbourSearch::stands(std::span<const double> context) {
-    std::vector<double>& here = examiner_.here;
+    const std::size_t n = space_.base.size();
     std::vector<double>& buffer = examiner_.buffer;
-    for (int i = 0; i < space_.size(); ++i) {
-        const double* const point = space_.point(i);
-        double total = space_.base[i];
-        for (int j = 0; j < space_.dimension(); ++j) {
-            const double apart = std::abs(point[j] - context[j]);
-            total += space_.axes[j].kind == Kind::category ? std::min(apart, 1.0) : apart;
+    double* const here = examiner_.here.data();
+    std::ranges::copy(space_.base, here);
+    for (int j = 0; j < space_.dimension(); ++j) {
+        const double* const x = columns_.data() + j * n;
+        const double at = context[j];
+        if (space_.axes[j].kind == Kind::category) {
+            for (std::size_t i = 0; i < n; ++i) here[i] += x[i] == at ? 0.0 : 1.0;
+        } else {
+            for (std::size_t i = 0; i < n; ++i) here[i] += std::abs(x[i] - at);
         }
-        here[i] = buffer[i] = total;
     }
-    const Boundary ends = boundary(std::span(buffer).first(here.size()), space_.k);
+    std::copy_n(here, n, buffer.begin());
+    const Boundary ends = boundary(std::span(buffer).first(n), space_.k);
     if (ends.following - ends.last < space_.margin) return false;
     std::vector<int>& chosen = examiner_.chosen;
     chosen.clear();

@@ -89,6 +89,7 @@ private:
     Tree tree_;
     std::vector<double> candidate_, met_;
     double met_distance_;
+    std::vector<double> columns_;  // past contexts, axis by axis
     std::int64_t nodes_ = 0;
 };
 

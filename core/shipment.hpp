@@ -1,14 +1,16 @@
 // The shipment problem: recourse of all samples, and the cutting planes over the first stage.
 //
-// Recourse. With one multiplier q_i a warehouse, the cheapest recourse of a sample is the maximum over 0 <= q <= spot of
+// Recourse. With one multiplier q_i a warehouse, the cheapest recourse of a sample is the maximum, over multipliers
+// between 0 and the spot cost, of
 //
 //     D(q) = sum_j y_j min_i (ship_ij + q_i) - sum_i z_i q_i.
 //
 // D is concave and L-natural-concave: where no step that raises (or lowers) one set of warehouses together improves it,
 // it is maximal. Looking at all sets of warehouses is therefore a proof, and cheap as long as warehouses are few.
 //
-// Cutting planes. The multipliers of all samples at a trial plan give a linear function that is nowhere above the risk of
-// the cost. The dual simplex over these cuts, in the few first-stage variables, proposes the next plan until both meet.
+// Cutting planes. The multipliers of all samples at a trial plan give a linear function that is nowhere above the risk
+// of the cost. The dual simplex over these cuts, in the few first-stage variables, proposes the next plan until both
+// meet.
 #pragma once
 
 #include <cstddef>

@@ -1,7 +1,7 @@
 // A dense dual simplex for a handful of variables: least cost u >= 0, u <= upper, under rows that are added one by one.
 //
-// It starts at u = 0, which is dual feasible because no cost is negative, and stays warm when rows are added. A variable
-// at its upper bound is replaced by its distance from it, so that all nonbasic ones are 0.
+// It starts at u = 0, which is dual feasible because no cost is negative, and stays warm when rows are added. A
+// variable at its upper bound is replaced by its distance from it, so that all nonbasic ones are 0.
 #pragma once
 
 #include <cstddef>

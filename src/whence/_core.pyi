@@ -1,5 +1,7 @@
 """The compiled core of whence: searches over the boxes of a forest and of nearest neighbours."""
 
+from enum import Enum
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -220,3 +222,153 @@ class Faces:
     def pulling(self, open: OpenBox) -> tuple[int, int] | None: ...
     def around(self, open: OpenBox) -> tuple[int, int] | None: ...
     def sharpest(self, open: OpenBox, criterion: Criterion) -> tuple[int, int] | None: ...
+
+class SimplexStatus(Enum):
+    """How a linear program ended."""
+
+    SOLVED = 0
+    INFEASIBLE = 1
+    UNKNOWN = 2
+
+class Simplex:
+    """Least cost u >= 0, u <= upper, under rows that are added one by one."""
+
+    def __init__(self, upper: Floats, cost: Floats, second_cost: Floats, most_rows: int) -> None: ...
+    def add_row(self, row: Floats, limit: float) -> None: ...
+    def minimise(self, cutoff: float = ...) -> tuple[SimplexStatus, float]: ...
+    def clear_rows(self) -> None: ...
+    def solution(self) -> Floats: ...
+
+def smallest_first(values: Floats, m: int) -> None:
+    """Reorder the values so that the m smallest of them come first."""
+
+class AxisKind(Enum):
+    """A number that moves freely, one with levels, or the rank of a category."""
+
+    CONTINUOUS = 0
+    DISCRETE = 1
+    CATEGORY = 2
+
+class Axis:
+    """An axis of a nearest-neighbour question that can move."""
+
+    def __init__(
+        self,
+        kind: AxisKind,
+        start: float,
+        weight: float,
+        lower: float,
+        upper: float,
+        *,
+        gap_low: float = ...,
+        gap_high: float = ...,
+        levels: Floats | None = None,
+        costs: Floats | None = None,
+    ) -> None: ...
+    @property
+    def kind(self) -> AxisKind: ...
+    @property
+    def start(self) -> float: ...
+    @property
+    def weight(self) -> float: ...
+    @property
+    def lower(self) -> float: ...
+    @property
+    def upper(self) -> float: ...
+    @property
+    def gap_low(self) -> float: ...
+    @property
+    def gap_high(self) -> float: ...
+    @property
+    def levels(self) -> Floats: ...
+    @property
+    def costs(self) -> Floats: ...
+
+class BoxVerdict(Enum):
+    """Whether a box holds an explanation, none, or must be split or solved."""
+
+    PRUNED = 0
+    FEASIBLE = 1
+    SPLIT = 2
+    LEAF = 3
+
+class BoxLook:
+    """What is known of a box once it has been examined."""
+
+    @property
+    def verdict(self) -> BoxVerdict: ...
+    @property
+    def distance(self) -> float: ...
+    @property
+    def settled(self) -> NDArray[np.int64]: ...
+    @property
+    def open(self) -> NDArray[np.int64]: ...
+    @property
+    def low(self) -> Floats: ...
+    @property
+    def high(self) -> Floats: ...
+    @property
+    def nearest(self) -> Floats: ...
+
+class NeighbourProgress(Enum):
+    """Why a search came back."""
+
+    SPENT = 0
+    CANDIDATE = 1
+    EXHAUSTED = 2
+
+class NeighbourSearch:
+    """Best-first search over boxes of contexts."""
+
+    def __init__(
+        self,
+        axes: list[Axis],
+        points: Floats,
+        base: Floats,
+        k: int,
+        separation: float,
+        margin: float,
+        alternative: Floats,
+        tau: float,
+        tail: float | None = None,
+    ) -> None: ...
+    def cut(self, rival: Floats) -> None: ...
+    def exclude(self, members: NDArray[np.int64]) -> None: ...
+    def restart(self) -> None: ...
+    def advance(self, boxes: int, radius: float) -> NeighbourProgress: ...
+    def standing(self, contexts: Floats) -> NDArray[np.bool_]: ...
+    def forget_met(self) -> None: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def candidate(self) -> Floats: ...
+    @property
+    def met(self) -> Floats: ...
+    @property
+    def met_distance(self) -> float: ...
+    def examine(self, low: Floats, high: Floats, radius: float) -> BoxLook: ...
+    def solve_box(
+        self, low: Floats, high: Floats, radius: float, patience: int
+    ) -> tuple[float, float, Floats] | None: ...
+    def relations(
+        self, low: Floats, high: Floats, radius: float
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
+    def hopeless(self, inside: NDArray[np.int64], undecided: NDArray[np.int64]) -> bool: ...
+    def satisfied(self, members: NDArray[np.int64]) -> bool: ...
+
+def best_recourse(ship: Floats, spot: float, plan: Floats, demands: Floats, costs: Floats) -> None:
+    """Cheapest recourse cost at a plan of every row of demands, into costs."""
+
+def cutting_planes(
+    ship: Floats,
+    spot: float,
+    production: float,
+    demands: Floats,
+    weights: Floats,
+    tail: float,
+    most_cuts: int,
+    plan: Floats,
+) -> int | None:
+    """Optimal first stage, from plan into plan; the number of cuts, or None where it stopped before the optimum."""

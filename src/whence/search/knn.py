@@ -140,17 +140,10 @@ def _search(question: Question, axes: Axes) -> NeighbourSearch:
     alternative = np.ascontiguousarray(question.alternative, dtype=np.float64)
     scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0)))
     tail = tail_of(question.risk)
+    neighbours = None if tail is None else tail * axes.k
     tau = question.tau + ROUNDING * scale
     return NeighbourSearch(
-        axes.each,
-        axes.points,
-        axes.base,
-        axes.k,
-        axes.separation,
-        axes.margin,
-        alternative,
-        tau,
-        None if tail is None else tail * axes.k,
+        axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours
     )
 
 
