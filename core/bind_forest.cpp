@@ -232,8 +232,8 @@ void bind_search(nb::module_& m) {
             },
             "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
-        .def(nb::init<const Located&, const Criterion&, double>(), "located"_a, "criterion"_a, "tau"_a,
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(nb::init<const Located&, const Criterion&, double, int>(), "located"_a, "criterion"_a, "tau"_a,
+             "threads"_a = 1, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def(
             "advance",
             [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp,

@@ -7,6 +7,7 @@
 #include "bindings.hpp"
 #include "faces.hpp"
 #include "queue.hpp"
+#include <limits>
 #include "shares.hpp"
 #include "tail_criterion.hpp"
 
@@ -132,15 +133,16 @@ void bind_queues(nb::module_& m) {
         });
     nb::class_<Queue>(m, "Queue", "The boxes that wait, nearest first: at the beginning the whole space, link -1.")
         .def(nb::init<>())
-        .def("__len__", &Queue::size)
+        .def("__len__", [](const Queue& queue) { return queue.heap.size(); })
         .def("wait", [](Queue& queue, double key, std::int32_t link) {
             require(queue.has(link), "'link' must be one of the queue's.");
-            queue.wait(key, link);
+            queue.heap.push(key, link);
         }, "key"_a, "link"_a)
         .def("take", [](Queue& queue) {
-            require(!queue.empty(), "The queue is empty.");
-            const Ordered::Entry entry = queue.take();
-            return std::pair(entry.key, entry.item);
+            const auto entry = queue.heap.take(std::numeric_limits<double>::infinity());
+            require(entry.has_value(), "The queue is empty.");
+            queue.heap.done();
+            return std::pair(entry->key, entry->item);
         })
         .def("link", [](Queue& queue, std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last) {
             require(queue.has(parent), "'parent' must be a link of the queue.");

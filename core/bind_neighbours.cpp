@@ -134,7 +134,8 @@ void bind_axis(nb::module_& m) {
 // ---- the search -----------------------------------------------------------------------------------------------------
 
 void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
-                 double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail) {
+                 double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail,
+                 int threads) {
     const std::size_t n = points.shape(0);
     require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
     require_size(base, n, "base");
@@ -145,6 +146,7 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     require(k >= 1 && static_cast<std::size_t>(k) <= n, "'k' must be at least 1 and at most the number of points.");
     require(separation >= 0.0 && margin >= separation, "'margin' must be at least 'separation', and that at least 0.");
     require(!std::isnan(tau), "'tau' must be a number.");
+    require(threads >= 1, "'threads' must be positive.");
     require(!tail || (*tail > 0.0 && *tail <= k), "'tail' must be positive and at most 'k'.");
     Space space{std::move(axes), copied(points), copied(base), k, separation, margin};
     std::unique_ptr<Criterion> criterion;
@@ -153,7 +155,7 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     } else {
         criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau);
     }
-    new (self) NeighbourSearch(std::move(space), std::move(criterion));
+    new (self) NeighbourSearch(std::move(space), std::move(criterion), threads);
 }
 
 void cut(NeighbourSearch& self, const Vector& rival) {
@@ -296,7 +298,7 @@ void bind_search(nb::module_& m) {
 
     nb::class_<NeighbourSearch>(m, "NeighbourSearch", "Best-first search over boxes of contexts.")
         .def("__init__", &make_search, "axes"_a, "points"_a.noconvert(), "base"_a.noconvert(), "k"_a, "separation"_a,
-             "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none())
+             "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none(), "threads"_a = 1)
         .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
         .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
         .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")

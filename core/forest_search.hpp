@@ -1,16 +1,14 @@
-// Best-first search over the boxes of a forest.
+// Best-first search over the boxes of a forest, by one thread or several.
 //
-// The nearest box is opened, bounded, narrowed to what its bound leaves possible, and split at the face that keeps its
-// nearest point from the leaves that pull hardest. The half with the nearest point is dealt with at once; the other one
-// waits. The first nearest point that satisfies the criterion is the nearest explanation.
+// The first nearest point that satisfies the criterion is the nearest explanation: whatever the number of threads, it is
+// handed out only when no box that is left is nearer.
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
-#include "faces.hpp"
-#include "queue.hpp"
-#include "shares.hpp"
+#include "forest_worker.hpp"
 
 namespace whence {
 
@@ -22,15 +20,9 @@ public:
         End end;
         double bound;  // proved: nothing left is nearer
     };
-    // What only hard questions need: the strong bound (where there are shares), whose first lesson has so many rounds,
-    // and splits at the sharpest face.
-    struct Hard {
-        Shares* shares = nullptr;
-        bool sharp = false;
-        std::int32_t lesson = 100;
-    };
+    using Hard = ForestWorker::Hard;
 
-    ForestSearch(const Located& located, const Criterion& criterion, double tau);
+    ForestSearch(const Located& located, const Criterion& criterion, double tau, int threads = 1);
 
     // Search on for `budget` boxes, or until nothing nearer than `cutoff` is left; a candidate is then `cells()`, and
     // it is handed out again unless a rival or an exclusion removes it.
@@ -39,39 +31,16 @@ public:
     // Leave out the contexts in which every tree has the same leaf as in this cell.
     void exclude(const Cells& cells);
 
-    const Grid& grid() const { return located_.grid(); }
-    const Cells& cells() const { return candidate_; }
-    std::int64_t examined() const { return examined_; }
+    const Grid& grid() const { return shared_.located.grid(); }
+    const Cells& cells() const { return candidate_.cells; }
+    std::int64_t examined() const { return shared_.examined; }
 
 private:
-    // What becomes of a box: it is done with, it holds a candidate, it shrank and is bounded again, or it has to be split.
-    enum class Verdict { done, candidate, again, split };
+    bool work(std::int64_t stop_at, double cutoff, Hard hard);
 
-    bool open_next(double cutoff);
-    void look();
-    bool strengthen(Hard hard, double cutoff);
-    Verdict narrow(double cutoff);
-    Verdict refine(double cutoff);
-    bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
-    Verdict split(Hard hard, double cutoff);
-    std::optional<Face> face(bool sharp);
-    void split_at(Face face, double cutoff);
-    double far_distance(std::int32_t j, std::int32_t first, std::int32_t last);
-    void put_back() { queue_.wait(open_.key, open_.link); }
-
-    const Located& located_;
-    const Criterion& criterion_;
-    double tau_;
-    Queue queue_;
-    OpenBox open_;
-    Hull hull_;
-    Faces faces_;
-    Box narrowed_;  // the box under way, narrowed
-    Cells moved_;   // the projection on it
-    std::vector<Leaves> excluded_;
-    Cells candidate_;
-    std::int64_t examined_ = 0;
-    std::int64_t strong_bounds_ = 0;
+    Shared shared_;
+    std::vector<std::unique_ptr<ForestWorker>> workers_;
+    ForestWorker::Candidate candidate_;
 };
 
 }  // namespace whence

@@ -6,6 +6,7 @@
 #include <numeric>
 
 #include "select.hpp"
+#include "team.hpp"
 
 namespace whence::neighbours {
 
@@ -24,42 +25,135 @@ constexpr double kSame = 1e-12;
 }  // namespace
 
 void Tree::clear() {
-    heap_.clear();
+    heap.clear();
     nodes_.clear();
     free_.clear();
 }
 
 void Tree::push(double key, const Box& box, std::shared_ptr<const MemberSets> sets) {
-    int node = static_cast<int>(nodes_.size());
-    if (free_.empty()) {
-        nodes_.emplace_back();
-    } else {
-        node = free_.back();
-        free_.pop_back();
+    int node;
+    {
+        std::lock_guard lock(mutex_);
+        node = static_cast<int>(nodes_.size());
+        if (free_.empty()) {
+            nodes_.emplace_back();
+        } else {
+            node = free_.back();
+            free_.pop_back();
+        }
+        nodes_[node] = {box.low, box.high, std::move(sets)};
     }
-    nodes_[node].low = box.low;
-    nodes_[node].high = box.high;
-    nodes_[node].sets = std::move(sets);
-    heap_.push(key, node);
+    heap.push(key, node);
+}
+
+void Tree::load(int node, Examiner& examiner) const {
+    std::lock_guard lock(mutex_);
+    examiner.box.low = nodes_[node].low;
+    examiner.box.high = nodes_[node].high;
+    examiner.sets = *nodes_[node].sets;
 }
 
 void Tree::forget(int node) {
+    std::lock_guard lock(mutex_);
     nodes_[node].sets.reset();
     free_.push_back(node);
 }
 
-NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion)
+Found::Found(int dimension) : distance(kInfinity), context(dimension) {}
+
+void Found::improve(double nearer, const std::vector<double>& other) {
+    if (nearer >= distance) return;
+    distance = nearer;
+    context = other;
+}
+
+NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree)
+    : candidate(space.dimension()),
+      met(space.dimension()),
+      examiner(space),
+      leaf(space),
+      space_(space),
+      criterion_(criterion),
+      tree_(tree),
+      solution_(space.axes.size()) {}
+
+void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius) {
+    candidate.distance = kInfinity;
+    while (const auto entry = tree_.heap.take(radius)) {
+        const bool last = --left <= 0;
+        const bool solved = treat(*entry, radius);
+        tree_.heap.done();
+        if (last || solved) tree_.heap.close();
+    }
+}
+
+// Examine one box; whether it is solved, and no box that waits is nearer.
+bool NeighbourWorker::treat(Tree::Entry entry, double radius) {
+    const auto [key, node] = entry;
+    tree_.load(node, examiner);
+    const Verdict verdict = examiner.examine(criterion_, radius);
+    const auto [best, open] = solve(verdict, radius);
+    const double value = std::max(key, examiner.distance + std::min(best, open));
+    met.improve(examiner.distance + best, solution_);
+    if (best <= open && value < radius) {
+        tree_.heap.push(value, node);
+        if (tree_.heap.nearer_than(value - kSame)) return false;
+        candidate.improve(value, solution_);
+        return true;
+    }
+    tree_.forget(node);
+    if (open < best && value < radius) add_parts(value, radius);
+    return false;
+}
+
+bool NeighbourWorker::categories_decided() const {
+    for (int j = 0; j < space_.dimension(); ++j) {
+        if (space_.axes[j].kind == Kind::category && examiner.box.moves(j)) return false;
+    }
+    return true;
+}
+
+// Extra distance of the best explanation in the box last examined, and of the nearest place that is undecided.
+LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius) {
+    const double room = radius - examiner.distance;
+    if (verdict == Verdict::pruned) return {kInfinity, kInfinity};
+    if (verdict == Verdict::feasible) {
+        solution_ = examiner.box.nearest;
+        return {0.0, kInfinity};
+    }
+    if (verdict == Verdict::leaf) return leaf.solve(criterion_, examiner, room, kEndless, solution_);
+    if (examiner.sets.open.size() <= kFew && categories_decided()) {
+        return leaf.solve(criterion_, examiner, room, kPatience, solution_);
+    }
+    return {kInfinity, 0.0};
+}
+
+// Add the two parts of the box last examined, none of them nearer than `least`.
+void NeighbourWorker::add_parts(double least, double radius) {
+    Box& box = examiner.box;
+    const Split split = examiner.split.axis >= 0 ? examiner.split : halves(space_, box);
+    const double low = box.low[split.axis], high = box.high[split.axis];
+    const auto sets = std::make_shared<const MemberSets>(examiner.sets);
+    const auto add = [&](double from, double to) {
+        box.low[split.axis] = from;
+        box.high[split.axis] = to;
+        const double key = std::max(least, box.project(space_));
+        if (key < radius) tree_.push(key, box, sets);
+    };
+    add(low, split.below);
+    add(split.above, high);
+}
+
+NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion, int threads)
     : space_(std::move(space)),
       criterion_(std::move(criterion)),
-      examiner_(space_),
-      leaf_(space_),
       candidate_(space_.axes.size()),
-      met_(space_.axes.size()),
-      met_distance_(kInfinity),
+      met_(space_.dimension()),
       columns_(space_.points.size()) {
     for (int i = 0; i < space_.size(); ++i) {
         for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = space_.point(i)[j];
     }
+    for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_));
     restart();
 }
 
@@ -77,83 +171,43 @@ void NeighbourSearch::restart() {
     nodes_ = 0;
 }
 
-double NeighbourSearch::bound() const { return tree_.empty() ? kInfinity : tree_.nearest(); }
+double NeighbourSearch::bound() const { return tree_.heap.empty() ? kInfinity : tree_.heap.nearest(); }
 
-void NeighbourSearch::forget_met() { met_distance_ = kInfinity; }
-
-// Copy a box and its members to where they are examined.
-void NeighbourSearch::load(int node) {
-    examiner_.box.low = tree_[node].low;
-    examiner_.box.high = tree_[node].high;
-    examiner_.sets = *tree_[node].sets;
-}
-
-bool NeighbourSearch::categories_decided() const {
-    for (int j = 0; j < space_.dimension(); ++j) {
-        if (space_.axes[j].kind == Kind::category && examiner_.box.moves(j)) return false;
-    }
-    return true;
-}
-
-// Extra distance of the best explanation in the box last examined, and of the nearest place that is undecided.
-LeafSolver::Outcome NeighbourSearch::solve(Verdict verdict, double radius) {
-    const double room = radius - examiner_.distance;
-    if (verdict == Verdict::pruned) return {kInfinity, kInfinity};
-    if (verdict == Verdict::feasible) {
-        candidate_ = examiner_.box.nearest;
-        return {0.0, kInfinity};
-    }
-    if (verdict == Verdict::leaf) return leaf_.solve(*criterion_, examiner_, room, kEndless, candidate_);
-    if (examiner_.sets.open.size() <= kFew && categories_decided()) {
-        return leaf_.solve(*criterion_, examiner_, room, kPatience, candidate_);
-    }
-    return {kInfinity, 0.0};
-}
-
-// Add the two parts of the box last examined, none of them nearer than `least`.
-void NeighbourSearch::add_parts(double least, double radius) {
-    Box& box = examiner_.box;
-    const Split split = examiner_.split.axis >= 0 ? examiner_.split : halves(space_, box);
-    const double low = box.low[split.axis], high = box.high[split.axis];
-    const auto sets = std::make_shared<const MemberSets>(examiner_.sets);
-    const auto add = [&](double from, double to) {
-        box.low[split.axis] = from;
-        box.high[split.axis] = to;
-        const double key = std::max(least, box.project(space_));
-        if (key < radius) tree_.push(key, box, sets);
-    };
-    add(low, split.below);
-    add(split.above, high);
-}
+void NeighbourSearch::forget_met() { met_.distance = kInfinity; }
 
 Progress NeighbourSearch::advance(std::int64_t boxes, double radius) {
-    for (std::int64_t step = 0; step < boxes; ++step) {
-        if (tree_.empty() || tree_.nearest() >= radius) return Progress::exhausted;
-        const auto [key, node] = tree_.take();
-        ++nodes_;
-        load(node);
-        const Verdict verdict = examiner_.examine(*criterion_, radius);
-        const auto [best, open] = solve(verdict, radius);
-        const double value = std::max(key, examiner_.distance + std::min(best, open));
-        if (examiner_.distance + best < met_distance_) {
-            met_distance_ = examiner_.distance + best;
-            met_ = candidate_;
-        }
-        if (best <= open && value < radius) {
-            tree_.put_back(value, node);
-            if (value <= tree_.nearest() + kSame) return Progress::candidate;
-            continue;
-        }
-        tree_.forget(node);
-        if (open < best && value < radius) add_parts(value, radius);
+    const std::int64_t stop_at = nodes_ + boxes;
+    while (bound() < radius) {
+        if (nodes_ >= stop_at) return Progress::spent;
+        if (work(stop_at - nodes_, radius)) return Progress::candidate;
     }
-    return Progress::spent;
+    return Progress::exhausted;
+}
+
+// Let all threads work once, for about so many boxes; whether the nearest box that is left was solved.
+bool NeighbourSearch::work(std::int64_t boxes, double radius) {
+    std::atomic<std::int64_t> left = boxes;
+    tree_.heap.open();
+    work_together(
+        static_cast<int>(workers_.size()), [&](int i) { workers_[i]->work(left, radius); },
+        [&] { tree_.heap.close(); });
+    nodes_ += boxes - left;
+    Found nearest(space_.dimension());
+    for (const auto& worker : workers_) {
+        met_.improve(worker->met.distance, worker->met.context);
+        worker->met.distance = kInfinity;
+        nearest.improve(worker->candidate.distance, worker->candidate.context);
+    }
+    // A thread may have split a nearer box while another solved this one: then the search goes on.
+    if (nearest.distance == kInfinity || nearest.distance > bound() + kSame) return false;
+    candidate_ = nearest.context;
+    return true;
 }
 
 bool NeighbourSearch::stands(std::span<const double> context) {
     const std::size_t n = space_.base.size();
-    std::vector<double>& buffer = examiner_.buffer;
-    double* const here = examiner_.here.data();
+    std::vector<double>& buffer = examiner().buffer;
+    double* const here = examiner().here.data();
     std::ranges::copy(space_.base, here);
     for (int j = 0; j < space_.dimension(); ++j) {
         const double* const x = columns_.data() + j * n;
@@ -167,7 +221,7 @@ bool NeighbourSearch::stands(std::span<const double> context) {
     std::copy_n(here, n, buffer.begin());
     const Boundary ends = boundary(std::span(buffer).first(n), space_.k);
     if (ends.following - ends.last < space_.margin) return false;
-    std::vector<int>& chosen = examiner_.chosen;
+    std::vector<int>& chosen = examiner().chosen;
     chosen.clear();
     for (int i = 0; i < space_.size(); ++i) {
         if (here[i] <= ends.last) chosen.push_back(i);

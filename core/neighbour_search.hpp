@@ -1,43 +1,79 @@
 // The exact nearest explanation of a nearest-neighbour policy: best-first over boxes of contexts.
 #pragma once
 
+#include <atomic>
 #include <cstdint>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
-#include "heap.hpp"
 #include "neighbour_box.hpp"
 #include "neighbour_criterion.hpp"
 #include "neighbour_leaf.hpp"
 #include "neighbour_space.hpp"
+#include "shared_heap.hpp"
 
 namespace whence::neighbours {
 
-// Boxes still to be examined, nearest first.
+// Boxes still to be examined, nearest first, for all threads of a search.
 class Tree {
 public:
+    using Entry = SharedHeap<int>::Entry;
+
+    SharedHeap<int> heap;
+
+    void clear();
+    void push(double key, const Box& box, std::shared_ptr<const MemberSets> sets);
+    // Copy a box that was taken from the heap, and its members; it keeps its place until it is forgotten.
+    void load(int node, Examiner& examiner) const;
+    void forget(int node);
+
+private:
     struct Node {
         std::vector<double> low, high;
         std::shared_ptr<const MemberSets> sets;  // the two parts of a box share those of the whole
     };
 
-    void clear();
-    void push(double key, const Box& box, std::shared_ptr<const MemberSets> sets);
-    // Put a box back that was taken last.
-    void put_back(double key, int node) { heap_.push(key, node); }
-    // Take the nearest box; it keeps its place until it is forgotten.
-    Heap<int>::Entry take() { return heap_.pop(); }
-    void forget(int node);
-
-    bool empty() const { return heap_.empty(); }
-    double nearest() const { return heap_.top().key; }
-    const Node& operator[](int node) const { return nodes_[node]; }
-
-private:
-    Heap<int> heap_;
     std::vector<Node> nodes_;
     std::vector<int> free_;
+    mutable std::mutex mutex_;
+};
+
+// A context, and its distance; infinite where there is none.
+struct Found {
+    double distance;
+    std::vector<double> context;
+
+    explicit Found(int dimension);
+    // Keep the nearer one.
+    void improve(double distance, const std::vector<double>& context);
+};
+
+// One thread of the search.
+class NeighbourWorker {
+public:
+    NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree);
+
+    // Examine the nearest boxes until `left` more have been examined by all threads, nothing nearer than `radius` is
+    // left, or one is solved and no other that waits is nearer: that is a candidate. Explanations met on the way go to
+    // `met`.
+    void work(std::atomic<std::int64_t>& left, double radius);
+
+    Found candidate, met;
+    Examiner examiner;
+    LeafSolver leaf;
+
+private:
+    bool treat(Tree::Entry entry, double radius);
+    bool categories_decided() const;
+    LeafSolver::Outcome solve(Verdict verdict, double radius);
+    void add_parts(double least, double radius);
+
+    const Space& space_;
+    const Criterion& criterion_;
+    Tree& tree_;
+    std::vector<double> solution_;  // nearest explanation of the box under way
 };
 
 enum class Progress {
@@ -48,14 +84,14 @@ enum class Progress {
 
 class NeighbourSearch {
 public:
-    NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion);
+    NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion, int threads = 1);
     NeighbourSearch(const NeighbourSearch&) = delete;
     NeighbourSearch& operator=(const NeighbourSearch&) = delete;
 
     const Space& space() const { return space_; }
     Criterion& criterion() { return *criterion_; }
-    Examiner& examiner() { return examiner_; }
-    LeafSolver& leaf() { return leaf_; }
+    Examiner& examiner() { return workers_[0]->examiner; }
+    LeafSolver& leaf() { return workers_[0]->leaf; }
 
     // Begin again with the whole space.
     void restart();
@@ -73,22 +109,18 @@ public:
     double bound() const;
     // The last candidate, and the nearest explanation met on the way, without proof.
     const std::vector<double>& candidate() const { return candidate_; }
-    const std::vector<double>& met() const { return met_; }
-    double met_distance() const { return met_distance_; }
+    const std::vector<double>& met() const { return met_.context; }
+    double met_distance() const { return met_.distance; }
 
 private:
-    void load(int node);
-    bool categories_decided() const;
-    LeafSolver::Outcome solve(Verdict verdict, double radius);
-    void add_parts(double least, double radius);
+    bool work(std::int64_t boxes, double radius);
 
     Space space_;
     std::unique_ptr<Criterion> criterion_;
-    Examiner examiner_;
-    LeafSolver leaf_;
     Tree tree_;
-    std::vector<double> candidate_, met_;
-    double met_distance_;
+    std::vector<std::unique_ptr<NeighbourWorker>> workers_;
+    std::vector<double> candidate_;
+    Found met_;
     std::vector<double> columns_;  // past contexts, axis by axis
     std::int64_t nodes_ = 0;
 };

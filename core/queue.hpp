@@ -1,14 +1,15 @@
-// The boxes that wait, nearest first, and the restrictions that make each of them.
+// The boxes that wait, nearest first, and the restrictions that make each of them, for all threads of a search.
 //
 // A box is kept as a chain of restrictions (one column, one interval each) up to the whole space, so that a search of
 // millions of boxes costs a few numbers a box whatever the dimension.
 #pragma once
 
 #include <cstdint>
+#include <mutex>
 #include <vector>
 
-#include "heap.hpp"
 #include "open_box.hpp"
+#include "shared_heap.hpp"
 
 namespace whence {
 
@@ -17,19 +18,14 @@ public:
     // The chain's first link is -1: the whole space, which waits at the beginning.
     static constexpr std::int32_t WHOLE = -1;
 
-    Queue() { wait(0.0, WHOLE); }
+    Queue() { heap.push(0.0, WHOLE); }
 
-    bool empty() const { return heap_.empty(); }
-    std::size_t size() const { return heap_.size(); }
-    // No box that waits is nearer; the queue must not be empty.
-    double nearest() const { return heap_.top().key; }
-    bool nearer_than(double key) const { return !empty() && key > nearest(); }
-
-    void wait(double key, std::int32_t link) { heap_.push(key, link); }
-    Heap<std::int32_t>::Entry take() { return heap_.pop(); }
+    using Entry = SharedHeap<std::int32_t>::Entry;
+    SharedHeap<std::int32_t> heap;
 
     // A new link: the box of `parent` with one column restricted.
     std::int32_t link(std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last, EtaRange etas) {
+        std::lock_guard lock(mutex_);
         chain_.push_back({parent, column, {first, last}, etas, false});
         return static_cast<std::int32_t>(chain_.size()) - 1;
     }
@@ -37,6 +33,7 @@ public:
     // Lay out the box of a link; false where it is empty.
     bool rebuild(std::int32_t link, Box& box) const {
         if (!box.reset()) return false;
+        std::lock_guard lock(mutex_);
         for (; link != WHOLE; link = chain_[link].parent)
             if (!box.restrict(chain_[link].column, chain_[link].cells.low, chain_[link].cells.high)) return false;
         return true;
@@ -51,9 +48,16 @@ public:
     }
 
     // The etas possible in the box of a link, and whether its strong bound was taken.
-    EtaRange etas(std::int32_t link) const { return chain_[link].etas; }
-    bool strong(std::int32_t link) const { return link != WHOLE && chain_[link].strong; }
+    EtaRange etas(std::int32_t link) const {
+        std::lock_guard lock(mutex_);
+        return chain_[link].etas;
+    }
+    bool strong(std::int32_t link) const {
+        std::lock_guard lock(mutex_);
+        return link != WHOLE && chain_[link].strong;
+    }
     void set_strong(std::int32_t link, EtaRange etas) {
+        std::lock_guard lock(mutex_);
         chain_[link].etas = etas;
         chain_[link].strong = true;
     }
@@ -67,7 +71,7 @@ private:
     };
 
     std::vector<Link> chain_;
-    Heap<std::int32_t> heap_;
+    mutable std::mutex mutex_;
 };
 
 }  // namespace whence
