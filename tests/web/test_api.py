@@ -24,7 +24,8 @@ def asked(client: httpx.Client, scene: str, **changes: Any) -> dict[str, Any]:
     question = {"context": own["context"], "plan": own["alternative"], **changes}
     answer = client.post(f"/api/scenes/{scene}/explanations", json=question)
     assert answer.status_code == 202, answer.text
-    assert answer.headers["location"] == f"/api/explanations/{answer.json()['job']}"
+    there = answer.request.url.join(answer.headers["location"])
+    assert there.path == f"/api/explanations/{answer.json()['job']}"
     return finished(client, answer.json()["job"])
 
 
@@ -56,7 +57,6 @@ def test_a_scene_of_quantities(client: httpx.Client) -> None:
 
 def test_a_scene_of_routes(client: httpx.Client) -> None:
     """The city comes with its network: ids of edges are ids of nodes, positions are the data's own."""
-    assert shown(client, "city")["first"] == 0  # its rows are labelled 0, 1, ...
     plan = shown(client, "city")["plan"]
     nodes = {node["id"] for node in plan["nodes"]}
     assert plan["type"] == "route"
@@ -83,14 +83,49 @@ def test_names_that_are_markup_and_nodes_that_are_pairs(client: httpx.Client) ->
 
 
 def test_past_observations(client: httpx.Client) -> None:
-    """A past observation is a context that can be decided for; there is none behind the last."""
+    """A past observation is a context that can be decided for; there is none before the first or behind the last."""
     row = client.get("/api/scenes/strange/observations/3").json()
     assert row["row"] == 3
     assert set(row["context"]) == {STRANGE, "level", "kind"}
     assert client.post("/api/scenes/strange/decide", json={"context": row["context"]}).status_code == 200
-    listed = client.get("/api/scenes/strange/observations", params={"start": 58, "count": 10}).json()
-    assert [entry["row"] for entry in listed] == [58, 59]
-    assert client.get("/api/scenes/strange/observations/60").status_code == 404
+    listed = client.get("/api/scenes/strange/observations", params={"start": 59, "count": 10}).json()
+    assert [entry["row"] for entry in listed] == [59, 60]
+    assert [entry["row"] for entry in client.get("/api/scenes/strange/observations").json()] == list(range(1, 51))
+    assert client.get("/api/scenes/strange/observations", params={"start": 61}).json() == []
+    assert client.get("/api/scenes/strange/observations/61").status_code == 404
+    assert client.get("/api/scenes/strange/observations/0").status_code == 422
+
+
+def test_observations_count_from_one_everywhere(client: httpx.Client, live: Live) -> None:
+    """The number of an observation is that of the command and of the labels: 1 is the first row of the history."""
+    for scene in ("city", "strange"):
+        known = live.app.state.scenes[scene]
+        first = client.get(f"/api/scenes/{scene}/observations/1").json()
+        assert (first["row"], first["label"]) == (1, "1")
+        assert first["context"] == known.context_of(known.policy.X_.iloc[[0]])
+        decided = client.post(f"/api/scenes/{scene}/decide", json={"context": first["context"]}).json()
+        weights = known.policy.weights_at(known.policy.X_.iloc[[0]])
+        speaker = decided["speaking"][0]
+        assert speaker["label"] == str(speaker["row"])
+        assert speaker["weight"] == weights[speaker["row"] - 1]
+    told = asked(client, "city")["result"]
+    moved = told["explanation"]["observations"]["gaining"][0]
+    row = client.get(f"/api/scenes/city/observations/{moved['label']}").json()
+    assert row["context"] == moved["values"]
+
+
+def test_a_context_outside_the_history_is_remarked_on(client: httpx.Client, live: Live) -> None:
+    """Decision and explanation say, in the command's own words, which number the history has never seen."""
+    own = shown(client, "bakery")
+    held = live.app.state.scenes["bakery"].policy.X_["temperature"]
+    there = {**own["context"], "temperature": 99}
+    words = f"temperature 99 °C lies outside the history, which has {held.min():g} to {held.max():g} °C."
+    assert client.post("/api/scenes/bakery/decide", json={"context": own["context"]}).json()["remarks"] == []
+    assert client.post("/api/scenes/bakery/decide", json={"context": there}).json()["remarks"] == [words]
+    asking = {"context": there, "plan": own["alternative"], "time_limit": 1}
+    job = client.post("/api/scenes/bakery/explanations", json=asking).json()
+    assert job["remarks"] == [words]
+    assert finished(client, job["job"])["remarks"] == [words]
 
 
 def test_decide_is_what_the_policy_decides(client: httpx.Client, live: Live) -> None:

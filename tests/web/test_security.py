@@ -109,7 +109,7 @@ def test_the_page_names_no_other_server(client: httpx.Client) -> None:
     assert "<script>" not in page
     assert " style=" not in page
     assert " onclick=" not in page
-    names = [part.split('"')[0] for part in page.split("/static/")[1:]]
+    names = [part.split('"')[0] for part in page.split('"static/')[1:]]
     assert names
     for name in names:
         answer = client.get(f"/static/{name}")

@@ -49,7 +49,7 @@ VALUES = {
     "bounds": "a list: low and high, or the categories allowed",
 }
 
-Row = Annotated[int, Path(ge=0, description="Number of a past observation, from 0.")]
+Row = Annotated[int, Path(ge=1, description="Number of a past observation; the first is 1.")]
 
 
 def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> FastAPI:
@@ -117,21 +117,21 @@ def _router() -> APIRouter:
     async def list_observations(
         scene: str,
         request: Request,
-        start: Annotated[int, Query(ge=0)] = 0,
+        start: Annotated[int, Query(ge=1, description="Number of the first one to list.")] = 1,
         count: Annotated[int, Query(ge=1, le=LISTED)] = 50,
     ) -> list[models.Observation]:
         """Some past observations."""
         found = find_scene(request, scene)
-        rows = range(min(start, found.observations), min(start + count, found.observations))
+        rows = range(start - 1, min(start - 1 + count, found.observations))
         return await in_thread(request, lambda: [found.observation(row) for row in rows])
 
     @api.get("/scenes/{scene}/observations/{row}")
     async def show_observation(scene: str, row: Row, request: Request) -> models.Observation:
         """One past observation."""
         found = find_scene(request, scene)
-        if row >= found.observations:
-            raise HTTPException(404, f"There are {found.observations} observations, numbered from 0.")
-        return await in_thread(request, lambda: found.observation(row))
+        if row > found.observations:
+            raise HTTPException(404, f"There are {found.observations} observations, numbered from 1.")
+        return await in_thread(request, lambda: found.observation(row - 1))
 
     @api.post("/scenes/{scene}/decide")
     async def decide(scene: str, asked: models.ContextRequest, request: Request) -> models.Decision:

@@ -45,14 +45,14 @@ def router() -> APIRouter:
         """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id."""
         found, settings = find_scene(request, scene), _settings(request)
         question = _question(found, asked, settings)
-        await in_thread(request, lambda: _check(found, question))
+        remarks = await in_thread(request, lambda: _check(found, question))
         try:
-            job = _pool(request).submit(question)
+            job = _pool(request).submit(question, remarks)
         except QueueFull:
             raise HTTPException(
                 429, f"{settings.queue} searches are waiting already; try again later.", {"retry-after": "5"}
             ) from None
-        return _shown(request, job, 202, {"location": f"/api/explanations/{job.id}"})
+        return _shown(request, job, 202, {"location": f"../../explanations/{job.id}"})
 
     @api.get("/explanations/{job}", response_model=models.Job)
     async def show(job: str, request: Request, wait: Wait = 0.0) -> Response:
@@ -68,6 +68,12 @@ def router() -> APIRouter:
         found = _find(request, job)
         _pool(request).cancel(found)
         return _shown(request, found, 202)
+
+    @api.post("/explanations/{job}/cancel", status_code=204, response_class=Response)
+    async def give_up(job: str, request: Request) -> Response:
+        """Stop searching, said in passing: what a page can still send while it is closed (`navigator.sendBeacon`)."""
+        _pool(request).cancel(_find(request, job))
+        return Response(status_code=204)
 
     @api.get(
         "/explanations/{job}/report.html", response_class=Response, responses={200: {"content": {"text/html": {}}}}
@@ -125,11 +131,12 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) ->
     )
 
 
-def _check(scene: Scene, asked: Asked) -> None:
-    """Refuse at once what the engine would refuse; an InputError says why."""
+def _check(scene: Scene, asked: Asked) -> list[str]:
+    """Refuse at once what the engine would refuse, an InputError saying why; what to know about the context."""
     row = scene.row_of(asked.context)
     scene.plan_of(asked.plan)
     scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))
+    return scene.remarks(row)
 
 
 def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -144,6 +151,7 @@ def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str
         time_limit=job.asked.time_limit,
         progress=None if progress is None else _progress(progress),
         error=job.error,
+        remarks=job.remarks,
     )
     if job.answer is None:
         return JSONResponse(told.model_dump(), status, headers)

@@ -135,8 +135,7 @@ class Scene(_Answer):
     question: str
     features: list[Feature]
     context: Context = Field(description="Today.")
-    observations: int = Field(description="Past observations; their rows are numbered from 0.")
-    first: int = Field(default=1, description="What people call the first of them: 1, or 0 where the data says so.")
+    observations: int = Field(description="Past observations; the first is number 1.")
     risk: str = Field(description="What is minimised, as in 'Expected cost'.")
     cost_unit: str = Field(default="", description="Unit of all costs; empty where there is none.")
     outcomes: list[str] = Field(description="Names of what is uncertain.")
@@ -147,8 +146,8 @@ class Scene(_Answer):
 class Observation(_Answer):
     """One past observation."""
 
-    row: int
-    label: str
+    row: int = Field(description="Its number; the first is 1.")
+    label: str = Field(description="What the data calls it: its number, where its rows have no names.")
     context: Context
 
 
@@ -185,6 +184,7 @@ class Decision(Judged):
 
     speaking: list[Speaker] = Field(description="The observations that weigh most, at most 8.")
     speakers: int = Field(description="How many have a weight at all.")
+    remarks: list[str] = Field(description="What to know about the context, as where it lies outside the history.")
 
 
 class Check(_Answer):
@@ -265,6 +265,10 @@ class Job(_Answer):
     progress: JobProgress | None = None
     result: Result | None = None
     error: str | None = Field(default=None, description="One sentence, where it failed.")
+    remarks: list[str] = Field(
+        default=[],
+        description="What to know about the context asked about, as where it lies outside the history.",
+    )
 
 
 class Problem(_Answer):

@@ -51,6 +51,8 @@ class Job:
     progress: Progressed | None = None
     answer: Answered | None = None
     error: str | None = None
+    #: What to know about its context.
+    remarks: list[str] = field(default_factory=list)
     #: Whether somebody wants it stopped.
     cancelled: bool = False
     finished_at: float = math.inf
@@ -198,12 +200,12 @@ class Pool:
         """The processes that are ready, by their number."""
         return sorted(self._ready)
 
-    def submit(self, asked: Asked) -> Job:
+    def submit(self, asked: Asked, remarks: Sequence[str] = ()) -> Job:
         """Put a question into the queue, under a number of the pool's own."""
         self._forget()
         if len(self._waiting) >= self._settings.queue:
             raise QueueFull
-        job = Job(id=secrets.token_urlsafe(12), asked=replace(asked, number=next(self._numbers)))
+        job = Job(id=secrets.token_urlsafe(12), asked=replace(asked, number=next(self._numbers)), remarks=list(remarks))
         self._jobs[job.id] = job
         self._waiting.append(job)
         self._arrived.set()

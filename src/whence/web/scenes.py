@@ -19,13 +19,14 @@ from whence.plain import plan_from_plain, plan_to_plain, to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.project import Project
+from whence.report.outside import outside
 from whence.report.words import risk_named
 from whence.risk import CVaR
 from whence.web import models
 from whence.web.shapes import controls, plan_shape
 from whence.weights import ForestWeights
 
-__all__ = ["Scene", "built_in", "los_angeles_scene", "project_scene"]
+__all__ = ["Scene", "built_in", "example_scene", "los_angeles_scene", "project_scene"]
 
 Floats = NDArray[np.float64]
 
@@ -138,9 +139,14 @@ class Scene:
         return len(self.policy.X_)
 
     def observation(self, row: int) -> models.Observation:
-        """One past observation."""
+        """The past observation at a position; people, and the interface, count from 1."""
         X = self.policy.X_
-        return models.Observation(row=row, label=str(X.index[row]), context=self.context_of(X.iloc[[row]]))
+        label = row + 1 if _is_counted(X) else X.index[row]
+        return models.Observation(row=row + 1, label=str(label), context=self.context_of(X.iloc[[row]]))
+
+    def remarks(self, row: pd.Series) -> list[str]:
+        """What to know about a context in the user's columns, a sentence each."""
+        return outside(self.policy.schema_, row)
 
     # ---- plans ---------------------------------------------------------------------------------------
 
@@ -190,7 +196,6 @@ class Scene:
             features=controls(policy.schema_, context, self.fixed),
             context=context,
             observations=self.observations,
-            first=0 if policy.X_.index.equals(pd.RangeIndex(self.observations)) else 1,
             risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
             cost_unit=cost_unit_of(policy.problem),
             outcomes=list(policy.outcome_names_),
@@ -208,6 +213,7 @@ class Scene:
             **dict(self.judged(plan, weights)),
             speaking=[models.Speaker(**dict(self.observation(i)), weight=float(weights[i])) for i in heaviest],
             speakers=int((weights > 0).sum()),
+            remarks=self.remarks(policy.schema_.row(row)),
         )
 
     def checked(self, row: Any, plain: Any) -> models.Check:
@@ -218,6 +224,16 @@ class Scene:
             return models.Check(feasible=False, reason=str(error).removeprefix("The plan is not feasible: "))
         judged = self.judged(plan, self.policy.weights_at(row))
         return models.Check(feasible=True, text=judged.text, cost=judged.cost, outcomes=judged.outcomes)
+
+
+def _is_counted(table: pd.DataFrame) -> bool:
+    """Whether its rows have no names, only pandas' own count from 0."""
+    return table.index.equals(pd.RangeIndex(len(table)))
+
+
+def _from_one(*tables: pd.DataFrame) -> list[pd.DataFrame]:
+    """Tables whose rows have no names with the numbers that people give them, which reports then show too."""
+    return [t.set_axis(pd.RangeIndex(1, len(t) + 1), axis=0) if _is_counted(t) else t for t in tables]
 
 
 def _level(name: str, value: Any, levels: Sequence[Any]) -> Any:
@@ -253,11 +269,12 @@ def built_in() -> list[Scene]:
     >>> [scene.id for scene in built_in()]
     ['bakery', 'city']
     """
-    return [_of_example(module.load()) for module in (bakery, city)]
+    return [example_scene(module.load()) for module in (bakery, city)]
 
 
-def _of_example(example: Example) -> Scene:
-    policy = example.policy.fit(example.X, example.Y)
+def example_scene(example: Example) -> Scene:
+    """An example, fitted."""
+    policy = example.policy.fit(*_from_one(example.X, example.Y))
     return Scene(example.name, example.title, example.question, policy, example.today, example.alternative)
 
 
@@ -276,7 +293,7 @@ def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
             f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. A driver "
             "would take the way that is usual in the afternoon peak."
         ),
-        policy=policy.fit(data.X, data.Y),
+        policy=policy.fit(*_from_one(data.X, data.Y)),
         today=data.context,
         alternative=list(la.PEAK),
     )
