@@ -19,7 +19,7 @@ import whence as wh
 from whence.examples import bakery, city
 from whence.web.app import create_app
 from whence.web.scenes import Scene, example_scene
-from whence.web.server import listening
+from whence.web.server import configuration, listening
 from whence.web.settings import Settings
 
 FINISHED = ("done", "cancelled", "failed")
@@ -55,8 +55,7 @@ def running(scenes: list[Scene], **settings: Any) -> Iterator[Live]:
     with listening(asked) as listener:
         port = int(listener.getsockname()[1])
         app = create_app(scenes, Settings(**{"workers": 1, **settings, "port": port}))
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(configuration(app, app.state.settings))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:

@@ -164,6 +164,9 @@ def test_decide_follows_the_context(client: httpx.Client) -> None:
         ({"moon": "full"}, "'moon'"),
         ({"temperature": 1e300}, "'temperature' of 'context' must be a number of no more than 15 digits"),
         ({"temperature": [7]}, "'temperature' of 'context' must be a number"),
+        ({"temperature": True}, "The feature 'temperature' of the 'context' must be a number. Got true instead."),
+        ({"temperature": "5"}, "The feature 'temperature' of the 'context' must be a number. Got \"5\" instead."),
+        ({"rain": "yes"}, "The feature 'rain' of the 'context' must be true or false. Got \"yes\" instead."),
     ],
 )
 def test_a_wrong_context_is_refused_with_a_sentence(client: httpx.Client, change: dict[str, Any], words: str) -> None:
@@ -254,7 +257,14 @@ def test_locks_and_limits(client: httpx.Client) -> None:
         {"bounds": {"temperature": [5, 1]}},
         {"bounds": {"temperature": ["low", "high"]}},
         {"kind": "spiritual"},
+        {"bounds": {"temperature": [True, 9]}},
+        {"bounds": {"temperature": [0, 1, 2]}},
+        {"plan": [True, 0, 0, 0]},
+        {"plan": ["5", 0, 0, 0]},
+        {"plan": [float("nan"), 0, 0, 0]},
         {"time_limit": 0},
+        {"time_limit": True},
+        {"time_limit": "5"},
         {"surprise": 1},
     ],
 )
@@ -262,7 +272,8 @@ def test_a_wrong_question_is_refused_at_once(client: httpx.Client, change: dict[
     """What the engine could not answer never becomes a job."""
     own = shown(client, "bakery")
     question = {"context": own["context"], "plan": own["alternative"], **change}
-    answer = client.post("/api/scenes/bakery/explanations", json=question)
+    headers = {"content-type": "application/json"}
+    answer = client.post("/api/scenes/bakery/explanations", content=json.dumps(question), headers=headers)
     assert answer.status_code == 422
     assert isinstance(answer.json()["detail"], str)
 
@@ -307,3 +318,25 @@ def test_health_and_description(client: httpx.Client, live: Live) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
     assert "/api/scenes/{scene}/explanations" in paths
     assert not any(path.startswith("/static") for path in paths)
+
+
+def test_a_number_is_never_made_of_something_else(client: httpx.Client) -> None:
+    """A time limit of true or "5" is refused by its name; on and off may be 0 and 1."""
+    own = shown(client, "bakery")
+    for wrong in (True, "5"):
+        question = {"context": own["context"], "plan": own["alternative"], "time_limit": wrong}
+        answer = client.post("/api/scenes/bakery/explanations", json=question)
+        assert answer.status_code == 422
+        assert "'time_limit'" in answer.json()["detail"]
+    texts = [
+        client.post("/api/scenes/bakery/decide", json={"context": {**own["context"], "rain": rain}}).json()["text"]
+        for rain in (True, 1)
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_an_address_with_a_slash_too_many_is_not_there(client: httpx.Client) -> None:
+    """No answer sends a browser to an absolute address, which would be wrong behind a proxy."""
+    answer = client.get("/api/scenes/")
+    assert answer.status_code == 404
+    assert "location" not in answer.headers

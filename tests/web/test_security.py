@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import Any
 
@@ -74,8 +75,17 @@ def test_a_form_cannot_post(client: httpx.Client) -> None:
     """What a form can send without asking, text and form data, is not read as JSON."""
     for kind in ("text/plain", "application/x-www-form-urlencoded"):
         answer = client.post("/api/scenes/bakery/decide", content='{"context": {}}', headers={"content-type": kind})
-        assert answer.status_code == 422
-        assert "weekday" not in answer.text
+        assert answer.status_code == 415
+        assert answer.json()["detail"] == (
+            f"The 'Content-Type' of this request must be application/json. Got {kind!r} instead."
+        )
+    body = json.dumps(context(client)).encode()
+    answer = client.post("/api/scenes/bakery/decide", content=body)
+    assert answer.status_code == 415
+    assert answer.json()["detail"].endswith("Got nothing instead.")
+    for kind in ("application/json; charset=utf-8", "Application/JSON", "application/problem+json"):
+        answer = client.post("/api/scenes/bakery/decide", content=body, headers={"content-type": kind})
+        assert answer.status_code == 200
 
 
 def test_no_other_origin_may_read(client: httpx.Client) -> None:

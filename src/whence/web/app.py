@@ -16,10 +16,10 @@ from whence import __version__
 from whence.errors import WhenceError
 from whence.web import assets, models
 from whence.web.explanations import router as explanations
-from whence.web.lookup import find_scene, in_thread
+from whence.web.lookup import IsJson, find_scene, in_thread
 from whence.web.pool import Pool
 from whence.web.scenes import Scene
-from whence.web.security import Guard
+from whence.web.security import HEADERS, Guard
 from whence.web.settings import Settings
 
 __all__ = ["create_app"]
@@ -40,6 +40,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     403: {"model": models.Problem, "description": "From another site"},
     404: {"model": models.Problem, "description": "Not there, or not any more"},
     413: {"model": models.Problem, "description": "Too large"},
+    415: {"model": models.Problem, "description": "Not sent as JSON"},
     422: {"model": models.Problem, "description": "One sentence that says what is wrong with the request"},
 }
 
@@ -86,6 +87,8 @@ def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> Fas
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
+        # A redirect would hold an absolute address, which is wrong behind a proxy.
+        redirect_slashes=False,
         lifespan=lifespan,
     )
     app.state.scenes = {scene.id: scene for scene in scenes}
@@ -94,6 +97,7 @@ def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> Fas
     app.add_middleware(Guard, settings=settings)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(WhenceError, _refused)
+    app.add_exception_handler(Exception, _failed)
     app.include_router(_router(), prefix="/api", responses=REFUSALS)
     app.include_router(explanations(), prefix="/api", responses=REFUSALS)
     app.include_router(assets.router())
@@ -133,13 +137,13 @@ def _router() -> APIRouter:
             raise HTTPException(404, f"There are {found.observations} observations, numbered from 1.")
         return await in_thread(request, lambda: found.observation(row - 1))
 
-    @api.post("/scenes/{scene}/decide")
+    @api.post("/scenes/{scene}/decide", dependencies=[IsJson])
     async def decide(scene: str, asked: models.ContextRequest, request: Request) -> models.Decision:
         """What the policy decides in a context."""
         found = find_scene(request, scene)
         return await in_thread(request, lambda: found.decided(found.row_of(asked.context)))
 
-    @api.post("/scenes/{scene}/check")
+    @api.post("/scenes/{scene}/check", dependencies=[IsJson])
     async def check(scene: str, asked: models.PlanRequest, request: Request) -> models.Check:
         """Whether a plan of one's own can be carried out, and what it costs in a context."""
         found = find_scene(request, scene)
@@ -174,6 +178,11 @@ def _malformed(request: Request, error: Exception) -> Response:
     else:
         told = f"{'.'.join(where) or 'request'!r} cannot be read: {first['msg']}."
     return JSONResponse({"detail": told}, 422)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """An error of our own; what it was is for the log, not for everybody."""
+    return JSONResponse({"detail": "The server failed to answer this; its log says why."}, 500, HEADERS)
 
 
 def _refused(request: Request, error: Exception) -> Response:

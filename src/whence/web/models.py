@@ -33,7 +33,7 @@ __all__ = [
 #: Beyond this size numbers are typing errors, and their squares would overflow.
 LARGEST = 1e15
 
-Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False, strict=False)]
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False, strict=True)]
 Text = Annotated[StrictStr, Field(max_length=1000)]
 #: Value of a feature: on or off, a number, or the name of a category.
 Value = StrictBool | Number | Text
@@ -47,7 +47,8 @@ class _Answer(BaseModel):
 
 
 class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    # Nothing is turned into what it is not: true is not 1, and "5" is not 5.
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 # ---- what there is to decide ------------------------------------------------------------------------
@@ -217,7 +218,7 @@ class ExplainRequest(PlanRequest):
 
     kind: Literal["relative", "absolute"] = "relative"
     fixed: list[Name] = Field(default=[], max_length=10_000, description="Features that cannot change.")
-    bounds: dict[Name, list[Value | None]] = Field(
+    bounds: dict[Name, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
         default={},
         max_length=10_000,
         description="Feature to [low, high] (null for open), or to the categories allowed.",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,7 +15,7 @@ from numpy.typing import NDArray
 from whence.errors import InputError
 from whence.examples import bakery, city
 from whence.examples.example import Example
-from whence.features import Categorical, Discrete
+from whence.features import Binary, Categorical, Discrete
 from whence.plain import plan_from_plain, plan_to_plain, to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
@@ -82,7 +83,7 @@ class Scene:
         """A context of one plain value a feature in the user's columns; an InputError says what is wrong with it."""
         schema = self.policy.schema_
         missing = [name for name in schema.names if name not in context]
-        unknown = [name for name in context if name not in schema.names]
+        unknown = [name for name in context if name not in schema.features]
         if missing or unknown:
             known = ", ".join(map(repr, schema.names))
             wrong = f"must give {missing[0]!r}" if missing else f"gives {unknown[0]!r}, which is unknown"
@@ -104,12 +105,16 @@ class Scene:
             if feature.columns is None:
                 return {name: level}
             return {column: int(i == levels.index(level)) for i, column in enumerate(feature.columns)}
-        if isinstance(value, str):
-            raise InputError(f"The feature {name!r} of the 'context' must be a number. Got {value!r} instead.")
+        like = self.policy.X_[name].iloc[0]
+        on_or_off = isinstance(feature, Binary) or isinstance(like, bool | np.bool_)
+        if isinstance(value, str) or (isinstance(value, bool) and not on_or_off):
+            wanted = "true or false" if on_or_off else "a number"
+            raise InputError(
+                f"The feature {name!r} of the 'context' must be {wanted}. Got {json.dumps(value)} instead."
+            )
         if isinstance(feature, Discrete) and float(value) not in set(map(float, schema.levels(name))):
             values = ", ".join(f"{level:g}" for level in schema.levels(name))
             raise InputError(f"The feature {name!r} of the 'context' must be one of {values}. Got {value!r} instead.")
-        like = self.policy.X_[name].iloc[0]
         if isinstance(like, bool | np.bool_) and value in (0, 1):
             return {name: bool(value)}
         if isinstance(like, int | np.integer) and float(value).is_integer():
@@ -124,11 +129,17 @@ class Scene:
             feature = schema.features.get(name)
             if feature is None:
                 raise InputError(f"'bounds' must name features among {schema.names}. Got {name!r} instead.")
+            words = str if isinstance(feature, Binary) else str | bool
             if isinstance(feature, Categorical):
                 levels = list(feature.categories or schema.levels(name))
-                found[name] = [_level(name, value, levels) for value in limit]
-            elif any(isinstance(value, str) for value in limit):
-                raise InputError(f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r}.")
+                # A long list names few categories often: each is looked up once. (1 is not true.)
+                once = dict.fromkeys((type(value), value) for value in limit)
+                found[name] = [_level(name, value, levels) for _, value in once]
+            elif len(limit) != 2 or any(isinstance(value, words) for value in limit):
+                shown = json.dumps(limit[:3])[:200]
+                raise InputError(
+                    f"The 'bounds' of {name!r} must be a pair [low, high] of numbers. Got {shown} instead."
+                )
             else:
                 found[name] = tuple(limit)
         return found
