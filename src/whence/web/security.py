@@ -83,6 +83,7 @@ class Guard:
             return
         headers = Headers(scope["headers"])
         public = public_address(headers, (scope["client"] or (None,))[0], self._settings.trusted_proxies)
+        send = _with_headers(send, _headers_for(public))
         try:
             self._check_host(headers, public)
             scope = self._placed(scope, public)
@@ -100,7 +101,7 @@ class Guard:
         except Refused as refused:
             await _refuse(send, refused)
             return
-        await self._app(scope, _replay(body, receive), _with_headers(send))
+        await self._app(scope, _replay(body, receive), send)
 
     # ---- who asks --------------------------------------------------------------------------------------
 
@@ -216,13 +217,20 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-def _with_headers(send: Send) -> Send:
+def _headers_for(public: Public) -> dict[str, str]:
+    """The security headers, without the one that browsers ignore with a complaint where they see plain http."""
+    if public.scheme == "https" or is_loopback(host_name(public.host) or ""):
+        return HEADERS
+    return {name: value for name, value in HEADERS.items() if name != "cross-origin-opener-policy"}
+
+
+def _with_headers(send: Send, headers: dict[str, str]) -> Send:
     """Add the security headers that an answer does not set itself."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             given = {name.lower() for name, _ in message.get("headers", [])}
-            added = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in given]
+            added = [(k.encode(), v.encode()) for k, v in headers.items() if k.encode() not in given]
             message = {**message, "headers": [*message.get("headers", []), *added]}
         await send(message)
 
@@ -237,8 +245,7 @@ async def _refuse(send: Send, refused: Refused) -> None:
 
 
 async def _answer(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:
-    sending = _with_headers(send)
     listed = [(name.encode(), value.encode()) for name, value in headers.items()]
     listed.append((b"content-length", str(len(body)).encode()))
-    await sending({"type": "http.response.start", "status": status, "headers": listed})
-    await sending({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.start", "status": status, "headers": listed})
+    await send({"type": "http.response.body", "body": body})
