@@ -184,7 +184,9 @@ def test_what_is_no_json_is_refused_with_a_sentence(client: httpx.Client) -> Non
         (b'{"context": {}}}', 422, "must be JSON"),
         (b"[]", 422, "'request' cannot be read"),
         (b"", 422, "'request' cannot be read"),
-        (b'{"context": {"\xff": 1}}', 400, "parsing"),
+        (b'{"context": {"\xff": 1}}', 400, "The request must be JSON that can be read: it is not UTF-8."),
+        (b'{"context": ' * 20_000, 400, "can be read: it is nested too deeply."),
+        (b'{"context": {"temperature": ' + b"9" * 5000 + b"}}", 400, "can be read: a number is too long."),
         (rb'{"context": {"\ud800": 1}}', 422, "'context'"),
     ):
         answer = client.post("/api/scenes/bakery/decide", content=body, headers=headers)

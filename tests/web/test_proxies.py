@@ -95,7 +95,7 @@ def look_at(browser: Browser, url: str, token: str) -> None:
     assert page.url.startswith(f"{url}/")
     assert token not in page.url
     [cookie] = page.context.cookies()
-    assert (cookie["path"], cookie["httpOnly"], cookie["sameSite"]) == ("/whence/", True, "Strict")
+    assert (cookie["path"], cookie["httpOnly"], cookie["sameSite"]) == ("/whence/", True, "Lax")
     with page.expect_response("**/whence/api/scenes/bakery/decide") as decided:
         page.get_by_label("temperature", exact=True).fill("20")
     assert decided.value.status == 200
@@ -107,6 +107,21 @@ def look_at(browser: Browser, url: str, token: str) -> None:
     # Nothing was asked for outside the sub-path.
     watched.assert_quiet()
     page.context.close()
+
+
+def test_a_link_on_another_site_leads_to_the_page() -> None:
+    """Who follows a link in a mail or a chat gets in with the token, and later without it."""
+    if chromium_path() is None and "CI" not in os.environ:
+        pytest.skip("SKIPPED: the page in a browser; install Chromium.")
+    with running([], token=TOKEN) as server, running([]) as elsewhere, chromium() as browser:
+        page = browser.new_page()
+        for address in (f"{server.url}/?token={TOKEN}", f"{server.url}/#scene=city"):
+            page.goto(f"{elsewhere.url.replace('127.0.0.1', 'localhost')}/api/health")
+            page.evaluate("(address) => { document.body.innerHTML = `<a href='${address}'>look</a>`; }", address)
+            page.get_by_text("look").click()
+            page.wait_for_url(f"{server.url}/**")
+            expect(page).to_have_title("whence")
+            assert TOKEN not in page.url
 
 
 def test_progress_and_cancelling_pass_through(front: str) -> None:

@@ -198,9 +198,22 @@ def test_a_browser_keeps_the_token_in_a_cookie(guarded: Live) -> None:
         assert answer.headers["location"] == "/"
         cookie = answer.headers["set-cookie"]
         assert "HttpOnly" in cookie
-        assert "SameSite=Strict" in cookie
+        assert "SameSite=Lax" in cookie
         assert client.get("/api/scenes").status_code == 200
         assert client.get("/").status_code == 200
+        # Opened once more, the address is rid of the token again.
+        assert client.get(f"/?token={TOKEN}").status_code == 303
+
+
+def test_cookies_of_others_are_not_in_the_way(guarded: Live) -> None:
+    """Whatever other programs on the same machine keep in cookies, the token is found among them."""
+    own = f"whence-{guarded.url.rsplit(':', 1)[1]}"
+    for others in ('a={"b": 1}', "foo[bar]=x", "x=é", "bad", "a b=c", f"{own}=old", ""):
+        cookies = f"{others}; {own}={TOKEN}; z=1".encode("latin-1")
+        with guarded.client() as client:
+            assert client.get("/api/scenes", headers=[(b"cookie", cookies)]).status_code == 200, others
+            wrong = cookies.replace(TOKEN.encode(), TOKEN[:-1].encode())
+            assert client.get("/api/scenes", headers=[(b"cookie", wrong)]).status_code == 401
 
 
 def test_names_of_a_machine_that_others_reach(guarded: Live) -> None:

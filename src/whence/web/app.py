@@ -11,6 +11,7 @@ from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from whence import __version__
 from whence.errors import WhenceError
@@ -96,6 +97,7 @@ def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> Fas
     app.state.threads = CapacityLimiter(AT_ONCE)
     app.add_middleware(Guard, settings=settings)
     app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(StarletteHTTPException, _unreadable)
     app.add_exception_handler(WhenceError, _refused)
     app.add_exception_handler(Exception, _failed)
     app.include_router(_router(), prefix="/api", responses=REFUSALS)
@@ -178,6 +180,17 @@ def _malformed(request: Request, error: Exception) -> Response:
     else:
         told = f"{'.'.join(where) or 'request'!r} cannot be read: {first['msg']}."
     return JSONResponse({"detail": told}, 422)
+
+
+def _unreadable(request: Request, error: Exception) -> Response:
+    """What FastAPI has to say; where it could not read a body, why."""
+    assert isinstance(error, StarletteHTTPException)
+    why = {RecursionError: "it is nested too deeply", UnicodeDecodeError: "it is not UTF-8"}
+    told = error.detail
+    if isinstance(error.__cause__, Exception):
+        reason = next((text for kind, text in why.items() if isinstance(error.__cause__, kind)), "a number is too long")
+        told = f"The request must be JSON that can be read: {reason}."
+    return JSONResponse({"detail": told}, error.status_code, error.headers)
 
 
 def _failed(request: Request, error: Exception) -> Response:

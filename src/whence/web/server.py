@@ -84,7 +84,8 @@ def configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
         ws="none",
         # The addresses would hold the token.
         access_log=False,
-        log_level="warning",
+        # Not a line for everything that some stranger sends.
+        log_level="error",
         server_header=False,
         date_header=False,
         # What proxies say is judged by the guard, for those that are trusted.
