@@ -1,4 +1,4 @@
-// Calls to the server this page came from, and to no other.
+// Calls to the server this page came from, and to no other; addresses are relative, so that the page may live under a sub-path.
 
 /** Why a call failed: `kind` is "offline", "busy", "refused" or "broken", the message a sentence for people. */
 export class ApiError extends Error {
@@ -50,11 +50,11 @@ async function request(path, { method = "GET", body, signal, timeout = 30 } = {}
   throw new ApiError(kind, sentence(answer, status), { status, retryAfter: Number(response.headers.get("Retry-After")) || 2 });
 }
 
-const at = (...parts) => `/api/${parts.map(encodeURIComponent).join("/")}`;
+const at = (...parts) => `api/${parts.map(encodeURIComponent).join("/")}`;
 
 export const api = {
-  health: () => request("/api/health", { timeout: 5 }),
-  scenes: () => request("/api/scenes"),
+  health: () => request("api/health", { timeout: 5 }),
+  scenes: () => request("api/scenes"),
   // The first time a scene is opened, its policy may have to be fitted.
   scene: (id) => request(at("scenes", id), { timeout: 120 }),
   observation: (id, row) => request(at("scenes", id, "observations", row)),

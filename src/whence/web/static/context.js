@@ -75,7 +75,7 @@ async function load(number) {
     return;
   }
   try {
-    const past = await api.observation(state.scene.id, number - first);
+    const past = await api.observation(state.scene.id, number);
     ask({ context: { ...past.context } });
     observation.say(`Observation ${observationNamed(past)} is loaded.`);
   } catch (error) {

@@ -13,7 +13,7 @@ function speakerRow(speaker, heaviest, fresh) {
   const bar = h("i", { class: "weight" });
   bar.style.width = `${(100 * speaker.weight) / heaviest}%`;
   const told = state.scene.features.slice(0, 5).map((feature) => `${feature.name} ${value(speaker.context[feature.name], feature, 4)}`);
-  const number = String(speaker.row + state.scene.first);
+  const number = String(speaker.row);
   return h("tr", { class: fresh ? "fresh" : "" }, h("th", { scope: "row" },
     h("button", { type: "button", class: "as-link", title: `Set the controls to observation ${number}`, text: speaker.label,
       onclick: () => ask({ context: { ...speaker.context } }) }),

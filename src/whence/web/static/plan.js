@@ -55,7 +55,7 @@ function takeForm() {
     }
     try {
       const { id } = state.scene;
-      const past = await api.observation(id, number - first);
+      const past = await api.observation(id, number);
       const decision = await api.decide(id, past.context);
       if (state.scene.id !== id) return;
       ask({ plan: decision.plan, check: null, drawing: false });

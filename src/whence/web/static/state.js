@@ -36,11 +36,11 @@ export const state = {
 
 /** Call `listener(changed)` after every update, with the names of what has changed. */
 /** What people call the first and the last past observation. */
-export const numbers = () => [state.scene.first, state.scene.first + state.scene.observations - 1];
+export const numbers = () => [1, state.scene.observations];
 
 /** What people call a past observation: its number, and its label where that says more. */
 export const observationNamed = (past) => {
-  const number = String(past.row + state.scene.first);
+  const number = String(past.row);
   return past.label === number ? number : `${number} (${past.label})`;
 };
 
