@@ -197,7 +197,7 @@ def test_route_is_drawn_along_real_streets(city: Watched) -> None:
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".drawing-status")).to_contain_text("You are at Station.")
     # Far away: joined by the shortest way along streets.
-    page.locator(".stop[data-node='\"Gasworks\"']").click()
+    page.locator("[data-place='\"Gasworks\"']").click()
     page.get_by_role("button", name="Finish the shortest way").click()
     expect(page.locator(".drawing-bar")).to_be_hidden()
     text = page.locator(".plan-card.a .plan-text")

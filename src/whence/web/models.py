@@ -79,6 +79,9 @@ class Feature(_Answer):
     values: list[bool | float | str] | None = Field(
         default=None, description="Discrete values or categories, in their order."
     )
+    recorded: list[bool | float | str] | None = Field(
+        default=None, description="What the history holds: the smallest and the largest number, or the categories."
+    )
     change: Literal["free", "fixed", "increase", "decrease"] = "free"
     weight: float = 1.0
 
@@ -136,7 +139,6 @@ class Scene(_Answer):
     features: list[Feature]
     context: Context = Field(description="Today.")
     observations: int = Field(description="Past observations; their rows are numbered from 0.")
-    first: int = Field(default=1, description="What people call the first of them: 1, or 0 where the data says so.")
     risk: str = Field(description="What is minimised, as in 'Expected cost'.")
     cost_unit: str = Field(default="", description="Unit of all costs; empty where there is none.")
     outcomes: list[str] = Field(description="Names of what is uncertain.")

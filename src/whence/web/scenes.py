@@ -140,7 +140,9 @@ class Scene:
     def observation(self, row: int) -> models.Observation:
         """One past observation."""
         X = self.policy.X_
-        return models.Observation(row=row, label=str(X.index[row]), context=self.context_of(X.iloc[[row]]))
+        # Rows without names of their own are counted as people do.
+        label = row + 1 if X.index.equals(pd.RangeIndex(len(X))) else X.index[row]
+        return models.Observation(row=row, label=str(label), context=self.context_of(X.iloc[[row]]))
 
     # ---- plans ---------------------------------------------------------------------------------------
 
@@ -187,10 +189,9 @@ class Scene:
             id=self.id,
             title=self.title,
             question=self.question,
-            features=controls(policy.schema_, context, self.fixed),
+            features=controls(policy.schema_, context, self.fixed, policy.X_),
             context=context,
             observations=self.observations,
-            first=0 if policy.X_.index.equals(pd.RangeIndex(self.observations)) else 1,
             risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
             cost_unit=cost_unit_of(policy.problem),
             outcomes=list(policy.outcome_names_),
@@ -257,8 +258,14 @@ def built_in() -> list[Scene]:
 
 
 def _of_example(example: Example) -> Scene:
-    policy = example.policy.fit(example.X, example.Y)
+    policy = example.policy.fit(_counted(example.X), _counted(example.Y))
     return Scene(example.name, example.title, example.question, policy, example.today, example.alternative)
+
+
+def _counted(table: pd.DataFrame) -> pd.DataFrame:
+    """`table` with its rows counted from 1 where they have no names, as in a project and on the page."""
+    rows = pd.RangeIndex(len(table))
+    return table.set_axis(rows + 1, axis=0) if table.index.equals(rows) else table
 
 
 def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
@@ -276,7 +283,7 @@ def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
             f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. A driver "
             "would take the way that is usual in the afternoon peak."
         ),
-        policy=policy.fit(data.X, data.Y),
+        policy=policy.fit(_counted(data.X), _counted(data.Y)),
         today=data.context,
         alternative=list(la.PEAK),
     )

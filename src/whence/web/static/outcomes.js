@@ -3,7 +3,8 @@
 import { costBars, distribution, legend } from "./charts.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { listed, plain, share, value, withUnit } from "./format.js";
-import { ask, shownChanges, shownThen, state, subscribe, update } from "./state.js";
+import { term } from "./terms.js";
+import { ask, numberOf, shownChanges, shownThen, state, subscribe, update } from "./state.js";
 
 const PLAY = 1500;
 
@@ -13,7 +14,7 @@ function speakerRow(speaker, heaviest, fresh) {
   const bar = h("i", { class: "weight" });
   bar.style.width = `${(100 * speaker.weight) / heaviest}%`;
   const told = state.scene.features.slice(0, 5).map((feature) => `${feature.name} ${value(speaker.context[feature.name], feature, 4)}`);
-  const number = String(speaker.row + state.scene.first);
+  const number = String(numberOf(speaker.row));
   return h("tr", { class: fresh ? "fresh" : "" }, h("th", { scope: "row" },
     h("button", { type: "button", class: "as-link", title: `Set the controls to observation ${number}`, text: speaker.label,
       onclick: () => ask({ context: { ...speaker.context } }) }),
@@ -90,7 +91,7 @@ export function startOutcomes() {
     h("figure", {}, heading, costs.node, caption),
     h("figure", {}, h("h3", { text: "How the outcomes spread" }), spread.node,
       h("figcaption", { class: "hint", text: "What either plan would have cost under the past observations, by their weight. Marked: what is minimised." }))),
-  h("h3", { text: "Which past observations speak" }), speaking);
+  h("h3", {}, "Which past observations ", term("speak")), speaking);
   const syncStage = stageBar();
 
   subscribe((changed) => {
