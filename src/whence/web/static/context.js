@@ -52,7 +52,7 @@ function limitDrawer(feature, kept) {
     sync() {
       const limit = state.limits[name];
       fields.sync(limit);
-      remove.disabled = !limit;
+      remove.hidden = !limit;
       opener.classList.toggle("in-use", Boolean(limit));
       opener.setAttribute("aria-label", limit ? `Limit ${name}: ${limitWords(feature, limit)}` : `Limit ${name}`);
       told.textContent = limit ? `May go ${feature.kind === "categorical" ? "to " : ""}${limitWords(feature, limit)} only.` : "";

@@ -45,7 +45,7 @@ async function check() {
   }
   const reason = problemOf(state.plan);
   if (reason) {
-    update({ check: { feasible: false, reason } });
+    update({ check: { feasible: false, incomplete: Array.isArray(state.plan) && state.plan.includes(null), reason } });
     return;
   }
   if (lacking()) {

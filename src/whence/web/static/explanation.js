@@ -33,6 +33,7 @@ function obstacle() {
   if (!state.decision) return state.decideError ? "There is no decision to ask about." : "The decision is on its way.";
   if (!state.check) return "Your plan is being checked.";
   if (state.check.unchecked) return "Your plan could not be checked.";
+  if (state.check.incomplete) return "Your plan is not complete.";
   if (!state.check.feasible) return "Your plan cannot be carried out; see the reason beside it.";
   const unread = Object.entries(state.limits).find(([, limit]) => limit.some(Number.isNaN));
   if (unread) return `A limit of ${unread[0]} is no number.`;

@@ -119,7 +119,7 @@ function showCards() {
     !infeasible && Number.isFinite(second) && texts[1], !infeasible && compared(first, second));
   cards.reason.hidden = !infeasible;
   if (infeasible) put(cards.reason, icon("warn"), h("span", {},
-    h("b", { text: check.unchecked ? "This plan could not be checked. " : "This plan cannot be carried out. " }), check.reason));
+    h("b", { text: check.unchecked ? "This plan could not be checked. " : check.incomplete ? "This plan is not complete. " : "This plan cannot be carried out. " }), check.reason));
   cards.then.node.hidden = !then;
   if (then) cards.then.show(then.text, texts[2], compared(then.alternative.cost, then.cost) === "the same" ? "as your plan" : "");
 }
