@@ -56,7 +56,9 @@ def test_a_scene_of_quantities(client: httpx.Client) -> None:
 
 def test_a_scene_of_routes(client: httpx.Client) -> None:
     """The city comes with its network: ids of edges are ids of nodes, positions are the data's own."""
-    assert shown(client, "city")["first"] == 0  # its rows are labelled 0, 1, ...
+    # Rows without names are counted from 0 by the interface, and from 1 for people.
+    first = client.get("/api/scenes/city/observations/0").json()
+    assert (first["row"], first["label"]) == (0, "1")
     plan = shown(client, "city")["plan"]
     nodes = {node["id"] for node in plan["nodes"]}
     assert plan["type"] == "route"

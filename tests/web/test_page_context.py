@@ -201,7 +201,7 @@ def test_link_that_does_not_fit_is_read_as_far_as_it_does(
     watched = opened(browser, examples, scene="city")
     page = watched.page
     page.goto(f"{examples}/#scene=bakery&" + "&".join(f"{name}={quote(json.dumps(part))}" for name, part in parts.items()))
-    expect(page.locator("#link-note")).to_have_text(f"The link does not fit this scene: without {said}.")
+    expect(page.locator("#link-note")).to_have_text(f"Part of the link does not fit this scene and was left out: {said}.")
     expect(page.locator(".plan-card.d .plan-text")).to_contain_text("rolls")
     expect(page.locator("h1")).to_have_text("Why not bake as on a warm Saturday?")
     if "temperature" in parts.get("limits", {}) and "weekday" in said:

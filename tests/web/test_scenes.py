@@ -70,7 +70,7 @@ def test_a_project_is_served(project: Project) -> None:
         assert shown["title"] == "Why not more?"
         assert shown["observations"] == 80
         # As the command counts them, and as reports call them.
-        assert shown["first"] == 1
+        assert client.get("/api/scenes/project/observations/0").json()["label"] == "1"
         assert shown["plan"]["parts"] == ["apples", "pears"]
         assert {f["name"]: f["change"] for f in shown["features"]} == {STRANGE: "free", "shop": "fixed"}
         last = client.get("/api/scenes/project/observations/79").json()
@@ -103,6 +103,16 @@ def test_los_angeles() -> None:
     why = scene.policy.explain(scene.today, scene.alternative, time_limit=60)
     assert why.status == "optimal"
     assert why.changes["feature"].tolist() == ["period"]
+
+
+def test_features_tell_what_the_history_holds() -> None:
+    """Numbers come with their smallest and largest on record, which today's may exceed; categories with those met."""
+    scene = strange_scene()
+    X = scene.policy.X_
+    features = {feature.name: feature for feature in scene.shown().features}
+    assert features[STRANGE].recorded == [X[STRANGE].min(), X[STRANGE].max()]
+    assert features["level"].recorded == [1, 3]
+    assert features["kind"].recorded == ["a", "b"]
 
 
 def test_contexts_go_there_and_back() -> None:

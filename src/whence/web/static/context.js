@@ -97,8 +97,8 @@ function featureRow(feature) {
     node.classList.toggle("on-stage", onStage);
     note.hidden = !change;
     if (change) {
-      put(note, h("s", { text: value(change.from, feature) }), icon("arrow"), h("b", { text: change.words }));
-      note.setAttribute("aria-label", `In the explanation: ${change.words} rather than ${value(change.from, feature)}`);
+      put(note, h("span", { class: "hidden-label", text: "In the explanation, not " }), h("s", { text: value(change.from, feature) }), icon("arrow"),
+        h("span", { class: "hidden-label", text: " but " }), h("b", { text: change.words }));
     }
   }
   return { node, sync, close: () => limits?.close() };

@@ -103,7 +103,7 @@ async function open(id, kept = {}) {
     document.title = `${scene.title} · whence`;
     cover();
     const fit = fitting(scene, kept);
-    if (fit.dropped.length) note(`The link does not fit this scene: without ${listed(fit.dropped)}.`);
+    if (fit.dropped.length) note(`Part of the link does not fit this scene and was left out: ${listed(fit.dropped)}.`);
     openScene(scene, fit);
     if (kept.asked?.length) askWhenReady(kept.asked);
   } catch (error) {

@@ -26,20 +26,25 @@ export function placeSearch(nodes, found) {
     return starting.length ? starting : all.filter((name) => name.toLowerCase().includes(wanted));
   }
 
+  let chosen = "";
   function choose(name) {
     note.textContent = "";
     field.value = name;
+    chosen = name;
     found(names.get(name));
   }
 
   field.addEventListener("input", (event) => {
     note.textContent = "";
+    chosen = "";
     // A name taken from the list, and not one that is still being typed.
     if (names.has(field.value) && event.inputType !== "insertText" && event.inputType !== "deleteContentBackward") choose(field.value);
   });
   field.addEventListener("keydown", (event) => {
     if (event.key !== "Enter" || !field.value.trim()) return;
     event.preventDefault();
+    // Taken from the list already: Enter would go there twice.
+    if (field.value === chosen) return;
     const hits = matches(field.value);
     if (hits.length === 1) choose(hits[0]);
     else note.textContent = hits.length ? `${hits.length} places have that in their name: go on typing.` : `There is no place called “${field.value.trim()}”.`;

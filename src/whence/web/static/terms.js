@@ -9,21 +9,25 @@ const TERMS = {
 };
 const GAP = 6;
 const ROOM = 190;
+const WIDE = 332;
 
 let anchor = null;
+
+/** Put a note below its word, or above where there is no room. */
+function place(node) {
+  if (!anchor) return;
+  const box = anchor.getBoundingClientRect();
+  const above = box.bottom > window.innerHeight - ROOM;
+  node.style.setProperty("left", `${Math.max(12, Math.min(box.left, document.documentElement.clientWidth - WIDE))}px`);
+  node.style.setProperty("top", above ? "auto" : `${box.bottom + GAP}px`);
+  node.style.setProperty("bottom", above ? `${window.innerHeight - box.top + GAP}px` : "auto");
+}
 
 function note(name) {
   const id = `term-${name}`;
   if (byId(id)) return id;
   const node = h("div", { id, class: "term-note", popover: "auto", text: TERMS[name] });
-  node.addEventListener("beforetoggle", (event) => {
-    if (event.newState !== "open" || !anchor) return;
-    const box = anchor.getBoundingClientRect();
-    const above = box.bottom > window.innerHeight - ROOM;
-    node.style.setProperty("left", `${Math.max(12, Math.min(box.left, document.documentElement.clientWidth - 332))}px`);
-    node.style.setProperty("top", above ? "auto" : `${box.bottom + GAP}px`);
-    node.style.setProperty("bottom", above ? `${window.innerHeight - box.top + GAP}px` : "auto");
-  });
+  node.addEventListener("beforetoggle", (event) => { if (event.newState === "open") place(node); });
   document.querySelector("main").append(node);
   return id;
 }
@@ -34,5 +38,11 @@ export function term(name, text = name) {
     onclick: (event) => { anchor = event.currentTarget; }, text });
 }
 
-// It stands beside its word: it goes when the page moves away under it.
-window.addEventListener("scroll", () => document.querySelector(".term-note:popover-open")?.hidePopover(), { passive: true });
+// It stays beside its word when the page moves, and goes with it.
+window.addEventListener("scroll", () => {
+  const open = document.querySelector(".term-note:popover-open");
+  if (!open || !anchor) return;
+  const { top, bottom } = anchor.getBoundingClientRect();
+  if (bottom < 0 || top > window.innerHeight) open.hidePopover();
+  else place(open);
+}, { passive: true });
