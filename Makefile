@@ -49,6 +49,7 @@ clean: ## Remove the environment and everything that was generated
 	@if [ -z "$(STALE)" ] && [ .venv/.ready-dev -nt pyproject.toml ] && [ .venv/.ready-dev -nt scripts/setup ]; \
 	then touch $@; else scripts/setup $@ plot; fi
 
-.venv/.ready-dev: pyproject.toml scripts/setup scripts/browser $(STALE)
+.venv/.ready-dev: pyproject.toml scripts/setup scripts/browser scripts/nginx $(STALE)
 	@scripts/browser
+	@scripts/nginx
 	@scripts/setup $@ dev,plot,web,dask,gurobi,scip

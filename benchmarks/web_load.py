@@ -49,7 +49,7 @@ class Load:
             while time.monotonic() < until:
                 scene = self.scenes[chance.choice(list(self.scenes))]
                 path = f"/api/scenes/{scene['id']}"
-                row = chance.randrange(scene["observations"])
+                row = 1 + chance.randrange(scene["observations"])
                 try:
                     seen = await self._timed("observation", client.get(f"{path}/observations/{row}"))
                     asked = {"context": seen["context"], "plan": scene["alternative"]}

@@ -135,7 +135,7 @@ def test_a_context_outside_the_history_is_pointed_out(small: Path) -> None:
     held = Project.load(small).X["temp"]
     told = run("decide", small, "-c", "3", "-c", "temp=200")
     assert told.exit_code == 0
-    assert f"temp 200 lies outside the history, which has {held.min():g} to {held.max():g}." in " ".join(
+    assert f"temp 200 °C lies outside the history, which has {held.min():g} to {held.max():g} °C." in " ".join(
         told.stderr.split()
     )
     assert "outside" not in run("decide", small, "-c", "3").stderr

@@ -59,7 +59,7 @@ class Server:
 
     def __init__(self, *arguments: str) -> None:
         self._arguments = arguments
-        self.url = ""
+        self.url = self.token = ""
         self._start(0)
 
     def _start(self, port: int) -> None:
@@ -73,7 +73,7 @@ class Server:
             told.append(line)
             found = re.search(r"http://\S+", line)
             if found:
-                self.url = found.group().rstrip("/")
+                self.url, _, self.token = found.group().rstrip("/").partition("/?token=")
                 break
         else:
             raise AssertionError("".join(told))
@@ -84,7 +84,8 @@ class Server:
         """Return once it can search, so that tests do not wait for a compiler."""
         deadline = time.monotonic() + seconds
         while True:
-            with urllib.request.urlopen(f"{self.url}/api/health", timeout=30) as answer:
+            ask = urllib.request.Request(f"{self.url}/api/health", headers={"Authorization": f"Bearer {self.token}"})
+            with urllib.request.urlopen(ask, timeout=30) as answer:
                 health = json.load(answer)
             if health["ready"] == health["workers"]:
                 return self
@@ -178,10 +179,10 @@ def chromium_path() -> str | None:
 
 
 @contextmanager
-def chromium() -> Iterator[Browser]:
+def chromium(*flags: str) -> Iterator[Browser]:
     """The system's Chromium while the block runs."""
     with sync_playwright() as playwright:
-        browser = playwright.chromium.launch(executable_path=chromium_path(), args=FLAGS)
+        browser = playwright.chromium.launch(executable_path=chromium_path(), args=[*FLAGS, *flags])
         try:
             yield browser
         finally:

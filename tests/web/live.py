@@ -17,10 +17,9 @@ from fastapi import FastAPI
 
 import whence as wh
 from whence.examples import bakery, city
-from whence.examples.example import Example
 from whence.web.app import create_app
-from whence.web.scenes import Scene
-from whence.web.server import listening
+from whence.web.scenes import Scene, example_scene
+from whence.web.server import configuration, listening
 from whence.web.settings import Settings
 
 FINISHED = ("done", "cancelled", "failed")
@@ -56,8 +55,7 @@ def running(scenes: list[Scene], **settings: Any) -> Iterator[Live]:
     with listening(asked) as listener:
         port = int(listener.getsockname()[1])
         app = create_app(scenes, Settings(**{"workers": 1, **settings, "port": port}))
-        config = uvicorn.Config(app, log_level="warning", access_log=False, timeout_graceful_shutdown=1)
-        server = uvicorn.Server(config)
+        server = uvicorn.Server(configuration(app, app.state.settings))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()
         try:
@@ -88,15 +86,9 @@ def finished(client: httpx.Client, job: str, seconds: float = 600.0) -> dict[str
         assert time.monotonic() < deadline, f"not within {seconds:g} s: {told}"
 
 
-def scene_of(example: Example) -> Scene:
-    """An example, fitted."""
-    policy = example.policy.fit(example.X, example.Y)
-    return Scene(example.name, example.title, example.question, policy, example.today, example.alternative)
-
-
 def small_scenes() -> list[Scene]:
     """The built-in examples with a short history, and a scene whose names are markup."""
-    return [scene_of(bakery.load(n=200)), scene_of(city.load(n=200)), strange_scene()]
+    return [example_scene(bakery.load(n=200)), example_scene(city.load(n=200)), strange_scene()]
 
 
 def strange_scene() -> Scene:

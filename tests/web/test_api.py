@@ -24,7 +24,8 @@ def asked(client: httpx.Client, scene: str, **changes: Any) -> dict[str, Any]:
     question = {"context": own["context"], "plan": own["alternative"], **changes}
     answer = client.post(f"/api/scenes/{scene}/explanations", json=question)
     assert answer.status_code == 202, answer.text
-    assert answer.headers["location"] == f"/api/explanations/{answer.json()['job']}"
+    there = answer.request.url.join(answer.headers["location"])
+    assert there.path == f"/api/explanations/{answer.json()['job']}"
     return finished(client, answer.json()["job"])
 
 
@@ -56,9 +57,6 @@ def test_a_scene_of_quantities(client: httpx.Client) -> None:
 
 def test_a_scene_of_routes(client: httpx.Client) -> None:
     """The city comes with its network: ids of edges are ids of nodes, positions are the data's own."""
-    # Rows without names are counted from 0 by the interface, and from 1 for people.
-    first = client.get("/api/scenes/city/observations/0").json()
-    assert (first["row"], first["label"]) == (0, "1")
     plan = shown(client, "city")["plan"]
     nodes = {node["id"] for node in plan["nodes"]}
     assert plan["type"] == "route"
@@ -85,14 +83,49 @@ def test_names_that_are_markup_and_nodes_that_are_pairs(client: httpx.Client) ->
 
 
 def test_past_observations(client: httpx.Client) -> None:
-    """A past observation is a context that can be decided for; there is none behind the last."""
+    """A past observation is a context that can be decided for; there is none before the first or behind the last."""
     row = client.get("/api/scenes/strange/observations/3").json()
     assert row["row"] == 3
     assert set(row["context"]) == {STRANGE, "level", "kind"}
     assert client.post("/api/scenes/strange/decide", json={"context": row["context"]}).status_code == 200
-    listed = client.get("/api/scenes/strange/observations", params={"start": 58, "count": 10}).json()
-    assert [entry["row"] for entry in listed] == [58, 59]
-    assert client.get("/api/scenes/strange/observations/60").status_code == 404
+    listed = client.get("/api/scenes/strange/observations", params={"start": 59, "count": 10}).json()
+    assert [entry["row"] for entry in listed] == [59, 60]
+    assert [entry["row"] for entry in client.get("/api/scenes/strange/observations").json()] == list(range(1, 51))
+    assert client.get("/api/scenes/strange/observations", params={"start": 61}).json() == []
+    assert client.get("/api/scenes/strange/observations/61").status_code == 404
+    assert client.get("/api/scenes/strange/observations/0").status_code == 422
+
+
+def test_observations_count_from_one_everywhere(client: httpx.Client, live: Live) -> None:
+    """The number of an observation is that of the command and of the labels: 1 is the first row of the history."""
+    for scene in ("city", "strange"):
+        known = live.app.state.scenes[scene]
+        first = client.get(f"/api/scenes/{scene}/observations/1").json()
+        assert (first["row"], first["label"]) == (1, "1")
+        assert first["context"] == known.context_of(known.policy.X_.iloc[[0]])
+        decided = client.post(f"/api/scenes/{scene}/decide", json={"context": first["context"]}).json()
+        weights = known.policy.weights_at(known.policy.X_.iloc[[0]])
+        speaker = decided["speaking"][0]
+        assert speaker["label"] == str(speaker["row"])
+        assert speaker["weight"] == weights[speaker["row"] - 1]
+    told = asked(client, "city")["result"]
+    moved = told["explanation"]["observations"]["gaining"][0]
+    row = client.get(f"/api/scenes/city/observations/{moved['label']}").json()
+    assert row["context"] == moved["values"]
+
+
+def test_a_context_outside_the_history_is_remarked_on(client: httpx.Client, live: Live) -> None:
+    """Decision and explanation say, in the command's own words, which number the history has never seen."""
+    own = shown(client, "bakery")
+    held = live.app.state.scenes["bakery"].policy.X_["temperature"]
+    there = {**own["context"], "temperature": 99}
+    words = f"temperature 99 °C lies outside the history, which has {held.min():g} to {held.max():g} °C."
+    assert client.post("/api/scenes/bakery/decide", json={"context": own["context"]}).json()["remarks"] == []
+    assert client.post("/api/scenes/bakery/decide", json={"context": there}).json()["remarks"] == [words]
+    asking = {"context": there, "plan": own["alternative"], "time_limit": 1}
+    job = client.post("/api/scenes/bakery/explanations", json=asking).json()
+    assert job["remarks"] == [words]
+    assert finished(client, job["job"])["remarks"] == [words]
 
 
 def test_decide_is_what_the_policy_decides(client: httpx.Client, live: Live) -> None:
@@ -131,6 +164,9 @@ def test_decide_follows_the_context(client: httpx.Client) -> None:
         ({"moon": "full"}, "'moon'"),
         ({"temperature": 1e300}, "'temperature' of 'context' must be a number of no more than 15 digits"),
         ({"temperature": [7]}, "'temperature' of 'context' must be a number"),
+        ({"temperature": True}, "The feature 'temperature' of the 'context' must be a number. Got true instead."),
+        ({"temperature": "5"}, "The feature 'temperature' of the 'context' must be a number. Got \"5\" instead."),
+        ({"rain": "yes"}, "The feature 'rain' of the 'context' must be true or false. Got \"yes\" instead."),
     ],
 )
 def test_a_wrong_context_is_refused_with_a_sentence(client: httpx.Client, change: dict[str, Any], words: str) -> None:
@@ -148,7 +184,9 @@ def test_what_is_no_json_is_refused_with_a_sentence(client: httpx.Client) -> Non
         (b'{"context": {}}}', 422, "must be JSON"),
         (b"[]", 422, "'request' cannot be read"),
         (b"", 422, "'request' cannot be read"),
-        (b'{"context": {"\xff": 1}}', 400, "parsing"),
+        (b'{"context": {"\xff": 1}}', 400, "The request must be JSON that can be read: it is not UTF-8."),
+        (b'{"context": ' * 20_000, 400, "can be read: it is nested too deeply."),
+        (b'{"context": {"temperature": ' + b"9" * 5000 + b"}}", 400, "can be read: a number is too long."),
         (rb'{"context": {"\ud800": 1}}', 422, "'context'"),
     ):
         answer = client.post("/api/scenes/bakery/decide", content=body, headers=headers)
@@ -221,7 +259,14 @@ def test_locks_and_limits(client: httpx.Client) -> None:
         {"bounds": {"temperature": [5, 1]}},
         {"bounds": {"temperature": ["low", "high"]}},
         {"kind": "spiritual"},
+        {"bounds": {"temperature": [True, 9]}},
+        {"bounds": {"temperature": [0, 1, 2]}},
+        {"plan": [True, 0, 0, 0]},
+        {"plan": ["5", 0, 0, 0]},
+        {"plan": [float("nan"), 0, 0, 0]},
         {"time_limit": 0},
+        {"time_limit": True},
+        {"time_limit": "5"},
         {"surprise": 1},
     ],
 )
@@ -229,7 +274,8 @@ def test_a_wrong_question_is_refused_at_once(client: httpx.Client, change: dict[
     """What the engine could not answer never becomes a job."""
     own = shown(client, "bakery")
     question = {"context": own["context"], "plan": own["alternative"], **change}
-    answer = client.post("/api/scenes/bakery/explanations", json=question)
+    headers = {"content-type": "application/json"}
+    answer = client.post("/api/scenes/bakery/explanations", content=json.dumps(question), headers=headers)
     assert answer.status_code == 422
     assert isinstance(answer.json()["detail"], str)
 
@@ -274,3 +320,25 @@ def test_health_and_description(client: httpx.Client, live: Live) -> None:
     paths = client.get("/api/openapi.json").json()["paths"]
     assert "/api/scenes/{scene}/explanations" in paths
     assert not any(path.startswith("/static") for path in paths)
+
+
+def test_a_number_is_never_made_of_something_else(client: httpx.Client) -> None:
+    """A time limit of true or "5" is refused by its name; on and off may be 0 and 1."""
+    own = shown(client, "bakery")
+    for wrong in (True, "5"):
+        question = {"context": own["context"], "plan": own["alternative"], "time_limit": wrong}
+        answer = client.post("/api/scenes/bakery/explanations", json=question)
+        assert answer.status_code == 422
+        assert "'time_limit'" in answer.json()["detail"]
+    texts = [
+        client.post("/api/scenes/bakery/decide", json={"context": {**own["context"], "rain": rain}}).json()["text"]
+        for rain in (True, 1)
+    ]
+    assert texts[0] == texts[1]
+
+
+def test_an_address_with_a_slash_too_many_is_not_there(client: httpx.Client) -> None:
+    """No answer sends a browser to an absolute address, which would be wrong behind a proxy."""
+    answer = client.get("/api/scenes/")
+    assert answer.status_code == 404
+    assert "location" not in answer.headers

@@ -223,7 +223,7 @@ def test_observations_are_counted_from_one(browser: Browser, examples: str) -> N
         page.locator("#observation").fill("1")
         page.get_by_role("button", name="Load", exact=True).click()
         expect(page.locator(".observation [role=status]")).to_contain_text("Observation 1 ")
-        first = page.request.get(f"{examples}/api/scenes/{scene}/observations/0").json()
+        first = page.request.get(f"{examples}/api/scenes/{scene}/observations/1").json()
         assert first["label"] == ("2024-01-01" if scene == "bakery" else "1")
         page.wait_for_function(
             "told => new URLSearchParams(location.hash.slice(1)).get('context') === told",

@@ -227,7 +227,7 @@ def test_plan_of_another_context_is_taken(city: Watched) -> None:
     page = city.page
     past = page.request.get(f"{city.origin}/api/scenes/city/observations/9").json()
     page.get_by_text("Take the plan of another context").click()
-    page.get_by_label("observation", exact=True).fill("10")  # rows of the interface count from 0, people from 1
+    page.get_by_label("observation", exact=True).fill("9")
     page.get_by_role("button", name="Take", exact=True).click()
     text = page.locator(".plan-card.a .plan-text")
     expect(text).to_have_text(decided(page, "city", past["context"]))
@@ -277,7 +277,7 @@ def test_speaking_observation_is_loaded(city: Watched) -> None:
     expect(page.locator(".plan-card.d")).not_to_contain_class("busy")
     number = int(row.get_by_role("button").inner_text())
     row.get_by_role("button").click()
-    context = page.request.get(f"{city.origin}/api/scenes/city/observations/{number - 1}").json()["context"]
+    context = page.request.get(f"{city.origin}/api/scenes/city/observations/{number}").json()["context"]
     expect(page.get_by_label("rain", exact=True)).to_have_value(f"{context['rain']:g}")
     expect(page.get_by_label("period", exact=True)).to_have_value(context["period"])
 

@@ -69,11 +69,10 @@ def test_a_project_is_served(project: Project) -> None:
         shown = client.get("/api/scenes/project").json()
         assert shown["title"] == "Why not more?"
         assert shown["observations"] == 80
-        # As the command counts them, and as reports call them.
-        assert client.get("/api/scenes/project/observations/0").json()["label"] == "1"
         assert shown["plan"]["parts"] == ["apples", "pears"]
         assert {f["name"]: f["change"] for f in shown["features"]} == {STRANGE: "free", "shop": "fixed"}
-        last = client.get("/api/scenes/project/observations/79").json()
+        # Numbered as the command counts them, and as reports call them.
+        last = client.get("/api/scenes/project/observations/80").json()
         assert shown["context"] == last["context"]
         assert last["label"] == "80"
         plan = [30.0, 12.0] if shown["context"][STRANGE] < 0.5 else [10.0, 12.0]

@@ -18,6 +18,7 @@ import pytest
 from tests.web.live import Live, finished, hard_scene, running, strange_scene, until
 
 from whence.errors import InputError
+from whence.web import pool
 from whence.web.server import listening
 from whence.web.settings import Settings, settings_for
 
@@ -176,6 +177,79 @@ def test_progress_is_told(client: httpx.Client) -> None:
     assert told[0]["nodes"] < told[-1]["nodes"]
     bounds = [progress["bound"] for progress in told]
     assert bounds == sorted(bounds)
+
+
+# ---- those who go away -------------------------------------------------------------------------------
+
+
+def leave_while_waiting(hard: Live, job: str) -> None:
+    """Wait for news of a job over a connection of one's own, and close it before there are any."""
+    host = hard.url.removeprefix("http://")
+    with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as line:
+        line.sendall(f"GET /api/explanations/{job}?wait=20 HTTP/1.1\r\nHost: {host}\r\n\r\n".encode())
+        time.sleep(0.05)
+
+
+def given_up(hard: Live, job: str, seconds: float) -> bool:
+    """Whether a job is cancelled in time; looked at from inside, since asking for it would keep it."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline and not hard.app.state.pool.find(job).cancelled:
+        time.sleep(0.05)
+    return bool(hard.app.state.pool.find(job).cancelled)
+
+
+def state_of(client: httpx.Client, job: str) -> str:
+    state: str = client.get(f"/api/explanations/{job}").json()["state"]
+    return state
+
+
+def test_who_goes_away_gives_up_the_place_in_the_queue(client: httpx.Client, hard: Live) -> None:
+    """A closed tab leaves neither a search nor a place in the queue behind: the next question is not kept waiting."""
+    first = started(client)
+    second, third = (ask(client).json()["job"] for _ in range(2))
+    # A search that is running tells news all the time; one that waits does not.
+    leave_while_waiting(hard, second)
+    assert given_up(hard, second, 10.0)
+    assert state_of(client, second) == "cancelled"
+    assert state_of(client, third) == "queued"
+    client.delete(f"/api/explanations/{first}")
+    until(lambda: state_of(client, third) == "running", 30.0)
+    # News may have been on its way just then: whoever goes away without having waited is missed later only.
+    until(lambda: leave_while_waiting(hard, third) or given_up(hard, third, 4.0), 30.0)
+    assert finished(client, third)["state"] == "cancelled"
+
+
+def test_who_does_not_come_back_gives_up_too(client: httpx.Client, hard: Live, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A follower who had some news and never asks again has left; one who never waited may come back when they like."""
+    monkeypatch.setattr(pool, "SILENT", 1.0)
+    job = started(client)
+    assert not given_up(hard, job, 2.0)
+    client.get(f"/api/explanations/{job}", params={"wait": 1})
+    assert given_up(hard, job, 10.0)
+    assert finished(client, job)["state"] == "cancelled"
+
+
+def test_a_search_goes_on_for_who_asks_again(client: httpx.Client, hard: Live) -> None:
+    """A connection that breaks is no farewell where somebody else waits, or asks again at once."""
+    first = started(client)
+    second = ask(client).json()["job"]
+    leave_while_waiting(hard, second)
+    assert client.get(f"/api/explanations/{second}", params={"wait": 3}).json()["state"] == "queued"
+    assert state_of(client, second) == "queued"
+    for job in (second, first):
+        client.delete(f"/api/explanations/{job}")
+    finished(client, first)
+
+
+def test_a_page_that_is_closed_can_still_cancel(client: httpx.Client) -> None:
+    """What `navigator.sendBeacon` sends, without a body or with a text, stops a search."""
+    first, second = started(client), ask(client).json()["job"]
+    assert client.post(f"/api/explanations/{second}/cancel").status_code == 204
+    assert state_of(client, second) == "cancelled"
+    plain = {"content-type": "text/plain;charset=UTF-8"}
+    assert client.post(f"/api/explanations/{first}/cancel", content="", headers=plain).status_code == 204
+    assert finished(client, first)["state"] == "cancelled"
+    assert client.post("/api/explanations/moon/cancel").status_code == 404
 
 
 # ---- the server as a process -------------------------------------------------------------------------

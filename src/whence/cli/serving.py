@@ -34,6 +34,18 @@ def serve(
         str | None,
         typer.Option(help="What requests must know; random by default with --allow-remote.", envvar="WHENCE_TOKEN"),
     ] = None,
+    root_path: Annotated[
+        str | None,
+        typer.Option(help="Sub-path that a reverse proxy shows the page under, as in /whence.", show_default=False),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(help="Name that others reach it by, through a proxy; may be repeated.", show_default=False),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="Address whose X-Forwarded-... headers count; may be repeated.", show_default=False),
+    ] = None,
 ) -> None:
     """Serve the what-if page on this machine, until Ctrl-C.
 
@@ -51,6 +63,14 @@ def serve(
         raise MissingDependencyError(
             f"'whence serve' needs {error.name or 'more than is installed'}: pip install 'whence[web]'."
         ) from None
-    given = {"workers": workers, "time_limit": time_limit, "allow_remote": allow_remote or None, "token": token}
+    given = {
+        "workers": workers,
+        "time_limit": time_limit,
+        "allow_remote": allow_remote,
+        "token": token,
+        "root_path": root_path,
+        "allowed_hosts": allowed_host,
+        "trusted_proxies": trusted_proxy,
+    }
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
     serve_page(project, host=host, port=port, open_browser=browser, data=data, **options)

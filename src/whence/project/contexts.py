@@ -16,6 +16,7 @@ from whence.features import Schema
 from whence.project.columns import YES_AND_NO, number
 from whence.project.csv_files import CsvFormat, decoded, read_bytes, read_csv
 from whence.project.findings import Findings, nearest, shown
+from whence.report.outside import outside
 
 __all__ = ["ContextReader", "is_file", "json_value", "pairs", "read_json_file"]
 
@@ -58,13 +59,7 @@ class ContextReader:
 
     def outside(self, context: pd.Series) -> list[str]:
         """A sentence for every number of a context that lies beyond what the history holds."""
-        said = []
-        for name in self.X.columns:
-            if self._types[str(name)] in ("whole", "number"):
-                low, high = self.X[name].min(), self.X[name].max()
-                if not low <= context[name] <= high:
-                    said.append(f"{name} {context[name]:g} lies outside the history, which has {low:g} to {high:g}.")
-        return said
+        return outside(self.schema, context)
 
     def _checked(self, values: Mapping[str, Any]) -> pd.Series:
         names = list(self.X.columns)

@@ -11,15 +11,16 @@ from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
 from fastapi.exceptions import RequestValidationError
 from fastapi.responses import JSONResponse
+from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from whence import __version__
 from whence.errors import WhenceError
 from whence.web import assets, models
 from whence.web.explanations import router as explanations
-from whence.web.lookup import find_scene, in_thread
+from whence.web.lookup import IsJson, find_scene, in_thread
 from whence.web.pool import Pool
 from whence.web.scenes import Scene
-from whence.web.security import Guard
+from whence.web.security import HEADERS, Guard
 from whence.web.settings import Settings
 
 __all__ = ["create_app"]
@@ -40,6 +41,7 @@ REFUSALS: dict[int | str, dict[str, Any]] = {
     403: {"model": models.Problem, "description": "From another site"},
     404: {"model": models.Problem, "description": "Not there, or not any more"},
     413: {"model": models.Problem, "description": "Too large"},
+    415: {"model": models.Problem, "description": "Not sent as JSON"},
     422: {"model": models.Problem, "description": "One sentence that says what is wrong with the request"},
 }
 
@@ -49,7 +51,7 @@ VALUES = {
     "bounds": "a list: low and high, or the categories allowed",
 }
 
-Row = Annotated[int, Path(ge=0, description="Number of a past observation, from 0.")]
+Row = Annotated[int, Path(ge=1, description="Number of a past observation; the first is 1.")]
 
 
 def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> FastAPI:
@@ -86,6 +88,8 @@ def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> Fas
         docs_url=None,
         redoc_url=None,
         openapi_url="/api/openapi.json",
+        # A redirect would hold an absolute address, which is wrong behind a proxy.
+        redirect_slashes=False,
         lifespan=lifespan,
     )
     app.state.scenes = {scene.id: scene for scene in scenes}
@@ -93,7 +97,9 @@ def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> Fas
     app.state.threads = CapacityLimiter(AT_ONCE)
     app.add_middleware(Guard, settings=settings)
     app.add_exception_handler(RequestValidationError, _malformed)
+    app.add_exception_handler(StarletteHTTPException, _unreadable)
     app.add_exception_handler(WhenceError, _refused)
+    app.add_exception_handler(Exception, _failed)
     app.include_router(_router(), prefix="/api", responses=REFUSALS)
     app.include_router(explanations(), prefix="/api", responses=REFUSALS)
     app.include_router(assets.router())
@@ -117,29 +123,29 @@ def _router() -> APIRouter:
     async def list_observations(
         scene: str,
         request: Request,
-        start: Annotated[int, Query(ge=0)] = 0,
+        start: Annotated[int, Query(ge=1, description="Number of the first one to list.")] = 1,
         count: Annotated[int, Query(ge=1, le=LISTED)] = 50,
     ) -> list[models.Observation]:
         """Some past observations."""
         found = find_scene(request, scene)
-        rows = range(min(start, found.observations), min(start + count, found.observations))
+        rows = range(start - 1, min(start - 1 + count, found.observations))
         return await in_thread(request, lambda: [found.observation(row) for row in rows])
 
     @api.get("/scenes/{scene}/observations/{row}")
     async def show_observation(scene: str, row: Row, request: Request) -> models.Observation:
         """One past observation."""
         found = find_scene(request, scene)
-        if row >= found.observations:
-            raise HTTPException(404, f"There are {found.observations} observations, numbered from 0.")
-        return await in_thread(request, lambda: found.observation(row))
+        if row > found.observations:
+            raise HTTPException(404, f"There are {found.observations} observations, numbered from 1.")
+        return await in_thread(request, lambda: found.observation(row - 1))
 
-    @api.post("/scenes/{scene}/decide")
+    @api.post("/scenes/{scene}/decide", dependencies=[IsJson])
     async def decide(scene: str, asked: models.ContextRequest, request: Request) -> models.Decision:
         """What the policy decides in a context."""
         found = find_scene(request, scene)
         return await in_thread(request, lambda: found.decided(found.row_of(asked.context)))
 
-    @api.post("/scenes/{scene}/check")
+    @api.post("/scenes/{scene}/check", dependencies=[IsJson])
     async def check(scene: str, asked: models.PlanRequest, request: Request) -> models.Check:
         """Whether a plan of one's own can be carried out, and what it costs in a context."""
         found = find_scene(request, scene)
@@ -174,6 +180,22 @@ def _malformed(request: Request, error: Exception) -> Response:
     else:
         told = f"{'.'.join(where) or 'request'!r} cannot be read: {first['msg']}."
     return JSONResponse({"detail": told}, 422)
+
+
+def _unreadable(request: Request, error: Exception) -> Response:
+    """What FastAPI has to say; where it could not read a body, why."""
+    assert isinstance(error, StarletteHTTPException)
+    why = {RecursionError: "it is nested too deeply", UnicodeDecodeError: "it is not UTF-8"}
+    told = error.detail
+    if isinstance(error.__cause__, Exception):
+        reason = next((text for kind, text in why.items() if isinstance(error.__cause__, kind)), "a number is too long")
+        told = f"The request must be JSON that can be read: {reason}."
+    return JSONResponse({"detail": told}, error.status_code, error.headers)
+
+
+def _failed(request: Request, error: Exception) -> Response:
+    """An error of our own; what it was is for the log, not for everybody."""
+    return JSONResponse({"detail": "The server failed to answer this; its log says why."}, 500, HEADERS)
 
 
 def _refused(request: Request, error: Exception) -> Response:

@@ -58,7 +58,7 @@ def router() -> APIRouter:
 def _tagged(request: Request, content: bytes, media_type: str) -> Response:
     """`content`, or 304 where the browser has it already."""
     tag = f'"{hashlib.sha256(content).hexdigest()[:32]}"'
-    headers = {"etag": tag, "cache-control": "no-cache"}
+    headers = {"etag": tag, "cache-control": "private, no-cache"}
     if request.headers.get("if-none-match") == tag:
         return Response(status_code=304, headers=headers)
     return Response(content, media_type=media_type, headers=headers)

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import math
 import re
 import zlib
-from typing import Annotated
+from collections.abc import Coroutine
+from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
@@ -15,7 +17,7 @@ from whence.explain.explanation import Explanation
 from whence.report.html import page
 from whence.web import models
 from whence.web.frames import Asked, Progressed
-from whence.web.lookup import find_scene, in_thread
+from whence.web.lookup import IsJson, find_scene, in_thread
 from whence.web.pool import Job, Pool, QueueFull
 from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
@@ -39,27 +41,32 @@ def router() -> APIRouter:
         "/scenes/{scene}/explanations",
         status_code=202,
         response_model=models.Job,
+        dependencies=[IsJson],
         responses={429: {"model": models.Problem, "description": "Too many searches are waiting; try again later"}},
     )
     async def explain(scene: str, asked: models.ExplainRequest, request: Request) -> Response:
         """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id."""
         found, settings = find_scene(request, scene), _settings(request)
         question = _question(found, asked, settings)
-        await in_thread(request, lambda: _check(found, question))
+        remarks = await in_thread(request, lambda: _check(found, question))
+        if await request.is_disconnected():
+            raise HTTPException(400, "The request ended half-way.")
         try:
-            job = _pool(request).submit(question)
+            job = _pool(request).submit(question, remarks)
         except QueueFull:
             raise HTTPException(
                 429, f"{settings.queue} searches are waiting already; try again later.", {"retry-after": "5"}
             ) from None
-        return _shown(request, job, 202, {"location": f"/api/explanations/{job.id}"})
+        return _shown(request, job, 202, {"location": f"../../explanations/{job.id}"})
 
     @api.get("/explanations/{job}", response_model=models.Job)
     async def show(job: str, request: Request, wait: Wait = 0.0) -> Response:
-        """How far a question has come, and its answer."""
+        """How far a question has come, and its answer; whoever goes away while waiting gives it up."""
         found = _find(request, job)
+        _pool(request).visited(found)
         if wait > 0 and not found.finished:
-            await found.news(wait)
+            async with _pool(request).followed(found) as follower:
+                follower.gone = not await _while_there(request, found.news(wait))
         return _shown(request, found)
 
     @api.delete("/explanations/{job}", status_code=202, response_model=models.Job)
@@ -68,6 +75,12 @@ def router() -> APIRouter:
         found = _find(request, job)
         _pool(request).cancel(found)
         return _shown(request, found, 202)
+
+    @api.post("/explanations/{job}/cancel", status_code=204, response_class=Response)
+    async def give_up(job: str, request: Request) -> Response:
+        """Stop searching, said in passing: what a page can still send while it is closed (`navigator.sendBeacon`)."""
+        _pool(request).cancel(_find(request, job))
+        return Response(status_code=204)
 
     @api.get(
         "/explanations/{job}/report.html", response_class=Response, responses={200: {"content": {"text/html": {}}}}
@@ -93,6 +106,22 @@ def router() -> APIRouter:
         return Response(_data(found), media_type="application/json", headers=_download(found, "json"))
 
     return api
+
+
+async def _while_there(request: Request, waiting: Coroutine[Any, Any, None]) -> bool:
+    """Wait, but not for somebody who is gone: whether they are still there."""
+    waited, gone = asyncio.create_task(waiting), asyncio.create_task(_disconnected(request))
+    try:
+        await asyncio.wait({waited, gone}, return_when=asyncio.FIRST_COMPLETED)
+        return not gone.done()
+    finally:
+        waited.cancel()
+        gone.cancel()
+
+
+async def _disconnected(request: Request) -> None:
+    while (await request.receive())["type"] != "http.disconnect":
+        pass
 
 
 def _pool(request: Request) -> Pool:
@@ -125,11 +154,12 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) ->
     )
 
 
-def _check(scene: Scene, asked: Asked) -> None:
-    """Refuse at once what the engine would refuse; an InputError says why."""
+def _check(scene: Scene, asked: Asked) -> list[str]:
+    """Refuse at once what the engine would refuse, an InputError saying why; what to know about the context."""
     row = scene.row_of(asked.context)
     scene.plan_of(asked.plan)
     scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))
+    return scene.remarks(row)
 
 
 def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -144,7 +174,10 @@ def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str
         time_limit=job.asked.time_limit,
         progress=None if progress is None else _progress(progress),
         error=job.error,
+        remarks=job.remarks,
     )
+    # A proxy must pass it on as it comes.
+    headers = {"x-accel-buffering": "no", **(headers or {})}
     if job.answer is None:
         return JSONResponse(told.model_dump(), status, headers)
     # The answer is kept as the text that goes out.

@@ -6,13 +6,25 @@ from collections.abc import Callable
 from typing import TypeVar
 
 import anyio.to_thread
-from fastapi import HTTPException, Request
+from fastapi import Depends, HTTPException, Request
 
 from whence.web.scenes import Scene
 
-__all__ = ["find_scene", "in_thread"]
+__all__ = ["IsJson", "find_scene", "in_thread"]
 
 T = TypeVar("T")
+
+
+async def _check_type(request: Request) -> None:
+    given = request.headers.get("content-type")
+    kind = (given or "").partition(";")[0].strip().lower()
+    if kind != "application/json" and not (kind.startswith("application/") and kind.endswith("+json")):
+        told = "nothing" if given is None else repr(given[:100])
+        raise HTTPException(415, f"The 'Content-Type' of this request must be application/json. Got {told} instead.")
+
+
+#: Refuses what is not sent as JSON with 415: also what a form on another site could send.
+IsJson = Depends(_check_type)
 
 
 def find_scene(request: Request, name: str) -> Scene:

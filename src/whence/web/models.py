@@ -33,7 +33,7 @@ __all__ = [
 #: Beyond this size numbers are typing errors, and their squares would overflow.
 LARGEST = 1e15
 
-Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False, strict=False)]
+Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False, strict=True)]
 Text = Annotated[StrictStr, Field(max_length=1000)]
 #: Value of a feature: on or off, a number, or the name of a category.
 Value = StrictBool | Number | Text
@@ -47,7 +47,8 @@ class _Answer(BaseModel):
 
 
 class _Request(BaseModel):
-    model_config = ConfigDict(extra="forbid")
+    # Nothing is turned into what it is not: true is not 1, and "5" is not 5.
+    model_config = ConfigDict(extra="forbid", strict=True)
 
 
 # ---- what there is to decide ------------------------------------------------------------------------
@@ -138,7 +139,7 @@ class Scene(_Answer):
     question: str
     features: list[Feature]
     context: Context = Field(description="Today.")
-    observations: int = Field(description="Past observations; their rows are numbered from 0.")
+    observations: int = Field(description="Past observations; the first is number 1.")
     risk: str = Field(description="What is minimised, as in 'Expected cost'.")
     cost_unit: str = Field(default="", description="Unit of all costs; empty where there is none.")
     outcomes: list[str] = Field(description="Names of what is uncertain.")
@@ -149,8 +150,8 @@ class Scene(_Answer):
 class Observation(_Answer):
     """One past observation."""
 
-    row: int
-    label: str
+    row: int = Field(description="Its number; the first is 1.")
+    label: str = Field(description="What the data calls it: its number, where its rows have no names.")
     context: Context
 
 
@@ -187,6 +188,7 @@ class Decision(Judged):
 
     speaking: list[Speaker] = Field(description="The observations that weigh most, at most 8.")
     speakers: int = Field(description="How many have a weight at all.")
+    remarks: list[str] = Field(description="What to know about the context, as where it lies outside the history.")
 
 
 class Check(_Answer):
@@ -219,7 +221,7 @@ class ExplainRequest(PlanRequest):
 
     kind: Literal["relative", "absolute"] = "relative"
     fixed: list[Name] = Field(default=[], max_length=10_000, description="Features that cannot change.")
-    bounds: dict[Name, list[Value | None]] = Field(
+    bounds: dict[Name, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
         default={},
         max_length=10_000,
         description="Feature to [low, high] (null for open), or to the categories allowed.",
@@ -267,6 +269,10 @@ class Job(_Answer):
     progress: JobProgress | None = None
     result: Result | None = None
     error: str | None = Field(default=None, description="One sentence, where it failed.")
+    remarks: list[str] = Field(
+        default=[],
+        description="What to know about the context asked about, as where it lies outside the history.",
+    )
 
 
 class Problem(_Answer):

@@ -13,7 +13,8 @@ import secrets
 import sys
 import time
 from collections import deque
-from collections.abc import Sequence
+from collections.abc import AsyncIterator, Sequence
+from contextlib import asynccontextmanager
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -31,6 +32,9 @@ log = logging.getLogger("whence.web")
 HUNG = 300.0
 #: Seconds after which a search that was told to stop is ended with its process.
 DEAF = 10.0
+#: Seconds after which a search is given up that somebody was waiting for, unless it is asked for again: when their
+#: connection was closed, and when they had their news and did not come back.
+LEFT, SILENT = 2.0, 30.0
 #: Longest pause before another attempt to start a process, in seconds.
 PAUSE = 30.0
 
@@ -51,9 +55,14 @@ class Job:
     progress: Progressed | None = None
     answer: Answered | None = None
     error: str | None = None
+    #: What to know about its context.
+    remarks: list[str] = field(default_factory=list)
     #: Whether somebody wants it stopped.
     cancelled: bool = False
     finished_at: float = math.inf
+    #: How many wait for news, and when it is given up because nobody does any more.
+    followers: int = 0
+    leaving: asyncio.TimerHandle | None = None
     _news: asyncio.Event = field(default_factory=asyncio.Event)
 
     @property
@@ -74,6 +83,13 @@ class Job:
         """Return at the next change, or after so many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
+
+
+@dataclass
+class Follower:
+    """Somebody who waits for news of a job."""
+
+    gone: bool = False
 
 
 class _Process:
@@ -198,12 +214,12 @@ class Pool:
         """The processes that are ready, by their number."""
         return sorted(self._ready)
 
-    def submit(self, asked: Asked) -> Job:
+    def submit(self, asked: Asked, remarks: Sequence[str] = ()) -> Job:
         """Put a question into the queue, under a number of the pool's own."""
         self._forget()
         if len(self._waiting) >= self._settings.queue:
             raise QueueFull
-        job = Job(id=secrets.token_urlsafe(12), asked=replace(asked, number=next(self._numbers)))
+        job = Job(id=secrets.token_urlsafe(12), asked=replace(asked, number=next(self._numbers)), remarks=list(remarks))
         self._jobs[job.id] = job
         self._waiting.append(job)
         self._arrived.set()
@@ -230,6 +246,34 @@ class Pool:
             process = self._running[job.id]
             process.send(Cancel(job.asked.number))
             self._end_later(DEAF, job, process)
+
+    @asynccontextmanager
+    async def followed(self, job: Job) -> AsyncIterator[Follower]:
+        """While somebody waits for news of a job: once nobody does, and nobody asks again soon, it is stopped."""
+        follower = Follower()
+        job.followers += 1
+        try:
+            yield follower
+        except asyncio.CancelledError:
+            follower.gone = True
+            raise
+        finally:
+            job.followers -= 1
+            self._stop_later(job, LEFT if follower.gone else SILENT)
+
+    def visited(self, job: Job) -> None:
+        """Somebody has asked for a job: if it was about to be given up, it has time again."""
+        if job.leaving is not None:
+            self._stop_later(job, SILENT)
+
+    def _stop_later(self, job: Job, seconds: float) -> None:
+        def stop() -> None:
+            if not job.followers:
+                self.cancel(job)
+
+        if job.leaving is not None:
+            job.leaving.cancel()
+        job.leaving = asyncio.get_running_loop().call_later(seconds, stop)
 
     def _forget(self) -> None:
         """Drop what finished long ago, and the oldest where there are too many."""

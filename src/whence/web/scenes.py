@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -14,18 +15,19 @@ from numpy.typing import NDArray
 from whence.errors import InputError
 from whence.examples import bakery, city
 from whence.examples.example import Example
-from whence.features import Categorical, Discrete
+from whence.features import Binary, Categorical, Discrete
 from whence.plain import plan_from_plain, plan_to_plain, to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.project import Project
+from whence.report.outside import outside
 from whence.report.words import risk_named
 from whence.risk import CVaR
 from whence.web import models
 from whence.web.shapes import controls, plan_shape
 from whence.weights import ForestWeights
 
-__all__ = ["Scene", "built_in", "los_angeles_scene", "project_scene"]
+__all__ = ["Scene", "built_in", "example_scene", "los_angeles_scene", "project_scene"]
 
 Floats = NDArray[np.float64]
 
@@ -81,7 +83,7 @@ class Scene:
         """A context of one plain value a feature in the user's columns; an InputError says what is wrong with it."""
         schema = self.policy.schema_
         missing = [name for name in schema.names if name not in context]
-        unknown = [name for name in context if name not in schema.names]
+        unknown = [name for name in context if name not in schema.features]
         if missing or unknown:
             known = ", ".join(map(repr, schema.names))
             wrong = f"must give {missing[0]!r}" if missing else f"gives {unknown[0]!r}, which is unknown"
@@ -103,12 +105,16 @@ class Scene:
             if feature.columns is None:
                 return {name: level}
             return {column: int(i == levels.index(level)) for i, column in enumerate(feature.columns)}
-        if isinstance(value, str):
-            raise InputError(f"The feature {name!r} of the 'context' must be a number. Got {value!r} instead.")
+        like = self.policy.X_[name].iloc[0]
+        on_or_off = isinstance(feature, Binary) or isinstance(like, bool | np.bool_)
+        if isinstance(value, str) or (isinstance(value, bool) and not on_or_off):
+            wanted = "true or false" if on_or_off else "a number"
+            raise InputError(
+                f"The feature {name!r} of the 'context' must be {wanted}. Got {json.dumps(value)} instead."
+            )
         if isinstance(feature, Discrete) and float(value) not in set(map(float, schema.levels(name))):
             values = ", ".join(f"{level:g}" for level in schema.levels(name))
             raise InputError(f"The feature {name!r} of the 'context' must be one of {values}. Got {value!r} instead.")
-        like = self.policy.X_[name].iloc[0]
         if isinstance(like, bool | np.bool_) and value in (0, 1):
             return {name: bool(value)}
         if isinstance(like, int | np.integer) and float(value).is_integer():
@@ -123,11 +129,17 @@ class Scene:
             feature = schema.features.get(name)
             if feature is None:
                 raise InputError(f"'bounds' must name features among {schema.names}. Got {name!r} instead.")
+            words = str if isinstance(feature, Binary) else str | bool
             if isinstance(feature, Categorical):
                 levels = list(feature.categories or schema.levels(name))
-                found[name] = [_level(name, value, levels) for value in limit]
-            elif any(isinstance(value, str) for value in limit):
-                raise InputError(f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r}.")
+                # A long list names few categories often: each is looked up once. (1 is not true.)
+                once = dict.fromkeys((type(value), value) for value in limit)
+                found[name] = [_level(name, value, levels) for _, value in once]
+            elif len(limit) != 2 or any(isinstance(value, words) for value in limit):
+                shown = json.dumps(limit[:3])[:200]
+                raise InputError(
+                    f"The 'bounds' of {name!r} must be a pair [low, high] of numbers. Got {shown} instead."
+                )
             else:
                 found[name] = tuple(limit)
         return found
@@ -138,11 +150,14 @@ class Scene:
         return len(self.policy.X_)
 
     def observation(self, row: int) -> models.Observation:
-        """One past observation."""
+        """The past observation at a position; people, and the interface, count from 1."""
         X = self.policy.X_
-        # Rows without names of their own are counted as people do.
-        label = row + 1 if X.index.equals(pd.RangeIndex(len(X))) else X.index[row]
-        return models.Observation(row=row, label=str(label), context=self.context_of(X.iloc[[row]]))
+        label = row + 1 if _is_counted(X) else X.index[row]
+        return models.Observation(row=row + 1, label=str(label), context=self.context_of(X.iloc[[row]]))
+
+    def remarks(self, row: pd.Series) -> list[str]:
+        """What to know about a context in the user's columns, a sentence each."""
+        return outside(self.policy.schema_, row)
 
     # ---- plans ---------------------------------------------------------------------------------------
 
@@ -209,6 +224,7 @@ class Scene:
             **dict(self.judged(plan, weights)),
             speaking=[models.Speaker(**dict(self.observation(i)), weight=float(weights[i])) for i in heaviest],
             speakers=int((weights > 0).sum()),
+            remarks=self.remarks(policy.schema_.row(row)),
         )
 
     def checked(self, row: Any, plain: Any) -> models.Check:
@@ -219,6 +235,16 @@ class Scene:
             return models.Check(feasible=False, reason=str(error).removeprefix("The plan is not feasible: "))
         judged = self.judged(plan, self.policy.weights_at(row))
         return models.Check(feasible=True, text=judged.text, cost=judged.cost, outcomes=judged.outcomes)
+
+
+def _is_counted(table: pd.DataFrame) -> bool:
+    """Whether its rows have no names, only pandas' own count from 0."""
+    return table.index.equals(pd.RangeIndex(len(table)))
+
+
+def _from_one(*tables: pd.DataFrame) -> list[pd.DataFrame]:
+    """Tables whose rows have no names with the numbers that people give them, which reports then show too."""
+    return [t.set_axis(pd.RangeIndex(1, len(t) + 1), axis=0) if _is_counted(t) else t for t in tables]
 
 
 def _level(name: str, value: Any, levels: Sequence[Any]) -> Any:
@@ -254,18 +280,13 @@ def built_in() -> list[Scene]:
     >>> [scene.id for scene in built_in()]
     ['bakery', 'city']
     """
-    return [_of_example(module.load()) for module in (bakery, city)]
+    return [example_scene(module.load()) for module in (bakery, city)]
 
 
-def _of_example(example: Example) -> Scene:
-    policy = example.policy.fit(_counted(example.X), _counted(example.Y))
+def example_scene(example: Example) -> Scene:
+    """An example, fitted."""
+    policy = example.policy.fit(*_from_one(example.X, example.Y))
     return Scene(example.name, example.title, example.question, policy, example.today, example.alternative)
-
-
-def _counted(table: pd.DataFrame) -> pd.DataFrame:
-    """`table` with its rows counted from 1 where they have no names, as in a project and on the page."""
-    rows = pd.RangeIndex(len(table))
-    return table.set_axis(rows + 1, axis=0) if table.index.equals(rows) else table
 
 
 def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
@@ -283,7 +304,7 @@ def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
             f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. A driver "
             "would take the way that is usual in the afternoon peak."
         ),
-        policy=policy.fit(_counted(data.X), _counted(data.Y)),
+        policy=policy.fit(*_from_one(data.X, data.Y)),
         today=data.context,
         alternative=list(la.PEAK),
     )

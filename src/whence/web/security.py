@@ -1,7 +1,8 @@
 """Who may talk to the server, and what a browser may do with its answers.
 
 A page on another site can make a browser send requests here: by a name that it points at this machine (DNS rebinding),
-or across sites. Both are refused by what the browser itself says of the request: Host, Origin and Sec-Fetch-Site.
+or across sites. Both are refused by what the browser itself says of the request: Host, Origin and Sec-Fetch-Site. Where
+a trusted proxy stands in front, the origin is that of the address that the browser knows.
 """
 
 from __future__ import annotations
@@ -11,11 +12,11 @@ import ipaddress
 import json
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, Iterable, MutableMapping
-from http.cookies import CookieError, SimpleCookie
+from collections.abc import Awaitable, Callable, MutableMapping
 from typing import Any
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs
 
+from whence.web.proxies import Headers, Public, host_name, is_origin, public_address
 from whence.web.settings import Settings, is_loopback
 
 __all__ = ["CONTENT_POLICY", "REPORT_POLICY", "Guard"]
@@ -44,8 +45,6 @@ HEADERS = {
 }
 
 SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
-#: Seconds within which a request must have arrived.
-ARRIVAL = 20.0
 #: Seconds for which a browser remembers the token.
 REMEMBERED = 7 * 24 * 3600
 
@@ -72,7 +71,7 @@ class Guard:
     def __init__(self, app: App, settings: Settings) -> None:
         self._app, self._settings = app, settings
         self._cookie = f"whence-{settings.port}"
-        self._names = {"localhost"}
+        self._names = {"localhost", *settings.allowed_hosts}
         if not is_loopback(settings.host):
             self._names |= {name.lower() for name in (settings.host, socket.gethostname(), socket.getfqdn())}
 
@@ -81,28 +80,39 @@ class Guard:
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = _Headers(scope["headers"])
+        headers = Headers(scope["headers"])
+        public = public_address(headers, (scope["client"] or (None,))[0], self._settings.trusted_proxies)
+        send = _with_headers(send, _headers_for(public))
         try:
-            self._check_host(headers)
-            self._check_origin(scope, headers)
-            if self._settings.token is not None and not self._knows_token(headers):
-                if scope["path"] == "/" and scope["method"] == "GET" and self._brings_token(scope):
-                    await self._remember(send)
+            self._check_host(headers, public)
+            scope = self._placed(scope, public)
+            self._check_origin(scope, headers, public)
+            if self._settings.token is not None:
+                if _is_page(scope) and self._brings_token(scope):
+                    await self._remember(send, scope, public)
                     return
-                raise Refused(401, "This server needs the token that it printed when it was started.")
+                if not self._knows_token(headers):
+                    raise Refused(401, "This server needs the token that it printed when it was started.")
+            if scope["path"] == scope["root_path"] and scope["root_path"]:
+                # Without its last slash, the addresses in the page would lead beside the sub-path.
+                await _answer(send, 308, b"", {"location": f"{scope['root_path']}/"})
+                return
             body = await self._body(headers, receive)
         except Refused as refused:
             await _refuse(send, refused)
             return
-        await self._app(scope, _replay(body, receive), _with_headers(send))
+        await self._app(scope, _replay(body, receive), send)
 
     # ---- who asks --------------------------------------------------------------------------------------
 
-    def _check_host(self, headers: _Headers) -> None:
-        given = headers.all("host")
-        name = _host_name(given[0]) if len(given) == 1 else None
-        if name is None or not self._own_name(name):
-            raise Refused(400, "The 'Host' of a request must be the name of this server.")
+    def _check_host(self, headers: Headers, public: Public) -> None:
+        # Both: a page that somebody else points at this machine can make up what a proxy would say, but not its Host.
+        given = [*headers.all("host"), public.host]
+        names = [host_name(host) for host in given] if len(given) == 2 else [None]
+        if not all(name is not None and self._own_name(name) for name in names):
+            raise Refused(
+                400, "The 'Host' of a request must be a name of this server; others are allowed with --allowed-host."
+            )
 
     def _own_name(self, name: str) -> bool:
         if name in self._names:
@@ -114,27 +124,37 @@ class Guard:
         # An address is not a name that somebody could point elsewhere.
         return address.is_loopback or not is_loopback(self._settings.host)
 
-    def _check_origin(self, scope: Message, headers: _Headers) -> None:
+    def _placed(self, scope: Message, public: Public) -> Message:
+        """The request as the client has addressed it: under the sub-path, whether or not a proxy has cut that off."""
+        root, path = self._settings.root_path, str(scope["path"])
+        inside = path == root or path.startswith(f"{root}/")
+        placed = {**scope, "root_path": root if inside or public.forwarded else ""}
+        if public.forwarded and not inside:
+            placed["path"] = root + path
+        if public.scheme is not None:
+            placed["scheme"] = public.scheme
+        if public.client is not None:
+            placed["client"] = (public.client, 0)
+        return placed
+
+    def _check_origin(self, scope: Message, headers: Headers, public: Public) -> None:
         site = headers.one("sec-fetch-site")
-        navigation = scope["method"] == "GET" and headers.one("sec-fetch-mode") == "navigate"
-        if site in ("cross-site", "same-site") and not (navigation and scope["path"] == "/"):
+        navigation = headers.one("sec-fetch-mode") == "navigate"
+        if site in ("cross-site", "same-site") and not (navigation and _is_page(scope)):
             raise Refused(403, "A request from another site is not answered.")
         origin = headers.one("origin")
         if origin is None or scope["method"] in SAFE_METHODS:
             return
-        if urlsplit(origin).netloc.lower() != str(headers.one("host")).lower():
+        if not is_origin(origin, public):
             raise Refused(403, "A request from another site is not answered.")
 
-    def _knows_token(self, headers: _Headers) -> bool:
+    def _knows_token(self, headers: Headers) -> bool:
         scheme, _, given = (headers.one("authorization") or "").partition(" ")
         if scheme.lower() == "bearer" and self._is_token(given.strip()):
             return True
-        try:
-            cookies = SimpleCookie("; ".join(headers.all("cookie")))
-        except CookieError:
-            return False
-        morsel = cookies.get(self._cookie)
-        return morsel is not None and self._is_token(morsel.value)
+        # Taken apart by hand: Python's own reader gives up at the first cookie of somebody else that it does not like.
+        pairs = (pair.strip().partition("=") for pair in ";".join(headers.all("cookie")).split(";"))
+        return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
 
     def _brings_token(self, scope: Message) -> bool:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
@@ -143,14 +163,17 @@ class Guard:
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(), str(self._settings.token).encode())
 
-    async def _remember(self, send: Send) -> None:
-        """Put the token into a cookie and out of the address."""
-        cookie = f"{self._cookie}={self._settings.token}; Path=/; Max-Age={REMEMBERED}; HttpOnly; SameSite=Strict"
-        await _answer(send, 303, b"", {"location": "/", "set-cookie": cookie})
+    async def _remember(self, send: Send, scope: Message, public: Public) -> None:
+        """Put the token into a cookie, for this page's own addresses only, and out of the address."""
+        there = f"{scope['root_path']}/"
+        # Lax, not Strict: a link in a mail or a chat must lead to the page. Nothing else is answered to another site.
+        cookie = f"{self._cookie}={self._settings.token}; Path={there}; Max-Age={REMEMBERED}; HttpOnly; SameSite=Lax"
+        secure = "; Secure" if public.scheme == "https" else ""
+        await _answer(send, 303, b"", {"location": there, "set-cookie": cookie + secure})
 
     # ---- how much --------------------------------------------------------------------------------------
 
-    async def _body(self, headers: _Headers, receive: Receive) -> bytes:
+    async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body of a request; it is refused as soon as it is known to be too large."""
         most = self._settings.body
         too_large = Refused(413, f"A request must not be larger than {most} bytes.")
@@ -159,7 +182,7 @@ class Guard:
             raise too_large
         body = bytearray()
         try:
-            async with asyncio.timeout(ARRIVAL):
+            async with asyncio.timeout(self._settings.arrival):
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
@@ -173,30 +196,9 @@ class Guard:
             raise Refused(408, "The request took too long to arrive.") from None
 
 
-class _Headers:
-    """The headers of a request, by lower-case name."""
-
-    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        self._raw = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw]
-
-    def all(self, name: str) -> list[str]:
-        return [value for key, value in self._raw if key == name]
-
-    def one(self, name: str) -> str | None:
-        found = self.all(name)
-        return found[0] if found else None
-
-
-def _host_name(host: str) -> str | None:
-    """The name in a Host header, without its port, or None where it is none."""
-    try:
-        parts = urlsplit(f"//{host}")
-        _ = parts.port
-    except ValueError:
-        return None
-    if parts.netloc != host or parts.username is not None or parts.path or parts.hostname is None:
-        return None
-    return parts.hostname.lower().rstrip(".")
+def _is_page(scope: Message) -> bool:
+    """Whether the page itself is asked for, which is the only thing that a link may lead to."""
+    return scope["method"] == "GET" and scope["path"] in (scope["root_path"], scope["root_path"] + "/")
 
 
 def _replay(body: bytes, receive: Receive) -> Receive:
@@ -213,13 +215,20 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-def _with_headers(send: Send) -> Send:
+def _headers_for(public: Public) -> dict[str, str]:
+    """The security headers, without the one that browsers ignore with a complaint where they see plain http."""
+    if public.scheme == "https" or is_loopback(host_name(public.host) or ""):
+        return HEADERS
+    return {name: value for name, value in HEADERS.items() if name != "cross-origin-opener-policy"}
+
+
+def _with_headers(send: Send, headers: dict[str, str]) -> Send:
     """Add the security headers that an answer does not set itself."""
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
             given = {name.lower() for name, _ in message.get("headers", [])}
-            added = [(k.encode(), v.encode()) for k, v in HEADERS.items() if k.encode() not in given]
+            added = [(k.encode(), v.encode()) for k, v in headers.items() if k.encode() not in given]
             message = {**message, "headers": [*message.get("headers", []), *added]}
         await send(message)
 
@@ -234,8 +243,7 @@ async def _refuse(send: Send, refused: Refused) -> None:
 
 
 async def _answer(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:
-    sending = _with_headers(send)
     listed = [(name.encode(), value.encode()) for name, value in headers.items()]
     listed.append((b"content-length", str(len(body)).encode()))
-    await sending({"type": "http.response.start", "status": status, "headers": listed})
-    await sending({"type": "http.response.body", "body": body})
+    await send({"type": "http.response.start", "status": status, "headers": listed})
+    await send({"type": "http.response.body", "body": body})

@@ -20,10 +20,11 @@ from whence.cli.screen import waiting
 from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
+from whence.web.connections import connections_for
 from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
 from whence.web.settings import Settings, settings_for
 
-__all__ = ["listening", "serve"]
+__all__ = ["configuration", "listening", "serve"]
 
 #: Seconds that running requests get to finish when the server is told to stop.
 FAREWELL = 2
@@ -52,7 +53,9 @@ def serve(
         Folder with the travel times of Los Angeles, to be offered too.
     **allowed
         ``allow_remote`` (False): let other machines in, with a token. ``token``: which one; a random one by default.
-        ``workers``: searches at once. ``time_limit`` (60): most seconds a search.
+        ``workers``: searches at once. ``time_limit`` (60): most seconds a search. Behind a reverse proxy,
+        ``root_path``: the sub-path it shows the page under; ``allowed_hosts``: the names it is reached by;
+        ``trusted_proxies``: the addresses whose forwarded headers count.
 
     Examples
     --------
@@ -66,34 +69,46 @@ def serve(
         address = _address(settings)
         with waiting("Reading the data and fitting ..."):
             app = create_app(_scenes(project, data), settings)
-        config = uvicorn.Config(
-            app,
-            log_level="warning",
-            access_log=False,
-            server_header=False,
-            date_header=False,
-            timeout_graceful_shutdown=FAREWELL,
-            ws="none",
-        )
-        server = _Announcing(config, app, address, open_browser)
+        server = _Announcing(configuration(app, settings), app, _announced(settings), address, open_browser)
         logging.getLogger("whence.web").setLevel(logging.WARNING)
         # Ctrl-C is how a server is meant to end.
         with suppress(KeyboardInterrupt):
             server.run(sockets=[listener])
 
 
+def configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
+    """How uvicorn is to run: quiet, and with connections that do not wait for ever."""
+    return uvicorn.Config(
+        app,
+        http=connections_for(settings),
+        ws="none",
+        # The addresses would hold the token.
+        access_log=False,
+        # Not a line for everything that some stranger sends.
+        log_level="error",
+        server_header=False,
+        date_header=False,
+        # What proxies say is judged by the guard, for those that are trusted.
+        proxy_headers=False,
+        timeout_graceful_shutdown=FAREWELL,
+    )
+
+
 class _Announcing(uvicorn.Server):
     """Says where the page is once it can be opened."""
 
-    def __init__(self, config: uvicorn.Config, app: FastAPI, address: str, open_browser: bool) -> None:
+    def __init__(
+        self, config: uvicorn.Config, app: FastAPI, announced: list[str], address: str, open_browser: bool
+    ) -> None:
         super().__init__(config)
-        self._app, self._address, self._open_browser = app, address, open_browser
+        self._app, self._announced, self._address, self._open_browser = app, announced, address, open_browser
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.should_exit:
             return
-        print(f"whence is at {self._address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
+        for line in self._announced:
+            print(line, file=sys.stderr, flush=True)
         if self._open_browser:
             # A browser on a terminal would block.
             threading.Thread(target=webbrowser.open, args=(self._address,), daemon=True).start()
@@ -137,6 +152,13 @@ def listening(settings: Settings) -> socket.socket:
 
 def _at(settings: Settings, listener: socket.socket) -> Settings:
     return replace(settings, port=int(listener.getsockname()[1]))
+
+
+def _announced(settings: Settings) -> list[str]:
+    """What to say about where the page is; only the proxy knows its scheme and port."""
+    query = "" if settings.token is None else f"?token={settings.token}"
+    ways = [f"Through the proxy, it is at {name}{settings.root_path}/{query}" for name in settings.allowed_hosts]
+    return [*ways, f"whence is at {_address(settings)} (Ctrl-C ends it)"]
 
 
 def _address(settings: Settings) -> str:

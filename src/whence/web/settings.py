@@ -6,6 +6,7 @@ import ipaddress
 import os
 import re
 import secrets
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 from whence.errors import InputError
@@ -33,6 +34,16 @@ class Settings:
         Finished searches that are remembered, and for how long.
     body : int
         Most bytes of a request.
+    arrival, taking : float
+        Most seconds that a request may take to arrive, and its answer to be taken.
+    connections : int
+        Most connections at once.
+    root_path : str
+        The sub-path under which a reverse proxy shows the page, as in "/whence"; empty for none.
+    allowed_hosts : tuple of str
+        Names by which others reach the server, besides its own.
+    trusted_proxies : tuple of str
+        Networks whose `X-Forwarded-...` headers count.
     """
 
     host: str = "127.0.0.1"
@@ -44,6 +55,12 @@ class Settings:
     kept: int = 200
     kept_seconds: float = 3600.0
     body: int = 256 * 1024
+    arrival: float = 20.0
+    taking: float = 60.0
+    connections: int = 256
+    root_path: str = ""
+    allowed_hosts: tuple[str, ...] = ()
+    trusted_proxies: tuple[str, ...] = ()
 
 
 def settings_for(
@@ -54,6 +71,9 @@ def settings_for(
     token: str | None = None,
     workers: int | None = None,
     time_limit: float = 60.0,
+    root_path: str = "",
+    allowed_hosts: Sequence[str] = (),
+    trusted_proxies: Sequence[str] = (),
 ) -> Settings:
     """Settings that are safe: other machines only where that was asked for, and then never without a token.
 
@@ -65,12 +85,13 @@ def settings_for(
     >>> len(settings_for("0.0.0.0", allow_remote=True).token) >= 20
     True
     """
-    if not is_loopback(host):
-        if not allow_remote:
-            raise InputError(
-                f"'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got {host!r}; to let other machines "
-                "in, say so with --allow-remote (allow_remote=True)."
-            )
+    if not is_loopback(host) and not allow_remote:
+        raise InputError(
+            f"'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got {host!r}; to let other machines "
+            "in, say so with --allow-remote (allow_remote=True)."
+        )
+    names = tuple(_host(name) for name in allowed_hosts)
+    if not all(map(is_loopback, (host, *names))):
         token = token or secrets.token_urlsafe(24)
     # Anything else would have to be escaped in addresses and cookies.
     if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{16,200}", token):
@@ -82,7 +103,50 @@ def settings_for(
     if not 0 < float(time_limit) < float("inf"):
         raise InputError(f"'time_limit' must be a positive number of seconds. Got {time_limit!r} instead.")
     count = default_workers() if workers is None else int(workers)
-    return Settings(host=host, port=int(port), token=token, workers=count, time_limit=float(time_limit))
+    return Settings(
+        host=host,
+        port=int(port),
+        token=token,
+        workers=count,
+        time_limit=float(time_limit),
+        root_path=_sub_path(root_path),
+        allowed_hosts=names,
+        trusted_proxies=tuple(_network(address) for address in trusted_proxies),
+    )
+
+
+def _sub_path(text: str) -> str:
+    """A sub-path with a slash in front and none behind."""
+    path = f"/{text.strip('/')}" if text.strip("/") else ""
+    # Anything else would have to be escaped in addresses and cookies, and dots lead elsewhere.
+    if not re.fullmatch(r"(/(?!\.+(/|$))[A-Za-z0-9._~-]+)*", path) or path in ("/api", "/static"):
+        raise InputError(
+            "'root_path' must be a path of letters, digits, '-', '_', '.' and '~', as in /whence, and neither /api nor "
+            f"/static, which lie under it. Got {text!r} instead."
+        )
+    return path
+
+
+def _host(text: str) -> str:
+    name = text.strip().lower().strip("[]").rstrip(".")
+    try:
+        return str(ipaddress.ip_address(name))
+    except ValueError:
+        pass
+    if not re.fullmatch(r"[a-z0-9_]([a-z0-9_.-]{0,250}[a-z0-9_])?", name):
+        raise InputError(
+            f"'allowed_host' must be the name or address of a machine, without port, path or '*'. Got {text!r} instead."
+        )
+    return name
+
+
+def _network(text: str) -> str:
+    try:
+        return str(ipaddress.ip_network(text.strip().strip("[]"), strict=False))
+    except ValueError:
+        raise InputError(
+            f"'trusted_proxy' must be an address or a network, as in 127.0.0.1 or 10.0.0.0/8. Got {text!r} instead."
+        ) from None
 
 
 def default_workers() -> int:

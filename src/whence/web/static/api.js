@@ -1,4 +1,4 @@
-// Calls to the server this page came from, and to no other.
+// Calls to the server this page came from, and to no other; addresses are relative, so that the page may live under a sub-path.
 
 /** Why a call failed: `kind` is "offline", "busy", "refused" or "broken", the message a sentence for people. */
 export class ApiError extends Error {
@@ -50,7 +50,6 @@ async function request(path, { method = "GET", body, signal, timeout = 30 } = {}
   throw new ApiError(kind, sentence(answer, status), { status, retryAfter: Number(response.headers.get("Retry-After")) || 2 });
 }
 
-/** Relative to the page: behind a proxy it may live in a folder of somebody else's server. */
 const at = (...parts) => `api/${parts.map(encodeURIComponent).join("/")}`;
 
 export const api = {
@@ -65,7 +64,7 @@ export const api = {
   job: (job, wait) => request(`${at("explanations", job)}?wait=${wait}`, { timeout: wait + 15 }),
   cancel: (job) => request(at("explanations", job), { method: "DELETE" }),
   /** The same from a page that is being closed: nobody waits for the answer. */
-  abandon: (job) => { fetch(at("explanations", job), { method: "DELETE", credentials: "same-origin", keepalive: true }).catch(() => {}); },
+  abandon: (job) => navigator.sendBeacon(`${at("explanations", job)}/cancel`),
   report: (job) => `${at("explanations", job)}/report.html`,
   data: (job) => `${at("explanations", job)}/explanation.json`,
 };

@@ -6,7 +6,7 @@ import { button, byId, h, icon, put } from "./dom.js";
 import { value } from "./format.js";
 import { outside } from "./history.js";
 import { announce, failed } from "./notices.js";
-import { ask, numbers, observationNamed, rowOf, shownChanges, shownContext, shownThen, state, subscribe } from "./state.js";
+import { ask, numbers, observationNamed, shownChanges, shownContext, shownThen, state, subscribe } from "./state.js";
 
 const CHANGE = { fixed: "The model keeps this as it is.", increase: "May only rise.", decrease: "May only fall." };
 const RISE = { increase: "May only be switched on.", decrease: "May only be switched off." };
@@ -112,7 +112,7 @@ async function load(number) {
     return;
   }
   try {
-    const past = await api.observation(state.scene.id, rowOf(number));
+    const past = await api.observation(state.scene.id, number);
     ask({ context: { ...past.context } });
     observation.say(`Observation ${observationNamed(past)} is loaded.`);
   } catch (error) {

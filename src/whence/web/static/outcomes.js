@@ -4,7 +4,7 @@ import { costBars, distribution, legend } from "./charts.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { listed, plain, share, value, withUnit } from "./format.js";
 import { term } from "./terms.js";
-import { ask, numberOf, shownChanges, shownThen, state, subscribe, update } from "./state.js";
+import { ask, shownChanges, shownThen, state, subscribe, update } from "./state.js";
 
 const PLAY = 1500;
 
@@ -14,7 +14,7 @@ function speakerRow(speaker, heaviest, fresh) {
   const bar = h("i", { class: "weight" });
   bar.style.width = `${(100 * speaker.weight) / heaviest}%`;
   const told = state.scene.features.slice(0, 5).map((feature) => `${feature.name} ${value(speaker.context[feature.name], feature, 4)}`);
-  const number = String(numberOf(speaker.row));
+  const number = String(speaker.row);
   return h("tr", { class: fresh ? "fresh" : "" }, h("th", { scope: "row" },
     h("button", { type: "button", class: "as-link", title: `Set the controls to observation ${number}`, text: speaker.label,
       onclick: () => ask({ context: { ...speaker.context } }) }),

@@ -9,7 +9,7 @@ import { announce, failed } from "./notices.js";
 import { quantitiesView } from "./plan-quantities.js";
 import { routeView } from "./plan-route.js";
 import { wordsView } from "./plan-words.js";
-import { ask, missing, numbers, observationNamed, rowOf, shownThen, state, subscribe } from "./state.js";
+import { ask, missing, numbers, observationNamed, shownThen, state, subscribe } from "./state.js";
 
 /** A plan of more letters than this is folded. */
 const LONG = 280;
@@ -66,7 +66,7 @@ function takeForm() {
     }
     try {
       const { id } = state.scene;
-      const past = await api.observation(id, rowOf(number));
+      const past = await api.observation(id, number);
       const decision = await api.decide(id, past.context);
       if (state.scene.id !== id) return;
       ask({ plan: decision.plan, check: null, drawing: false });

@@ -34,14 +34,12 @@ export const state = {
   timeLimit: 30,
 };
 
-/** What people call the first and the last past observation: the interface counts rows from 0, people from 1. */
+/** What people call the first and the last past observation. */
 export const numbers = () => [1, state.scene.observations];
-export const numberOf = (row) => row + 1;
-export const rowOf = (number) => number - 1;
 
 /** What people call a past observation: its number, and its label where that says more. */
 export const observationNamed = (past) => {
-  const number = String(numberOf(past.row));
+  const number = String(past.row);
   return past.label === number ? number : `${number} (${past.label})`;
 };
 

@@ -1,0 +1,47 @@
+"""What of a context lies beyond the history, in sentences."""
+
+from __future__ import annotations
+
+import pandas as pd
+
+from whence.features import Continuous, Discrete, Schema
+from whence.report.numbers import plain, with_unit
+
+__all__ = ["outside"]
+
+#: Significant digits, and those for a value that would otherwise look as if it were inside.
+DIGITS, ALL_DIGITS = 6, 17
+
+
+def outside(schema: Schema, context: pd.Series) -> list[str]:
+    """A sentence for every number of a context that lies beyond what the history holds; the nearest past decides there.
+
+    Parameters
+    ----------
+    schema : Schema
+        Fitted to the history.
+    context : Series
+        In the user's columns.
+
+    Examples
+    --------
+    >>> X = pd.DataFrame({"temp": [-4.0, 31.0], "rain": [True, False]})
+    >>> outside(Schema.infer(X).fit(X), pd.Series({"temp": 99.0, "rain": True}))
+    ['temp 99 lies outside the history, which has -4 to 31.']
+    """
+    said = []
+    for name, value in schema.feature_values(context).items():
+        if not isinstance(schema.kind(name), Continuous | Discrete):
+            continue
+        low, high = schema.training_range(name)
+        if low <= float(value) <= high:
+            continue
+        shown = [plain(number, DIGITS) for number in (value, low, high)]
+        if shown[0] in shown[1:]:
+            shown = [plain(number, ALL_DIGITS) for number in (value, low, high)]
+        here, least, most = shown
+        unit = schema.unit(name)
+        said.append(
+            f"{name} {with_unit(here, unit)} lies outside the history, which has {least} to {with_unit(most, unit)}."
+        )
+    return said

@@ -1,0 +1,135 @@
+"""A reverse proxy in front: how a request was addressed where it came in, and who sent it.
+
+What a request says of that in `X-Forwarded-...` counts only where a proxy that was named as trusted has sent it.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from urllib.parse import SplitResult, urlsplit
+
+__all__ = ["Headers", "Public", "host_name", "is_origin", "public_address"]
+
+PORTS = {"http": 80, "https": 443}
+
+
+class Headers:
+    """The headers of a request, by lower-case name."""
+
+    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
+        self._raw = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw]
+
+    def all(self, name: str) -> list[str]:
+        """Every value that was given."""
+        return [value for key, value in self._raw if key == name]
+
+    def one(self, name: str) -> str | None:
+        """The first value, where there is one."""
+        found = self.all(name)
+        return found[0] if found else None
+
+    def last(self, name: str) -> str | None:
+        """The last entry of a list: what the nearest proxy has added."""
+        entries = ",".join(self.all(name)).split(",")
+        return entries[-1].strip() or None
+
+
+@dataclass(frozen=True)
+class Public:
+    """How a request was addressed where it came in.
+
+    Attributes
+    ----------
+    host : str
+        Name and port that the client has in its address.
+    scheme : {"http", "https"} or None
+        None where nobody has said.
+    client : str or None
+        The address it came from, where that is another one than the connection's.
+    forwarded : bool
+        Whether a trusted proxy has told all that.
+    """
+
+    host: str
+    scheme: str | None = None
+    client: str | None = None
+    forwarded: bool = False
+
+
+def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -> Public:
+    """How a request was addressed that came from `peer`, where `trusted` proxies may tell.
+
+    Examples
+    --------
+    >>> forwarded = [(b"x-forwarded-host", b"a.example"), (b"x-forwarded-proto", b"https")]
+    >>> told = Headers([(b"host", b"127.0.0.1:8000"), *forwarded])
+    >>> public_address(told, "127.0.0.1", ["127.0.0.0/8"])
+    Public(host='a.example', scheme='https', client=None, forwarded=True)
+    >>> public_address(told, "10.0.0.7", ["127.0.0.0/8"])
+    Public(host='127.0.0.1:8000', scheme=None, client=None, forwarded=False)
+    """
+    host = headers.one("host") or ""
+    if not trusted or not _among(peer, trusted):
+        return Public(host)
+    scheme = (headers.last("x-forwarded-proto") or "").lower()
+    forwarded = headers.last("x-forwarded-host")
+    passed = [entry.strip() for entry in ",".join(headers.all("x-forwarded-for")).split(",")]
+    return Public(
+        host=forwarded or host,
+        scheme=scheme if scheme in PORTS else None,
+        client=next((entry for entry in reversed(passed) if entry and not _among(entry, trusted)), None),
+        forwarded=forwarded is not None or bool(scheme),
+    )
+
+
+def host_name(host: str) -> str | None:
+    """The name in a Host header, without its port, or None where it is none.
+
+    Examples
+    --------
+    >>> host_name("A.example:80"), host_name("[::1]:8000"), host_name("a@b"), host_name("a:b")
+    ('a.example', '::1', None, None)
+    """
+    parts = _split(f"//{host}")
+    if parts is None or parts.netloc != host or parts.username is not None or parts.path or parts.hostname is None:
+        return None
+    return parts.hostname.lower().rstrip(".")
+
+
+def is_origin(origin: str, public: Public) -> bool:
+    """Whether a page with this origin has come from the public address of a request.
+
+    Examples
+    --------
+    >>> is_origin("https://a.example", Public("a.example:443", "https"))
+    True
+    >>> is_origin("http://a.example", Public("a.example:8000"))
+    False
+    """
+    page, own = _split(origin), _split(f"//{public.host}")
+    if page is None or own is None or page.scheme not in PORTS or page.hostname is None:
+        return False
+    if public.scheme is not None and page.scheme != public.scheme:
+        return False
+    usual = PORTS[page.scheme]
+    return (page.hostname, page.port or usual) == (own.hostname, own.port or usual)
+
+
+def _split(address: str) -> SplitResult | None:
+    """The parts of an address, or None where it is none."""
+    try:
+        parts = urlsplit(address)
+        _ = parts.port
+    except ValueError:
+        return None
+    return parts
+
+
+def _among(address: str | None, networks: Sequence[str]) -> bool:
+    try:
+        found = ipaddress.ip_address((address or "").strip("[]"))
+    except ValueError:
+        return False
+    return any(found in ipaddress.ip_network(network) for network in networks)

@@ -1,0 +1,183 @@
+"""Connections that never finish what they began, over real sockets."""
+
+from __future__ import annotations
+
+import socket
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack
+from urllib.parse import urlsplit
+
+import httpx
+import pytest
+from tests.web.live import Live, running, until
+
+TOKEN = "a-token-of-more-than-sixteen-letters"
+ARRIVAL, MOST = 0.6, 8
+#: Seconds that a busy machine may add to a limit.
+SLACK = 5.0
+
+
+@pytest.fixture(scope="module")
+def strict() -> Iterator[Live]:
+    """A server with a token, little patience, and few connections."""
+    with running([], token=TOKEN, arrival=ARRIVAL, taking=1.0, connections=MOST) as server:
+        yield server
+
+
+def line_to(live: Live) -> socket.socket:
+    """A connection to the server."""
+    parts = urlsplit(live.url)
+    return socket.create_connection((parts.hostname, parts.port), timeout=ARRIVAL + SLACK)
+
+
+def rest_of(line: socket.socket) -> bytes:
+    """All that the server still sends before it closes the connection."""
+    heard = b""
+    try:
+        while piece := line.recv(65536):
+            heard += piece
+    except ConnectionError:
+        pass
+    return heard
+
+
+def sent_until_broken(line: socket.socket, piece: bytes, seconds: float) -> None:
+    """Send the same again and again, until the connection is broken."""
+    deadline = time.monotonic() + seconds
+    while time.monotonic() < deadline:
+        try:
+            line.sendall(piece)
+        except TimeoutError:
+            pass
+        except ConnectionError:
+            return
+        time.sleep(0.1)
+    raise AssertionError(f"not broken after {seconds:g} s")
+
+
+def still_answers(live: Live) -> None:
+    with live.client(headers={"authorization": f"Bearer {TOKEN}"}) as client:
+        assert client.get("/api/scenes").status_code == 200
+
+
+@pytest.mark.parametrize(
+    "begun",
+    [
+        b"G",
+        b"GET / HTTP/1.1\r\n",
+        b"GET / HTTP/1.1\r\nHost: 127.0.0.1\r\nX-Slow: ",
+        b"GET /api/scenes HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer " + TOKEN.encode(),
+    ],
+)
+def test_half_a_request_is_not_waited_for(strict: Live, begun: bytes) -> None:
+    """Headers that never end are cut off with 408 once their time is up, before any token could be asked for."""
+    began = time.monotonic()
+    with line_to(strict) as line:
+        line.sendall(begun)
+        heard = rest_of(line)
+    assert ARRIVAL <= time.monotonic() - began < ARRIVAL + SLACK
+    assert heard.startswith(b"HTTP/1.1 408 Request Timeout\r\n")
+    assert heard.endswith(b'{"detail": "The request took too long to arrive."}')
+
+
+def test_a_trickle_does_not_start_the_clock_again(strict: Live) -> None:
+    """A header line now and then does not keep a connection open: the time is that of the whole request."""
+    began = time.monotonic()
+    with line_to(strict) as line:
+        line.sendall(b"GET / HTTP/1.1\r\n")
+        sent_until_broken(line, b"X-Slow: 1\r\n", ARRIVAL + SLACK)
+    assert time.monotonic() - began < ARRIVAL + SLACK
+
+
+def test_a_silent_connection_is_closed(strict: Live) -> None:
+    """A connection over which nothing comes is closed without a word."""
+    began = time.monotonic()
+    with line_to(strict) as line:
+        assert rest_of(line) == b""
+    assert time.monotonic() - began < ARRIVAL + SLACK
+
+
+def test_a_second_request_has_its_own_time(strict: Live) -> None:
+    """On a connection that is kept, the next request must arrive in time as well, counted from its first byte."""
+    whole = f"GET /api/scenes HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
+    with line_to(strict) as line:
+        for _ in range(3):
+            line.sendall(whole[:20])
+            time.sleep(ARRIVAL / 2)
+            line.sendall(whole[20:])
+            heard = b""
+            while not heard.endswith(b"\r\n\r\n[]"):
+                heard += line.recv(65536)
+            assert heard.startswith(b"HTTP/1.1 200")
+        line.sendall(whole[:20])
+        assert rest_of(line).startswith(b"HTTP/1.1 408")
+
+
+def test_half_a_body_is_not_waited_for(strict: Live) -> None:
+    """A body that never ends is cut off as well; without the token it is not even waited for."""
+    head = "POST /api/scenes/x/decide HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 50\r\n"
+    for extra, status in ((f"Authorization: Bearer {TOKEN}\r\n", b"408"), ("", b"401")):
+        with line_to(strict) as line:
+            line.sendall(f"{head}{extra}\r\n{{".encode())
+            assert rest_of(line).split()[1] == status
+
+
+def test_an_answer_that_nobody_takes_is_given_up(strict: Live) -> None:
+    """Who asks on and on without reading does not hold a connection for ever."""
+    whole = f"GET /api/openapi.json HTTP/1.1\r\nHost: 127.0.0.1\r\nAuthorization: Bearer {TOKEN}\r\n\r\n".encode()
+    with line_to(strict) as line:
+        line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
+        line.settimeout(0.2)
+        sent_until_broken(line, whole * 2000, 30.0)
+    still_answers(strict)
+
+
+def test_idle_connections_make_room(strict: Live) -> None:
+    """However many connections are opened and left, there are never more than the limit, and a request gets through."""
+    with ExitStack() as open_lines:
+        lines = [open_lines.enter_context(line_to(strict)) for _ in range(3 * MOST)]
+        for line in lines[-MOST:]:
+            line.sendall(b"GET / HTTP/1.1\r\n")
+        still_answers(strict)
+        assert rest_of(lines[0]) == b""  # the oldest went first
+
+
+def test_where_all_are_busy_the_newest_is_refused() -> None:
+    """Connections whose requests are being answered are not cut off for a newcomer, who is told to come back."""
+    with running([], connections=2, arrival=5.0) as server:
+        body = b"POST /api/scenes/x/decide HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Length: 5\r\n\r\n"
+        with line_to(server) as first, line_to(server) as second:
+            first.sendall(body)
+            second.sendall(body)
+            time.sleep(0.5)
+            with line_to(server) as third:
+                assert rest_of(third).startswith(b"HTTP/1.1 503")
+            first.sendall(b"{}{}}")
+            assert first.recv(65536).startswith(b"HTTP/1.1 415")
+
+
+def test_what_is_no_request_is_refused_with_a_sentence(strict: Live) -> None:
+    """Garbage, and headers beyond all measure, get 400 in the form that all errors have."""
+    for garbage in (b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 100_000):
+        with line_to(strict) as line:
+            try:
+                line.sendall(garbage)
+            except ConnectionError:
+                continue
+            heard = rest_of(line)
+            assert heard.startswith(b"HTTP/1.1 400")
+            assert heard.endswith(b'{"detail": "What came is not a request that can be read."}')
+    still_answers(strict)
+
+
+def test_a_server_ends_with_connections_open() -> None:
+    """Half-sent requests do not keep a server from stopping."""
+    with ExitStack() as open_lines:
+        with running([], arrival=60.0) as server:
+            for begun in (b"", b"GET / HTT"):
+                line = open_lines.enter_context(line_to(server))
+                line.sendall(begun)
+            until(lambda: httpx.get(f"{server.url}/api/scenes").status_code == 200, 5.0)
+            began = time.monotonic()
+        assert time.monotonic() - began < 10.0
