@@ -87,7 +87,11 @@ def test_emptied_number_of_the_context_is_asked_for(bakery: Watched) -> None:
     page = bakery.page
     field = page.get_by_label("temperature", exact=True)
     field.fill("")
-    for place in (feature(page, "temperature").locator(".caution"), page.locator(".plan-card.d .plan-text"), page.locator("#ask-note")):
+    for place in (
+        feature(page, "temperature").locator(".caution"),
+        page.locator(".plan-card.d .plan-text"),
+        page.locator("#ask-note"),
+    ):
         expect(place).to_have_text("temperature needs a number.")
     expect(page.get_by_role("button", name="Why not mine?")).to_be_disabled()
     field.fill("12")
@@ -97,7 +101,7 @@ def test_emptied_number_of_the_context_is_asked_for(bakery: Watched) -> None:
 
 
 def test_closed_drawer_keeps_the_limit(bakery: Watched) -> None:
-    """The drawer closes and the limit stays, told in a line, sent with the question, and taken back by its own button."""
+    """The drawer closes, the limit stays: told in a line, sent with the question, taken back by a button of its own."""
     page = bakery.page
     opener = feature(page, "temperature").get_by_role("button", name="Limit temperature")
     opener.click()
@@ -116,7 +120,7 @@ def test_closed_drawer_keeps_the_limit(bakery: Watched) -> None:
 
 
 def test_controls_show_the_context_found(bakery: Watched) -> None:
-    """In "then" the controls stand where the sentence says, in "today" where they stood; a change goes on from there."""
+    """In "then" the controls stand where the sentence says, in "today" where they stood; changes go on from there."""
     page = bakery.page
     asked(page)
     page.locator("[data-kind=absolute]").get_by_role("button", name="Show it").click()
@@ -155,8 +159,12 @@ def test_context_outside_the_history_is_pointed_out(bakery: Watched) -> None:
     """A temperature that no past day had is decided with a word, beside the control and beside the decision."""
     page = bakery.page
     page.get_by_label("temperature", exact=True).fill("60")
-    expect(feature(page, "temperature").locator(".caution")).to_contain_text("60 °C lies outside the history, which has")
-    expect(page.locator(".plan-card.d .caution")).to_contain_text("temperature 60 °C lies outside the history, which has")
+    expect(feature(page, "temperature").locator(".caution")).to_contain_text(
+        "60 °C lies outside the history, which has"
+    )
+    expect(page.locator(".plan-card.d .caution")).to_contain_text(
+        "temperature 60 °C lies outside the history, which has"
+    )
     page.get_by_label("temperature", exact=True).fill("10")
     expect(page.locator(".plan-card.d .caution")).to_be_hidden()
 
@@ -200,8 +208,12 @@ def test_link_that_does_not_fit_is_read_as_far_as_it_does(
     """What a link asks for that the scene does not have is left out and named; the rest holds, and the page works."""
     watched = opened(browser, examples, scene="city")
     page = watched.page
-    page.goto(f"{examples}/#scene=bakery&" + "&".join(f"{name}={quote(json.dumps(part))}" for name, part in parts.items()))
-    expect(page.locator("#link-note")).to_have_text(f"Part of the link does not fit this scene and was left out: {said}.")
+    page.goto(
+        f"{examples}/#scene=bakery&" + "&".join(f"{name}={quote(json.dumps(part))}" for name, part in parts.items())
+    )
+    expect(page.locator("#link-note")).to_have_text(
+        f"Part of the link does not fit this scene and was left out: {said}."
+    )
     expect(page.locator(".plan-card.d .plan-text")).to_contain_text("rolls")
     expect(page.locator("h1")).to_have_text("Why not bake as on a warm Saturday?")
     if "temperature" in parts.get("limits", {}) and "weekday" in said:

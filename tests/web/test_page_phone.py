@@ -1,4 +1,4 @@
-"""The page on a phone: what matters is within reach, nothing covers anything, and the map is there when it is needed."""
+"""The page on a phone: what matters is within reach, nothing covers anything, and the map is there when needed."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ def header(page: Page) -> float:
 @pytest.mark.parametrize("width", [320, 390])
 @pytest.mark.parametrize("scene", ["bakery", "city"])
 def test_question_is_within_reach(browser: Browser, examples: str, scene: str, width: int) -> None:
-    """"Why not mine?" is in sight wherever one is on the page, and asking brings the answers into sight."""
+    """The question is in sight wherever one is on the page, and asking brings the answers into sight."""
     watched = opened(browser, examples, scene=scene, width=width, has_touch=True)
     page = watched.page
     ask = page.get_by_role("button", name="Why not mine?")
@@ -37,7 +37,7 @@ def test_question_is_within_reach(browser: Browser, examples: str, scene: str, w
 
 @pytest.mark.parametrize("width", [320, 390])
 def test_today_and_then_stay_in_line(browser: Browser, examples: str, width: int) -> None:
-    """The bar's words stand on one line each, beside and not on top of each other, also for an answer with many changes."""
+    """The bar's words stand on one line each, beside and not on top of each other, also with two changes to tell."""
     watched = opened(browser, examples, scene="bakery", width=width, has_touch=True)
     page = watched.page
     asked(page)
@@ -81,7 +81,7 @@ def test_bar_covers_no_button_for_good(browser: Browser, examples: str, width: i
 
 @pytest.mark.parametrize("width", [320, 390])
 def test_drawing_shows_the_map(browser: Browser, examples: str, width: int) -> None:
-    """"Draw your route" stands below the map: pressed, the whole map comes into sight, and so do the places to go to."""
+    """The button to draw a route stands below the map: pressed, all of the map comes into sight, and the places to go to."""
     watched = opened(browser, examples, scene="city", width=width, has_touch=True)
     page = watched.page
     start = page.get_by_role("button", name="Draw your route")

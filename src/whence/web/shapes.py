@@ -37,7 +37,7 @@ MOST_BARS = 24
 def controls(
     schema: Schema, today: dict[str, Any], fixed: Collection[str] = (), X: pd.DataFrame | None = None
 ) -> list[Feature]:
-    """One control a feature of a fitted schema, in its order; those that are `fixed` cannot change. `X`: the history."""
+    """One control a feature of a fitted schema, in its order; `fixed` ones cannot change, and `X` is the history."""
     shown = [_control(schema, name, today[name]) for name in schema.names]
     for one in shown:
         one.recorded = _recorded(schema, one.name, X)
