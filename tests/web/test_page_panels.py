@@ -197,7 +197,7 @@ def test_route_is_drawn_along_real_streets(city: Watched) -> None:
     page.get_by_role("button", name="Undo").click()
     expect(page.locator(".drawing-status")).to_contain_text("You are at Station.")
     # Far away: joined by the shortest way along streets.
-    page.locator(".stop[data-node='\"Gasworks\"']").click()
+    page.locator("[data-place='\"Gasworks\"']").click()
     page.get_by_role("button", name="Finish the shortest way").click()
     expect(page.locator(".drawing-bar")).to_be_hidden()
     text = page.locator(".plan-card.a .plan-text")
@@ -275,7 +275,7 @@ def test_speaking_observation_is_loaded(city: Watched) -> None:
         page.get_by_label("rain", exact=True).fill("4")
     row = page.locator(".speakers tbody tr").nth(3)
     expect(page.locator(".plan-card.d")).not_to_contain_class("busy")
-    number = row.get_by_role("button").inner_text()
+    number = int(row.get_by_role("button").inner_text())
     row.get_by_role("button").click()
     context = page.request.get(f"{city.origin}/api/scenes/city/observations/{number}").json()["context"]
     expect(page.get_by_label("rain", exact=True)).to_have_value(f"{context['rain']:g}")

@@ -61,6 +61,54 @@ def test_long_search_tells_its_progress_and_stops(browser: Browser, project: str
     page.context.close()
 
 
+def test_closed_tab_takes_its_searches_along(browser: Browser, project: str) -> None:
+    """A tab that is closed while it searches leaves nothing behind that the next question would have to wait for."""
+    watched = opened(browser, project)
+    page = watched.page
+    other = page.context.new_page()
+    other.goto(project)
+    _hard_question(page)
+    page.get_by_label("search for at most").select_option("60")
+    page.get_by_role("button", name="Why not mine?").click()
+    expect(page.locator("[data-kind=relative] .progress-text")).to_contain_text("searched in", timeout=60_000)
+
+    def busy() -> int:
+        health = other.request.get(f"{project}/api/health").json()
+        return int(health["queued"] + health["running"])
+
+    assert busy() >= 1
+    page.close(run_before_unload=True)
+    for _ in range(100):
+        if not busy():
+            break
+        other.wait_for_timeout(100)
+    assert busy() == 0
+    other.context.close()
+
+
+def test_page_works_in_a_folder_of_another_server(browser: Browser, examples: str) -> None:
+    """Behind a proxy that gives it a folder, the page asks for nothing outside of that folder."""
+    page = browser.new_context(viewport={"width": 1280, "height": 900}).new_page()
+    outside: list[str] = []
+
+    def forward(route: Route) -> None:
+        url = route.request.url
+        if not url.startswith(f"{examples}/plans/"):
+            outside.append(url)
+            route.abort()
+        else:
+            route.fulfill(response=route.fetch(url=url.replace("/plans/", "/", 1)))
+
+    page.route("**/*", forward)
+    page.goto(f"{examples}/plans/#scene=city")
+    asked(page)
+    with page.expect_download() as waiting:
+        page.locator("[data-kind=relative]").get_by_role("link", name="Data (JSON)").click()
+    assert waiting.value.url.startswith(f"{examples}/plans/api/explanations/")
+    assert outside == []
+    page.context.close()
+
+
 def test_names_are_never_run(browser: Browser, project: str) -> None:
     """Features, categories and parts that look like markup are written as they are, and nothing runs."""
     watched = opened(browser, project)

@@ -104,6 +104,16 @@ def test_los_angeles() -> None:
     assert why.changes["feature"].tolist() == ["period"]
 
 
+def test_features_tell_what_the_history_holds() -> None:
+    """Numbers come with their smallest and largest on record, which today's may exceed; categories with those met."""
+    scene = strange_scene()
+    X = scene.policy.X_
+    features = {feature.name: feature for feature in scene.shown().features}
+    assert features[STRANGE].recorded == [X[STRANGE].min(), X[STRANGE].max()]
+    assert features["level"].recorded == [1, 3]
+    assert features["kind"].recorded == ["a", "b"]
+
+
 def test_contexts_go_there_and_back() -> None:
     """Every past context, as the page sees it, is the row it came from: numbers, whole numbers, 0/1 columns."""
     scene = strange_scene()

@@ -80,6 +80,9 @@ class Feature(_Answer):
     values: list[bool | float | str] | None = Field(
         default=None, description="Discrete values or categories, in their order."
     )
+    recorded: list[bool | float | str] | None = Field(
+        default=None, description="What the history holds: the smallest and the largest number, or the categories."
+    )
     change: Literal["free", "fixed", "increase", "decrease"] = "free"
     weight: float = 1.0
 

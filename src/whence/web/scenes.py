@@ -204,7 +204,7 @@ class Scene:
             id=self.id,
             title=self.title,
             question=self.question,
-            features=controls(policy.schema_, context, self.fixed),
+            features=controls(policy.schema_, context, self.fixed, policy.X_),
             context=context,
             observations=self.observations,
             risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),

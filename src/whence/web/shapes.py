@@ -8,6 +8,7 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError
@@ -33,10 +34,33 @@ HEADROOM = 1.25
 MOST_BARS = 24
 
 
-def controls(schema: Schema, today: dict[str, Any], fixed: Collection[str] = ()) -> list[Feature]:
-    """One control a feature of a fitted schema, in its order; those that are `fixed` cannot change."""
+def controls(
+    schema: Schema, today: dict[str, Any], fixed: Collection[str] = (), X: pd.DataFrame | None = None
+) -> list[Feature]:
+    """One control a feature of a fitted schema, in its order; `fixed` ones cannot change, and `X` is the history."""
     shown = [_control(schema, name, today[name]) for name in schema.names]
-    return [one.model_copy(update={"change": "fixed"}) if one.name in fixed else one for one in shown]
+    for one in shown:
+        one.recorded = _recorded(schema, one.name, X)
+        if one.name in fixed:
+            one.change = "fixed"
+    return shown
+
+
+def _recorded(schema: Schema, name: str, X: pd.DataFrame | None) -> list[Any] | None:
+    """What the history holds of a feature: its range, or the categories that occur."""
+    feature = schema.kind(name)
+    if not isinstance(feature, Categorical):
+        return list(schema.training_range(name))
+    if X is None:
+        return None
+    levels = list(feature.categories or schema.levels(name))
+    if feature.columns is not None:
+        held = [level for level, column in zip(levels, feature.columns, strict=True) if X[column].any()]
+    else:
+        occurring = set(X[name].unique())
+        held = [level for level in levels if level in occurring]
+    plain: list[Any] = to_plain(held)
+    return plain
 
 
 def _control(schema: Schema, name: str, today: Any) -> Feature:

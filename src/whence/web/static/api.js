@@ -53,8 +53,8 @@ async function request(path, { method = "GET", body, signal, timeout = 30 } = {}
 const at = (...parts) => `api/${parts.map(encodeURIComponent).join("/")}`;
 
 export const api = {
-  health: () => request("api/health", { timeout: 5 }),
-  scenes: () => request("api/scenes"),
+  health: () => request(at("health"), { timeout: 5 }),
+  scenes: () => request(at("scenes")),
   // The first time a scene is opened, its policy may have to be fitted.
   scene: (id) => request(at("scenes", id), { timeout: 120 }),
   observation: (id, row) => request(at("scenes", id, "observations", row)),
@@ -63,6 +63,8 @@ export const api = {
   explain: (id, question) => request(at("scenes", id, "explanations"), { method: "POST", body: question }),
   job: (job, wait) => request(`${at("explanations", job)}?wait=${wait}`, { timeout: wait + 15 }),
   cancel: (job) => request(at("explanations", job), { method: "DELETE" }),
+  /** The same from a page that is being closed: nobody waits for the answer. */
+  abandon: (job) => navigator.sendBeacon(`${at("explanations", job)}/cancel`),
   report: (job) => `${at("explanations", job)}/report.html`,
   data: (job) => `${at("explanations", job)}/explanation.json`,
 };

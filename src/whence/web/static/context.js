@@ -1,14 +1,20 @@
 // The context panel: the controls, what may not change, past observations, and what the explanation would change.
 
 import { api } from "./api.js";
-import { control, freshId, limitFields } from "./controls.js";
+import { control, freshId, limitFields, limitWords } from "./controls.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { value } from "./format.js";
+import { outside } from "./history.js";
 import { announce, failed } from "./notices.js";
-import { ask, numbers, observationNamed, shownChanges, shownThen, state, subscribe } from "./state.js";
+import { ask, numbers, observationNamed, shownChanges, shownContext, shownThen, state, subscribe } from "./state.js";
 
 const CHANGE = { fixed: "The model keeps this as it is.", increase: "May only rise.", decrease: "May only fall." };
 const RISE = { increase: "May only be switched on.", decrease: "May only be switched off." };
+
+const HINTS = {
+  today: "Set what is the case. Lock what cannot change; limit how far it may.",
+  then: "Shown is the context found. Change a control, and you go on from there.",
+};
 
 let rows = [];
 let observation = null;
@@ -20,51 +26,82 @@ function setLimit(name, limit) {
   ask({ limits });
 }
 
+/** The drawer with the limits of a feature: closing it hides them and nothing more. */
+function limitDrawer(feature, kept) {
+  const { name } = feature;
+  const fields = limitFields(feature, (limit) => setLimit(name, limit));
+  const id = freshId("limits");
+  const opener = h("button", { type: "button", class: "tool", disabled: kept, "aria-label": `Limit ${name}`, title: "Limit",
+    "aria-controls": id, "aria-expanded": "false" }, icon("limit"));
+  const remove = button("No limit", () => { setLimit(name, null); opener.focus(); }, { class: "button quiet", label: `No limit for ${name}` });
+  const drawer = h("div", { id, class: "drawer", hidden: true }, fields.node, remove);
+  const told = h("p", { class: "hint limit-told" });
+  const open = (wanted) => {
+    drawer.hidden = !wanted;
+    opener.setAttribute("aria-expanded", String(wanted));
+    told.hidden = wanted || !state.limits[name];
+  };
+  opener.addEventListener("click", () => {
+    open(drawer.hidden);
+    if (!drawer.hidden) drawer.querySelector("input")?.focus();
+  });
+  return {
+    opener,
+    nodes: [drawer, told],
+    close: () => open(false),
+    sync() {
+      const limit = state.limits[name];
+      fields.sync(limit);
+      remove.hidden = !limit;
+      opener.classList.toggle("in-use", Boolean(limit));
+      opener.setAttribute("aria-label", limit ? `Limit ${name}: ${limitWords(feature, limit)}` : `Limit ${name}`);
+      told.textContent = limit ? `May go ${feature.kind === "categorical" ? "to " : ""}${limitWords(feature, limit)} only.` : "";
+      open(!drawer.hidden);
+    },
+  };
+}
+
 function featureRow(feature) {
   const { name } = feature;
   const id = freshId("feature");
-  const field = control(feature, id, (now) => ask({ context: { ...state.context, [name]: now } }));
+  // What is shown is what is changed: in the context found, one goes on from there.
+  const field = control(feature, id, (now) => ask({ context: { ...shownContext(), [name]: now } }));
   const kept = feature.change === "fixed";
   const padlock = h("button", { type: "button", class: "tool", disabled: kept, "aria-label": `${name} cannot change`, title: "Cannot change",
     onclick: () => ask({ locks: state.locks.includes(name) ? state.locks.filter((other) => other !== name) : [...state.locks, name] }) });
-  const limits = feature.kind === "binary" ? null : limitFields(feature, (limit) => setLimit(name, limit));
-  const limitsId = freshId("limits");
-  const opener = limits && h("button", { type: "button", class: "tool", disabled: kept, "aria-label": `Limit ${name}`, title: "Limit",
-    "aria-controls": limitsId, "aria-expanded": "false" }, icon("limit"));
-  const drawer = limits && h("div", { id: limitsId, class: "drawer", hidden: true }, limits.node);
-  opener?.addEventListener("click", () => {
-    drawer.hidden = !drawer.hidden;
-    opener.setAttribute("aria-expanded", String(!drawer.hidden));
-    if (drawer.hidden) setLimit(name, null);
-    else drawer.querySelector("input")?.focus();
-  });
+  const limits = feature.kind === "binary" ? null : limitDrawer(feature, kept);
   const words = (feature.kind === "binary" && RISE[feature.change]) || CHANGE[feature.change];
   const note = h("p", { class: "then-note", hidden: true });
+  const caution = h("p", { class: "hint caution", role: "status" });
   const node = h("div", { class: "feature", "data-feature": name },
     h("label", { class: "feature-name", for: id, text: name }), field.node,
-    h("div", { class: "tools" }, opener, padlock), drawer, words && h("p", { class: "hint", text: words }), note);
+    h("div", { class: "tools" }, limits?.opener, padlock), limits?.nodes ?? [], caution, words && h("p", { class: "hint", text: words }), note);
 
   function sync() {
     const change = shownChanges().get(name);
     const then = shownThen()?.context[name];
-    field.sync(state.context[name], change && typeof then === "number" ? then : undefined);
+    const onStage = Boolean(change) && state.stage === "then";
+    // The number that the sentence names, which is rounded so that it holds.
+    const worded = onStage && feature.kind === "continuous" ? Number.parseFloat(change.words) : NaN;
+    const shown = Number.isFinite(worded) ? worded : shownContext()[name];
+    field.sync(shown, change && !onStage && typeof then === "number" ? then : undefined);
     const locked = kept || state.locks.includes(name);
     padlock.setAttribute("aria-pressed", String(locked));
     put(padlock, icon(locked ? "lock" : "open"));
-    const limit = state.limits[name];
-    limits?.sync(limit);
-    if (limit && drawer.hidden) { drawer.hidden = false; opener.setAttribute("aria-expanded", "true"); }
-    opener?.setAttribute("aria-pressed", String(Boolean(limit)));
+    limits?.sync();
+    const far = outside(feature, shown);
+    const said = shown === null ? `${name} needs a number.` : far && (feature.kind === "binary" ? `${name} ${far}` : `${value(shown, feature)} ${far}`);
+    if (caution.textContent !== said) caution.textContent = said;
     node.classList.toggle("locked", locked);
     node.classList.toggle("changed", Boolean(change));
-    node.classList.toggle("on-stage", Boolean(change) && state.stage === "then");
+    node.classList.toggle("on-stage", onStage);
     note.hidden = !change;
     if (change) {
-      put(note, h("s", { text: value(change.from, feature) }), icon("arrow"), h("b", { text: change.words }));
-      note.setAttribute("aria-label", `In the explanation: ${change.words} rather than ${value(change.from, feature)}`);
+      put(note, h("span", { class: "hidden-label", text: "In the explanation, not " }), h("s", { text: value(change.from, feature) }), icon("arrow"),
+        h("span", { class: "hidden-label", text: " but " }), h("b", { text: change.words }));
     }
   }
-  return { node, sync };
+  return { node, sync, close: () => limits?.close() };
 }
 
 /** Set the controls to a past observation. */
@@ -100,8 +137,7 @@ function build() {
   observation = observationForm();
   const reset = button("Reset", () => {
     ask({ context: { ...state.scene.context }, locks: [], limits: {} });
-    for (const drawer of byId("context").querySelectorAll(".drawer")) drawer.hidden = true;
-    for (const opener of byId("context").querySelectorAll("[aria-expanded]")) opener.setAttribute("aria-expanded", "false");
+    for (const row of rows) row.close();
     observation.say("");
     announce("The context is as it was at the start.");
   }, { icon: "reset", class: "button quiet", label: "Reset the context, locks and limits" });
@@ -115,6 +151,7 @@ export function startContext() {
     if (changed.has("scene")) build();
     if (["scene", "context", "locks", "limits", "explanations", "selected", "stage", "stale"].some((key) => changed.has(key))) {
       for (const row of rows) row.sync();
+      byId("context-hint").textContent = state.stage === "then" && shownThen() ? HINTS.then : HINTS.today;
     }
   });
 }

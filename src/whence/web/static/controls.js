@@ -6,23 +6,27 @@ import { plain } from "./format.js";
 let serial = 0;
 export const freshId = (prefix) => `${prefix}-${(serial += 1)}`;
 
-/** A field for one number; `set` is called with numbers only, anything else is marked and left alone. */
+/**
+ * A field for one number. What is no number is marked, and `set` is told: null for an empty field, NaN for what cannot be
+ * read where the field may stay empty; where it may not, both are null.
+ */
 export function numberField({ label, set, optional = false, ...attributes }) {
   const node = h("input", { type: "number", class: "number-field", "aria-label": label, inputmode: "decimal", step: "any", ...attributes });
   node.addEventListener("input", () => {
     const empty = node.value.trim() === "";
     const bad = node.validity.badInput || (empty && !optional) || (!empty && !Number.isFinite(Number(node.value)));
     node.setAttribute("aria-invalid", String(bad));
-    if (!bad) set(empty ? null : Number(node.value));
+    set(bad ? (optional ? NaN : null) : empty ? null : Number(node.value));
   });
   return {
     node,
     sync(value) {
-      const text = value === null || value === undefined ? "" : plain(value, 6);
-      // What somebody types stays as it is, to the last digit.
-      if (document.activeElement === node && Number(node.value) === value) return;
+      const none = value === null || value === undefined || Number.isNaN(value);
+      // What somebody types stays as it is, to the last digit, and so does what cannot be read.
+      if (document.activeElement === node && (none ? node.value === "" : node.value !== "" && Number(node.value) === value)) return;
+      const text = none ? "" : plain(value, 6);
       if (node.value !== text) node.value = text;
-      node.removeAttribute("aria-invalid");
+      if (!none || optional) node.removeAttribute("aria-invalid");
     },
   };
 }
@@ -57,7 +61,7 @@ function slider(feature, id, set) {
     node: h("div", { class: "control ranged" }, parts),
     sync(value, then) {
       field.sync(value);
-      if (!range) return;
+      if (!range || value === null) return;
       range.value = value;
       range.style.setProperty("--at", share(value));
       range.setAttribute("aria-valuetext", `${plain(value)} ${feature.unit}`.trim());
@@ -122,6 +126,14 @@ export function control(feature, id, set) {
   return maker(feature, id, set);
 }
 
+/** Limits in words, as "from 3 to 20 °C", or "Monday or Tuesday". */
+export function limitWords(feature, limit) {
+  if (feature.kind === "categorical") return limit.length ? limit.map(String).join(" or ") : "nothing";
+  const [low, high] = limit.map((end) => (Number.isFinite(end) ? plain(end) : null));
+  const words = [low !== null && `from ${low}`, high !== null && `to ${high}`].filter(Boolean).join(" ");
+  return feature.unit ? `${words} ${feature.unit}` : words;
+}
+
 /** Limits of a feature for the explanation: from and to, or the categories allowed; null means no limit. */
 export function limitFields(feature, set) {
   if (feature.kind === "categorical") {
@@ -143,7 +155,7 @@ export function limitFields(feature, set) {
     label: `${feature.name}: explanation may go ${word}`, optional: true, placeholder: plain(i ? feature.high : feature.low, 4),
     set: (value) => { limits = limits.map((old, j) => (i === j ? value : old)); set(limits.every((end) => end === null) ? null : limits); },
   }));
-  const note = h("p", { class: "warning", hidden: true, text: "The first limit must not exceed the second." });
+  const note = h("p", { class: "warning", hidden: true });
   return {
     node: h("fieldset", { class: "limits" }, h("legend", { text: "may go" }),
       ["from", "to"].map((word, i) => h("label", {}, h("span", { text: word }), ends[i].node)),
@@ -151,7 +163,9 @@ export function limitFields(feature, set) {
     sync(limit) {
       limits = limit ?? [null, null];
       ends.forEach((end, i) => end.sync(limits[i]));
-      note.hidden = !(limits[0] !== null && limits[1] !== null && limits[0] > limits[1]);
+      const crossed = limits[0] !== null && limits[1] !== null && limits[0] > limits[1];
+      note.hidden = !crossed && !limits.some(Number.isNaN);
+      note.textContent = crossed ? "The first limit must not exceed the second." : "A limit is a number, or empty for none.";
     },
   };
 }

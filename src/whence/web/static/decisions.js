@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { debounced } from "./dom.js";
 import { failed, onRecovery } from "./notices.js";
-import { state, subscribe, update } from "./state.js";
+import { missing, state, subscribe, update } from "./state.js";
 
 let deciding = null;
 let checking = null;
@@ -15,8 +15,15 @@ export function judgeBy(problem) {
   problemOf = problem;
 }
 
+/** Why nothing can be decided in the context as it is, or an empty text. */
+const lacking = () => missing().map((name) => `${name} needs a number.`).join(" ");
+
 async function decide() {
   deciding?.abort();
+  if (lacking()) {
+    update({ deciding: false, decision: null, decideError: lacking() });
+    return;
+  }
   deciding = new AbortController();
   const { signal } = deciding;
   update({ deciding: true });
@@ -38,7 +45,11 @@ async function check() {
   }
   const reason = problemOf(state.plan);
   if (reason) {
-    update({ check: { feasible: false, reason } });
+    update({ check: { feasible: false, incomplete: Array.isArray(state.plan) && state.plan.includes(null), reason } });
+    return;
+  }
+  if (lacking()) {
+    update({ check: null });
     return;
   }
   try {

@@ -1,11 +1,13 @@
 // The explanation panel: ask, follow both searches, read both answers side by side.
 
 import { api } from "./api.js";
+import { startDock } from "./dock.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { count, duration, plain, withUnit } from "./format.js";
 import { cancel, explain, pending } from "./jobs.js";
 import { announce } from "./notices.js";
-import { ask, KINDS, state, subscribe, thenOf, update } from "./state.js";
+import { term } from "./terms.js";
+import { ask, KINDS, missing, state, subscribe, thenOf, update } from "./state.js";
 
 const TEXTS = {
   relative: ["Better than the decision", "Where would your plan have been at least as good as the decision?"],
@@ -18,6 +20,8 @@ const BADGES = {
   time_limit: ["open", "warn", "Time is up: best so far"],
   interrupted: ["open", "warn", "Stopped: best so far"],
 };
+/** Lines of the certificate with a word that needs one. */
+const NAMED = { distance: "distance", "boxes or nodes searched": "boxes" };
 const NOTHING_YET = { time_limit: "Time is up: nothing found", interrupted: "Stopped: nothing found yet" };
 
 /** Why there is nothing to ask at the moment, or an empty text. */
@@ -25,10 +29,14 @@ function obstacle() {
   if (!state.online) return "The server does not answer.";
   if (state.drawing) return "Finish your route first.";
   if (state.plan === null || state.plan === undefined) return "Make a plan of your own first.";
+  if (missing().length) return `${missing()[0]} needs a number.`;
   if (!state.decision) return state.decideError ? "There is no decision to ask about." : "The decision is on its way.";
   if (!state.check) return "Your plan is being checked.";
   if (state.check.unchecked) return "Your plan could not be checked.";
+  if (state.check.incomplete) return "Your plan is not complete.";
   if (!state.check.feasible) return "Your plan cannot be carried out; see the reason beside it.";
+  const unread = Object.entries(state.limits).find(([, limit]) => limit.some(Number.isNaN));
+  if (unread) return `A limit of ${unread[0]} is no number.`;
   const wrong = Object.entries(state.limits).find(([, limit]) => limit.length === 2 && typeof limit[0] === "number" && typeof limit[1] === "number" && limit[0] > limit[1]);
   if (wrong) return `The limits of ${wrong[0]} exclude each other.`;
   return "";
@@ -62,7 +70,7 @@ function certificate(found) {
   const infinite = (name, value) => (value === "unknown" && ["distance", "proved lower bound"].includes(name) ? "infinite" : String(value));
   return h("details", { class: "certificate" }, h("summary", { text: "Certificate" }),
     h("dl", {}, entries.filter(([, value]) => value !== null && value !== undefined && value !== "")
-      .map(([name, value]) => h("div", {}, h("dt", { text: name }), h("dd", { text: infinite(name, value) })))),
+      .map(([name, value]) => h("div", {}, h("dt", {}, NAMED[name] ? term(NAMED[name], name) : name), h("dd", { text: infinite(name, value) })))),
     found.context && h("p", { class: "hint", text: "Computed once more from the fitted model and the decision problem before it was shown." }));
 }
 
@@ -81,7 +89,7 @@ function answer(kind, entry) {
   const shown = state.selected === kind && state.stage === "then";
   return [
     h("p", { class: `badge ${tone}` }, icon(picture), h("span", { text }),
-      Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance", text: `distance ${plain(found.distance, 4)}` })),
+      Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance" }, term("distance"), ` ${plain(found.distance, 4)}`)),
     h("div", { class: "spoken" }, spoken(sentence)),
     then && h("div", { class: "row" },
       button(shown ? "Back to today" : "Show it", () => showOnPage(kind, !shown), { icon: shown ? "undo" : "play" }),
@@ -93,21 +101,38 @@ function answer(kind, entry) {
   ];
 }
 
-function progressText(entry) {
+/** What keeps a search waiting, or an empty text where it runs. */
+function waitingText(entry) {
+  if (entry.cancelling) return "Stopping; what was found stays.";
   if (entry.state === "busy") return "All searches are busy; yours is tried again in a moment.";
   if (entry.warming) return "The search is being made ready.";
   if (entry.state === "queued") return entry.ahead ? `Waiting: ${entry.ahead} before this one.` : "Starting …";
-  const { nodes = 0, distance, bound, seconds = 0 } = entry.progress ?? {};
-  const best = Number.isFinite(distance) ? `best at distance ${plain(distance, 4)}` : "none found yet";
-  const floor = Number.isFinite(bound) ? `, none nearer than ${plain(bound, 3)}` : "";
-  return `${count(nodes)} boxes searched in ${duration(seconds)}: ${best}${floor}.`;
+  return "";
+}
+
+/** How far a search has come, in a line whose words stay where they are while its numbers change. */
+function progressLine() {
+  const [lead, middle, tail] = [h("span"), h("span"), h("span")];
+  const [boxes, far] = [term("boxes"), term("distance")];
+  const node = h("p", { class: "progress-text" }, lead, boxes, middle, far, tail);
+  function sync(entry) {
+    const waits = waitingText(entry);
+    const { nodes = 0, distance, bound, seconds = 0 } = entry.progress ?? {};
+    const found = Number.isFinite(distance);
+    boxes.hidden = Boolean(waits);
+    far.hidden = Boolean(waits) || !found;
+    lead.textContent = waits || `${count(nodes)} `;
+    middle.textContent = waits ? "" : ` searched in ${duration(seconds)}: ${found ? "best at " : "none found yet"}`;
+    tail.textContent = waits ? "" : `${found ? ` ${plain(distance, 4)}` : ""}${Number.isFinite(bound) ? `, none nearer than ${plain(bound, 3)}` : ""}.`;
+  }
+  return { node, sync };
 }
 
 function explanationCard(kind) {
   const [title, question] = TEXTS[kind];
-  const text = h("p", { class: "progress-text" });
+  const line = progressLine();
   const stop = button("Cancel", () => cancel(kind), { icon: "cross", label: `Cancel the search: ${title}` });
-  const meter = h("div", { class: "progress" }, h("div", { class: "progress-track", "aria-hidden": "true" }, h("i")), text, stop);
+  const meter = h("div", { class: "progress" }, h("div", { class: "progress-track", "aria-hidden": "true" }, h("i")), line.node, stop);
   const body = h("div", { class: "answer" });
   const node = h("section", { class: "card explanation-card", "aria-label": title, "data-kind": kind },
     h("h3", { text: title }), h("p", { class: "hint", text: question }), meter, body);
@@ -122,7 +147,7 @@ function explanationCard(kind) {
     node.setAttribute("aria-busy", String(busy));
     meter.hidden = !busy;
     if (busy) {
-      text.textContent = entry.cancelling ? "Stopping; what was found stays." : progressText(entry);
+      line.sync(entry);
       stop.disabled = !entry.job || Boolean(entry.cancelling);
     }
     const mark = [entry.state, entry.job, state.selected, state.stage, busy].join();
@@ -157,13 +182,14 @@ function timeLimits() {
 export function startExplanation() {
   const go = button("Why not mine?", () => {
     explain();
-    byId("explanation-panel").scrollIntoView({ behavior: "smooth", block: "nearest" });
+    byId("explanation-panel").scrollIntoView({ behavior: "smooth", block: "start" });
   }, { class: "button primary", id: "ask" });
   const why = h("p", { class: "hint", id: "ask-note", role: "status" });
   go.setAttribute("aria-describedby", "ask-note");
   const limit = timeLimits();
   const cards = KINDS.map(explanationCard);
-  put(byId("ask-bar"), go, why, h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node));
+  put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node));
+  startDock(h("div", { class: "question" }, go, why));
   put(byId("explanation"), h("div", { class: "pair" }, cards.map((card) => card.node)));
   api.health().then((health) => limit.sync(health.time_limit)).catch(() => limit.sync(30));
   subscribe(() => {
@@ -173,7 +199,9 @@ export function startExplanation() {
     const idle = KINDS.every((kind) => state.explanations[kind].state === "idle");
     go.disabled = Boolean(blocked) || (busy && !state.stale);
     why.textContent = blocked || (state.stale ? "Something has changed since: ask again." : busy ? "Searching …" : idle ? "The nearest context in which your plan would have been right." : "");
+    why.classList.toggle("by-the-way", !blocked && !state.stale && !busy);
     byId("explanation").classList.toggle("idle", idle);
+    byId("dock").classList.toggle("drawing", state.drawing);
     for (const card of cards) card.sync();
   });
 }

@@ -11,6 +11,9 @@ const WAIT = 2;
 /** Answers that arrive late belong to a round that is over. */
 let round = 0;
 
+/** Searches that the server may still be at. */
+const open = new Set();
+
 const pause = (seconds) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
 
 async function submit(kind, question, mine) {
@@ -56,9 +59,16 @@ async function follow(kind, first, mine) {
 }
 
 async function run(kind, question, mine) {
+  let job = null;
   try {
-    const job = await submit(kind, question, mine);
-    if (!job || mine !== round) return;
+    job = await submit(kind, question, mine);
+    if (!job) return;
+    if (mine !== round) {
+      // Nobody waits for it any more: it must not stand before what is asked next.
+      api.cancel(job.job).catch(() => {});
+      return;
+    }
+    open.add(job.job);
     setExplanation(kind, { state: job.state, job: job.job, ahead: job.ahead, progress: job.progress });
     await follow(kind, job, mine);
   } catch (error) {
@@ -67,6 +77,8 @@ async function run(kind, question, mine) {
     const said = lost ? "The search was lost: the server went away while it ran. Ask again." : failed(error);
     if (lost) failed(error);
     setExplanation(kind, { state: "error", error: said });
+  } finally {
+    if (job && mine === round) open.delete(job.job);
   }
 }
 
@@ -81,7 +93,7 @@ export async function explain(kinds = KINDS) {
     bounds: state.limits,
     time_limit: state.timeLimit,
   };
-  for (const kind of KINDS) if (state.explanations[kind].job && pending(kind)) api.cancel(state.explanations[kind].job).catch(() => {});
+  drop();
   update({
     explanations: Object.fromEntries(KINDS.map((kind) => [kind, { state: kinds.includes(kind) ? "queued" : "idle" }])),
     stale: false,
@@ -114,5 +126,15 @@ export async function cancel(kind) {
 /** Forget all searches, as when another scene is opened. */
 export function forget() {
   round += 1;
-  for (const kind of KINDS) if (pending(kind) && state.explanations[kind].job) api.cancel(state.explanations[kind].job).catch(() => {});
+  drop();
 }
+
+function drop() {
+  for (const job of open) api.cancel(job).catch(() => {});
+  open.clear();
+}
+
+// A closed tab takes its searches with it; the server would go on for nobody.
+window.addEventListener("pagehide", () => {
+  for (const job of open) api.abandon(job);
+});

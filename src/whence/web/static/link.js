@@ -8,10 +8,11 @@ let known = null;
 /** The state as the part of the address behind "#". */
 export function linkOf() {
   if (!state.scene) return "";
-  const parts = new URLSearchParams({ scene: state.scene.id, context: JSON.stringify(state.context) });
+  const parts = new URLSearchParams({ scene: state.scene.id, context: JSON.stringify(Object.fromEntries(Object.entries(state.context).filter(([, value]) => value !== null))) });
   if (state.plan !== null) parts.set("plan", JSON.stringify(state.plan));
   if (state.locks.length) parts.set("locks", JSON.stringify(state.locks));
-  if (Object.keys(state.limits).length) parts.set("limits", JSON.stringify(state.limits));
+  const limits = Object.fromEntries(Object.entries(state.limits).filter(([, limit]) => !limit.some(Number.isNaN)));
+  if (Object.keys(limits).length) parts.set("limits", JSON.stringify(limits));
   const asked = state.stale ? [] : KINDS.filter((kind) => state.explanations[kind].state !== "idle");
   if (asked.length) {
     parts.set("asked", asked.join(" "));

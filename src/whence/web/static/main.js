@@ -6,10 +6,13 @@ import { startDecisions } from "./decisions.js";
 import { button, byId, h, icon, put, throttled } from "./dom.js";
 import { startExplanation } from "./explanation.js";
 import { explain, forget } from "./jobs.js";
+import { fitting } from "./kept.js";
 import { readLink, writeLink } from "./link.js";
+import { listed } from "./format.js";
 import { announce, emptyState, failed, onRecovery } from "./notices.js";
 import { startOutcomes } from "./outcomes.js";
 import { startPlan } from "./plan.js";
+import { startStory } from "./story.js";
 import { openScene, state, subscribe, update } from "./state.js";
 
 const THEMES = ["auto", "light", "dark"];
@@ -71,6 +74,13 @@ function loading(text) {
   return h("div", { class: "loading", role: "status" }, h("i", { class: "spinner", "aria-hidden": "true" }), h("p", { text }));
 }
 
+/** Say something about the link, in addition to what was said of it; nothing takes all of it back. */
+function note(text = null) {
+  const node = byId("link-note");
+  node.textContent = text === null ? "" : [node.textContent, text].filter(Boolean).join(" ");
+  node.hidden = !node.textContent;
+}
+
 /** A scene's id as a name: the title is the heading below. */
 function named(id) {
   const words = id.replace(/[-_]+/g, " ").trim() || id;
@@ -92,7 +102,9 @@ async function open(id, kept = {}) {
     byId("question").textContent = scene.question;
     document.title = `${scene.title} · whence`;
     cover();
-    openScene(scene, kept);
+    const fit = fitting(scene, kept);
+    if (fit.dropped.length) note(`Part of the link does not fit this scene and was left out: ${listed(fit.dropped)}.`);
+    openScene(scene, fit);
     if (kept.asked?.length) askWhenReady(kept.asked);
   } catch (error) {
     if (mine !== opening) return;
@@ -121,15 +133,15 @@ async function start() {
   }
   const picker = byId("scene");
   put(picker, state.scenes.map((scene) => h("option", { value: scene.id, text: named(scene.id) })));
-  picker.onchange = () => open(picker.value);
+  picker.onchange = () => { note(); open(picker.value); };
   if (!state.scenes.length) {
     cover(emptyState("There is nothing to decide yet.", "Start “whence serve” with a project, or without one for the built-in examples."));
     return;
   }
   const known = state.scenes.some((scene) => scene.id === kept.scene);
   const notes = [kept.scene && !known && `There is no scene called “${kept.scene}” here.`, kept.unread.length && "Part of the link could not be read."];
-  byId("link-note").textContent = notes.filter(Boolean).join(" ");
-  byId("link-note").hidden = !byId("link-note").textContent;
+  note();
+  for (const text of notes.filter(Boolean)) note(text);
   await open(known ? kept.scene : state.scenes[0].id, known ? kept : {});
 }
 
@@ -139,6 +151,7 @@ startPlan();
 startExplanation();
 startOutcomes();
 startDecisions();
+startStory();
 subscribe(throttled(writeLink, 150));
 window.addEventListener("hashchange", () => { if (window.location.hash.includes("scene=")) start(); });
 document.querySelector(".skip").addEventListener("click", (event) => {

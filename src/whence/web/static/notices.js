@@ -60,5 +60,5 @@ export function failed(error) {
 
 /** A message in place of a panel's content. */
 export function emptyState(title, text, ...actions) {
-  return h("div", { class: "empty" }, h("p", { class: "empty-title", text: title }), text && h("p", { text }), actions);
+  return h("div", { class: "empty" }, h("h1", { class: "empty-title", text: title }), text && h("p", { text }), actions);
 }

@@ -3,6 +3,7 @@
 import { costBars, distribution, legend } from "./charts.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { listed, plain, share, value, withUnit } from "./format.js";
+import { term } from "./terms.js";
 import { ask, shownChanges, shownThen, state, subscribe, update } from "./state.js";
 
 const PLAY = 1500;
@@ -90,7 +91,7 @@ export function startOutcomes() {
     h("figure", {}, heading, costs.node, caption),
     h("figure", {}, h("h3", { text: "How the outcomes spread" }), spread.node,
       h("figcaption", { class: "hint", text: "What either plan would have cost under the past observations, by their weight. Marked: what is minimised." }))),
-  h("h3", { text: "Which past observations speak" }), speaking);
+  h("h3", {}, "Which past observations ", term("speak")), speaking);
   const syncStage = stageBar();
 
   subscribe((changed) => {

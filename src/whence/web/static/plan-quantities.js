@@ -9,7 +9,11 @@ import { ask, shownThen, state } from "./state.js";
 const SLACK = 1e-6;
 /** Parts share an axis where their scales differ by no more than this factor; room is left beyond the longest bar. */
 const COMMON = 25;
-const ROOM = 1.3;
+const ROOM = 1.2;
+/** An amount that exceeds everything else by more than this factor is cut off: most likely it is a slip of the hand. */
+const SLIP = 3;
+/** Ends of axes, so that an axis does not change with every stroke of a key. */
+const ROUND = [1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8, 10];
 
 const sum = (plan) => plan.reduce((total, amount) => total + amount, 0);
 
@@ -30,6 +34,15 @@ export function quantitiesProblem({ parts, budget, lower = [], upper = [], whole
   return null;
 }
 
+function roundUp(number) {
+  if (!(number > 0)) return number;
+  const power = 10 ** Math.floor(Math.log10(number));
+  return (ROUND.find((lead) => lead * power >= number * (1 - 1e-12)) ?? 10) * power;
+}
+
+/** Whether `plan` has a number, or an empty field, for every part. */
+const isList = (plan, parts) => Array.isArray(plan) && plan.length === parts.length && plan.every((amount) => amount === null || Number.isFinite(amount));
+
 function stepOf(end, whole) {
   if (whole) return 1;
   const rough = end / 200;
@@ -45,16 +58,20 @@ export function quantitiesView(scene) {
   // One axis for all, so that bars can be compared, unless the small ones could not be seen on it.
   const common = Math.max(...scales) <= COMMON * Math.min(...scales);
   let ends = shape.parts.map(() => 0);
+  /** While a bar is dragged its axis stays: it must not run away from the hand. */
+  let dragging = false;
 
-  /** Axes long enough for every plan; they never shrink, so that a bar does not run away from the hand that drags it. */
-  function stretch(plans) {
-    const most = shape.parts.map((_, j) => Math.max(0, ...plans.map((plan) => plan?.[j] ?? 0)));
-    const needed = common ? shape.parts.map(() => Math.max(...most)) : most;
-    ends = ends.map((end, j) => (needed[j] > end || !end ? ROOM * needed[j] || scales[j] : end));
+  /** Axes long enough for every plan, but not for a slip of the hand. */
+  function stretch(yours, others) {
+    if (dragging) return;
+    const usual = shape.parts.map((_, j) => Math.max(0, ...others.map((plan) => plan?.[j] ?? 0)) || scales[j] / ROOM);
+    const together = (most) => (common ? most.map(() => Math.max(...most)) : most);
+    const least = together(usual);
+    const most = together(usual.map((amount, j) => Math.max(amount, Math.min(yours?.[j] ?? 0, SLIP * least[j]))));
+    ends = most.map((amount) => roundUp(ROOM * amount));
   }
 
-  const amounts = () => (Array.isArray(state.plan) && state.plan.length === shape.parts.length
-    ? state.plan : shape.parts.map((_, j) => Math.max(0, shape.lower?.[j] ?? 0)));
+  const amounts = () => (isList(state.plan, shape.parts) ? state.plan : shape.parts.map((_, j) => Math.max(0, shape.lower?.[j] ?? 0)));
   const setAmount = (j, amount) => ask({ plan: amounts().map((old, i) => (i === j ? amount : old)), check: null });
 
   const rows = shape.parts.map((part, j) => {
@@ -65,7 +82,9 @@ export function quantitiesView(scene) {
     const yourBar = h("i", { class: "q-bar a" });
     const thenBar = h("i", { class: "q-bar t" });
     const range = bars && h("input", { type: "range", min: 0, step: stepOf(scales[j], shape.whole?.[j]), "aria-label": `Your plan: ${part}, drag`,
-      oninput: () => setAmount(j, Number(range.value)) });
+      oninput: () => setAmount(j, Number(range.value)),
+      onpointerdown: () => { dragging = true; },
+      onchange: () => { dragging = false; draw(); } });
     const track = bars && h("div", { class: "q-track" }, decidedBar, yourBar, thenBar, range);
     const node = h("div", { class: "q-row", "data-part": part },
       h("label", { for: id, text: part, title: part }), track, decided, field.node);
@@ -74,7 +93,9 @@ export function quantitiesView(scene) {
       decided.textContent = decision ? plain(decision[j], 5) : "–";
       decided.title = "decision";
       field.sync(yours?.[j]);
+      node.classList.toggle("lacking", yours?.[j] === null);
       if (!bars) return;
+      yourBar.classList.toggle("cut", (yours?.[j] ?? 0) > ends[j]);
       range.max = ends[j];
       range.value = yours?.[j] ?? 0;
       range.setAttribute("aria-valuetext", plain(yours?.[j] ?? 0));
@@ -94,19 +115,18 @@ export function quantitiesView(scene) {
     h("div", { class: "q-rows" }, head, rows.map((row) => row.node)), meter?.node);
   const copy = button("Start from the decision", () => { if (state.decision) ask({ plan: [...state.decision.plan], check: null }); }, { icon: "pen" });
 
-  return {
-    node,
-    tools: [copy],
-    problem: (plan) => quantitiesProblem(shape, plan),
-    update() {
-      const then = state.stage === "then" ? shownThen()?.plan : null;
-      const yours = Array.isArray(state.plan) && state.plan.length === shape.parts.length ? state.plan : null;
-      stretch([state.decision?.plan, yours, shownThen()?.plan]);
-      for (const row of rows) row.sync(state.decision?.plan, yours, then);
-      node.classList.toggle("stage-then", Boolean(then));
-      meter?.sync(state.decision?.plan, yours);
-    },
-  };
+  function draw() {
+    const then = state.stage === "then" ? shownThen()?.plan : null;
+    const yours = isList(state.plan, shape.parts) ? state.plan : null;
+    stretch(yours, [state.decision?.plan, shownThen()?.plan]);
+    for (const row of rows) row.sync(state.decision?.plan, yours, then);
+    node.classList.toggle("stage-then", Boolean(then));
+    meter?.sync(state.decision?.plan, yours);
+  }
+  // A drag may end outside of its bar, and without having changed anything.
+  for (const end of ["pointerup", "pointercancel"]) node.addEventListener(end, () => { dragging = false; });
+
+  return { node, tools: [copy], problem: (plan) => quantitiesProblem(shape, plan), update: draw };
 }
 
 function budgetMeter(budget) {
@@ -117,12 +137,13 @@ function budgetMeter(budget) {
     node,
     sync(decision, yours) {
       const total = yours ? sum(yours) : 0;
+      const lacking = yours?.some((amount) => amount === null) ? " so far" : "";
       const over = total > budget + SLACK * Math.max(1, budget);
       node.classList.toggle("over", over);
       fill.style.width = `${Math.min(1, total / (budget || 1)) * 100}%`;
       const rest = over ? `${plain(total - budget, 4)} too many` : `${plain(budget - total, 4)} left`;
       const other = decision ? ` The decision uses ${plain(sum(decision), 5)}.` : "";
-      text.textContent = `Your plan uses ${plain(total, 5)} of ${plain(budget)}: ${rest}.${other}`;
+      text.textContent = `Your plan uses ${plain(total, 5)} of ${plain(budget)}${lacking}: ${rest}.${other}`;
     },
   };
 }

@@ -5,12 +5,20 @@ import { button, h, put } from "./dom.js";
 import { hops, keyOf, networkMap } from "./map.js";
 import { announce } from "./notices.js";
 import { Network } from "./routes.js";
+import { placeSearch } from "./search.js";
 import { ask, shownThen, state, update } from "./state.js";
+
+/** What covers the top and, on a phone, the bottom of the window, in pixels. */
+const HEADER = 64;
+/** A route over more places than this is not read out whole. */
+const MANY = 12;
 
 /** The view of a scene whose plans are routes: {node, tools, problem(plan), update()}. */
 export function routeView(scene) {
   const network = new Network(scene.plan);
   let draft = null;
+  /** How long the draft was before each choice: a step back takes back a choice, however far it led. */
+  let choices = [];
   let refused = "";
   const map = networkMap(scene.plan, { onpick: (id) => pick(id, () => map.focus()), onback: () => undo(() => map.focus()) });
   const status = h("p", { class: "drawing-status", role: "status" });
@@ -20,13 +28,22 @@ export function routeView(scene) {
   const bar = h("div", { class: "drawing-bar", hidden: true }, status, stops,
     h("div", { class: "row" }, undoButton, finishButton, button("Stop drawing", stop, { icon: "cross", class: "button quiet" })));
   const start = button("Draw your route", begin, { icon: "pen", class: "button your" });
-  const node = h("div", { class: "picture" }, legend("line"), map.node, bar);
+  const search = placeSearch(scene.plan.nodes, (id) => {
+    map.reveal(id, { mark: true });
+    if (draft) pick(id);
+  });
+  const node = h("div", { class: "picture" }, h("div", { class: "map-head" }, legend("line"), h("div", { class: "map-finder" }, search, map.tools)), map.node, bar);
   node.addEventListener("keydown", (event) => { if (event.key === "Escape" && draft) stop(); });
 
   function begin() {
     draft = [scene.plan.source];
+    choices = [];
     refused = "";
     update({ drawing: true });
+    map.reveal(scene.plan.source);
+    // On a phone the button stands below the map, which would stay out of sight.
+    const box = map.node.getBoundingClientRect();
+    if (box.top < HEADER || box.bottom > window.innerHeight - HEADER) node.scrollIntoView({ block: "start" });
     map.focus();
   }
 
@@ -38,19 +55,26 @@ export function routeView(scene) {
 
   function undo(refocus) {
     if (!draft || draft.length < 2) return;
-    draft = draft.slice(0, -1);
+    draft = draft.slice(0, choices.pop());
     refused = "";
+    map.reveal(draft.at(-1), { closer: false });
     show();
     refocus?.();
   }
 
   function pick(id, refocus) {
+    if (draft.some((been) => keyOf(been) === keyOf(id))) {
+      refused = keyOf(id) === keyOf(draft.at(-1)) ? `You are at ${network.label(id)} already.` : `Your route has been to ${network.label(id)} already: undo a step to go back.`;
+      show();
+      return;
+    }
     const way = network.way(draft, id);
     if (!way) {
       refused = `From ${network.label(draft.at(-1))} there is no way to ${network.label(id)} that does not visit a place twice: undo a step.`;
       show();
       return;
     }
+    choices.push(draft.length);
     draft = [...draft, ...way.slice(1)];
     refused = "";
     if (network.done(draft)) {
@@ -61,6 +85,7 @@ export function routeView(scene) {
       announce(`Your route reaches ${network.label(scene.plan.target)}.`);
       return;
     }
+    map.reveal(draft.at(-1), { closer: false });
     show();
     refocus?.();
   }
@@ -99,7 +124,9 @@ export function routeView(scene) {
   function said(alternative, then) {
     const decided = state.decision?.plan ?? [];
     const streets = (route) => [...new Set(hops(route).map(([u, v]) => network.edge(u, v)?.name).filter(Boolean))].join(", ");
-    const told = (name, route) => (route.length > 1 ? ` ${name}: ${streets(route) || route.map((id) => network.label(id)).join(", ")}.` : "");
+    const stops = (route) => (route.length > MANY ? [...route.slice(0, MANY / 2), ...route.slice(-MANY / 2)] : route).map((id) => network.label(id)).join(", ");
+    const places = (route) => (route.length > MANY ? `${route.length} places, the first and last of which are ${stops(route)}` : stops(route));
+    const told = (name, route) => (route.length > 1 ? ` ${name}: ${streets(route) || places(route)}.` : "");
     return `Map from ${network.label(scene.plan.source)} to ${network.label(scene.plan.target)}.${told("Decision", decided)}${told("Your plan", alternative)}${then ? told("Decision then", then.plan) : ""}`;
   }
 

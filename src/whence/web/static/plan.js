@@ -4,11 +4,15 @@ import { api } from "./api.js";
 import { judgeBy } from "./decisions.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { aligned, plain, withUnit } from "./format.js";
+import { allOutside } from "./history.js";
 import { announce, failed } from "./notices.js";
 import { quantitiesView } from "./plan-quantities.js";
 import { routeView } from "./plan-route.js";
 import { wordsView } from "./plan-words.js";
-import { ask, numbers, observationNamed, shownThen, state, subscribe } from "./state.js";
+import { ask, missing, numbers, observationNamed, shownThen, state, subscribe } from "./state.js";
+
+/** A plan of more letters than this is folded. */
+const LONG = 280;
 
 let view = null;
 let cards = null;
@@ -22,13 +26,20 @@ function card(kind, heading, subtitle, ...more) {
   const cost = h("p", { class: "cost" });
   const text = h("p", { class: "plan-text" });
   const under = h("p", { class: "hint", text: subtitle });
+  const whole = h("button", { type: "button", class: "as-link whole-text", hidden: true, "aria-expanded": "false", onclick: () => fold(text.classList.contains("folded")) });
+  const fold = (open) => {
+    text.classList.toggle("folded", !open && text.textContent.length > LONG);
+    whole.hidden = text.textContent.length <= LONG;
+    whole.textContent = open ? "Less of it" : "All of it";
+    whole.setAttribute("aria-expanded", String(open));
+  };
   const node = h("section", { class: `card plan-card ${kind}`, "aria-label": heading },
-    h("div", { class: "card-head" }, h("div", {}, h("h3", { text: heading }), under), cost), text, more);
+    h("div", { class: "card-head" }, h("div", {}, h("h3", { text: heading }), under), cost), text, whole, more);
   return {
     node,
     show(words, costs, difference, below = subtitle) {
       under.textContent = below;
-      text.textContent = words;
+      if (text.textContent !== words) { text.textContent = words; fold(false); }
       put(cost, costs && h("b", { text: costs }), difference && h("span", { class: "difference", text: difference }));
     },
   };
@@ -76,10 +87,11 @@ function build() {
   view = viewOf(scene);
   judgeBy(view.problem);
   const reason = h("p", { class: "reason", role: "alert", hidden: true });
-  const decision = card("d", "Decision", "what the policy plans");
+  const caution = h("p", { class: "hint caution", role: "status" });
+  const decision = card("d", "Decision", "what the policy plans", caution);
   const then = card("t", "Decision then", "what the policy plans there");
   const yours = card("a", "Your plan", "what you would do", reason, h("div", { class: "row" }, view.tools), takeForm());
-  cards = { decision, then, yours, reason };
+  cards = { decision, then, yours, reason, caution };
   put(byId("plan"), view.node, h("div", { class: "plan-cards" }, decision.node, yours.node, then.node));
 }
 
@@ -99,13 +111,15 @@ function showCards() {
   cards.decision.show(state.decideError ?? decision?.text ?? "Deciding …", Number.isFinite(first) && texts[0], "",
     then ? "today’s, in the context found" : undefined);
   cards.decision.node.classList.toggle("busy", state.deciding);
+  const far = decision ? allOutside().join(" ") : "";
+  if (cards.caution.textContent !== far) cards.caution.textContent = far;
   const infeasible = check && !check.feasible;
   const none = state.plan === null || state.plan === undefined;
-  cards.yours.show(none ? "You have none yet." : infeasible ? "" : check?.text ?? "…",
+  cards.yours.show(none ? "You have none yet." : infeasible ? "" : check?.text ?? (missing().length ? "" : "…"),
     !infeasible && Number.isFinite(second) && texts[1], !infeasible && compared(first, second));
   cards.reason.hidden = !infeasible;
   if (infeasible) put(cards.reason, icon("warn"), h("span", {},
-    h("b", { text: check.unchecked ? "This plan could not be checked. " : "This plan cannot be carried out. " }), check.reason));
+    h("b", { text: check.unchecked ? "This plan could not be checked. " : check.incomplete ? "This plan is not complete. " : "This plan cannot be carried out. " }), check.reason));
   cards.then.node.hidden = !then;
   if (then) cards.then.show(then.text, texts[2], compared(then.alternative.cost, then.cost) === "the same" ? "as your plan" : "");
 }
@@ -114,7 +128,7 @@ export function startPlan() {
   subscribe((changed) => {
     if (!state.scene) return;
     if (changed.has("scene")) build();
-    if (["scene", "decision", "deciding", "plan", "check", "drawing", "stage", "selected", "explanations", "stale"].some((key) => changed.has(key))) {
+    if (["scene", "context", "decision", "deciding", "plan", "check", "drawing", "stage", "selected", "explanations", "stale"].some((key) => changed.has(key))) {
       view.update(changed);
       showCards();
     }

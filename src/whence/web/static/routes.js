@@ -2,6 +2,32 @@
 
 import { hops, keyOf } from "./map.js";
 
+/** What is next: the entry with the smallest number, as a binary heap, since maps may have thousands of places. */
+class Heap {
+  #entries = [];
+
+  push(number, entry) {
+    const all = this.#entries;
+    let at = all.push([number, entry]) - 1;
+    for (let up = (at - 1) >> 1; at && all[up][0] > all[at][0]; at = up, up = (at - 1) >> 1) [all[up], all[at]] = [all[at], all[up]];
+  }
+
+  pop() {
+    const all = this.#entries;
+    const first = all[0];
+    const last = all.pop();
+    if (all.length) {
+      all[0] = last;
+      for (let at = 0, down = 1; down < all.length; at = down, down = 2 * at + 1) {
+        if (down + 1 < all.length && all[down + 1][0] < all[down][0]) down += 1;
+        if (all[at][0] <= all[down][0]) break;
+        [all[at], all[down]] = [all[down], all[at]];
+      }
+    }
+    return first;
+  }
+}
+
 export class Network {
   constructor({ nodes, edges, source, target }) {
     this.nodes = new Map(nodes.map((node) => [keyOf(node.id), node]));
@@ -33,17 +59,18 @@ export class Network {
   way(route, goal) {
     const been = new Set(route.slice(0, -1).map(keyOf));
     const best = new Map([[keyOf(route.at(-1)), { length: 0, before: null, id: route.at(-1) }]]);
-    const open = new Set(best.keys());
-    while (open.size) {
-      const here = [...open].reduce((a, b) => (best.get(a).length <= best.get(b).length ? a : b));
-      open.delete(here);
+    const open = new Heap();
+    open.push(0, keyOf(route.at(-1)));
+    for (let next = open.pop(); next; next = open.pop()) {
+      const [so, here] = next;
       if (here === keyOf(goal)) break;
+      if (so > best.get(here).length) continue;
       for (const edge of this.out.get(here) ?? []) {
         const there = keyOf(edge.to);
-        const length = best.get(here).length + this.#length(edge);
+        const length = so + this.#length(edge);
         if (been.has(there) || length >= (best.get(there)?.length ?? Infinity)) continue;
         best.set(there, { length, before: here, id: edge.to });
-        open.add(there);
+        open.push(length, there);
       }
     }
     if (!best.has(keyOf(goal))) return null;

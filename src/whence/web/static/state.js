@@ -11,7 +11,7 @@ const nothingAsked = () => ({ relative: { state: "idle" }, absolute: { state: "i
 export const state = {
   scenes: [],
   scene: null,
-  /** Values of the controls. */
+  /** Values of the controls; null where a number is missing. */
   context: {},
   /** Names of the features that cannot change. */
   locks: [],
@@ -34,7 +34,6 @@ export const state = {
   timeLimit: 30,
 };
 
-/** Call `listener(changed)` after every update, with the names of what has changed. */
 /** What people call the first and the last past observation. */
 export const numbers = () => [1, state.scene.observations];
 
@@ -44,6 +43,7 @@ export const observationNamed = (past) => {
   return past.label === number ? number : `${number} (${past.label})`;
 };
 
+/** Call `listener(changed)` after every update, with the names of what has changed. */
 export function subscribe(listener) {
   listeners.add(listener);
 }
@@ -61,14 +61,13 @@ export function ask(patch) {
   update({ ...patch, ...(asked ? { stale: true, stage: "today" } : {}) });
 }
 
-/** Start over with a scene and what is to be kept of a link. */
+/** Start over with a scene and what is to be kept of a link, as far as it fits the scene. */
 export function openScene(scene, kept = {}) {
-  const known = (name) => scene.features.some((feature) => feature.name === name);
   update({
     scene,
-    context: { ...scene.context, ...Object.fromEntries(Object.entries(kept.context ?? {}).filter(([name]) => known(name))) },
-    locks: (kept.locks ?? []).filter(known),
-    limits: Object.fromEntries(Object.entries(kept.limits ?? {}).filter(([name]) => known(name))),
+    context: { ...scene.context, ...kept.context },
+    locks: kept.locks ?? [],
+    limits: kept.limits ?? {},
     plan: kept.plan === undefined ? scene.alternative : kept.plan,
     decision: null,
     drawing: false,
@@ -89,6 +88,14 @@ export function setExplanation(kind, entry) {
 export function shownThen() {
   return state.stale ? null : thenOf(state.explanations[state.selected].result);
 }
+
+/** The context that the page shows: that of the controls, or the one found. */
+export function shownContext() {
+  return (state.stage === "then" && shownThen()?.context) || state.context;
+}
+
+/** The names of the features whose value is missing. */
+export const missing = () => state.scene.features.map(({ name }) => name).filter((name) => state.context[name] === null);
 
 /** The context that an answer has found, where it is another one. */
 export function thenOf(result) {

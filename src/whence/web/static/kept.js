@@ -1,0 +1,35 @@
+// What a link asks for may not fit the scene it names: what fits is kept, the rest is named.
+
+const finite = (value) => typeof value === "number" && Number.isFinite(value);
+
+/** Whether `value` is one that the feature can have. */
+function fits(feature, value) {
+  if (feature.kind === "binary") return [true, false, 0, 1].includes(value);
+  if (feature.kind === "categorical" || feature.values?.length) return feature.values.includes(value);
+  return finite(value);
+}
+
+/** Whether `limit` is one that the feature can be given. */
+function limits(feature, limit) {
+  if (feature.kind === "binary" || feature.change === "fixed") return false;
+  if (feature.kind === "categorical") return limit.length > 0 && limit.every((value) => feature.values.includes(value));
+  return limit.length === 2 && limit.every((end) => end === null || finite(end)) && limit.some(finite);
+}
+
+/** The parts of a link that fit `scene`, and `dropped`: what does not, in words. */
+export function fitting(scene, kept) {
+  const features = new Map(scene.features.map((feature) => [feature.name, feature]));
+  const dropped = [];
+  const sift = (entries, words, good) => Object.fromEntries(Object.entries(entries ?? {}).filter(([name, value]) => {
+    const ok = features.has(name) && good(features.get(name), value);
+    if (!ok) dropped.push(words(name));
+    return ok;
+  }));
+  const context = sift(kept.context, (name) => `the value of ${name}`, fits);
+  const allowed = sift(kept.limits, (name) => `the limit of ${name}`, limits);
+  const locks = (kept.locks ?? []).filter((name) => {
+    if (!features.has(name)) dropped.push(`the lock of ${name}`);
+    return features.has(name);
+  });
+  return { ...kept, context, limits: allowed, locks, dropped };
+}

@@ -1,0 +1,48 @@
+// Words of the trade, each explained where it stands: a button that opens a short note, by mouse, finger or keyboard.
+
+import { byId, h } from "./dom.js";
+
+const TERMS = {
+  distance: "How far the context found is from the one asked about. Each change counts by the share of the feature’s range in the history: across the whole range is 1, another category or a switch is 1. The changes are added up, each times the weight of its feature.",
+  boxes: "The search cuts the space of all contexts into boxes and rules out whole boxes at once. When no box is left that could hold a nearer context, the one found is proved to be the nearest.",
+  speak: "The policy gives every past observation a weight: the more alike its context and the one shown are, the larger. Only observations with a weight have a say in the decision; they speak for the context.",
+};
+const GAP = 6;
+const ROOM = 190;
+const WIDE = 332;
+
+let anchor = null;
+
+/** Put a note below its word, or above where there is no room. */
+function place(node) {
+  if (!anchor) return;
+  const box = anchor.getBoundingClientRect();
+  const above = box.bottom > window.innerHeight - ROOM;
+  node.style.setProperty("left", `${Math.max(12, Math.min(box.left, document.documentElement.clientWidth - WIDE))}px`);
+  node.style.setProperty("top", above ? "auto" : `${box.bottom + GAP}px`);
+  node.style.setProperty("bottom", above ? `${window.innerHeight - box.top + GAP}px` : "auto");
+}
+
+function note(name) {
+  const id = `term-${name}`;
+  if (byId(id)) return id;
+  const node = h("div", { id, class: "term-note", popover: "auto", text: TERMS[name] });
+  node.addEventListener("beforetoggle", (event) => { if (event.newState === "open") place(node); });
+  document.querySelector("main").append(node);
+  return id;
+}
+
+/** The word `text` as a button that explains it. */
+export function term(name, text = name) {
+  return h("button", { type: "button", class: "term", popovertarget: note(name), "aria-description": "What does that mean?",
+    onclick: (event) => { anchor = event.currentTarget; }, text });
+}
+
+// It stays beside its word when the page moves, and goes with it.
+window.addEventListener("scroll", () => {
+  const open = document.querySelector(".term-note:popover-open");
+  if (!open || !anchor) return;
+  const { top, bottom } = anchor.getBoundingClientRect();
+  if (bottom < 0 || top > window.innerHeight) open.hidePopover();
+  else place(open);
+}, { passive: true });
