@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
@@ -16,14 +16,30 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputError, InputTypeError, UnknownCategoryError
 from whence.kinds import Binary, Categorical, Change, Discrete, Feature
+from whence.steps import CHOICES, LISTED, beside, spread
 from whence.tables import missing_error, no_missing, number, numbers
 
-__all__ = ["CategoryColumn", "Column", "NumberColumn", "Range", "fitted_column", "interval", "sorted_categories"]
+__all__ = [
+    "CategoryColumn",
+    "Column",
+    "NumberColumn",
+    "Range",
+    "Unknown",
+    "fitted_column",
+    "interval",
+    "sorted_categories",
+]
 
 Floats = NDArray[np.float64]
 NumberType = Literal["bool", "int", "float"]
+#: What to do with a category that the history has not seen: refuse it, or take it for none of those known.
+Unknown = Literal["error", "ignore"]
+
+
+#: Categories that an error names at most.
+OFFERED = 12
 
 
 class Range(NamedTuple):
@@ -46,11 +62,11 @@ class Column(ABC):
     scale: float
 
     @abstractmethod
-    def raw(self, table: pd.DataFrame) -> Floats:
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
         """Numbers before scaling, of shape (rows, coordinates): the values, or 0/1 a category."""
 
     @abstractmethod
-    def raw_row(self, values: Mapping[str, Any]) -> list[float]:
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
         """What :meth:`raw` gives for one context."""
 
     @abstractmethod
@@ -69,32 +85,79 @@ class Column(ABC):
     @property
     @abstractmethod
     def choices(self) -> list[Any]:
-        """The values an explanation may choose from; empty for a continuous number."""
+        """The values an explanation may choose from; empty for a continuous number, or for too many to list."""
 
 
 @dataclass(frozen=True)
 class NumberColumn(Column):
-    """A continuous, discrete or binary feature with its training range."""
+    """A continuous, discrete or binary feature with its training range.
+
+    Where there is a `step`, `levels` need not hold every value that is allowed: see :meth:`cut_at`.
+    """
 
     low: float
     high: float
     levels: Floats | None
     type: NumberType
+    step: int | None = None
 
     @property
     def labels(self) -> list[str]:
         return [self.name]
 
     @property
-    def choices(self) -> list[Any]:
-        return [] if self.levels is None else [_restored(v, self.type) for v in self.levels]
+    def steps(self) -> int:
+        """How many steps lead from the lowest training value to the highest."""
+        return 0 if self.step is None else int((self.high - self.low) // self.step)
 
-    def raw(self, table: pd.DataFrame) -> Floats:
+    @property
+    def choices(self) -> list[Any]:
+        if self.levels is None or self.steps >= CHOICES:
+            return []
+        return [_restored(v, self.type) for v in self.levels]
+
+    def is_level(self, value: float) -> bool:
+        """Whether the feature may have `value`, as far as its kind goes."""
+        if self.step is not None:
+            return bool((value - self.low) % self.step == 0)
+        return self.levels is None or bool((self.levels == value).any())
+
+    def cut_at(self, cuts: NDArray[np.floating], units: bool) -> NumberColumn:
+        """This column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
+
+        Parameters
+        ----------
+        cuts : ndarray
+            The thresholds.
+        units : bool
+            Whether the forest sees the user's units, and not coordinates.
+        """
+        if self.step is None or self.steps < LISTED:
+            return self
+        step = self.step
+
+        def seen(k: Floats) -> Floats:
+            raw = self.low + k * step
+            return raw if units else (raw - self.offset) / self.scale
+
+        # On the way from coordinates to the user's units, the last digit may change.
+        return replace(self, levels=self.low + step * beside(cuts, seen, self.steps, 1e-15 if units else 0.0))
+
+    def within(self, lower: float, upper: float) -> Floats:
+        """Coordinates of the first and the last step between two coordinates."""
+        step = float(self.step or 1)
+        near = np.array([np.ceil(lower * self.scale / step), np.floor(upper * self.scale / step)])
+        k = np.clip(np.add.outer(near, [-1.0, 0.0, 1.0]), 0.0, float(self.steps))
+        points = np.unique(self.low + k * step - self.offset) / self.scale
+        points = points[(points >= lower) & (points <= upper)]
+        return points[[0, -1]] if points.size else points
+
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
         raw = numbers(self.name, table[self.name])
         self._check_binary(raw)
         return raw[:, None]
 
-    def raw_row(self, values: Mapping[str, Any]) -> list[float]:
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
         raw = number(self.name, values[self.name])
         if isinstance(self.feature, Binary):
             self._check_binary(np.array([raw]))
@@ -114,6 +177,8 @@ class NumberColumn(Column):
     def _unscaled(self, coordinate: float, low: float, high: float) -> float:
         """The shortest raw value that maps back to a coordinate, without leaving [low, high]."""
         raw = self.offset + coordinate * self.scale
+        if self.step is not None:
+            return self.low + float(np.round((raw - self.low) / self.step)) * self.step
         if self.levels is not None:
             return float(self.levels[int(np.argmin(np.abs(self.levels - raw)))])
 
@@ -162,38 +227,45 @@ class CategoryColumn(Column):
     def _position(self) -> dict[Hashable, int]:
         return {level: i for i, level in enumerate(self.categories)}
 
-    def raw(self, table: pd.DataFrame) -> Floats:
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
         if self.types is not None:
             raw = np.column_stack([numbers(name, table[name]) for name in self.columns])
-            self._check_one_hot(raw)
+            self._check_one_hot(raw, unknown)
             return raw
         values = table[self.name]
         no_missing(self.name, values)
+        found = np.array([self._index(v, unknown) for v in values.tolist()], dtype=np.int64)
+        known = np.flatnonzero(found >= 0)
         out = np.zeros((len(values), len(self.categories)))
-        out[np.arange(len(values)), [self._index(v) for v in values.tolist()]] = 1.0
+        out[known, found[known]] = 1.0
         return out
 
-    def raw_row(self, values: Mapping[str, Any]) -> list[float]:
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
         if self.types is not None:
             raw = [number(name, values[name]) for name in self.columns]
-            self._check_one_hot(np.array([raw]))
+            self._check_one_hot(np.array([raw]), unknown)
             return raw
-        chosen = self._index(values[self.name])
+        chosen = self._index(values[self.name], unknown)
         return [float(i == chosen) for i in range(len(self.categories))]
 
-    def _index(self, value: Any) -> int:
+    def _index(self, value: Any, unknown: Unknown) -> int:
+        """Place of a category; -1 for an unknown one that is to be ignored."""
         try:
             return self._position[value]
         except (KeyError, TypeError):
             if pd.api.types.is_scalar(value) and pd.isna(value):
                 raise missing_error(self.name, 1) from None
-            raise InputError(
-                f"The column {self.name!r} must hold one of {', '.join(map(repr, self.categories))}. "
-                f"Got {value!r} instead."
+            if unknown == "ignore":
+                return -1
+            known = ", ".join(map(repr, self.categories[:OFFERED])) + (", …" if len(self.categories) > OFFERED else "")
+            raise UnknownCategoryError(
+                f"The column {self.name!r} must hold one of {known}. Got {value!r} instead."
             ) from None
 
-    def _check_one_hot(self, raw: Floats) -> None:
-        if not ((raw == 0.0) | (raw == 1.0)).all() or not (raw.sum(axis=1) == 1.0).all():
+    def _check_one_hot(self, raw: Floats, unknown: Unknown = "error") -> None:
+        most = raw.sum(axis=1)
+        one = (most == 1.0) | (most == 0.0) if unknown == "ignore" else most == 1.0
+        if not ((raw == 0.0) | (raw == 1.0)).all() or not one.all():
             raise InputError(
                 f"The columns {', '.join(map(repr, self.columns))} of {self.name!r} must hold one 1 and else 0 "
                 "in every row."
@@ -216,13 +288,19 @@ class CategoryColumn(Column):
     def allowed(self, start: Floats, change: Change, limit: Any) -> list[Range]:
         """Where every coordinate may move: categories seen in training that restrictions leave, or the initial one."""
         initial = start > 0
-        allowed = initial if change == "fixed" else (self.seen & self._wanted(limit)) | initial
+        allowed = initial if change == "fixed" else (self.seen & self._wanted(limit) & self._towards(start, change))
+        allowed = allowed | initial
         only = int(allowed.sum()) == 1
         ranges = []
         for ok in allowed:
             levels = np.array([0.5] if ok and only else [0.0, 0.5] if ok else [0.0])
             ranges.append(Range(float(levels[0]), float(levels[-1]), levels))
         return ranges
+
+    def _towards(self, start: Floats, change: Change) -> NDArray[np.bool_]:
+        """Categories that lie on the allowed side of the initial one, in their order."""
+        place, at = np.arange(len(self.categories)), int(np.argmax(start))
+        return place >= at if change == "increase" else place <= at if change == "decrease" else place >= 0
 
     def _wanted(self, limit: Any) -> NDArray[np.bool_]:
         if limit is None:
@@ -248,6 +326,8 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) 
     levels = None
     if isinstance(feature, Binary):
         offset, scale, levels = 0.0, 1.0, np.array([0.0, 1.0])
+    elif isinstance(feature, Discrete) and feature.step is not None:
+        levels = _steps(name, raw, int(feature.step))
     elif isinstance(feature, Discrete):
         levels = np.unique(raw) if feature.values is None else np.array(tuple(feature.values))
         unknown = raw[~np.isin(raw, levels)]
@@ -256,9 +336,20 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) 
                 f"The column {name!r} must hold only its declared values. Got {float(unknown[0])!r} instead."
             )
     place = slice(start, start + 1)
-    column = NumberColumn(name, feature, (name,), place, offset, scale, low, high, levels, _type_of(values))
+    step = getattr(feature, "step", None)
+    column = NumberColumn(name, feature, (name,), place, offset, scale, low, high, levels, _type_of(values), step)
     column.raw(table)
     return column
+
+
+def _steps(name: str, raw: Floats, step: int) -> Floats:
+    """The levels of a column that goes in whole steps from its lowest value."""
+    low = float(raw.min())
+    wrong = raw[(raw != np.round(raw)) | ((raw - low) % step != 0)]
+    if wrong.size:
+        what = "whole numbers" if step == 1 else f"whole numbers in steps of {step} from {low:g}"
+        raise InputError(f"The column {name!r} must hold only {what}. Got {float(wrong[0])!r} instead.")
+    return low + step * spread(int((float(raw.max()) - low) // step))
 
 
 def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start: int) -> CategoryColumn:
@@ -277,6 +368,9 @@ def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start
 
 
 def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
+    """The different values of a column: in the order that its dtype gives them, or sorted."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return tuple(values.dtype.categories)
     try:
         kinds = pd.unique(values).tolist()
     except TypeError:

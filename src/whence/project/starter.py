@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whence.errors import InputError
-from whence.features import FEW_LEVELS
+from whence.features import FEW_LEVELS, MANY_CATEGORIES
 from whence.project.columns import content, number_column
 from whence.project.csv_files import CsvFormat, CsvTable, read_csv
-from whence.project.features import MANY_CATEGORIES
 from whence.project.findings import Findings, ProjectError, nearest
 from whence.report.numbers import plain
 
@@ -159,7 +158,9 @@ def _number(table: CsvTable, column: str, kind: str) -> list[str]:
         return ['type = "binary"']
     if kind == "whole" and len(distinct) <= FEW_LEVELS:
         return ['type = "discrete"', f"values = [{', '.join(str(int(v)) for v in distinct)}]"]
-    low, high = plain(distinct[0]), plain(distinct[-1])
+    low, high = plain(distinct[0], 15), plain(distinct[-1], 15)
+    if kind == "whole":
+        return ['type = "discrete"', f"step = 1    # every whole number from {low} to {high}"]
     return ['type = "continuous"', f"# low = {low}", f"# high = {high}"]
 
 

@@ -117,7 +117,9 @@ class Seeds:
                 column[contexts[:, j] > table[UPPER, j]] = 0.0
             elif kind == DISCRETE:
                 levels = axes.levels[axes.level_at[j] : axes.level_at[j + 1]]
-                column[:] = levels[np.abs(column[:, None] - levels).argmin(axis=1)]
+                above = np.clip(np.searchsorted(levels, column), 1, levels.size - 1)
+                below = above - (column - levels[above - 1] <= levels[above] - column)
+                column[:] = levels[below]
             else:
                 low, high = table[GAP_LOW, j], table[GAP_HIGH, j]
                 inside = (column > low) & (column < high)

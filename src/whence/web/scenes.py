@@ -105,9 +105,11 @@ class Scene:
             return {column: int(i == levels.index(level)) for i, column in enumerate(feature.columns)}
         if isinstance(value, str):
             raise InputError(f"The feature {name!r} of the 'context' must be a number. Got {value!r} instead.")
-        if isinstance(feature, Discrete) and float(value) not in set(map(float, schema.levels(name))):
-            values = ", ".join(f"{level:g}" for level in schema.levels(name))
-            raise InputError(f"The feature {name!r} of the 'context' must be one of {values}. Got {value!r} instead.")
+        if isinstance(feature, Discrete) and not schema.is_level(name, value):
+            values = "one of " + ", ".join(f"{level:g}" for level in schema.levels(name))
+            if feature.step is not None:
+                values = "a whole number" if feature.step == 1 else f"a whole number in steps of {feature.step}"
+            raise InputError(f"The feature {name!r} of the 'context' must be {values}. Got {value!r} instead.")
         like = self.policy.X_[name].iloc[0]
         if isinstance(like, bool | np.bool_) and value in (0, 1):
             return {name: bool(value)}
