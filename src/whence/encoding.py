@@ -134,14 +134,11 @@ class NumberColumn(Column):
         """
         if self.step is None or self.steps < LISTED:
             return self
-        step = self.step
-
-        def seen(k: Floats) -> Floats:
-            raw = self.low + k * step
-            return raw if units else (raw - self.offset) / self.scale
-
-        # On the way from coordinates to the user's units, the last digit may change.
-        return replace(self, levels=self.low + step * beside(cuts, seen, self.steps, 1e-15 if units else 0.0))
+        step, low, scale = self.step, self.low, self.scale
+        coordinate = [lambda k: (low + k * step - self.offset) / scale]
+        # On the way from coordinates back to the user's units, the last digit may change.
+        there_and_back = [lambda k: low + k * step, lambda k: coordinate[0](k) * scale + self.offset]
+        return replace(self, levels=low + step * beside(cuts, there_and_back if units else coordinate, self.steps))
 
     def within(self, lower: float, upper: float) -> Floats:
         """Coordinates of the first and the last step between two coordinates."""

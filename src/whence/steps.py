@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 
 import numpy as np
 from numpy.typing import NDArray
@@ -31,33 +31,31 @@ def spread(last: int) -> Floats:
     return np.union1d(np.arange(0, last + 1, stride, dtype=np.float64), [float(last)])
 
 
-def beside(cuts: NDArray[np.floating], seen: Callable[[Floats], Floats], last: int, loose: float = 0.0) -> Floats:
+def beside(cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats]], last: int) -> Floats:
     """The numbers from 0 to `last` beside every cut: in each cell, the nearest to any start is among them.
 
     Parameters
     ----------
     cuts : ndarray
         Thresholds of a forest.
-    seen : callable
-        What the forest is shown for a number, rising with it; it compares that as float32.
+    seen : sequence of callable
+        What the forest is shown for a number, rising with it; it compares that as float32. Where there are several
+        ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed over.
     last : int
         The last number.
-    loose : float
-        Share by which what is shown may be off by rounding: numbers that would then change sides are passed over.
 
     Examples
     --------
-    >>> beside(np.array([4.5, 7.0]), lambda k: k, 20).tolist()
+    >>> beside(np.array([4.5, 7.0]), [lambda k: k], 20).tolist()
     [0.0, 4.0, 5.0, 7.0, 8.0, 20.0]
     """
     thresholds = np.unique(np.asarray(cuts, dtype=np.float64))
     found = [np.array([0.0, float(last)])]
-    for sign, beyond in ((1.0, 0.0), (-1.0, 1.0)):
+    for extreme, beyond in ((np.max, 0.0), (np.min, 1.0)):
         low, high = np.full(thresholds.size, -1.0), np.full(thresholds.size, last + 1.0)
         while (high - low > 1.0).any():
             middle = np.floor((low + high) / 2.0)
-            shown = seen(middle)
-            left = (shown + sign * loose * np.abs(shown)).astype(np.float32) <= thresholds
+            left = extreme([way(middle).astype(np.float32) for way in seen], axis=0) <= thresholds
             # An interval that is down to one step stays: its middle is its lower end again.
             low, high = np.where(left, middle, low), np.where(left | (middle <= low), high, middle)
         found.append(np.clip(low + beyond, 0.0, float(last)))

@@ -85,7 +85,7 @@ def as_table(X: Any, name: str, columns: Sequence[str] | None = None) -> pd.Data
         if columns is not None:
             table = _arranged(table, name, columns)
     else:
-        array = _checked_array(X, name)
+        array = _checked_array(X, name, columns)
         if columns is not None and array.shape[1] != len(columns):
             # scikit-learn's own wording, which its estimator checks look for.
             raise InputError(
@@ -132,15 +132,15 @@ def _misnamed(given: Sequence[str], columns: Sequence[str]) -> tuple[str | None,
     return missing, meant[0], said + meant[1]
 
 
-def _checked_array(X: Any, name: str) -> NDArray[Any]:
+def _checked_array(X: Any, name: str, columns: Sequence[str] | None) -> NDArray[Any]:
     try:
         array = np.asarray(check_array(X, dtype=None, ensure_all_finite=False, input_name=name))
         if array.dtype == object:
             mixed = pd.DataFrame(array).infer_objects()
             if all(pd.api.types.is_numeric_dtype(t) for t in mixed.dtypes):
-                _check_finite(check_array(array, dtype=np.float64, ensure_all_finite=False), name)
+                _check_finite(check_array(array, dtype=np.float64, ensure_all_finite=False), name, columns)
         elif np.issubdtype(array.dtype, np.number):
-            _check_finite(array, name)
+            _check_finite(array, name, columns)
     except TypeError as error:
         raise InputTypeError(str(error)) from None
     except ValueError as error:
@@ -157,7 +157,8 @@ def _check_finite(array: NDArray[Any], name: str, columns: Sequence[str] | None 
     what = "NaN" if gone.any() else f"infinity or a value too large for {array.dtype!r}"
     faulty = np.flatnonzero(bad.any(axis=0))
     letter = name.lower()
-    labels = [columns[j] if columns is not None else f"{letter}{j}" for j in faulty.tolist()]
+    named = columns if columns is not None and len(columns) == array.shape[1] else None
+    labels = [f"{letter}{j}" if named is None else named[j] for j in faulty.tolist()]
     counts = bad.sum(axis=0)[faulty].tolist()
     found = ", ".join(f"{label!r} ({count})" for label, count in zip(labels[:5], counts, strict=False))
     more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
