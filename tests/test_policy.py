@@ -348,7 +348,9 @@ def test_unknown_categories_are_none_of_those_known() -> None:
     policy, X, Y = seasons("ignore", KNNWeights(k=5))
     policy.fit(X[:40], Y[:40])
     context = {"season": "summer", "temp": 0.5}
-    gaps = np.abs(policy.schema_.encode(X[:40]) - [0.0, 0.0, policy.schema_.encode_row(pd.Series(context), "ignore")[2]])
+    at = policy.schema_.encode_row(pd.Series(context), "ignore")
+    assert at[:2].tolist() == [0.0, 0.0]
+    gaps = np.abs(policy.schema_.encode(X[:40]) - at)
     nearest = np.argsort(gaps.sum(axis=1), kind="stable")[:5]
     assert set(np.flatnonzero(policy.weights_at(context))) == set(nearest)
     assert policy.decide(context).shape == (1,)

@@ -126,7 +126,9 @@ class Discrete(Feature):
     def _check_step(self) -> None:
         whole = isinstance(self.step, int | np.integer) and not isinstance(self.step, bool)
         if not whole or int(self.step or 0) < 1:
-            raise InputError(f"The 'step' parameter of Discrete must be an int >= 1 or None. Got {self.step!r} instead.")
+            raise InputError(
+                f"The 'step' parameter of Discrete must be an int >= 1 or None. Got {self.step!r} instead."
+            )
         if self.values is not None:
             raise InputError("Discrete takes 'values' or a 'step', not both. Got both.")
 

@@ -19,6 +19,12 @@ __all__ = ["Starter", "starter"]
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 
+#: Why a column is left out.
+LEFT_OUT = {
+    "empty": "it is empty",
+    "date": "dates are no features. Put what matters about them (month, weekday, hour) in columns of their own",
+}
+
 #: What every feature may have, said once.
 FEATURES = """# What each column of the context is. Every feature may also have
 #   change = "fixed"    what an explanation may do with it: "free", "fixed", "increase" or "decrease"
@@ -110,7 +116,7 @@ def _left_out(
         else:
             ignore.append(column)
             remarks.append(
-                f"Left out {column!r}: {'it is empty' if kind == 'empty' else 'dates and texts are no features'}."
+                f"Left out {column!r}: {LEFT_OUT.get(kind, 'texts are no features')}."
             )
     return index, ignore
 
