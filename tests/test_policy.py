@@ -413,8 +413,9 @@ def test_polars_frames_keep_their_names() -> None:
     assert policy.score(frame, outcomes[:, ::-1]) == pytest.approx(same.score(table, Y))
     np.testing.assert_array_equal(policy.decide(frame[3]), same.decide(table.iloc[3]))
     plan = outcomes[:1]
-    assert str(policy.explain(frame[3], instead=plan)).split("\n")[:4] == (
-        str(same.explain(table.iloc[3], instead=Y.iloc[0])).split("\n")[:4]
+    assert (
+        str(policy.explain(frame[3], instead=plan)).split("\n")[:4]
+        == (str(same.explain(table.iloc[3], instead=Y.iloc[0])).split("\n")[:4])
     )
     assert len(policy.explain_many(frame[:2], instead=outcomes[:2])) == 2
     series = Policy(Newsvendor(holding=1, backorder=4), KNNWeights(k=5)).fit(frame, outcomes["rye"])

@@ -6,20 +6,20 @@ so that changing it costs exactly 1 in the plain L1 norm that weights, distances
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from whence.errors import InputError, InputTypeError, UnknownCategoryError
-from whence.kinds import Binary, Categorical, Change, Discrete, Feature
+from whence.categories import CategoryColumn
+from whence.column import Column, NumberType, Range, Unknown, restored
+from whence.errors import InputError, InputTypeError
+from whence.kinds import Binary, Categorical, Discrete, Feature
 from whence.steps import CHOICES, LISTED, beside, spread
-from whence.tables import missing_error, no_missing, number, numbers
+from whence.tables import no_missing, number, numbers
 
 __all__ = [
     "CategoryColumn",
@@ -33,59 +33,6 @@ __all__ = [
 ]
 
 Floats = NDArray[np.float64]
-NumberType = Literal["bool", "int", "float"]
-#: What to do with a category that the history has not seen: refuse it, or take it for none of those known.
-Unknown = Literal["error", "ignore"]
-
-
-#: Categories that an error names at most.
-OFFERED = 12
-
-
-class Range(NamedTuple):
-    """Where one coordinate may move: an interval, and the values allowed in it where they are discrete."""
-
-    lower: float
-    upper: float
-    levels: Floats | None
-
-
-@dataclass(frozen=True)
-class Column(ABC):
-    """One feature: its columns in the user's table and its place in the coordinates."""
-
-    name: str
-    feature: Feature
-    columns: tuple[str, ...]
-    at: slice
-    offset: float
-    scale: float
-
-    @abstractmethod
-    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
-        """Numbers before scaling, of shape (rows, coordinates): the values, or 0/1 a category."""
-
-    @abstractmethod
-    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
-        """What :meth:`raw` gives for one context."""
-
-    @abstractmethod
-    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
-        """The user's values at these coordinates; encoded again, they do not leave [low, high]."""
-
-    @abstractmethod
-    def value(self, row: Mapping[str, Any]) -> Any:
-        """The feature's value in a context, a category by its name."""
-
-    @property
-    @abstractmethod
-    def labels(self) -> list[str]:
-        """A name for every coordinate."""
-
-    @property
-    @abstractmethod
-    def choices(self) -> list[Any]:
-        """The values an explanation may choose from; empty for a continuous number, or for too many to list."""
 
 
 @dataclass(frozen=True)
@@ -114,7 +61,7 @@ class NumberColumn(Column):
     def choices(self) -> list[Any]:
         if self.levels is None or self.steps >= CHOICES:
             return []
-        return [_restored(v, self.type) for v in self.levels]
+        return [restored(v, self.type) for v in self.levels]
 
     def is_level(self, value: float) -> bool:
         """Whether the feature may have `value`, as far as its kind goes."""
@@ -169,7 +116,7 @@ class NumberColumn(Column):
                 )
 
     def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
-        return {self.name: _restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
+        return {self.name: restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
 
     def _unscaled(self, coordinate: float, low: float, high: float) -> float:
         """The shortest raw value that maps back to a coordinate, without leaving [low, high]."""
@@ -202,114 +149,6 @@ class NumberColumn(Column):
     def coordinate(self, raw: float) -> float:
         """The coordinate of a raw value."""
         return (raw - self.offset) / self.scale
-
-
-@dataclass(frozen=True)
-class CategoryColumn(Column):
-    """A category: one column of names, or one 0/1 column a category (`types` then says of which type)."""
-
-    categories: tuple[Hashable, ...]
-    seen: NDArray[np.bool_]
-    types: tuple[NumberType, ...] | None
-
-    @property
-    def labels(self) -> list[str]:
-        return [f"{self.name}={level}" for level in self.categories]
-
-    @property
-    def choices(self) -> list[Any]:
-        return [k for k, seen in zip(self.categories, self.seen, strict=True) if seen]
-
-    @cached_property
-    def _position(self) -> dict[Hashable, int]:
-        return {level: i for i, level in enumerate(self.categories)}
-
-    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
-        if self.types is not None:
-            raw = np.column_stack([numbers(name, table[name]) for name in self.columns])
-            self._check_one_hot(raw, unknown)
-            return raw
-        values = table[self.name]
-        no_missing(self.name, values)
-        found = np.array([self._index(v, unknown) for v in values.tolist()], dtype=np.int64)
-        known = np.flatnonzero(found >= 0)
-        out = np.zeros((len(values), len(self.categories)))
-        out[known, found[known]] = 1.0
-        return out
-
-    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
-        if self.types is not None:
-            raw = [number(name, values[name]) for name in self.columns]
-            self._check_one_hot(np.array([raw]), unknown)
-            return raw
-        chosen = self._index(values[self.name], unknown)
-        return [float(i == chosen) for i in range(len(self.categories))]
-
-    def _index(self, value: Any, unknown: Unknown) -> int:
-        """Place of a category; -1 for an unknown one that is to be ignored."""
-        try:
-            return self._position[value]
-        except (KeyError, TypeError):
-            if pd.api.types.is_scalar(value) and pd.isna(value):
-                raise missing_error(self.name, 1) from None
-            if unknown == "ignore":
-                return -1
-            known = ", ".join(map(repr, self.categories[:OFFERED])) + (", …" if len(self.categories) > OFFERED else "")
-            raise UnknownCategoryError(
-                f"The column {self.name!r} must hold one of {known}. Got {value!r} instead."
-            ) from None
-
-    def _check_one_hot(self, raw: Floats, unknown: Unknown = "error") -> None:
-        most = raw.sum(axis=1)
-        one = (most == 1.0) | (most == 0.0) if unknown == "ignore" else most == 1.0
-        if not ((raw == 0.0) | (raw == 1.0)).all() or not one.all():
-            raise InputError(
-                f"The columns {', '.join(map(repr, self.columns))} of {self.name!r} must hold one 1 and else 0 "
-                "in every row."
-            )
-
-    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
-        chosen = int(np.argmax(point))
-        if self.types is None:
-            return {self.name: self.categories[chosen]}
-        return {
-            name: _restored(float(i == chosen), kind)
-            for i, (name, kind) in enumerate(zip(self.columns, self.types, strict=True))
-        }
-
-    def value(self, row: Mapping[str, Any]) -> Any:
-        if self.types is None:
-            return row[self.name]
-        return self.categories[int(np.argmax([float(row[name]) for name in self.columns]))]
-
-    def allowed(self, start: Floats, change: Change, limit: Any) -> list[Range]:
-        """Where every coordinate may move: categories seen in training that restrictions leave, or the initial one."""
-        initial = start > 0
-        allowed = initial if change == "fixed" else (self.seen & self._wanted(limit) & self._towards(start, change))
-        allowed = allowed | initial
-        only = int(allowed.sum()) == 1
-        ranges = []
-        for ok in allowed:
-            levels = np.array([0.5] if ok and only else [0.0, 0.5] if ok else [0.0])
-            ranges.append(Range(float(levels[0]), float(levels[-1]), levels))
-        return ranges
-
-    def _towards(self, start: Floats, change: Change) -> NDArray[np.bool_]:
-        """Categories that lie on the allowed side of the initial one, in their order."""
-        place, at = np.arange(len(self.categories)), int(np.argmax(start))
-        return place >= at if change == "increase" else place <= at if change == "decrease" else place >= 0
-
-    def _wanted(self, limit: Any) -> NDArray[np.bool_]:
-        if limit is None:
-            return np.ones(len(self.categories), dtype=np.bool_)
-        wanted = [limit] if isinstance(limit, str) or not np.iterable(limit) else list(limit)
-        unknown = [k for k in wanted if k not in self.categories]
-        if unknown:
-            raise InputError(
-                f"The 'bounds' of {self.name!r} must be categories among {', '.join(map(repr, self.categories))}. "
-                f"Got {unknown[0]!r} instead."
-            )
-        return np.array([k in wanted for k in self.categories], dtype=np.bool_)
 
 
 def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) -> Column:
@@ -387,15 +226,6 @@ def _type_of(values: pd.Series) -> NumberType:
     if pd.api.types.is_integer_dtype(values.dtype):
         return "int"
     return "float"
-
-
-def _restored(value: float, kind: NumberType) -> Any:
-    """`value` in the type of the training data, where it can be one."""
-    if kind == "bool" and value in (0.0, 1.0):
-        return bool(value)
-    if kind == "int" and float(value).is_integer():
-        return int(value)
-    return float(value)
 
 
 def interval(name: str, limit: Any) -> tuple[float, float]:

@@ -5,7 +5,6 @@ With :mod:`whence.encoding`, which handles one feature at a time, this is the on
 
 from __future__ import annotations
 
-import warnings
 from collections.abc import Collection, Mapping
 from typing import Any
 
@@ -13,22 +12,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from whence.encoding import CategoryColumn, Column, NumberColumn, Unknown, fitted_column, sorted_categories
+from whence.encoding import CategoryColumn, Column, NumberColumn, Unknown, fitted_column
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.explain.space import Space
+from whence.inference import inferred
 from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.numeric import Numbers
 from whence.spelling import nearest
-from whence.tables import as_row, as_table, dates, no_missing, numbers
+from whence.tables import as_row, as_table, numbers
 
 __all__ = ["Binary", "Categorical", "Continuous", "Discrete", "Feature", "Schema"]
 
 Floats = NDArray[np.float64]
-
-#: Integer columns with at most this many distinct values keep to these; with more, to whole numbers.
-FEW_LEVELS = 20
-#: Distinct texts in a column, beyond which it is rather a note or a number than a category.
-MANY_CATEGORIES = 50
 
 
 class Schema:
@@ -93,7 +88,7 @@ class Schema:
         for label in table.columns:
             name = owner.get(label, label)
             if name not in columns:
-                feature = self.features.get(name) or _inferred(name, table[label])
+                feature = self.features.get(name) or inferred(name, table[label])
                 columns[name] = fitted_column(name, feature, table, start)
                 start = columns[name].at.stop
         fitted = Schema({name: column.feature for name, column in columns.items()})
@@ -373,45 +368,3 @@ class Schema:
         """Features whose restrictions rule out the context at `point`."""
         blocked = ~self.space(context, fixed, bounds).allows(point)
         return [name for name, column in self._columns.items() if blocked[column.at].any()]
-
-
-def _inferred(name: str, values: pd.Series) -> Feature:
-    """The kind of feature that a column's dtype tells."""
-    dtype = values.dtype
-    no_missing(name, values)
-    if isinstance(dtype, pd.CategoricalDtype):
-        return Categorical(tuple(dtype.categories), ordered=bool(dtype.ordered))
-    if pd.api.types.is_bool_dtype(dtype):
-        return Binary()
-    if pd.api.types.is_integer_dtype(dtype):
-        distinct = pd.unique(values).tolist()
-        if set(distinct) <= {0, 1}:
-            return Binary()
-        return Discrete(distinct) if len(distinct) <= FEW_LEVELS else Discrete(step=1)
-    if pd.api.types.is_float_dtype(dtype):
-        return Continuous()
-    if pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype):
-        categories = sorted_categories(name, values)
-        _doubt(name, values, len(categories))
-        return Categorical(categories)
-    raise InputTypeError(
-        f"The column {name!r} must hold numbers, categories, strings or bools. Got dtype {dtype}; "
-        "turn dates into numbers or categories such as month and weekday."
-    )
-
-
-def _doubt(name: str, values: pd.Series, levels: int) -> None:
-    """Warn of texts that are hardly a category: dates, and what is hardly ever the same twice."""
-    said = ""
-    if levels > 1 and dates(values):
-        said = (
-            f"The column {name!r} holds dates or times as text, which become a category of {levels} levels that have no "
-            "nearest other. Put what matters about them (month, weekday, hour) in columns of their own and leave it out"
-        )
-    elif levels > MANY_CATEGORIES and levels > 0.5 * len(values):
-        said = (
-            f"The column {name!r} holds {levels} different texts in {len(values)} rows, which become a category of as "
-            "many levels. Leave it out unless it really is one"
-        )
-    if said:
-        warnings.warn(f"{said}; or declare it: schema=Schema({{{name!r}: Categorical()}}).", UserWarning, stacklevel=5)

@@ -69,7 +69,9 @@ def test_what_a_feature_may_be_declared(tmp_path: Path) -> None:
     (tmp_path / "days.csv").write_text("n,size,sold\n0,S,1\n6,L,2\n12,M,3\n", "utf-8")
     text = starter(tmp_path / "days.csv").text
     text = text.replace("values = [0, 6, 12]", "step = 6")
-    text = text.replace('categories = ["S", "L", "M"]', 'categories = ["S", "M", "L"]\nordered = true\nchange = "increase"')
+    text = text.replace(
+        'categories = ["S", "L", "M"]', 'categories = ["S", "M", "L"]\nordered = true\nchange = "increase"'
+    )
     (tmp_path / "whence.toml").write_text(text, "utf-8")
     schema = Project.load(tmp_path / "whence.toml").fitted().schema_
     assert schema.kind("n") == Discrete(step=6)

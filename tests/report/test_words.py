@@ -283,7 +283,7 @@ class _Terminal(io.StringIO):
 
 
 def test_lines_break_on_a_terminal(make: Make, every_change: list[Change], monkeypatch: pytest.MonkeyPatch) -> None:
-    """On a terminal no line is longer than it is wide, lists stay lists, and every word stays; elsewhere none breaks."""
+    """On a terminal no line is longer than it is wide, lists stay lists and every word stays; elsewhere none breaks."""
     why = make(every_change, decision_text=" → ".join(f"Junction {i}" for i in range(40)))
     whole = str(why)
     assert max(map(len, whole.split("\n"))) > 200

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -78,7 +78,7 @@ def _in_words(why: Explanation, ax: Axes | None) -> Axes:
     ax.set_title("The two plans", loc="left", fontsize="medium", color=INK)
     told = (("d", why.decision_text or str(why.decision)), ("a", why.alternative_text or str(why.alternative)))
     for (plan, text), y in zip(told, (0.92, 0.42), strict=True):
-        look = {"transform": ax.transAxes, "va": "top", "ha": "left"}
+        look: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "ha": "left"}
         ax.text(0.0, y, LINES[plan]["label"], color=LINES[plan]["color"], fontweight="bold", fontsize="small", **look)
         ax.text(0.0, y - 0.1, fitting(text, 60, 5), color=INK, fontsize="medium", **look)
     return ax

@@ -11,7 +11,8 @@ import pandas as pd
 
 from whence.encoding import sorted_categories
 from whence.errors import WhenceError
-from whence.features import MANY_CATEGORIES, Schema
+from whence.features import Schema
+from whence.inference import MANY_CATEGORIES
 from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.project.columns import binary_column, content, number_column, text_column
 from whence.project.csv_files import CsvTable, listed

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whence.errors import InputError
-from whence.features import FEW_LEVELS, MANY_CATEGORIES
+from whence.inference import FEW_LEVELS, MANY_CATEGORIES
 from whence.project.columns import content, number_column
 from whence.project.csv_files import CsvFormat, CsvTable, read_csv
 from whence.project.findings import Findings, ProjectError, nearest
@@ -115,9 +115,7 @@ def _left_out(
             remarks.append(f"Rows are named after {column!r}, which is no feature.")
         else:
             ignore.append(column)
-            remarks.append(
-                f"Left out {column!r}: {LEFT_OUT.get(kind, 'texts are no features')}."
-            )
+            remarks.append(f"Left out {column!r}: {LEFT_OUT.get(kind, 'texts are no features')}.")
     return index, ignore
 
 
