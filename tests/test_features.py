@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import pickle
+import warnings
 from typing import Any
 
 import numpy as np
@@ -44,12 +45,15 @@ def space(X: pd.DataFrame, context: Any, features: dict[str, Feature] | None = N
         (np.array([1, 2], dtype=np.float32), Continuous()),
         ([3, 1, 3], Discrete([1, 3])),
         (range(20), Discrete(range(20))),
-        (range(21), Continuous()),
+        (range(21), Discrete(step=1)),
+        (np.arange(0, 10**9, 10**4), Discrete(step=1)),
+        (np.arange(30.0), Continuous()),
         ([0, 1, 1], Binary()),
         ([True, False], Binary()),
         (["b", "a", "b"], Categorical(["a", "b"])),
         (pd.Series(["b", "a"], dtype="category"), Categorical(["a", "b"])),
         (pd.Series(pd.Categorical(["b"], categories=["c", "b"])), Categorical(["c", "b"])),
+        (pd.Series(pd.Categorical(["b"], ["c", "b"], ordered=True)), Categorical(["c", "b"], ordered=True)),
         (pd.Series([2, 5], dtype="Int64"), Discrete([2, 5])),
         (pd.Series([0, 1], dtype="UInt8"), Binary()),
         (pd.Series([2.0, 5.5], dtype="Float64"), Continuous()),
@@ -100,6 +104,110 @@ def test_columns_that_are_no_strings() -> None:
     assert schema.space(schema.row({0: 0.5, ("a", 1): 3.0}), fixed=[0]).weight.tolist() == [2.0, 1.0]  # type: ignore[list-item]
 
 
+@pytest.mark.parametrize(
+    "texts",
+    [
+        ["2024-01-31", "2024-02-01"],
+        ["1.2.2024", "28.11.24"],
+        ["2024-01-31 10:00", "2024-01-31T11:30:00"],
+        ["3 Jan 2024", "14 March 2024"],
+        ["Jan 3, 2024", "Dec 24 2024"],
+        ["10:15", "23:59:59"],
+    ],
+)
+def test_dates_as_text_get_a_warning(texts: list[str]) -> None:
+    """A column of date strings becomes a category only with a sentence that names it and says what to do."""
+    X = pd.DataFrame({"date": texts})
+    with pytest.warns(UserWarning, match=r"'date' holds dates or times as text.*2 levels.*month, weekday, hour"):
+        Schema.infer(X)
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        assert Schema({"date": Categorical()}).fit(X).levels("date") == sorted(texts)
+        Schema.infer(pd.DataFrame({"day": ["Monday", "May", "3 of 4", "12-pack"]}))
+
+
+def test_texts_that_are_hardly_a_category_get_a_warning() -> None:
+    """A column of texts that are hardly ever the same twice is pointed out."""
+    with pytest.warns(UserWarning, match=r"'note' holds 60 different texts in 60 rows"):
+        Schema.infer(pd.DataFrame({"note": [f"text {i}" for i in range(60)]}))
+
+
+def test_ordered_categories() -> None:
+    """An ordered category keeps its order, declared or not, and may be allowed to go only up or only down."""
+    X = pd.DataFrame({"size": pd.Categorical(list("LSM"), ["S", "M", "L", "XL"], ordered=True)})
+    assert Schema.infer(X).levels("size") == ["S", "M", "L"]
+    assert Schema({"size": Categorical(weight=2.0)}).fit(X).levels("size") == ["S", "M", "L"]
+    up, down = (Categorical(["S", "M", "L", "XL"], ordered=True, change=way) for way in ("increase", "decrease"))
+    assert [v.tolist() for v in space(X, ["M"], {"size": up}).levels] == [[0.0], [0.0, 0.5], [0.0, 0.5], [0.0]]
+    assert [v.tolist() for v in space(X, ["M"], {"size": down}).levels] == [[0.0, 0.5], [0.0, 0.5], [0.0], [0.0]]
+    assert eval(repr(Schema({"size": up}))) == Schema({"size": up})
+    with pytest.raises(InputError, match="unless the categories are ordered"):
+        Categorical(["a"], change="increase")
+    with pytest.raises(InputError, match="'ordered' parameter of Categorical must be a bool"):
+        Categorical(["a"], ordered="yes")  # type: ignore[arg-type]
+
+
+def test_unknown_categories() -> None:
+    """A category that training does not hold is refused, or has all its coordinates at 0."""
+    schema = Schema.infer(pd.DataFrame({"k": ["a", "b"], "x": [0.0, 1.0]}))
+    odd = pd.DataFrame({"k": ["c", "b"], "x": [0.5, 1.0]})
+    with pytest.raises(InputError, match=r"The column 'k' must hold one of 'a', 'b'\. Got 'c' instead"):
+        schema.encode(odd)
+    assert schema.encode(odd, unknown="ignore").tolist() == [[0.0, 0.0, 0.5], [0.0, 0.5, 1.0]]
+    assert schema.encode_row(schema.row(odd.iloc[0]), unknown="ignore").tolist() == [0.0, 0.0, 0.5]
+    with pytest.raises(InputError, match="missing"):
+        schema.encode(pd.DataFrame({"k": ["a", None], "x": [0.0, 1.0]}), unknown="ignore")
+
+
+# ---- whole numbers ---------------------------------------------------------------------------------
+
+
+def test_whole_numbers_stay_whole() -> None:
+    """Integers with many levels move in whole steps through their range, and come back as integers."""
+    X = pd.DataFrame({"hr": np.repeat(np.arange(24), 2), "trays": np.repeat(np.arange(12, 156, 6), 2)})
+    schema = Schema.infer(X, trays=Discrete(step=6))
+    assert schema.kind("hr") == Discrete(step=1)
+    assert schema.levels("hr") == list(range(24))
+    found = schema.space(schema.row({"hr": 22, "trays": 12}), bounds={"hr": (2.5, 6.2)})
+    np.testing.assert_allclose(found.levels[0], [3 / 23, 4 / 23, 5 / 23, 6 / 23, 22 / 23])
+    np.testing.assert_allclose(found.levels[1], np.arange(24) / 23)
+    back = schema.decode(np.array([5.4 / 23, 1 / 23]))
+    assert back.to_list() == [5, 18]
+    assert [type(v) for v in back] == [int, int]
+    assert schema.is_level("hr", 30)
+    assert not schema.is_level("hr", 5.4)
+    assert not schema.is_level("trays", 13)
+
+
+def test_wide_ranges_of_whole_numbers_are_not_listed() -> None:
+    """Of a thousand million whole numbers only some are looked at, the ends of every limit among them."""
+    X = pd.DataFrame({"second": np.arange(1_600_000_000, 1_700_000_000, 1_000_003)})
+    schema = Schema.infer(X)
+    assert schema.levels("second") == []
+    first, last = schema.training_range("second")
+    found = schema.space(schema.row([first + 7]), bounds={"second": (first + 0.5, first + 12345.5)})
+    levels = np.round(found.levels[0] * (last - first))
+    assert {1.0, 7.0, 12345.0} <= set(levels)
+    assert len(levels) < 10_010
+    assert schema.decode(found.levels[0][-1:])["second"] == first + 12345
+
+
+@pytest.mark.parametrize("values", [[1, 2, 2.5], [0, 6, 13]])
+def test_steps_that_the_data_does_not_keep(values: list[float]) -> None:
+    """Data between the steps is refused."""
+    with pytest.raises(InputError, match=r"The column 'n' must hold only whole numbers in steps of 6 from"):
+        Schema({"n": Discrete(step=6)}).fit(pd.DataFrame({"n": values}))
+
+
+@pytest.mark.parametrize("step", [0, -1, 1.5, True, "1"])
+def test_steps_are_whole(step: Any) -> None:
+    """A step is a positive whole number, and stands instead of values."""
+    with pytest.raises(InputError, match="'step' parameter of Discrete must be an int >= 1"):
+        Discrete(step=step)
+    with pytest.raises(InputError, match="'values' or a 'step', not both"):
+        Discrete([1, 2], step=1)
+
+
 # ---- units to coordinates and back -----------------------------------------------------------------
 
 
@@ -144,7 +252,7 @@ def test_decoding_keeps_types() -> None:
     assert back.to_dict() == {"temp": 30.0, "month": 9, "period": "PM", "holiday": True, "depot": 7.0}
     assert [type(v) for v in back] == [float, int, str, bool, float]
     counts = pd.DataFrame({"count": range(100), "flag": [False, True] * 50})
-    loose = Schema.infer(counts, flag=Continuous())
+    loose = Schema.infer(counts, count=Continuous(), flag=Continuous())
     assert [loose.decode(np.array(p)).to_list() for p in ([0.5, 0.25], [1.0, 1.0])] == [[49.5, 0.25], [99, True]]
 
 

@@ -11,10 +11,11 @@ from unittest import SkipTest
 import joblib
 import numpy as np
 import pandas as pd
+import polars as pl
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
-from sklearn.model_selection import GridSearchCV, cross_val_score
+from sklearn.model_selection import GridSearchCV, TimeSeriesSplit, cross_val_score
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeRegressor
@@ -24,6 +25,7 @@ from whence import (
     Binary,
     Categorical,
     CVaR,
+    DecisionProblem,
     Discrete,
     Expectation,
     ForestWeights,
@@ -100,8 +102,12 @@ def test_decide_predict_score_and_weights_agree(weights: Any, risk: Any) -> None
         np.testing.assert_array_equal(plans.iloc[i], plan)
     for i in range(len(X)):
         costs.append(policy.problem.costs(plans.iloc[i].to_numpy(), Y.to_numpy()[[i]])[0])
-    assert policy.score(X, Y) == pytest.approx(-np.mean(costs))
-    assert policy.score(X, Y[["wheat", "rye"]]) == pytest.approx(-np.mean(costs))
+    tail = (risk or Expectation()).of(costs, np.full(len(X), 1 / len(X)))
+    assert policy.score(X, Y) == pytest.approx(-tail)
+    assert policy.score(X, Y[["wheat", "rye"]]) == pytest.approx(-tail)
+    assert policy.score(X, Y, risk=Expectation()) == pytest.approx(-np.mean(costs))
+    with pytest.raises(InputTypeError, match="'risk' must be an Expectation or CVaR"):
+        policy.score(X, Y, risk="mean")
 
 
 def test_pandas_in_gives_pandas_out() -> None:
@@ -310,3 +316,137 @@ def test_unfitted(call: Any) -> None:
     policy, X, Y = bakery()
     with pytest.raises(NotFittedError, match="not fitted yet"):
         call(clone(policy), X, Y)
+
+
+# ---- what real tables hold ---------------------------------------------------------------------------------
+
+
+def seasons(unknown: Any = "error", weights: Any = None) -> tuple[Policy, pd.DataFrame, pd.DataFrame]:
+    """A policy, and a history sorted by time in which a category occurs only late."""
+    rng = np.random.default_rng(5)
+    n = 80
+    X = pd.DataFrame({"season": np.repeat(["winter", "spring", "summer", "autumn"], n // 4), "temp": rng.random(n)})
+    Y = pd.DataFrame({"rye": 20 + 10 * X["temp"] + rng.normal(size=n)})
+    weights = ForestWeights(n_trees=10, random_state=0) if weights is None else weights
+    return Policy(Newsvendor(holding=1, backorder=4), weights, unknown=unknown), X, Y
+
+
+@pytest.mark.parametrize("weights", [ForestWeights(n_trees=10, random_state=0), KNNWeights(k=5)])
+def test_grid_search_over_time(weights: Any) -> None:
+    """Unknown categories are refused, or ignored: then every setting of a search over time has a score."""
+    policy, X, Y = seasons(weights=weights)
+    name = "weights__max_depth" if isinstance(weights, ForestWeights) else "weights__k"
+    search = GridSearchCV(policy, {name: [1, 4]}, cv=TimeSeriesSplit(3), error_score="raise")
+    with pytest.raises(InputError, match="'season' must hold one of 'winter'"):
+        search.fit(X, Y)
+    search.set_params(estimator__unknown="ignore").fit(X, Y)
+    assert np.isfinite(search.cv_results_["mean_test_score"]).all()
+
+
+def test_unknown_categories_are_none_of_those_known() -> None:
+    """An ignored category weighs as a context whose 0/1 columns are all 0; no explanation starts there."""
+    policy, X, Y = seasons("ignore", KNNWeights(k=5))
+    policy.fit(X[:40], Y[:40])
+    context = {"season": "summer", "temp": 0.5}
+    at = policy.schema_.encode_row(pd.Series(context), "ignore")
+    assert at[:2].tolist() == [0.0, 0.0]
+    gaps = np.abs(policy.schema_.encode(X[:40]) - at)
+    nearest = np.argsort(gaps.sum(axis=1), kind="stable")[:5]
+    assert set(np.flatnonzero(policy.weights_at(context))) == set(nearest)
+    assert policy.decide(context).shape == (1,)
+    assert np.isfinite(policy.score(X[40:], Y[40:]))
+    with pytest.raises(InputError, match=r"No explanation starts from an unknown category\. The column 'season' must"):
+        policy.explain(context, instead=[25.0])
+    assert policy.explain(X.iloc[0], instead=policy.decide(X.iloc[0])).status == "already"
+    with pytest.raises(InputError, match="'unknown' must be 'error' or 'ignore'"):
+        policy.set_params(unknown="skip").fit(X, Y)
+
+
+def test_unknown_categories_in_their_own_columns() -> None:
+    """0/1 columns of which none is on are an unknown category, too."""
+    X, Y, schema = one_hot_history()
+    forest = ForestWeights.of(RandomForestRegressor(3, max_depth=3, random_state=0).fit(X, Y))
+    policy = Policy(Newsvendor(holding=1, backorder=2), forest, schema=schema, unknown="ignore").fit(X, Y)
+    none = X.iloc[[0]].assign(am=0, pm=0, night=0)
+    assert policy.predict(none).shape == (1, 1)
+    with pytest.raises(InputError, match="must hold one 1 and else 0"):
+        policy.set_params(unknown="error").predict(none)
+
+
+class Menu(DecisionProblem):
+    """A plan is the name of a dish."""
+
+    def costs(self, decision: str, Y: np.ndarray) -> np.ndarray:
+        return np.abs(Y[:, 0] - len(decision))
+
+    def solve(self, Y: np.ndarray, weights: np.ndarray, risk: Any) -> str:
+        return min(("soup", "noodles", "cauliflower"), key=lambda dish: risk.of(self.costs(dish, Y), weights))
+
+
+def test_plans_of_text() -> None:
+    """`predict` returns plans that are no numbers as they are."""
+    X, Y = np.linspace(0, 1, 20)[:, None], np.linspace(3, 12, 20)[:, None]
+    policy = Policy(Menu(), KNNWeights(k=3)).fit(X, Y)
+    plans = policy.predict(X)
+    assert plans.shape == (20,)
+    assert list(plans) == [policy.decide(row) for row in X]
+    named = policy.predict(pd.DataFrame(X, columns=["x0"], index=range(5, 25)))
+    assert named["plan"].tolist() == list(plans)
+    assert named.index[0] == 5
+    assert policy.score(X, Y) <= 0
+
+
+def test_polars_frames_keep_their_names() -> None:
+    """Contexts, outcomes and plans may be tables of polars; an Enum is an ordered category."""
+    _, X, Y = bakery()
+    sizes = ["small", "large"] * 30
+    frame = pl.DataFrame(X.to_dict("list")).with_columns(pl.Series("size", sizes, dtype=pl.Enum(["small", "large"])))
+    outcomes = pl.DataFrame(Y.to_dict("list"))
+    policy = Policy(Newsvendor(holding=1, backorder=4), KNNWeights(k=5)).fit(frame, outcomes)
+    table = X.assign(size=pd.Categorical(sizes, ["small", "large"], ordered=True))
+    same = Policy(Newsvendor(holding=1, backorder=4), KNNWeights(k=5)).fit(table, Y)
+    assert policy.schema_ == same.schema_
+    assert policy.schema_.kind("size") == Categorical(["small", "large"], ordered=True)
+    assert policy.feature_names_in_.tolist() == list(table.columns)
+    assert policy.outcome_names_ == ["rye", "wheat"]
+    np.testing.assert_array_equal(policy.predict(frame[:, ::-1]), same.predict(table))
+    assert policy.score(frame, outcomes[:, ::-1]) == pytest.approx(same.score(table, Y))
+    np.testing.assert_array_equal(policy.decide(frame[3]), same.decide(table.iloc[3]))
+    plan = outcomes[:1]
+    assert (
+        str(policy.explain(frame[3], instead=plan)).split("\n")[:4]
+        == (str(same.explain(table.iloc[3], instead=Y.iloc[0])).split("\n")[:4])
+    )
+    assert len(policy.explain_many(frame[:2], instead=outcomes[:2])) == 2
+    series = Policy(Newsvendor(holding=1, backorder=4), KNNWeights(k=5)).fit(frame, outcomes["rye"])
+    assert series.outcome_names_ == ["rye"]
+    with pytest.raises(InputTypeError, match="call 'collect' first"):
+        policy.predict(frame.lazy())
+
+
+@pytest.mark.parametrize("span", [3_000, 400_000, 2_000_000_000])
+@pytest.mark.parametrize("frozen", [False, True])
+def test_whole_numbers_beside_thresholds_are_enough(span: int, frozen: bool) -> None:
+    """For a forest, looking beside its thresholds finds the very whole number that looking at all of them would."""
+    rng = np.random.default_rng(span)
+    X = pd.DataFrame({"n": rng.integers(0, span, 150), "t": rng.random(150)})
+    Y = 30 + 20 * np.sin(9 * X[["n"]].to_numpy() / span) + rng.normal(size=(150, 1))
+    weights = ForestWeights(n_trees=20, max_depth=4, random_state=0)
+    if frozen:
+        weights = ForestWeights.of(RandomForestRegressor(20, max_depth=4, random_state=0).fit(X, Y.ravel()))
+    policy = Policy(Newsvendor(holding=1, backorder=3), weights).fit(X, Y)
+    assert policy.schema_.kind("n") == Discrete(step=1)
+    for i in range(4):
+        start, plan = X.iloc[[i]], policy.decide(X.iloc[i + 4])
+        why = policy.explain(start, instead=plan, fixed=["t"])
+        if why.status != "optimal":
+            continue
+        assert isinstance(why.context["n"], int)
+        costs = policy.problem.costs(plan, Y) - policy.problem.costs(policy.decide(start), Y)
+        # One step nearer, it no longer holds; with every whole number listed, nothing nearer is found either.
+        away = np.sign(why.context["n"] - X["n"][i])
+        nearer = start.assign(n=why.context["n"] - away)
+        assert policy.weights_at(nearer) @ costs > why.tolerance
+        if span == 3_000:
+            listed = clone(policy).set_params(schema=Schema({"n": Discrete(range(span))})).fit(X, Y)
+            assert listed.explain(start, instead=plan, fixed=["t"]).distance == pytest.approx(why.distance, abs=1e-12)

@@ -6,95 +6,102 @@ so that changing it costs exactly 1 in the plain L1 norm that weights, distances
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
-from dataclasses import dataclass
-from functools import cached_property
-from typing import Any, Literal, NamedTuple
+from dataclasses import dataclass, replace
+from typing import Any
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from whence.categories import CategoryColumn
+from whence.column import Column, NumberType, Range, Unknown, restored
 from whence.errors import InputError, InputTypeError
-from whence.kinds import Binary, Categorical, Change, Discrete, Feature
-from whence.tables import missing_error, no_missing, number, numbers
+from whence.kinds import Binary, Categorical, Discrete, Feature
+from whence.steps import CHOICES, LISTED, beside, spread
+from whence.tables import no_missing, number, numbers
 
-__all__ = ["CategoryColumn", "Column", "NumberColumn", "Range", "fitted_column", "interval", "sorted_categories"]
+__all__ = [
+    "CategoryColumn",
+    "Column",
+    "NumberColumn",
+    "Range",
+    "Unknown",
+    "fitted_column",
+    "interval",
+    "sorted_categories",
+]
 
 Floats = NDArray[np.float64]
-NumberType = Literal["bool", "int", "float"]
-
-
-class Range(NamedTuple):
-    """Where one coordinate may move: an interval, and the values allowed in it where they are discrete."""
-
-    lower: float
-    upper: float
-    levels: Floats | None
-
-
-@dataclass(frozen=True)
-class Column(ABC):
-    """One feature: its columns in the user's table and its place in the coordinates."""
-
-    name: str
-    feature: Feature
-    columns: tuple[str, ...]
-    at: slice
-    offset: float
-    scale: float
-
-    @abstractmethod
-    def raw(self, table: pd.DataFrame) -> Floats:
-        """Numbers before scaling, of shape (rows, coordinates): the values, or 0/1 a category."""
-
-    @abstractmethod
-    def raw_row(self, values: Mapping[str, Any]) -> list[float]:
-        """What :meth:`raw` gives for one context."""
-
-    @abstractmethod
-    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
-        """The user's values at these coordinates; encoded again, they do not leave [low, high]."""
-
-    @abstractmethod
-    def value(self, row: Mapping[str, Any]) -> Any:
-        """The feature's value in a context, a category by its name."""
-
-    @property
-    @abstractmethod
-    def labels(self) -> list[str]:
-        """A name for every coordinate."""
-
-    @property
-    @abstractmethod
-    def choices(self) -> list[Any]:
-        """The values an explanation may choose from; empty for a continuous number."""
 
 
 @dataclass(frozen=True)
 class NumberColumn(Column):
-    """A continuous, discrete or binary feature with its training range."""
+    """A continuous, discrete or binary feature with its training range.
+
+    Where there is a `step`, `levels` need not hold every value that is allowed: see :meth:`cut_at`.
+    """
 
     low: float
     high: float
     levels: Floats | None
     type: NumberType
+    step: int | None = None
 
     @property
     def labels(self) -> list[str]:
         return [self.name]
 
     @property
-    def choices(self) -> list[Any]:
-        return [] if self.levels is None else [_restored(v, self.type) for v in self.levels]
+    def steps(self) -> int:
+        """How many steps lead from the lowest training value to the highest."""
+        return 0 if self.step is None else int((self.high - self.low) // self.step)
 
-    def raw(self, table: pd.DataFrame) -> Floats:
+    @property
+    def choices(self) -> list[Any]:
+        if self.levels is None or self.steps >= CHOICES:
+            return []
+        return [restored(v, self.type) for v in self.levels]
+
+    def is_level(self, value: float) -> bool:
+        """Whether the feature may have `value`, as far as its kind goes."""
+        if self.step is not None:
+            return bool((value - self.low) % self.step == 0)
+        return self.levels is None or bool((self.levels == value).any())
+
+    def cut_at(self, cuts: NDArray[np.floating], units: bool) -> NumberColumn:
+        """This column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
+
+        Parameters
+        ----------
+        cuts : ndarray
+            The thresholds.
+        units : bool
+            Whether the forest sees the user's units, and not coordinates.
+        """
+        if self.step is None or self.steps < LISTED:
+            return self
+        step, low, scale = self.step, self.low, self.scale
+        coordinate = [lambda k: (low + k * step - self.offset) / scale]
+        # On the way from coordinates back to the user's units, the last digit may change.
+        there_and_back = [lambda k: low + k * step, lambda k: coordinate[0](k) * scale + self.offset]
+        return replace(self, levels=low + step * beside(cuts, there_and_back if units else coordinate, self.steps))
+
+    def within(self, lower: float, upper: float) -> Floats:
+        """Coordinates of the first and the last step between two coordinates."""
+        step = float(self.step or 1)
+        near = np.array([np.ceil(lower * self.scale / step), np.floor(upper * self.scale / step)])
+        k = np.clip(np.add.outer(near, [-1.0, 0.0, 1.0]), 0.0, float(self.steps))
+        points = np.unique(self.low + k * step - self.offset) / self.scale
+        points = points[(points >= lower) & (points <= upper)]
+        return points[[0, -1]] if points.size else points
+
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
         raw = numbers(self.name, table[self.name])
         self._check_binary(raw)
         return raw[:, None]
 
-    def raw_row(self, values: Mapping[str, Any]) -> list[float]:
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
         raw = number(self.name, values[self.name])
         if isinstance(self.feature, Binary):
             self._check_binary(np.array([raw]))
@@ -109,11 +116,13 @@ class NumberColumn(Column):
                 )
 
     def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
-        return {self.name: _restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
+        return {self.name: restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
 
     def _unscaled(self, coordinate: float, low: float, high: float) -> float:
         """The shortest raw value that maps back to a coordinate, without leaving [low, high]."""
         raw = self.offset + coordinate * self.scale
+        if self.step is not None:
+            return self.low + float(np.round((raw - self.low) / self.step)) * self.step
         if self.levels is not None:
             return float(self.levels[int(np.argmin(np.abs(self.levels - raw)))])
 
@@ -142,101 +151,6 @@ class NumberColumn(Column):
         return (raw - self.offset) / self.scale
 
 
-@dataclass(frozen=True)
-class CategoryColumn(Column):
-    """A category: one column of names, or one 0/1 column a category (`types` then says of which type)."""
-
-    categories: tuple[Hashable, ...]
-    seen: NDArray[np.bool_]
-    types: tuple[NumberType, ...] | None
-
-    @property
-    def labels(self) -> list[str]:
-        return [f"{self.name}={level}" for level in self.categories]
-
-    @property
-    def choices(self) -> list[Any]:
-        return [k for k, seen in zip(self.categories, self.seen, strict=True) if seen]
-
-    @cached_property
-    def _position(self) -> dict[Hashable, int]:
-        return {level: i for i, level in enumerate(self.categories)}
-
-    def raw(self, table: pd.DataFrame) -> Floats:
-        if self.types is not None:
-            raw = np.column_stack([numbers(name, table[name]) for name in self.columns])
-            self._check_one_hot(raw)
-            return raw
-        values = table[self.name]
-        no_missing(self.name, values)
-        out = np.zeros((len(values), len(self.categories)))
-        out[np.arange(len(values)), [self._index(v) for v in values.tolist()]] = 1.0
-        return out
-
-    def raw_row(self, values: Mapping[str, Any]) -> list[float]:
-        if self.types is not None:
-            raw = [number(name, values[name]) for name in self.columns]
-            self._check_one_hot(np.array([raw]))
-            return raw
-        chosen = self._index(values[self.name])
-        return [float(i == chosen) for i in range(len(self.categories))]
-
-    def _index(self, value: Any) -> int:
-        try:
-            return self._position[value]
-        except (KeyError, TypeError):
-            if pd.api.types.is_scalar(value) and pd.isna(value):
-                raise missing_error(self.name, 1) from None
-            raise InputError(
-                f"The column {self.name!r} must hold one of {', '.join(map(repr, self.categories))}. "
-                f"Got {value!r} instead."
-            ) from None
-
-    def _check_one_hot(self, raw: Floats) -> None:
-        if not ((raw == 0.0) | (raw == 1.0)).all() or not (raw.sum(axis=1) == 1.0).all():
-            raise InputError(
-                f"The columns {', '.join(map(repr, self.columns))} of {self.name!r} must hold one 1 and else 0 "
-                "in every row."
-            )
-
-    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
-        chosen = int(np.argmax(point))
-        if self.types is None:
-            return {self.name: self.categories[chosen]}
-        return {
-            name: _restored(float(i == chosen), kind)
-            for i, (name, kind) in enumerate(zip(self.columns, self.types, strict=True))
-        }
-
-    def value(self, row: Mapping[str, Any]) -> Any:
-        if self.types is None:
-            return row[self.name]
-        return self.categories[int(np.argmax([float(row[name]) for name in self.columns]))]
-
-    def allowed(self, start: Floats, change: Change, limit: Any) -> list[Range]:
-        """Where every coordinate may move: categories seen in training that restrictions leave, or the initial one."""
-        initial = start > 0
-        allowed = initial if change == "fixed" else (self.seen & self._wanted(limit)) | initial
-        only = int(allowed.sum()) == 1
-        ranges = []
-        for ok in allowed:
-            levels = np.array([0.5] if ok and only else [0.0, 0.5] if ok else [0.0])
-            ranges.append(Range(float(levels[0]), float(levels[-1]), levels))
-        return ranges
-
-    def _wanted(self, limit: Any) -> NDArray[np.bool_]:
-        if limit is None:
-            return np.ones(len(self.categories), dtype=np.bool_)
-        wanted = [limit] if isinstance(limit, str) or not np.iterable(limit) else list(limit)
-        unknown = [k for k in wanted if k not in self.categories]
-        if unknown:
-            raise InputError(
-                f"The 'bounds' of {self.name!r} must be categories among {', '.join(map(repr, self.categories))}. "
-                f"Got {unknown[0]!r} instead."
-            )
-        return np.array([k in wanted for k in self.categories], dtype=np.bool_)
-
-
 def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) -> Column:
     """The feature with its place in the coordinates, from `start` on, and its training range."""
     if isinstance(feature, Categorical):
@@ -248,6 +162,8 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) 
     levels = None
     if isinstance(feature, Binary):
         offset, scale, levels = 0.0, 1.0, np.array([0.0, 1.0])
+    elif isinstance(feature, Discrete) and feature.step is not None:
+        levels = _steps(name, raw, int(feature.step))
     elif isinstance(feature, Discrete):
         levels = np.unique(raw) if feature.values is None else np.array(tuple(feature.values))
         unknown = raw[~np.isin(raw, levels)]
@@ -256,9 +172,20 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) 
                 f"The column {name!r} must hold only its declared values. Got {float(unknown[0])!r} instead."
             )
     place = slice(start, start + 1)
-    column = NumberColumn(name, feature, (name,), place, offset, scale, low, high, levels, _type_of(values))
+    step = getattr(feature, "step", None)
+    column = NumberColumn(name, feature, (name,), place, offset, scale, low, high, levels, _type_of(values), step)
     column.raw(table)
     return column
+
+
+def _steps(name: str, raw: Floats, step: int) -> Floats:
+    """The levels of a column that goes in whole steps from its lowest value."""
+    low = float(raw.min())
+    wrong = raw[(raw != np.round(raw)) | ((raw - low) % step != 0)]
+    if wrong.size:
+        what = "whole numbers" if step == 1 else f"whole numbers in steps of {step} from {low:g}"
+        raise InputError(f"The column {name!r} must hold only {what}. Got {float(wrong[0])!r} instead.")
+    return low + step * spread(int((float(raw.max()) - low) // step))
 
 
 def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start: int) -> CategoryColumn:
@@ -277,6 +204,9 @@ def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start
 
 
 def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
+    """The different values of a column: in the order that its dtype gives them, or sorted."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return tuple(values.dtype.categories)
     try:
         kinds = pd.unique(values).tolist()
     except TypeError:
@@ -296,15 +226,6 @@ def _type_of(values: pd.Series) -> NumberType:
     if pd.api.types.is_integer_dtype(values.dtype):
         return "int"
     return "float"
-
-
-def _restored(value: float, kind: NumberType) -> Any:
-    """`value` in the type of the training data, where it can be one."""
-    if kind == "bool" and value in (0.0, 1.0):
-        return bool(value)
-    if kind == "int" and float(value).is_integer():
-        return int(value)
-    return float(value)
 
 
 def interval(name: str, limit: Any) -> tuple[float, float]:

@@ -13,6 +13,7 @@ __all__ = [
     "NotFittedError",
     "RowError",
     "SolverError",
+    "UnknownCategoryError",
     "WhenceError",
 ]
 
@@ -23,6 +24,10 @@ class WhenceError(Exception):
 
 class InputError(WhenceError, ValueError):
     """An argument has the right type but a value that cannot be used."""
+
+
+class UnknownCategoryError(InputError):
+    """A category that the history has not seen."""
 
 
 class InputTypeError(WhenceError, TypeError):

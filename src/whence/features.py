@@ -12,19 +12,18 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
-from whence.encoding import CategoryColumn, Column, NumberColumn, fitted_column, sorted_categories
+from whence.encoding import CategoryColumn, Column, NumberColumn, Unknown, fitted_column
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.explain.space import Space
+from whence.inference import inferred
 from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.numeric import Numbers
-from whence.tables import as_row, as_table, no_missing, numbers
+from whence.spelling import nearest
+from whence.tables import as_row, as_table, numbers
 
 __all__ = ["Binary", "Categorical", "Continuous", "Discrete", "Feature", "Schema"]
 
 Floats = NDArray[np.float64]
-
-#: Integer columns with at most this many distinct values are taken as discrete.
-FEW_LEVELS = 20
 
 
 class Schema:
@@ -61,7 +60,13 @@ class Schema:
 
     @classmethod
     def infer(cls, X: Any, **overrides: Feature) -> Schema:
-        """Schema of a table, from its dtypes: bool, category or string, integers with few levels, other numbers."""
+        """Schema of a table, from its dtypes.
+
+        Bools, and integers 0 and 1, are on or off; strings and categories are categories, ordered where the dtype is.
+        Integers stay whole: with at most 20 different values an explanation keeps to these, with more it may suggest
+        any whole number between the smallest and the largest. Other numbers are continuous. Text that looks like
+        dates, or is hardly ever the same twice, gets a warning.
+        """
         return cls(overrides).fit(X)
 
     def __repr__(self) -> str:
@@ -83,7 +88,7 @@ class Schema:
         for label in table.columns:
             name = owner.get(label, label)
             if name not in columns:
-                feature = self.features.get(name) or _inferred(name, table[label])
+                feature = self.features.get(name) or inferred(name, table[label])
                 columns[name] = fitted_column(name, feature, table, start)
                 start = columns[name].at.stop
         fitted = Schema({name: column.feature for name, column in columns.items()})
@@ -163,8 +168,35 @@ class Schema:
         return self._column(name).feature
 
     def levels(self, name: str) -> list[Any]:
-        """The values an explanation may choose from: categories, discrete values, or off and on."""
+        """The values an explanation may choose from: categories, discrete values, or off and on.
+
+        Empty for a continuous number, and for whole numbers of a wide range, of which there are too many to list.
+        """
         return self._column(name).choices
+
+    def is_level(self, name: str, value: float) -> bool:
+        """Whether a number is one of those that the feature may take, as far as its kind goes."""
+        column = self._column(name)
+        return not isinstance(column, NumberColumn) or column.is_level(float(value))
+
+    def stepped(self) -> list[str]:
+        """Features that go in whole steps."""
+        return [c.name for c in self._numbers.columns if c.step is not None]
+
+    def cut_at(self, cuts: Mapping[str, NDArray[np.floating]], units: bool) -> Schema:
+        """This schema for a forest that splits features at these thresholds, in the user's units or in coordinates.
+
+        Of the whole numbers of a wide range only those beside a threshold can be nearest: no other is looked at.
+        """
+        columns = dict(self._columns)
+        for name, thresholds in cuts.items():
+            column = columns[name]
+            if isinstance(column, NumberColumn):
+                columns[name] = column.cut_at(thresholds, units)
+        cut = Schema(self.features)
+        cut._columns, cut._order = columns, self._order
+        cut._lay_out(self.n_coordinates)
+        return cut
 
     def training_range(self, name: str) -> tuple[float, float]:
         """Smallest and largest training value of a numeric feature."""
@@ -181,16 +213,20 @@ class Schema:
         try:
             return self._columns[str(name)]
         except KeyError:
-            known = ", ".join(map(repr, self.names))
-            raise InputError(f"{argument!r} must name features among {known}. Got {name!r} instead.") from None
+            known, hint = ", ".join(map(repr, self.names)), nearest(str(name), self.names)
+            raise InputError(f"{argument!r} must name features among {known}. Got {name!r} instead.{hint}") from None
 
     # ---- units to coordinates and back ---------------------------------------------------------
 
-    def encode(self, X: Any) -> Floats:
-        """Coordinates of every row of `X`, as an array of shape (rows, n_coordinates)."""
+    def encode(self, X: Any, unknown: Unknown = "error") -> Floats:
+        """Coordinates of every row of `X`, as an array of shape (rows, n_coordinates).
+
+        A category that the history has not seen is an error, or with ``unknown="ignore"`` none of those known: all its
+        coordinates are 0.
+        """
         self._check_fitted()
         table = as_table(X, "X", self._order)
-        raw = np.hstack([column.raw(table) for column in self._columns.values()])
+        raw = np.hstack([column.raw(table, unknown) for column in self._columns.values()])
         coordinates: Floats = (raw - self._offset) / self._scale
         return coordinates
 
@@ -199,19 +235,19 @@ class Schema:
         self._check_fitted()
         return as_row(context, self._order)
 
-    def encode_row(self, row: pd.Series) -> Floats:
-        """Coordinates of one context as given by :meth:`row`."""
-        coordinates: Floats = (self._raw_row(row.tolist()) - self._offset) / self._scale
+    def encode_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
+        """Coordinates of one context as given by :meth:`row`; `unknown` as in :meth:`encode`."""
+        coordinates: Floats = (self._raw_row(row.tolist(), unknown) - self._offset) / self._scale
         return coordinates
 
-    def _raw_row(self, values: list[Any]) -> Floats:
+    def _raw_row(self, values: list[Any], unknown: Unknown = "error") -> Floats:
         """The numbers of one context before scaling, one a coordinate."""
         raw = np.empty(self.n_coordinates)
         raw[self._numbers.at] = self._numbers.raw(values)
         if self._categories:
             named = dict(zip(self._order, values, strict=True))
             for column in self._categories:
-                raw[column.at] = column.raw_row(named)
+                raw[column.at] = column.raw_row(named, unknown)
         return raw
 
     def decode(
@@ -243,18 +279,18 @@ class Schema:
         values = dict(zip(self._order, row.tolist(), strict=True))
         return {name: self._columns[name].value(values) for name in (self._columns if names is None else names)}
 
-    def numbers(self, X: Any) -> Floats:
+    def numbers(self, X: Any, unknown: Unknown = "error") -> Floats:
         """The user's columns as plain numbers in their own units: what a frozen forest sees."""
         table = as_table(X, "X", self._order)
         self._check_numeric()
         for column in self._columns.values():
-            column.raw(table)
+            column.raw(table, unknown)
         return np.column_stack([numbers(name, table[name]) for name in self._order])
 
-    def numbers_row(self, row: pd.Series) -> Floats:
+    def numbers_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """One context as plain numbers in its own units."""
         self._check_numeric()
-        numbers_of_row: Floats = self._raw_row(row.tolist())[self.coordinate_of_column()]
+        numbers_of_row: Floats = self._raw_row(row.tolist(), unknown)[self.coordinate_of_column()]
         return numbers_of_row
 
     def _check_numeric(self) -> None:
@@ -332,26 +368,3 @@ class Schema:
         """Features whose restrictions rule out the context at `point`."""
         blocked = ~self.space(context, fixed, bounds).allows(point)
         return [name for name, column in self._columns.items() if blocked[column.at].any()]
-
-
-def _inferred(name: str, values: pd.Series) -> Feature:
-    """The kind of feature that a column's dtype tells."""
-    dtype = values.dtype
-    no_missing(name, values)
-    if isinstance(dtype, pd.CategoricalDtype):
-        return Categorical(tuple(dtype.categories))
-    if pd.api.types.is_bool_dtype(dtype):
-        return Binary()
-    if pd.api.types.is_integer_dtype(dtype):
-        distinct = pd.unique(values).tolist()
-        if set(distinct) <= {0, 1}:
-            return Binary()
-        return Discrete(distinct) if len(distinct) <= FEW_LEVELS else Continuous()
-    if pd.api.types.is_float_dtype(dtype):
-        return Continuous()
-    if pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype):
-        return Categorical(sorted_categories(name, values))
-    raise InputTypeError(
-        f"The column {name!r} must hold numbers, categories, strings or bools. Got dtype {dtype}; "
-        "turn dates into numbers or categories such as month and weekday."
-    )

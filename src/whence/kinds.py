@@ -77,31 +77,39 @@ class Continuous(Feature):
 
 @dataclass(frozen=True)
 class Discrete(Feature):
-    """A number that may take only the given values.
+    """A number that may take only the given values, or only whole ones.
 
     Parameters
     ----------
     values : iterable of numbers, optional
-        The allowed values; None takes those of the training data. Explanations suggest those within the training
-        range.
+        The allowed values; None takes those of the training data, unless there is a `step`. Explanations suggest
+        those within the training range.
     unit : str, optional
         Unit for reports.
     change : {"free", "fixed", "increase", "decrease"}
         What an explanation may do with it.
     weight : float
         Weight in the distance.
+    step : int, optional
+        Instead of `values`: all whole numbers of the training range that lie whole steps above its lowest, which need
+        not be listed. 1 for counts and hours, 6 for what is sold by the half dozen.
 
     Examples
     --------
     >>> Discrete(range(1, 13), change="fixed").change
     'fixed'
+    >>> Discrete(step=1, unit="h")
+    Discrete(change='free', weight=1.0, values=None, unit='h', step=1)
     """
 
     values: Iterable[float] | None = None
     unit: str = ""
+    step: int | None = None
 
     def __post_init__(self) -> None:
         super().__post_init__()
+        if self.step is not None:
+            self._check_step()
         if self.values is None:
             return
         try:
@@ -114,6 +122,15 @@ class Discrete(Feature):
                 f"The 'values' parameter of Discrete must be finite numbers, at least one. Got {self.values!r} instead."
             )
         object.__setattr__(self, "values", levels)
+
+    def _check_step(self) -> None:
+        whole = isinstance(self.step, int | np.integer) and not isinstance(self.step, bool)
+        if not whole or int(self.step or 0) < 1:
+            raise InputError(
+                f"The 'step' parameter of Discrete must be an int >= 1 or None. Got {self.step!r} instead."
+            )
+        if self.values is not None:
+            raise InputError("Discrete takes 'values' or a 'step', not both. Got both.")
 
 
 @dataclass(frozen=True)
@@ -128,25 +145,34 @@ class Categorical(Feature):
     columns : sequence of str, optional
         Where the data already holds the category as one 0/1 column a category: those columns, in the
         order of `categories`.
-    change : {"free", "fixed"}
-        What an explanation may do with it.
+    change : {"free", "fixed", "increase", "decrease"}
+        What an explanation may do with it; the last two, where the categories are ordered.
     weight : float
         Weight in the distance.
+    ordered : bool
+        Whether the categories go from low to high, in the order in which they are given. That order is kept wherever
+        they are listed, and "increase" and "decrease" follow it; every change still counts 1, however far it goes.
 
     Examples
     --------
     >>> Categorical(["AM", "PM"]).categories
     ('AM', 'PM')
+    >>> Categorical(["small", "large"], ordered=True, change="increase").ordered
+    True
     """
 
     categories: Iterable[Hashable] | None = None
     columns: Sequence[str] | None = None
+    ordered: bool = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.change in ("increase", "decrease"):
+        if not isinstance(self.ordered, bool):
+            raise InputError(f"The 'ordered' parameter of Categorical must be a bool. Got {self.ordered!r} instead.")
+        if self.change in ("increase", "decrease") and not self.ordered:
             raise InputError(
-                f"The 'change' parameter of Categorical must be 'free' or 'fixed'. Got {self.change!r} instead."
+                "The 'change' parameter of Categorical must be 'free' or 'fixed' unless the categories are ordered. "
+                f"Got {self.change!r} instead."
             )
         if self.columns is not None:
             columns = tuple(map(str, _distinct("columns", self.columns)))

@@ -46,6 +46,10 @@ class Numbers:
         self._levels = {
             i: np.unique((c.levels - c.offset) / c.scale) for i, c in enumerate(columns) if c.levels is not None
         }
+        # Of whole numbers that are not all listed, the first and the last within a limit have to be found.
+        self._unlisted = {
+            i for i, c in enumerate(columns) if c.levels is not None and c.step is not None and c.levels.size <= c.steps
+        }
 
     def _declared(self, name: str, otherwise: float) -> Floats:
         """The lower or upper bounds that the schema declares, as coordinates."""
@@ -83,7 +87,10 @@ class Numbers:
         lower, upper = np.where(empty, at, lower), np.where(empty, at, upper)
         levels: dict[int, Floats] = {}
         for i, every in self._levels.items():
-            allowed = _with(every[np.searchsorted(every, lower[i]) : np.searchsorted(every, upper[i], "right")], at[i])
+            inside = every[np.searchsorted(every, lower[i]) : np.searchsorted(every, upper[i], "right")]
+            if i in self._unlisted:
+                inside = np.union1d(inside, self.columns[i].within(lower[i], upper[i]))
+            allowed = _with(inside, at[i])
             lower[i], upper[i], levels[int(self.at[i])] = allowed[0], allowed[-1], allowed
         return lower, upper, levels
 

@@ -10,7 +10,8 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 
-from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.encoding import Unknown
+from whence.errors import InputError, InputTypeError, NotFittedError, UnknownCategoryError
 from whence.explain.asking import Request, explain
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
@@ -19,7 +20,7 @@ from whence.explain.question import InputMap, Kind, Progress
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
 from whence.risk import CVaR, Expectation, Risk
-from whence.tables import as_outcomes, as_table, check_order
+from whence.tables import as_outcomes, as_pandas, as_table, check_order
 from whence.weights import ForestWeights, KNNWeights
 
 __all__ = ["Policy"]
@@ -40,6 +41,10 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         What is minimised; the expected cost by default.
     schema : Schema, optional
         The features of a context; inferred from the training data where it says nothing.
+    unknown : {"error", "ignore"}
+        What `decide`, `predict`, `score` and `weights_at` do with a category that the training data does not hold:
+        refuse it, or take it for none of those known (all its 0/1 columns are 0, as with scikit-learn's
+        ``OneHotEncoder(handle_unknown="ignore")``). No explanation starts from such a context.
 
     Attributes
     ----------
@@ -69,17 +74,20 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         weights: ForestWeights | KNNWeights | None = None,
         risk: Risk | None = None,
         schema: Schema | None = None,
+        unknown: Unknown = "error",
     ) -> None:
         self.problem = problem
         self.weights = weights
         self.risk = risk
         self.schema = schema
+        self.unknown = unknown
 
     # ---- from context to decision ----------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any = None) -> Self:
         """Learn from contexts `X` and outcomes `Y`, row by row."""
         self._check_parameters()
+        X, Y = as_pandas(X), as_pandas(Y)
         table = as_table(X, "X")
         check_order(X, Y)
         outcomes, names = as_outcomes(Y, len(table))
@@ -103,6 +111,8 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         self._sees_units = isinstance(weights, ForestWeights) and weights.frozen is not None
         self.input_map_ = self._input_map()
         self.weights_ = weights.fit(self._inputs(table), outcomes)
+        if isinstance(self.weights_, ForestWeights):
+            self.schema_ = self.schema_.cut_at(self._cuts(self.weights_), self._sees_units)
         self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
         return self
 
@@ -111,20 +121,47 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         return self.problem.solve(self._history(), self.weights_at(context), self.risk_)
 
     def predict(self, X: Any) -> Any:
-        """Decision vectors for many contexts, one a row: an array, or a DataFrame where `X` is one."""
-        plans = np.array([self.problem.vector(plan) for plan in self._plans(X)])
-        if not isinstance(X, pd.DataFrame):
-            return plans
+        """Decision vectors for many contexts, one a row: an array, or a DataFrame where `X` is one of pandas.
+
+        Plans that are no numbers, such as names, are returned as they are: an array of objects with one plan a row, or
+        a DataFrame with the column "plan".
+        """
+        plans = self._plans(X)
+        named = isinstance(X, pd.DataFrame)
+        try:
+            vectors = np.array([self.problem.vector(plan) for plan in plans])
+        except (TypeError, ValueError):
+            vectors = np.empty(len(plans), dtype=object)
+            vectors[:] = plans
+            return pd.DataFrame({"plan": vectors}, index=X.index) if named else vectors
+        if not named:
+            return vectors
         names = self.problem.parts(self.outcome_names_)
-        return pd.DataFrame(plans, index=X.index, columns=names or [f"z{j}" for j in range(plans.shape[1])])
+        return pd.DataFrame(vectors, index=X.index, columns=names or [f"z{j}" for j in range(vectors.shape[1])])
 
     def weights_at(self, context: Any) -> Floats:
         """Weight of every past observation in one context."""
         self._history()
-        return self.weights_.at(self.inputs_of(self.schema_.row(context)))
+        return self.weights_.at(self.inputs_of(self.schema_.row(context), self.unknown))
 
-    def score(self, X: Any, Y: Any) -> float:
-        """Minus the mean cost of the decisions for contexts `X` under the outcomes `Y` that came."""
+    def score(self, X: Any, Y: Any, risk: Risk | None = None) -> float:
+        """Minus the policy's risk over what its decisions for contexts `X` cost under the outcomes `Y` that came.
+
+        Parameters
+        ----------
+        X, Y : DataFrame or array
+            Contexts and outcomes, row by row.
+        risk : Expectation or CVaR, optional
+            Another measure than the policy's own: ``Expectation()`` for the mean cost, whatever the policy minimises.
+            In a grid search: ``scoring=lambda policy, X, Y: policy.score(X, Y, risk=wh.Expectation())``.
+
+        Returns
+        -------
+        float
+            The higher, the better; every row counts alike.
+        """
+        _check_risk(risk)
+        X, Y = as_pandas(X), as_pandas(Y)
         plans = self._plans(X)
         check_order(X, Y)
         outcomes, names = as_outcomes(Y, len(plans))
@@ -135,12 +172,13 @@ class Policy(BaseEstimator):  # type: ignore[misc]
                 f"'Y' must have the {self.Y_.shape[1]} columns seen in fit. Got {outcomes.shape[1]} instead."
             )
         costs = [self.problem.costs(plan, outcomes[i : i + 1])[0] for i, plan in enumerate(plans)]
-        return -float(np.mean(costs))
+        measure = self.risk_ if risk is None else risk
+        return -float(measure.of(costs, np.full(len(costs), 1.0 / len(costs))))
 
     def _plans(self, X: Any) -> list[Any]:
         """The plan for every row of `X`, in its natural form."""
         history = self._history()
-        rows = self.weights_.weights(self._inputs(X), as_sparse=True)
+        rows = self.weights_.weights(self._inputs(as_pandas(X), self.unknown), as_sparse=True)
         return [self.problem.solve(history, row.toarray().ravel(), self.risk_) for row in rows]
 
     # ---- and back again ----------------------------------------------------------------------------
@@ -197,6 +235,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         Explanation
         """
         self._history()
+        self._check_known(context)
         request = Request(
             context=context,
             instead=instead,
@@ -274,14 +313,32 @@ class Policy(BaseEstimator):  # type: ignore[misc]
 
     # ---- what the estimators see -----------------------------------------------------------------
 
-    def inputs_of(self, row: pd.Series) -> Floats:
+    def inputs_of(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """One context as the row that the weights' estimator sees."""
         if self._sees_units:
-            return self.schema_.numbers_row(row)
-        return self.schema_.encode_row(row)
+            return self.schema_.numbers_row(row, unknown)
+        return self.schema_.encode_row(row, unknown)
 
-    def _inputs(self, X: Any) -> Floats:
-        return self.schema_.numbers(X) if self._sees_units else self.schema_.encode(X)
+    def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
+        return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.encode(X, unknown)
+
+    def _cuts(self, forest: ForestWeights) -> dict[str, Floats]:
+        """The thresholds at which the forest splits features that go in whole steps."""
+        place = {name: c for c, name in enumerate(self.schema_.feature_of_coordinate())}
+        if self._sees_units:
+            place = {name: c for c, name in enumerate(self.schema_.columns)}
+        return {
+            name: np.concatenate([tree.threshold[tree.feature == place[name]] for tree in forest.trees])
+            for name in self.schema_.stepped()
+        }
+
+    def _check_known(self, context: Any) -> None:
+        """Refuse to explain from a category that the history does not hold, also where decisions ignore that."""
+        if self.unknown == "ignore":
+            try:
+                self.inputs_of(self.schema_.row(context))
+            except UnknownCategoryError as error:
+                raise UnknownCategoryError(f"No explanation starts from an unknown category. {error}") from None
 
     def _input_map(self) -> InputMap:
         d = self.schema_.n_coordinates
@@ -301,10 +358,16 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             raise InputTypeError(f"'problem' must be a DecisionProblem. Got {self.problem!r} instead.")
         if self.weights is not None and not isinstance(self.weights, ForestWeights | KNNWeights):
             raise InputTypeError(f"'weights' must be a ForestWeights or KNNWeights. Got {self.weights!r} instead.")
-        if self.risk is not None and not isinstance(self.risk, Expectation | CVaR):
-            raise InputTypeError(f"'risk' must be an Expectation or CVaR. Got {self.risk!r} instead.")
+        _check_risk(self.risk)
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise InputTypeError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
+        if self.unknown not in ("error", "ignore"):
+            raise InputError(f"'unknown' must be 'error' or 'ignore'. Got {self.unknown!r} instead.")
+
+
+def _check_risk(risk: Any) -> None:
+    if risk is not None and not isinstance(risk, Expectation | CVaR):
+        raise InputTypeError(f"'risk' must be an Expectation or CVaR. Got {risk!r} instead.")
 
 
 def _check_frozen(weights: ForestWeights | KNNWeights, columns: list[str]) -> None:

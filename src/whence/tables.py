@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
@@ -11,20 +12,80 @@ from numpy.typing import NDArray
 from sklearn.utils import check_array
 
 from whence.errors import InputError, InputTypeError
+from whence.spelling import nearest
 
-__all__ = ["as_outcomes", "as_row", "as_table", "check_order", "missing_error", "no_missing", "number", "numbers"]
+__all__ = [
+    "DATE",
+    "as_outcomes",
+    "as_pandas",
+    "as_row",
+    "as_table",
+    "check_order",
+    "dates",
+    "missing_error",
+    "no_missing",
+    "number",
+    "numbers",
+]
 
 Floats = NDArray[np.float64]
+
+#: Most columns that an error names.
+NAMED = 20
+
+_MONTH = r"(?:jan|feb|mar|apr|ma[iy]|jun|jul|aug|sep|o[ck]t|nov|de[cz])[a-z]*"
+#: Dates and times of day, as people and programs write them.
+DATE = re.compile(
+    r"\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d{2})(?: .*)?"
+    r"|\d{4}/\d{1,2}/\d{1,2}.*|\d{1,2}:\d{2}(?::\d{2})?"
+    rf"|(?i:\d{{1,2}}[-. /]+{_MONTH}[-. ,/]+(?:\d{{4}}|\d{{2}})|{_MONTH}\.? \d{{1,2}},? \d{{4}})"
+)
+
+
+def dates(values: pd.Series) -> bool:
+    """Whether a column holds nothing but texts that are dates or times of day.
+
+    Examples
+    --------
+    >>> dates(pd.Series(["2024-01-31", "2024-02-01"])), dates(pd.Series(["Monday", "Tuesday"]))
+    (True, False)
+    """
+    different = pd.unique(values)
+    return len(different) > 0 and all(isinstance(v, str) and DATE.fullmatch(v.strip()) for v in different)
+
+
+def as_pandas(table: Any) -> Any:
+    """A polars table or column as that of pandas, names, categories and their order included; all else as it is."""
+    if type(table).__module__.partition(".")[0] != "polars":
+        return table
+    kind = type(table).__name__
+    if kind == "DataFrame":
+        return pd.DataFrame({name: _column_of(table[name]) for name in table.columns}, index=range(len(table)))
+    if kind == "Series":
+        return _column_of(table).rename(table.name or None)
+    raise InputTypeError(f"A polars table must be a DataFrame; call 'collect' first. Got a {kind} instead.")
+
+
+def _column_of(column: Any) -> pd.Series:
+    """A column of polars as one of pandas, without what polars would need for that by itself."""
+    values = column.to_list()
+    kind = str(column.dtype).partition("(")[0]
+    if kind == "Enum":
+        return pd.Series(pd.Categorical(values, categories=column.dtype.categories.to_list(), ordered=True))
+    if kind in ("Date", "Datetime"):
+        return pd.Series(pd.to_datetime(pd.Series(values)))
+    return pd.Series(values)
 
 
 def as_table(X: Any, name: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
     """`X` as a DataFrame with string column names, in the order of `columns` where they are given."""
+    X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         table = X.set_axis(_names(X.columns, name), axis="columns").infer_objects()
         if columns is not None:
             table = _arranged(table, name, columns)
     else:
-        array = _checked_array(X, name)
+        array = _checked_array(X, name, columns)
         if columns is not None and array.shape[1] != len(columns):
             # scikit-learn's own wording, which its estimator checks look for.
             raise InputError(
@@ -47,26 +108,39 @@ def _names(labels: Iterable[Any], table: str) -> list[str]:
 
 
 def _arranged(table: pd.DataFrame, name: str, columns: Sequence[str]) -> pd.DataFrame:
-    expected = ", ".join(map(repr, columns))
-    missing = [c for c in columns if c not in table.columns]
-    if missing:
-        raise InputError(f"The column {missing[0]!r} is missing from {name!r}; expected {expected}.")
-    known = set(columns)
-    extra = [c for c in table.columns if c not in known]
-    if extra:
-        raise InputError(f"The column {extra[0]!r} of {name!r} is unknown; expected {expected}.")
+    fault = _misnamed(list(table.columns), columns)
+    if fault is not None:
+        missing, extra, hint = fault
+        if missing is None:
+            raise InputError(f"The column {extra!r} of {name!r} is unknown; {hint}")
+        raise InputError(f"The column {missing!r} is missing from {name!r}; {hint}")
     return table[list(columns)]
 
 
-def _checked_array(X: Any, name: str) -> NDArray[Any]:
+def _misnamed(given: Sequence[str], columns: Sequence[str]) -> tuple[str | None, str | None, str] | None:
+    """A name that is missing, one that is unknown, and what to say about it; None where all names are right."""
+    known, here = set(columns), set(given)
+    missing = next((c for c in columns if c not in here), None)
+    extra = [c for c in given if c not in known]
+    if missing is None and not extra:
+        return None
+    absent = [c for c in columns if c not in here] or list(columns)
+    meant = next(((c, hint) for c in extra if (hint := nearest(c, absent))), (extra[0] if extra else None, ""))
+    said = f"expected {', '.join(map(repr, columns[:NAMED]))}{', …' if len(columns) > NAMED else ''}."
+    if missing is not None and extra:
+        said += f" Got {meant[0]!r}, which is unknown."
+    return missing, meant[0], said + meant[1]
+
+
+def _checked_array(X: Any, name: str, columns: Sequence[str] | None) -> NDArray[Any]:
     try:
         array = np.asarray(check_array(X, dtype=None, ensure_all_finite=False, input_name=name))
         if array.dtype == object:
             mixed = pd.DataFrame(array).infer_objects()
             if all(pd.api.types.is_numeric_dtype(t) for t in mixed.dtypes):
-                check_array(array, dtype=np.float64, input_name=name)
+                _check_finite(check_array(array, dtype=np.float64, ensure_all_finite=False), name, columns)
         elif np.issubdtype(array.dtype, np.number):
-            check_array(array, input_name=name)
+            _check_finite(array, name, columns)
     except TypeError as error:
         raise InputTypeError(str(error)) from None
     except ValueError as error:
@@ -74,8 +148,29 @@ def _checked_array(X: Any, name: str) -> NDArray[Any]:
     return array
 
 
+def _check_finite(array: NDArray[Any], name: str, columns: Sequence[str] | None = None) -> None:
+    """Refuse missing and infinite values, naming their column; scikit-learn's checks look for the first words."""
+    if np.isfinite(array).all():
+        return
+    gone = np.isnan(array)
+    bad = gone if gone.any() else ~np.isfinite(array)
+    what = "NaN" if gone.any() else f"infinity or a value too large for {array.dtype!r}"
+    faulty = np.flatnonzero(bad.any(axis=0))
+    letter = name.lower()
+    named = columns if columns is not None and len(columns) == array.shape[1] else None
+    labels = [f"{letter}{j}" if named is None else named[j] for j in faulty.tolist()]
+    counts = bad.sum(axis=0)[faulty].tolist()
+    found = ", ".join(f"{label!r} ({count})" for label, count in zip(labels[:5], counts, strict=False))
+    more = f" and {len(labels) - 5} more" if len(labels) > 5 else ""
+    raise InputError(
+        f"Input {name} contains {what}. Every value must be a finite number; "
+        f"rows in which it is not, by column: {found}{more}."
+    )
+
+
 def as_row(context: Any, columns: Sequence[str]) -> pd.Series:
     """One context as a Series over `columns`; a Series, mapping, one-row table or 1-D array is accepted."""
+    context = as_pandas(context)
     if isinstance(context, pd.DataFrame):
         if len(context) != 1:
             raise InputError(f"The 'context' must be a single row. Got a table of {len(context)} rows instead.")
@@ -96,19 +191,21 @@ def as_row(context: Any, columns: Sequence[str]) -> pd.Series:
 
 def _arranged_values(context: pd.Series | Mapping[Any, Any], columns: Sequence[str]) -> list[Any]:
     given = dict(zip(_names(context.keys(), "context"), (v for _, v in context.items()), strict=True))
-    missing = [c for c in columns if c not in given]
-    extra = [] if missing or len(given) == len(columns) else [k for k in given if k not in set(columns)]
-    if missing or extra:
-        expected = ", ".join(map(repr, columns))
-        if missing:
-            raise InputError(f"The 'context' must give {missing[0]!r}; expected {expected}.")
-        raise InputError(f"The 'context' gives {extra[0]!r}, which is unknown; expected {expected}.")
-    return [given[c] for c in columns]
+    try:
+        if len(given) == len(columns):
+            return [given[c] for c in columns]
+    except KeyError:
+        pass
+    missing, extra, hint = _misnamed(list(given), columns) or (None, None, "")
+    if missing is None:
+        raise InputError(f"The 'context' gives {extra!r}, which is unknown; {hint}")
+    raise InputError(f"The 'context' must give {missing!r}; {hint}")
 
 
 def as_outcomes(Y: Any, rows: int) -> tuple[Floats, list[str]]:
     """Outcomes as a 2-D float array with the names of their columns."""
     names: list[str] | None = None
+    Y = as_pandas(Y)
     if isinstance(Y, pd.DataFrame):
         names = [str(c) for c in Y.columns]
     elif isinstance(Y, pd.Series):
@@ -116,7 +213,8 @@ def as_outcomes(Y: Any, rows: int) -> tuple[Floats, list[str]]:
     if Y is None:
         raise InputError("Policy requires y to be passed, but the target y is None: give one row of 'Y' a row of 'X'.")
     try:
-        array = np.asarray(check_array(Y, dtype=np.float64, ensure_2d=False, input_name="Y"))
+        array = np.asarray(check_array(Y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="Y"))
+        _check_finite(array[:, None] if array.ndim == 1 else array, "Y", names)
     except TypeError as error:
         raise InputTypeError(str(error)) from None
     except ValueError as error:

@@ -12,6 +12,7 @@ from matplotlib.axes import Axes
 import whence as wh
 from whence.errors import InputError, InputTypeError
 from whence.examples import bakery
+from whence.plot.plane import _side
 
 plt.switch_backend("Agg")
 
@@ -119,3 +120,14 @@ def test_what_cannot_be_mapped_is_said(policy: wh.Policy) -> None:
         wh.plot.plane(why, why, ("x0", "x1"))  # type: ignore[arg-type]
     with pytest.raises(InputTypeError, match="'others' must be an Explanation"):
         wh.plot.plane(policy, why, ("x0", "x1"), [3])  # type: ignore[list-item]
+
+
+def test_whole_numbers_are_asked_at_whole_numbers() -> None:
+    """A feature of many whole numbers is drawn at some of them, and at none in between."""
+    X = np.column_stack([np.arange(300) * 7, np.arange(300) % 24])
+    policy = wh.Policy(wh.Newsvendor(1, 1), wh.ForestWeights(n_trees=10, random_state=0)).fit(X, 10.0 + X[:, :1] / 100)
+    why = policy.explain(X[10], instead=policy.decide(X[200]))
+    across, up = (_side(policy, name, [why], 12) for name in ("x0", "x1"))
+    assert all(float(value).is_integer() for value in across.values)
+    assert len(across.values) < 20
+    assert up.values == [float(hour) for hour in range(24)]

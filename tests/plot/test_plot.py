@@ -213,6 +213,32 @@ def test_what_cannot_be_drawn_is_said(baked: Asked) -> None:
         wh.plot.costs(baked.why, ax=3)  # type: ignore[arg-type]
 
 
+class Dish(wh.DecisionProblem):
+    """A plan is the name of a dish."""
+
+    def costs(self, decision: str, Y: np.ndarray) -> np.ndarray:
+        return np.abs(Y[:, 0] - len(decision))
+
+    def solve(self, Y: np.ndarray, weights: np.ndarray, risk: Any) -> str:
+        return min(("soup", "noodles", "cauliflower"), key=lambda dish: risk.of(self.costs(dish, Y), weights))
+
+    def describe(self, decision: str, outcomes: Any = ()) -> str:
+        return decision
+
+
+def test_plans_of_text_are_told_in_words() -> None:
+    """Plans that are neither quantities nor routes, and quantities of 0, leave no empty panel."""
+    X = np.linspace(0, 1, 20)[:, None]
+    policy = wh.Policy(Dish(), wh.KNNWeights(k=3)).fit(X, 3 + 9 * X)
+    why = policy.explain([0.1], instead="noodles")
+    assert texts(wh.plot.plans(why)) == ["decision", "soup", "your plan", "noodles"]
+    panel = why.plot().axes[1]
+    assert panel.get_title(loc="left") == "The two plans"
+    assert "noodles" in texts(panel)
+    nothing = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=3)).fit(X, 0 * X).explain([0.1], instead=[0.0])
+    assert texts(wh.plot.plans(nothing)) == ["decision", "y0 0", "your plan", "y0 0"]
+
+
 @pytest.mark.parametrize("status", ["already", "none"])
 def test_there_may_be_nothing_to_change(status: str, baked: Asked) -> None:
     """Where there is no changed context, the charts say so or show the one context."""

@@ -248,7 +248,7 @@ def test_parts_and_description():
     assert Newsvendor(1, 5, names=["rye", "wheat"]).describe([2.5, 0.0]) == "rye 2.5"
     assert Newsvendor(1, 5).describe([1.0, 2.0], ["a", "b"]) == "a 1, b 2"
     assert Newsvendor(1, 5).describe([0.0, 2.0]) == "product 2 2"
-    assert Newsvendor(1, 5).describe([0.0]) == "nothing"
+    assert Newsvendor(1, 5).describe([0.0]) == "product 1 0"
 
 
 @pytest.mark.parametrize(

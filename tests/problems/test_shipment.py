@@ -202,7 +202,7 @@ def test_no_demand_at_all():
         plan = problem.solve(np.zeros((3, 12)), np.full(3, 1 / 3), risk)
         assert plan.tolist() == [0.0] * 4
     assert problem.costs(np.zeros(4), np.zeros((3, 12))).tolist() == [0.0] * 3
-    assert problem.describe(np.zeros(4)) == "nothing"
+    assert problem.describe(np.zeros(4)) == "warehouse 1 0, warehouse 2 0, warehouse 3 0, warehouse 4 0"
 
 
 def test_units_do_not_matter():

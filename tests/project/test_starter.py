@@ -4,9 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import numpy as np
+import pandas as pd
 import pytest
 from tests.project.samples import csv_text, days
 
+from whence import Categorical, Discrete
 from whence.errors import InputError
 from whence.project import Project, findings
 from whence.project.starter import starter
@@ -40,6 +43,47 @@ def test_types_are_found_out(tmp_path: Path) -> None:
     assert project.X.index.tolist()[0] == "2024-01-01"
     assert any("'rolls \"big\"', as the outcome" in remark for remark in made.remarks)
     assert "Rows are named after 'date', which is no feature." in made.remarks
+
+
+def test_whole_numbers_stay_whole(tmp_path: Path) -> None:
+    """A column of many whole numbers, gaps in it or not, goes in steps of 1, and explanations keep to them."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"hr": np.arange(240) % 24, "second": 1_700_000_000 + rng.integers(0, 10**8, 240)})
+    sold = (20 + 15 * np.sin(X["hr"] / 4) + rng.normal(size=240)).round(1)
+    text = X.assign(sold=sold).to_csv(index=False).replace("\n5,", "\n,", 1)
+    (tmp_path / "days.csv").write_text(text, "utf-8")
+    made = starter(tmp_path / "days.csv")
+    assert 'type = "discrete"\nstep = 1    # every whole number from 0 to 23' in made.text
+    project_file = tmp_path / "whence.toml"
+    project_file.write_text(made.text.replace('# missing = "drop"', 'missing = "drop"'), "utf-8")
+    assert [finding.severity for finding in findings(project_file)] == ["warning"]
+    policy = Project.load(project_file).fitted()
+    assert policy.schema_.kind("hr") == policy.schema_.kind("second") == Discrete(step=1)
+    why = policy.explain(policy.X_.iloc[22], instead=policy.decide(policy.X_.iloc[6]))
+    assert why.status == "optimal"
+    assert all(float(to).is_integer() for to in why.changes["to"])
+
+
+def test_what_a_feature_may_be_declared(tmp_path: Path) -> None:
+    """Steps and ordered categories are read, and what is wrong with them is said where it stands."""
+    (tmp_path / "days.csv").write_text("n,size,sold\n0,S,1\n6,L,2\n12,M,3\n", "utf-8")
+    text = starter(tmp_path / "days.csv").text
+    text = text.replace("values = [0, 6, 12]", "step = 6")
+    text = text.replace(
+        'categories = ["S", "L", "M"]', 'categories = ["S", "M", "L"]\nordered = true\nchange = "increase"'
+    )
+    (tmp_path / "whence.toml").write_text(text, "utf-8")
+    schema = Project.load(tmp_path / "whence.toml").fitted().schema_
+    assert schema.kind("n") == Discrete(step=6)
+    assert schema.kind("size") == Categorical(["S", "M", "L"], ordered=True, change="increase")
+    for old, new, said in (
+        ("step = 6", "step = 5", "must hold only whole numbers in steps of 5 from 0. Got 6.0 instead."),
+        ("step = 6", "step = 0.5", "must be a whole number of at least 1. Got 0.5 instead."),
+        ("ordered = true", "ordered = false", "must be 'free' or 'fixed'. Got 'increase' instead."),
+        ("ordered = true", 'ordered = "yes"', "must be true or false. Got 'yes' instead."),
+    ):
+        (tmp_path / "whence.toml").write_text(text.replace(old, new), "utf-8")
+        assert any(said in finding.text for finding in findings(tmp_path / "whence.toml")), said
 
 
 def test_outcomes_that_are_named(tmp_path: Path) -> None:

@@ -300,14 +300,14 @@ def test_equal_costs_can_be_drawn(make: Make, weekday: Change) -> None:
 
 
 def test_rounding_is_told_only_where_the_verdict_holds(make: Make) -> None:
-    """Numbers rounded in their room come with the nearest value and a note; others claim nothing."""
+    """Rounded numbers come with the nearest value to its last digit; a note, only where they stay in their room."""
     warmer = ("temperature", 7.0, 16.2512345678, 0.3)
     inside = fragment(make([warmer], room={"temperature": (16.2512, 18.0)}))
-    assert "nearest: 16.2512 °C" in inside
+    assert "nearest: 16.2512345678 °C" in inside
     assert "rounded so that the verdict holds" in inside
     unknown = fragment(make([warmer]))
     assert "about 16.2512 °C" in unknown
-    assert "nearest: 16" not in unknown
+    assert "nearest: 16.2512345678 °C" in unknown
     assert "rounded so that the verdict holds" not in unknown
 
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import io
 import re
+import sys
 from collections.abc import Callable
 from typing import Any
 
@@ -245,6 +247,64 @@ def test_what_is_said_can_be_typed_in_again() -> None:
     assert told > 3
 
 
+@pytest.mark.parametrize("weights", [wh.ForestWeights(n_trees=20, random_state=0), wh.KNNWeights(k=4)])
+def test_every_number_printed_is_that_of_the_context(weights: Any) -> None:
+    """What is not called "about" is the very number of `why.context`, or stands rounded beside that number."""
+    rounded = 0
+    for seed in range(4):
+        rng = np.random.default_rng(seed)
+        X = pd.DataFrame({"a": rng.normal(1000, 3, 80), "b": rng.random(80).round(3), "n": rng.integers(0, 90, 80)})
+        Y = 20 + 3 * (X[["a"]].to_numpy() - 1000) + 20 * X[["b"]].to_numpy() + rng.normal(0, 1, (80, 1))
+        policy = wh.Policy(wh.Newsvendor(1, 3), weights).fit(X, Y.clip(0))
+        why = policy.explain(X.iloc[[0]], policy.decide(X.iloc[1]))
+        if why.status != "optimal":
+            continue
+        told = {name: to for name, _, to in changes(why)}
+        last = re.findall(r"(\w) (-?\d[\d.e-]*\d|\d)", "".join(str(why).partition("To the last digit")[1:]))
+        exact = {name: float(number) for name, number in last if name in told}
+        for name in X.columns:
+            shown = told.get(name) or re.search(rf"\b{name} \((.+?)\)", str(why)).group(1)  # type: ignore[union-attr]
+            if name in exact:
+                rounded += 1
+                assert exact[name] == why.context[name]
+            elif not shown.startswith("about "):
+                assert float(shown) == why.context[name]
+            else:
+                assert name not in told
+        assert float(str(why.context["n"])) == int(why.context["n"])
+    assert rounded > 1
+
+
+class _Terminal(io.StringIO):
+    """What a program prints to that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+def test_lines_break_on_a_terminal(make: Make, every_change: list[Change], monkeypatch: pytest.MonkeyPatch) -> None:
+    """On a terminal no line is longer than it is wide, lists stay lists and every word stays; elsewhere none breaks."""
+    why = make(every_change, decision_text=" → ".join(f"Junction {i}" for i in range(40)))
+    whole = str(why)
+    assert max(map(len, whole.split("\n"))) > 200
+    monkeypatch.setenv("COLUMNS", "60")
+    assert str(why) == whole
+    monkeypatch.setattr(sys, "stdout", _Terminal())
+    print(why)
+    shown = sys.stdout.getvalue()  # type: ignore[attr-defined]
+    assert max(map(len, shown.split("\n"))) <= 60
+    assert shown.split() == whole.split()
+    assert shown.count("\n  - ") == whole.count("\n  - ") == 5
+
+
+def test_quantities_of_zero_are_named() -> None:
+    """A plan of nothing says of what."""
+    problem = wh.Newsvendor(holding=1, backorder=1)
+    assert problem.describe([0.0, 0.0], ["rolls", "rye"]) == "rolls 0, rye 0"
+    assert problem.describe([0.0, 3.0], ["rolls", "rye"]) == "rye 3"
+    assert problem.describe(np.zeros(20)) == "0 of each of 20 parts"
+
+
 HEAD = "Decision: bread 60, cake 70.\nYour plan: bread 80, cake 70.\n"
 COSTS = (
     "Expected cost, as it is: 31.2 for the decision, 35.0 for your plan. "
@@ -280,6 +340,7 @@ def test_restrictions_and_many_changes_word_by_word(make: Make, every_change: li
         "decision if these 5 things had been different together:\n"
         "  - weekday: Saturday rather than Thursday\n  - temperature: 16.3 °C rather than 7 °C\n"
         "  - rain: on rather than off\n  - promotion: on rather than off\n  - staff: 6 rather than 4\n"
+        "To the last digit, the nearest context has temperature 16.2512345678 °C. "
         "Proved nearest, at distance 3.8: no nearer context would do."
     )
 

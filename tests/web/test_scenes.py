@@ -136,6 +136,21 @@ def test_categories_that_are_numbers_or_bools() -> None:
             scene.row_of({"code": wrong, "size": 1.5})
 
 
+def test_whole_numbers_have_a_list_or_a_slider() -> None:
+    """Few whole numbers are a list, many a slider in whole steps; what lies between them is refused."""
+    X = pd.DataFrame({"hr": np.arange(120) % 24, "count": np.arange(120) ** 2, "x": np.linspace(0, 1, 120)})
+    policy = wh.Policy(wh.Newsvendor(1, 2), wh.KNNWeights(k=2)).fit(X, X[["x"]])
+    scene = Scene("whole", "", "", policy, X.iloc[0])
+    hr, count, _ = scene.shown().features
+    assert (hr.kind, hr.values) == ("discrete", [float(h) for h in range(24)])
+    assert (count.kind, count.values, count.step, count.high) == ("discrete", None, 1.0, 119.0**2)
+    there = scene.row_of({"hr": 5.0, "count": 20_000, "x": 0.5})
+    assert there.to_dict() == {"hr": 5, "count": 20_000, "x": 0.5}
+    for name in ("hr", "count"):
+        with pytest.raises(InputError, match=f"'{name}' of the 'context' must be a whole number. Got 5.4 instead"):
+            scene.row_of({"hr": 5, "count": 5, "x": 0.5} | {name: 5.4})
+
+
 def test_many_outcomes_are_put_together() -> None:
     """A distribution over many observations keeps its mean and its ends' order in at most 200 values."""
     rng = np.random.default_rng(0)

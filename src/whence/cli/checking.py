@@ -115,4 +115,6 @@ def _values(schema: Schema, name: str, feature: Feature) -> str:
     if levels:
         return ", ".join(levels[:8]) + (f", … ({len(levels)})" if len(levels) > 8 else "")
     low, high = schema.training_range(name)
-    return f"{plain(low)} to {plain(high)} {schema.unit(name)}".rstrip()
+    step = getattr(feature, "step", None)
+    said = f"{plain(low)} to {plain(high)} {schema.unit(name)}".rstrip()
+    return said if step is None else f"{said}, {'whole numbers' if step == 1 else f'in steps of {step}'}"

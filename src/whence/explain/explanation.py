@@ -124,9 +124,9 @@ class Explanation:
         return self.context is not None
 
     def __str__(self) -> str:
-        from whence.report.words import sentences
+        from whence.report.words import sentences, wrapped
 
-        return sentences(self)
+        return wrapped(sentences(self))
 
     def __repr__(self) -> str:
         return f"<Explanation {self.kind} {self.status} distance={self.distance:.6g} bound={self.bound:.6g}>"

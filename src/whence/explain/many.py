@@ -20,7 +20,7 @@ from whence.errors import InputError, InputTypeError, RowError, WhenceError
 from whence.explain.asking import Request, engine_of
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
-from whence.tables import as_table
+from whence.tables import as_pandas, as_table
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -95,6 +95,7 @@ def _request_fields(options: Mapping[str, Any]) -> dict[str, Any]:
 def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None]:
     """The contexts one by one, and their labels where they have any."""
     columns = policy.schema_.columns
+    contexts = as_pandas(contexts)
     if isinstance(contexts, pd.DataFrame):
         if len(contexts):
             as_table(contexts.iloc[:1], "contexts", columns)  # a missing column is one error, not one a row
@@ -117,6 +118,7 @@ def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | No
     """`given` as one plan a row: either it is, or it is one plan for all of them."""
     if given is None:
         return [None] * total
+    given = as_pandas(given)
     if isinstance(given, pd.DataFrame):
         # Rows keep the names of their parts, which may be in any order.
         given, per_row = [row for _, row in given.iterrows()], True

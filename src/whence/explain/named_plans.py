@@ -9,6 +9,7 @@ import pandas as pd
 
 from whence.plain import plan_from_plain
 from whence.problems.base import DecisionProblem
+from whence.tables import as_pandas
 
 __all__ = ["in_order"]
 
@@ -24,6 +25,7 @@ def in_order(problem: DecisionProblem, plan: Any, outcomes: Sequence[str]) -> An
     >>> in_order(wh.Newsvendor(1, 2), pd.Series({"rye": 55.0, "rolls": 100.0}), ["rolls", "rye"])
     array([100.,  55.])
     """
+    plan = as_pandas(plan)
     if isinstance(plan, pd.DataFrame) and len(plan) == 1:
         plan = plan.iloc[0]
     if isinstance(plan, pd.Series):

@@ -12,7 +12,6 @@ from whence.plot.costs import costs, outcomes
 from whence.plot.plans import plans
 from whence.plot.weights import weights
 from whence.report import words
-from whence.report.material import material_of
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -30,15 +29,11 @@ def overview(why: Explanation) -> Figure:
     >>> len(overview(policy.explain([0.2], instead=[20.0])).axes)
     6
     """
-    drawn = material_of(checked(why)).plans
+    checked(why)
     figure: Figure = matplotlib().figure(figsize=(12.5, 11.5), layout="constrained")
     grid: Any = figure.add_gridspec(3, 2, height_ratios=[1.15, 1.0, 0.8])
     changes(why, most=6, ax=figure.add_subplot(grid[0, 0]))
-    place = figure.add_subplot(grid[0, 1])
-    if drawn.city is not None or drawn.form == "quantities":
-        plans(why, most=10, ax=place)
-    else:
-        place.remove()
+    plans(why, most=10, ax=figure.add_subplot(grid[0, 1]))
     costs(why, ax=figure.add_subplot(grid[1, 0]))
     weights(why, count=5, ax=figure.add_subplot(grid[1, 1]))
     for column, when in enumerate(("before", "after")):

@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError, InputTypeError
 from whence.explain.explanation import Explanation
-from whence.features import Binary, Categorical
+from whence.features import Binary, Categorical, Discrete
 from whence.plot.canvas import INK, SOFT, axes_for, checked, fitting
 from whence.policy import Policy
 from whence.report.numbers import value
@@ -126,8 +126,11 @@ def _side(policy: Policy, name: str, marked: list[Explanation], resolution: int)
     low, high = schema.training_range(name)
     low, high = min(low, numbers.min()), max(high, numbers.max())
     wanted = np.array(levels, dtype=np.float64) if levels else np.linspace(low, high, max(int(resolution), 2))
+    stepped = isinstance(feature, Discrete) and feature.step is not None
+    if stepped and not levels:
+        wanted = np.unique(np.round(wanted))
     # The nearest contexts lie at the border between two verdicts: ask there, and a little to either side.
-    near = np.zeros(1) if levels else np.array([-1e-6, 0.0, 1e-6]) * (high - low)
+    near = np.zeros(1) if levels else np.array([-1.0, 0.0, 1.0]) * (1.0 if stepped else 1e-6 * (high - low))
     at = np.unique(np.concatenate([wanted, np.clip(np.add.outer(numbers, near).ravel(), low, high)]))
     middles = (at[1:] + at[:-1]) / 2
     margin = 0.5 * float(np.diff(at).min(initial=1.0)) if levels or at.size == 1 else 0.0

@@ -1,8 +1,8 @@
-"""The two plans, drawn: routes on their map, quantities as bars."""
+"""The two plans, drawn: routes on their map, quantities as bars, others in words."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -25,12 +25,12 @@ STREET = "#b9c2ca"
 
 
 def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
-    """Both plans: quantities as bars, routes on their map.
+    """Both plans: quantities as bars, routes on their map, all others in words.
 
     Parameters
     ----------
     why : Explanation
-        What to draw. Its plans must be quantities or routes on a map.
+        What to draw.
     most : int
         Most quantities to draw: those on which the plans differ most.
     ax : Axes, optional
@@ -48,8 +48,10 @@ def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
     if both.city is not None:
         return routes(why, ax=ax)
     if both.form != "quantities":
-        raise InputError("'why' must be about quantities or about routes on a map to be drawn. Its plans are neither.")
+        return _in_words(why, ax)
     shown, rest = most_different(both, most)
+    if not shown.size:
+        return _in_words(why, ax)
     ax = axes_for(ax, (6.4, 1.0 + 0.45 * max(shown.size, 1)))
     at = np.arange(shown.size, dtype=np.float64)
     for j, (plan, vector) in enumerate((("d", both.decision), ("a", both.alternative))):
@@ -66,6 +68,19 @@ def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
     ax.set_xlabel(fitting(f"quantity{left_out}", 44))
     legend_above(ax)
     quiet(ax)
+    return ax
+
+
+def _in_words(why: Explanation, ax: Axes | None) -> Axes:
+    """Both plans as text, in the colours of their bars."""
+    ax = axes_for(ax, (6.4, 2.6))
+    ax.axis("off")
+    ax.set_title("The two plans", loc="left", fontsize="medium", color=INK)
+    told = (("d", why.decision_text or str(why.decision)), ("a", why.alternative_text or str(why.alternative)))
+    for (plan, text), y in zip(told, (0.92, 0.42), strict=True):
+        look: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "ha": "left"}
+        ax.text(0.0, y, LINES[plan]["label"], color=LINES[plan]["color"], fontweight="bold", fontsize="small", **look)
+        ax.text(0.0, y - 0.1, fitting(text, 60, 5), color=INK, fontsize="medium", **look)
     return ax
 
 

@@ -16,6 +16,9 @@ __all__ = ["DecisionProblem", "check_samples", "cost_unit_of"]
 
 Floats = NDArray[np.float64]
 
+#: So many quantities are named where all of them are 0.
+FEW_PARTS = 8
+
 
 class DecisionProblem(ABC):
     """A decision under uncertainty: what a plan costs, and which plan is best for weighted samples.
@@ -78,7 +81,9 @@ class DecisionProblem(ABC):
         values = self.vector(decision)
         names = self.parts(outcomes) or [f"z{i}" for i in range(values.size)]
         shown = [f"{name} {value:g}" for name, value in zip(names, values, strict=True) if abs(value) > 1e-9]
-        return ", ".join(shown) if shown else "nothing"
+        if not shown and len(names) > FEW_PARTS:
+            return f"0 of each of {len(names)} parts"
+        return ", ".join(shown or [f"{name} 0" for name in names])
 
 
 def cost_unit_of(problem: Any) -> str:

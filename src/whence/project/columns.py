@@ -10,6 +10,7 @@ import pandas as pd
 
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
+from whence.tables import DATE
 
 __all__ = ["YES_AND_NO", "Content", "binary_column", "content", "missing", "number", "number_column", "text_column"]
 
@@ -22,10 +23,6 @@ MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "-"}
 
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
-_DATE = re.compile(
-    r"\d{4}-\d{1,2}-\d{1,2}(?:[T ]\d{1,2}:\d{2}.*)?|\d{1,2}[./]\d{1,2}[./](?:\d{4}|\d{2})(?: .*)?"
-    r"|\d{4}/\d{1,2}/\d{1,2}.*|\d{1,2}:\d{2}(?::\d{2})?"
-)
 
 
 def content(table: CsvTable, column: str) -> Content:
@@ -41,7 +38,7 @@ def content(table: CsvTable, column: str) -> Content:
         return "number"
     if distinct.str.lower().isin(list(YES_AND_NO)).all():
         return "yes and no"
-    return "date" if distinct.str.fullmatch(_DATE).all() else "text"
+    return "date" if distinct.str.fullmatch(DATE).all() else "text"
 
 
 def missing(table: CsvTable, column: str) -> pd.Series:

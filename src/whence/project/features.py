@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from whence.encoding import sorted_categories
 from whence.errors import WhenceError
 from whence.features import Schema
+from whence.inference import MANY_CATEGORIES
 from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.project.columns import binary_column, content, number_column, text_column
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
-from whence.project.source import NUMBER, POSITIVE, TEXT, TEXTS, Rule, Section, is_number, one_of
+from whence.project.source import COUNT, NUMBER, POSITIVE, TEXT, TEXTS, Rule, Section, is_number, one_of
 
 __all__ = ["Declared", "built_features", "read_declared", "typed_column"]
 
@@ -29,12 +31,11 @@ TYPE = one_of(*KINDS)
 NUMBERS = Rule(
     "a list of numbers", lambda value: isinstance(value, list) and bool(value) and all(map(is_number, value))
 )
+YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 NAMES = Rule(
     "a list of texts or numbers",
     lambda value: isinstance(value, list) and bool(value) and all(isinstance(e, str | int | float) for e in value),
 )
-#: Distinct texts in a column, beyond which it is rather a note or a number than a category.
-MANY_CATEGORIES = 50
 
 
 @dataclass(frozen=True)
@@ -139,7 +140,20 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
     for name, feature in features.items():
         if X is not None and set(declared[name].names) <= set(X.columns):
             _try(name, feature, X[list(declared[name].names)], declared[name].section, found)
-    return features
+    return features | _texts(features, declared, X)
+
+
+def _texts(
+    features: Mapping[str, Feature], declared: Mapping[str, Declared], X: pd.DataFrame | None
+) -> dict[str, Feature]:
+    """Columns of text of which nothing is declared: what is doubtful about them has become a finding already."""
+    owned = {column for one in declared.values() for column in one.names}
+    free = [] if X is None else [name for name in X.columns if name not in owned and name not in features]
+    return {
+        name: Categorical(sorted_categories(name, X[name]))
+        for name in free
+        if X is not None and not pd.api.types.is_numeric_dtype(X[name].dtype)
+    }
 
 
 def _inferred(name: str, X: pd.DataFrame | None) -> str | None:
@@ -157,9 +171,10 @@ def _built(declared: Declared, kind: str) -> Feature | None:
     if kind == "continuous":
         options |= {"low": section.take("low", NUMBER), "high": section.take("high", NUMBER)}
     elif kind == "discrete":
-        options |= {"values": section.take("values", NUMBERS)}
+        options |= {"values": section.take("values", NUMBERS), "step": section.take("step", COUNT)}
     elif kind == "categorical":
-        options |= {"columns": declared.columns, "categories": declared.categories}
+        ordered = section.take("ordered", YES_OR_NO, False)
+        options |= {"columns": declared.columns, "categories": declared.categories, "ordered": ordered}
     if kind in ("continuous", "discrete"):
         options |= {"unit": section.take("unit", TEXT, "")}
     try:
@@ -170,7 +185,8 @@ def _built(declared: Declared, kind: str) -> Feature | None:
 
 
 def _common(section: Section, kind: str) -> Iterator[tuple[str, Any]]:
-    ways = ("free", "fixed") if kind == "categorical" else ("free", "fixed", "increase", "decrease")
+    ordered = kind != "categorical" or section.table.get("ordered") is True
+    ways = ("free", "fixed", "increase", "decrease") if ordered else ("free", "fixed")
     yield "change", section.take("change", one_of(*ways), "free")
     yield "weight", section.take("weight", POSITIVE, 1.0)
 

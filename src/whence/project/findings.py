@@ -5,11 +5,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
-from difflib import get_close_matches
 from pathlib import Path
 from typing import Any, Literal
 
 from whence.errors import InputError
+from whence.spelling import nearest
 
 __all__ = ["Finding", "Findings", "ProjectError", "nearest", "shown"]
 
@@ -95,22 +95,6 @@ class ProjectError(InputError):
             return str(self.findings[0])
         lines = "".join(f"\n  {finding}" for finding in self.findings)
         return f"{self.path.name} cannot be used; {len(self.findings)} things are wrong:{lines}"
-
-
-def nearest(word: str, known: Iterable[str]) -> str:
-    """A hint at the known word that was probably meant, with a space before it; empty where there is none.
-
-    Examples
-    --------
-    >>> nearest("temprature", ["temperature", "rain"])
-    " Did you mean 'temperature'?"
-    """
-    words = list(known)
-    folded = {name.casefold(): name for name in words}
-    if word.casefold() in folded:
-        return f" Did you mean {folded[word.casefold()]!r}?"
-    close = get_close_matches(word, words, n=1, cutoff=0.6)
-    return f" Did you mean {close[0]!r}?" if close else ""
 
 
 def shown(value: Any, longest: int = 60) -> str:

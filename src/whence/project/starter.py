@@ -8,10 +8,9 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whence.errors import InputError
-from whence.features import FEW_LEVELS
+from whence.inference import FEW_LEVELS, MANY_CATEGORIES
 from whence.project.columns import content, number_column
 from whence.project.csv_files import CsvFormat, CsvTable, read_csv
-from whence.project.features import MANY_CATEGORIES
 from whence.project.findings import Findings, ProjectError, nearest
 from whence.report.numbers import plain
 
@@ -19,6 +18,12 @@ __all__ = ["Starter", "starter"]
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
+
+#: Why a column is left out.
+LEFT_OUT = {
+    "empty": "it is empty",
+    "date": "dates are no features. Put what matters about them (month, weekday, hour) in columns of their own",
+}
 
 #: What every feature may have, said once.
 FEATURES = """# What each column of the context is. Every feature may also have
@@ -110,9 +115,7 @@ def _left_out(
             remarks.append(f"Rows are named after {column!r}, which is no feature.")
         else:
             ignore.append(column)
-            remarks.append(
-                f"Left out {column!r}: {'it is empty' if kind == 'empty' else 'dates and texts are no features'}."
-            )
+            remarks.append(f"Left out {column!r}: {LEFT_OUT.get(kind, 'texts are no features')}.")
     return index, ignore
 
 
@@ -159,7 +162,9 @@ def _number(table: CsvTable, column: str, kind: str) -> list[str]:
         return ['type = "binary"']
     if kind == "whole" and len(distinct) <= FEW_LEVELS:
         return ['type = "discrete"', f"values = [{', '.join(str(int(v)) for v in distinct)}]"]
-    low, high = plain(distinct[0]), plain(distinct[-1])
+    low, high = plain(distinct[0], 15), plain(distinct[-1], 15)
+    if kind == "whole":
+        return ['type = "discrete"', f"step = 1    # every whole number from {low} to {high}"]
     return ['type = "continuous"', f"# low = {low}", f"# high = {high}"]
 
 

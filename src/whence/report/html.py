@@ -10,7 +10,7 @@ from whence.files import write_text
 from whence.report import words
 from whence.report.markup import Markup, join, tag
 from whence.report.material import material_of
-from whence.report.numbers import aligned, duration, plain, share, value, with_unit
+from whence.report.numbers import aligned, duration, exactly, plain, share, value, with_unit
 from whence.report.observations import Observation, most_moved, moved_share, speaking
 from whence.report.outcomes import spread_of
 from whence.report.plans import picture
@@ -121,10 +121,12 @@ def _changes(explanation: Explanation) -> Markup:
     rows = []
     rounded = False
     for (name, before, after), record in zip(words.changes(told), told.changes.to_dict("records"), strict=True):
-        exact = value(record["to"], told.kinds.get(name, ""), told.units.get(name, ""))
+        exact, number = after, record["to"]
+        if isinstance(number, float) and told.kinds.get(name, "") not in ("binary", "categorical"):
+            exact = with_unit(exactly(float(number)), told.units.get(name, ""))
         changed = tag("b", after)
-        if exact != after.removeprefix("about "):
-            rounded = True
+        if exact != after:
+            rounded = rounded or not after.startswith("about ")
             changed = join(changed, tag("div", f"nearest: {exact}", class_="wh-soft"))
         rows.append([name, before, changed, plain(float(record["distance"]), 3)])
     table = _table(["", "as it is", "changed", "distance"], rows, numbers={3}, names=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-__all__ = ["aligned", "at_least", "beyond", "duration", "plain", "share", "value"]
+__all__ = ["aligned", "at_least", "beyond", "duration", "exactly", "plain", "share", "value", "with_unit"]
 
 #: A changed value may be shown this share of its change further away from where it started.
 ROUNDING = 0.01
@@ -102,6 +102,17 @@ def beyond(number: float, start: float, room: tuple[float, float] | None = None)
         if float(text) == number:
             return text
     return f"about {plain(number)}"
+
+
+def exactly(number: float) -> str:
+    """`number` with all the digits that it takes to have it again, and no more.
+
+    Examples
+    --------
+    >>> exactly(16.2512345678), exactly(3.0), exactly(0.1 + 0.2)
+    ('16.2512345678', '3', '0.30000000000000004')
+    """
+    return repr(float(number)).removesuffix(".0")
 
 
 def value(raw: Any, kind: str = "", unit: str = "") -> str:

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
+import textwrap
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from whence.report.numbers import aligned, at_least, beyond, duration, plain, share, value, with_unit
+from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
@@ -23,7 +26,9 @@ __all__ = [
     "risk_named",
     "sentences",
     "staying",
+    "to_the_last_digit",
     "verdict",
+    "wrapped",
 ]
 
 #: Up to so many changes are told in one sentence, more of them one a line.
@@ -32,6 +37,8 @@ IN_A_SENTENCE = 3
 LISTED = 12
 #: Up to so many features that stay are named.
 NAMED = 5
+#: Lines are not broken narrower than this, whatever the terminal says of itself.
+NARROWEST = 30
 #: A plan's text may be this long; of a longer one the middle is left out.
 LONG = 400
 
@@ -51,9 +58,24 @@ def sentences(explanation: Explanation) -> str:
     Expected cost: 0.5 for the decision, 0.5 for your plan.
     It holds already, so there was nothing to search for.
     """
-    parts = [plans(explanation), _joined(verdict(explanation), staying(explanation))]
+    parts = [plans(explanation), _joined(verdict(explanation), staying(explanation)), to_the_last_digit(explanation)]
     parts += [costs(explanation), certainty(explanation), remedy(explanation)]
     return "\n".join(part for part in parts if part)
+
+
+def wrapped(text: str) -> str:
+    """`text` with its lines broken between words where it is printed on a terminal; as it is everywhere else."""
+    if not (sys.stdout is not None and sys.stdout.isatty()):
+        return text
+    width = max(NARROWEST, shutil.get_terminal_size().columns)
+    lines = []
+    for line in text.split("\n"):
+        indent = "    " if line.startswith("  - ") else ""
+        broken = textwrap.wrap(
+            line, width, subsequent_indent=indent, break_long_words=False, break_on_hyphens=False, drop_whitespace=True
+        )
+        lines += broken or [""]
+    return "\n".join(lines)
 
 
 def plans(explanation: Explanation) -> str:
@@ -78,8 +100,7 @@ def verdict(explanation: Explanation) -> str:
     told = changes(explanation)
     if len(told) <= IN_A_SENTENCE:
         return f"{would} if {_listed([f'{name} were {to} rather than {was}' for name, was, to in told])}."
-    largest = np.argsort(-explanation.changes["distance"].to_numpy(dtype=np.float64), kind="stable")[:LISTED]
-    listed = [told[i] for i in sorted(largest)]
+    listed = [told[i] for i in _largest(explanation)]
     lines = [f"  - {name}: {to} rather than {was}" for name, was, to in listed]
     if len(told) > len(listed):
         lines.append(f"  - and {len(told) - len(listed)} more, none of them larger")
@@ -87,12 +108,16 @@ def verdict(explanation: Explanation) -> str:
 
 
 def changes(explanation: Explanation) -> list[tuple[str, str, str]]:
-    """Every feature that changes: its name, and its values before and after, as they are written."""
+    """Every feature that changes: its name, and its values before and after, as they are written.
+
+    A number that changes is rounded away from where it started as far as the weights stay the same, so that it may be
+    typed in again; where that is not known, and before the change, it has all its digits or is called "about".
+    """
     told = []
     for row in explanation.changes.to_dict("records"):
         name, was, to = str(row["feature"]), row["from"], row["to"]
         kind, unit = explanation.kinds.get(name, ""), explanation.units.get(name, "")
-        before, after = value(was, kind, unit), value(to, kind, unit)
+        before, after = _written(was, kind, unit), _written(to, kind, unit)
         if kind in ("", "continuous") and _is_float(to) and _is_float(was):
             shown = beyond(float(to), float(was), explanation.room.get(name))
             after = f"{shown} {unit}".strip()
@@ -100,6 +125,22 @@ def changes(explanation: Explanation) -> list[tuple[str, str, str]]:
             before = f"{plain(float(was), 15)} {unit}".strip() if _is_float(was) else repr(was)
         told.append((name, before, after))
     return told
+
+
+def to_the_last_digit(explanation: Explanation) -> str:
+    """The numbers of the nearest context that were rounded in the sentence before, as ``why.context`` holds them."""
+    if explanation.context is None or explanation.status == "already":
+        return ""
+    told, records = changes(explanation), explanation.changes.to_dict("records")
+    exact = []
+    for i in _largest(explanation):
+        name, _, after = told[i]
+        to, unit = records[i]["to"], explanation.units.get(name, "")
+        if _is_float(to) and explanation.kinds.get(name, "") in ("", "continuous", "discrete"):
+            number = after.removeprefix("about ").removesuffix(unit).strip()
+            if after.startswith("about ") or float(number) != float(to):
+                exact.append(f"{name} {exactly(float(to))}{' ' + unit if unit else ''}")
+    return f"To the last digit, the nearest context has {_listed(exact)}." if exact else ""
 
 
 def staying(explanation: Explanation) -> str:
@@ -216,7 +257,7 @@ def remedy(explanation: Explanation) -> str:
         what = "restrictions stand" if len(explanation.blocking) > 1 else "restriction stands"
         blocked = f"Your {what} in the way: {names}. " if names else ""
         found = f"Without {'them' if len(explanation.blocking) > 1 else 'it'}: " if names else "Without restrictions: "
-        return _joined(f"{blocked}{found}{verdict(free)}", certainty(free))
+        return _joined(_joined(f"{blocked}{found}{verdict(free)}", to_the_last_digit(free)), certainty(free))
     if free.status == "none":
         return "It would not help to lift your restrictions: there is none without them either."
     return f"Whether lifting your restrictions would help is open. {certainty(free)}"
@@ -232,7 +273,21 @@ def _named(explanation: Explanation, name: str) -> str:
     if name not in explanation.initial.index:
         return name
     kind, unit = explanation.kinds.get(name, ""), explanation.units.get(name, "")
-    return f"{name} ({value(explanation.initial[name], kind, unit)})"
+    return f"{name} ({_written(explanation.initial[name], kind, unit)})"
+
+
+def _written(raw: Any, kind: str, unit: str) -> str:
+    """A value with all its digits, or "about" before it where there are too many."""
+    if not _is_float(raw) or kind in ("binary", "categorical"):
+        return value(raw, kind, unit)
+    return with_unit(beyond(float(raw), float(raw)), unit)
+
+
+def _largest(explanation: Explanation) -> list[int]:
+    """The changes that get a line, those of the largest distance, in the order of the features."""
+    order = np.argsort(-explanation.changes["distance"].to_numpy(dtype=np.float64), kind="stable")
+    largest: list[int] = sorted(order[:LISTED].tolist())
+    return largest
 
 
 def _joined(text: str, following: str) -> str:

@@ -82,7 +82,9 @@ class Seeds:
                 column[contexts[:, j] > axis.upper] = 0.0
             elif axis.kind is AxisKind.DISCRETE:
                 levels = axis.levels
-                column[:] = levels[np.abs(column[:, None] - levels).argmin(axis=1)]
+                above = np.clip(np.searchsorted(levels, column), 1, levels.size - 1)
+                below = above - (column - levels[above - 1] <= levels[above] - column)
+                column[:] = levels[below]
             else:
                 low, high = axis.gap_low, axis.gap_high
                 inside = (column > low) & (column < high)

@@ -112,9 +112,12 @@ class Scene:
             raise InputError(
                 f"The feature {name!r} of the 'context' must be {wanted}. Got {json.dumps(value)} instead."
             )
-        if isinstance(feature, Discrete) and float(value) not in set(map(float, schema.levels(name))):
-            values = ", ".join(f"{level:g}" for level in schema.levels(name))
-            raise InputError(f"The feature {name!r} of the 'context' must be one of {values}. Got {value!r} instead.")
+        if isinstance(feature, Discrete) and not schema.is_level(name, value):
+            if feature.step is None:
+                values = "one of " + ", ".join(f"{level:g}" for level in schema.levels(name))
+            else:
+                values = "a whole number" if feature.step == 1 else f"a whole number in steps of {feature.step}"
+            raise InputError(f"The feature {name!r} of the 'context' must be {values}. Got {value!r} instead.")
         if isinstance(like, bool | np.bool_) and value in (0, 1):
             return {name: bool(value)}
         if isinstance(like, int | np.integer) and float(value).is_integer():

@@ -12,7 +12,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError
-from whence.features import Categorical, Continuous, Schema
+from whence.features import Categorical, Continuous, Discrete, Schema
 from whence.plain import to_plain
 from whence.problems.base import DecisionProblem
 from whence.problems.linear import LinearProblem
@@ -81,7 +81,11 @@ def _control(schema: Schema, name: str, today: Any) -> Feature:
     low, high = min(low, float(today)), max(high, float(today))
     if isinstance(feature, Continuous):
         return Feature(**common, low=low, high=high, step=handy_step(high - low))
-    return Feature(**common, low=low, high=high, values=sorted({*map(float, schema.levels(name)), float(today)}))
+    levels = schema.levels(name)
+    if not levels and isinstance(feature, Discrete) and feature.step is not None:
+        # Too many to choose from a list: a slider in whole steps.
+        return Feature(**common, low=low, high=high, step=feature.step)
+    return Feature(**common, low=low, high=high, values=sorted({*map(float, levels), float(today)}))
 
 
 def handy_step(span: float) -> float:
