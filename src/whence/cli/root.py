@@ -21,6 +21,7 @@ from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED
 from whence.cli.explaining import explain
 from whence.cli.serving import serve
 from whence.cli.starting import init
+from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.experiments.command import reproduce
 from whence.report.versions import versions
@@ -146,6 +147,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (decide, ""),
     (explain, EXIT_CODES),
     (batch, ""),
+    (verify, ""),
     (serve, ""),
     (reproduce, ""),
     (version, ""),

@@ -20,6 +20,7 @@ from whence.errors import InputError, InputTypeError, RowError, WhenceError
 from whence.explain.asking import Request, engine_of
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
+from whence.explain.fingerprints import Origin
 from whence.tables import as_table
 
 if TYPE_CHECKING:
@@ -288,11 +289,13 @@ def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
 
 
 def _detached(why: Explanation) -> Explanation:
-    return _with(why, history=None, problem=None)
+    return _with(why, history=None, problem=None, origin=None)
 
 
 def _attached(entry: Entry, policy: Policy) -> Entry:
-    return entry if isinstance(entry, WhenceError) else _with(entry, history=policy.X_, problem=policy.problem)
+    if isinstance(entry, WhenceError):
+        return entry
+    return _with(entry, history=policy.X_, problem=policy.problem, origin=Origin.of(policy))
 
 
 def _with(why: Explanation, **references: Any) -> Explanation:
