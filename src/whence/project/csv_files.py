@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -168,9 +169,8 @@ def _check_header(path: Path, header: list[str], found: Findings) -> bool:
     for number, name in enumerate(header, start=1):
         if not name:
             found.error(f"{path.name}, line 1, column {number}", "has no name.")
-    for name in dict.fromkeys(header):
-        if name and header.count(name) > 1:
-            times = header.count(name)
+    for name, times in Counter(header).items():
+        if name and times > 1:
             found.error(f"{path.name}, line 1", f"the column {name!r} must occur only once. Got it {times} times.")
     return len(found) == faults
 

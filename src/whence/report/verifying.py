@@ -193,7 +193,7 @@ def _proof(
         )
     if ended and said.distance < again.bound - _near(again.bound):
         differences.append(
-            f"A new search proves that nothing is nearer than {again.bound:.9g}, and the distance is {said.distance:.9g}."
+            f"A new search proves that nothing is nearer than {again.bound:.9g}, the distance is {said.distance:.9g}."
         )
     if ended and said.status not in ("optimal", "already", "none"):
         remarks.append(f"A new search ends as {again.status!r}, at distance {again.distance:.9g}.")
