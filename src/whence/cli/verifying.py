@@ -49,8 +49,6 @@ def verify(
     """
     if time_limit is not None and not (prove and time_limit > 0):
         raise InputError(f"'--time-limit' must be a positive number, with '--prove'. Got {time_limit:g} instead.")
-    if explanation.is_dir() or (explanation.exists() and not explanation.is_file()):
-        raise InputError(f"WHY.json must be a file. Got {str(explanation)!r} instead.")
     document = loaded(explanation)
     said = from_dict(document)
     ready = opened(project, policy)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
@@ -21,6 +22,7 @@ from whence.explain.asking import Request, engine_of
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
 from whence.explain.fingerprints import Origin
+from whence.explain.orphans import end_with
 from whence.tables import as_table
 
 if TYPE_CHECKING:
@@ -181,7 +183,7 @@ class _Shipped:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._parcel is None:
             self._parcel = cloudpickle.dumps(self._policy)
-        return _Parcel, (self.token, self._parcel)
+        return _Parcel, (self.token, self._parcel, os.getpid())
 
     def policy(self) -> Policy:
         """The policy."""
@@ -193,8 +195,9 @@ class _Parcel:
 
     kept: dict[str, Policy] = {}  # noqa: RUF012 - one for the process, on purpose
 
-    def __init__(self, token: str, parcel: bytes) -> None:
+    def __init__(self, token: str, parcel: bytes, caller: int) -> None:
         self.token, self._parcel = token, parcel
+        end_with(caller)
 
     def policy(self) -> Policy:
         """The policy, unpacked by the first batch of a call that comes to this process."""

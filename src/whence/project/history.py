@@ -94,7 +94,7 @@ def read_history(
         results = aligned
     if drop:
         contexts, results = _complete(contexts, results, used, found)
-    owners = {column: one for one in reversed(declared.values()) for column in one.names}
+    owners = {column: one for one in reversed(list(declared.values())) for column in one.names}
     columns = {name: typed_column(contexts, name, owners, found) for name in used.contexts}
     Y = {name: number_column(results, name, found) for name in used.outcomes}
     usable = {name: column for name, column in columns.items() if column is not None}

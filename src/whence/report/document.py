@@ -15,6 +15,7 @@ from whence.explain.explanation import Costs, Explanation
 from whence.explain.fingerprints import digest
 from whence.explain.packing import SILENT, packed, unpacked
 from whence.explain.question import Kind, Status
+from whence.files import read_file, write_text
 from whence.plain import quoted, to_plain
 from whence.report.material import Material, material_of
 from whence.report.observations import Observation
@@ -124,8 +125,6 @@ def body(explanation: Explanation, material: Material) -> dict[str, Any]:
 
 def to_json(explanation: Explanation, path: Any = None, indent: int | None = None) -> str | None:
     """`explanation` as JSON text, or written to `path`."""
-    from whence.files import write_text
-
     text = json.dumps(to_dict(explanation), ensure_ascii=False, allow_nan=False, indent=indent)
     if path is None:
         return text
@@ -163,13 +162,13 @@ def from_dict(document: Any) -> Explanation:
 
 def _content(source: Any) -> str:
     try:
-        return Path(source).read_text("utf-8")
+        return read_file(Path(source)).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(
             f"The explanation's file must be UTF-8 text. Got {quoted(str(source))}, which is not."
         ) from None
-    except (OSError, TypeError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "no such path"
+    except (TypeError, ValueError) as error:
+        reason = str(error).rstrip(".") if isinstance(error, InputError) else "no such path"
         raise InputError(
             f"An explanation must be a JSON text or the path of a file. Got {quoted(source)}: {reason}."
         ) from None
