@@ -112,5 +112,10 @@ def write_text(path: Any, text: str, what: str) -> None:
         raise InputError(f"The 'path' of {what} must lie in a folder that exists. Got {str(target)!r} instead.")
     if target.is_dir():
         raise InputError(f"The 'path' of {what} must be a file. Got the folder {str(target)!r} instead.")
-    with complete(target) as partial:
-        partial.write_text(text, "utf-8")
+    try:
+        with complete(target) as partial:
+            partial.write_text(text, "utf-8")
+    except OSError as error:
+        # A disk that is full does not say of which file.
+        error.filename, error.filename2 = str(target), None
+        raise

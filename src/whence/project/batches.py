@@ -142,7 +142,7 @@ def _sealed(text: str, files: bool) -> Iterator[None]:
         name = text.removeprefix(named).strip()
         if not files or not (is_file(name) or Path(name).suffix):
             raise
-        raise InputError(f"The file {shown(name)} does not hold what can be used here.") from None
+        raise InputError(f"The file {shown(Path(name).name)} does not hold what can be used here.") from None
 
 
 def _quantity(name: str, cell: str, decimal: str) -> float:

@@ -169,8 +169,9 @@ def _content(source: Any) -> str:
         ) from None
     except (TypeError, ValueError) as error:
         reason = str(error).rstrip(".") if isinstance(error, InputError) else "no such path"
+        given = str(source) if isinstance(source, Path) else source
         raise InputError(
-            f"An explanation must be a JSON text or the path of a file. Got {quoted(source)}: {reason}."
+            f"An explanation must be a JSON text or the path of a file. Got {quoted(given)}: {reason}."
         ) from None
 
 
