@@ -8,6 +8,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from pathlib import Path
 from typing import Any
 
@@ -113,6 +114,26 @@ def test_a_project_that_is_not_there(tmp_path: Path, command: str) -> None:
         assert expected in (result.stdout if command == "check" else refused(result))
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="pipes that are files are a matter of POSIX")
+def test_a_pipe_is_no_file(small: Path) -> None:
+    """A pipe as project, history, context, plan or input is refused in a sentence; nobody waits for it."""
+    pipe = small.parent / "pipe.csv"
+    os.mkfifo(pipe)
+    said = "pipe.csv' is a pipe; a file was expected."
+    other = small.with_name("other.toml")
+    other.write_text(small.read_text("utf-8").replace("days.csv", "pipe.csv"), "utf-8")
+    for path in (other, pipe):
+        told = run("check", path)
+        assert told.exit_code == 2
+        assert said in told.stdout
+    assert said in refused(run("decide", small, "-c", pipe))
+    assert said in refused(run("explain", small, "-c", "3", "-i", pipe))
+    assert said in refused(run("batch", small, pipe, small.with_name("out.csv")))
+    assert said in refused(run("init", pipe, "--out", small.with_name("new.toml")))
+    assert said in refused(run("verify", pipe, small))
+    assert "is a folder; a file was expected" in refused(run("verify", small.parent, small))
+
+
 # ---- decide and explain ----------------------------------------------------------------------------------------------
 
 
@@ -162,6 +183,41 @@ def test_explain_as_json(small: Path) -> None:
     expected = project.fitted().explain(project.context(3), project.plan("20,30"), kind="absolute")
     assert (why.status, why.distance, why.kind) == (expected.status, expected.distance, "absolute")
     assert told.exit_code == {"optimal": 0, "already": 0, "none": 3}[why.status]
+
+
+def test_the_answer_comes_before_the_report(small: Path, tmp_path: Path) -> None:
+    """Where the report cannot be written the answer is printed all the same, then the error with its exit code."""
+    resource = pytest.importorskip("resource")
+    asked = ("explain", small, "-c", "3", "-i", "row:9")
+    answer = run(*asked)
+    assert answer.exit_code == 0
+    limits = resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1000, limits[1]))
+    try:
+        result = run(*asked, "--report", tmp_path / "why.html")
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, limits)
+    assert result.exit_code == 2
+    assert result.stdout == answer.stdout
+    assert f"A file cannot be read or written: File too large ({tmp_path / 'why.html'})." in result.stderr
+    assert list(tmp_path.glob("*.html*")) == list(tmp_path.glob(".*partial")) == []
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="a device that is always full is a matter of Linux")
+def test_a_full_disk(small: Path) -> None:
+    """A full disk under the report or under the answer itself is a sentence and exit code 2, without a traceback."""
+    command = [sys.executable, "-m", "whence", "explain", str(small), "-c", "3", "-i", "row:9"]
+    report = subprocess.run(
+        [*command, "--report", "/dev/full"], capture_output=True, text=True, env=ENGINEERS, check=False
+    )
+    assert report.returncode == 2
+    assert report.stdout.startswith("Decision: ")
+    said = "whence: A file cannot be read or written: No space left on device"
+    assert f"{said} (/dev/full)." in report.stderr
+    with Path("/dev/full").open("w") as full:
+        answer = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, env=ENGINEERS, check=False)
+    assert answer.returncode == 2
+    assert answer.stderr == f"{said}.\n"
 
 
 def test_none_is_exit_code_three(bakery: Path) -> None:
@@ -270,6 +326,53 @@ def test_batch(bakery: Path, tmp_path: Path) -> None:
     forced = run("batch", bakery, questions, answers, "--force", "-i", "row:13")
     assert forced.exit_code == 0, forced.output
     assert len(pd.read_csv(answers)) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals to a process alone are a matter of POSIX")
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGKILL", -9), ("SIGINT", 130)])
+def test_batch_leaves_nobody_behind(small: Path, tmp_path: Path, name: str, code: int) -> None:
+    """A batch on two workers that is ended by a signal to it alone leaves no process, and goes on where it was."""
+    asked, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
+    rows = "".join(f"{1 + i % 40},{20 + i % 30},{10 + i % 20}\n" for i in range(20_000))
+    asked.write_text(f"context,rolls,cakes\n{rows}", "utf-8")
+    command = [sys.executable, "-m", "whence", "batch", str(small), str(asked), str(answers), "--jobs", "2"]
+    running = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENGINEERS,
+        start_new_session=True,
+        preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGHUP)],
+    )
+    notes = tmp_path / "answered.csv.partial"
+    until = time.monotonic() + 120
+    while not (notes.exists() and notes.stat().st_size > 1000) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(alive(running.pid)) >= 3
+    running.send_signal(getattr(signal, name))
+    assert running.wait(timeout=60) == code
+    until = time.monotonic() + 20
+    while alive(running.pid) and time.monotonic() < until:
+        time.sleep(0.1)
+    left = alive(running.pid)
+    if left:
+        os.killpg(running.pid, signal.SIGKILL)
+    assert left == []
+    assert running.stderr is not None
+    said = running.stderr.read()
+    running.stderr.close()
+    assert "Traceback" not in said
+    if name != "SIGKILL":
+        assert "the same command goes on from there" in said
+    assert not answers.exists()
+
+
+def alive(group: int) -> list[int]:
+    """Processes of a group that are still running, zombies apart."""
+    listing = subprocess.run(["ps", "-eo", "pid=,pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listing.splitlines()]
+    return [int(pid) for pid, of, state in rows if int(of) == group and not state.startswith("Z")]
 
 
 def test_batch_goes_on_after_ctrl_c(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -398,3 +501,59 @@ def test_serve_without_its_extra(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where the page's packages are missing, `serve` says what to install."""
     monkeypatch.setitem(sys.modules, "whence.web.server", None)
     assert "pip install 'whence[web]'" in refused(run("serve"))
+
+
+# ---- verify ------------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def certificate(bakery: Path) -> Path:
+    """An explanation of the sample project, as the command prints it."""
+    path = bakery.with_name("why.json")
+    path.write_text(run("explain", bakery, "-c", "4", "-i", "row:13", "--json").stdout, "utf-8")
+    return path
+
+
+def test_verify(bakery: Path, certificate: Path) -> None:
+    """A certificate agrees with its project, named by its file or its folder, also when it is proved again."""
+    for where in (bakery, bakery.parent):
+        told = run("verify", certificate, where)
+        assert told.exit_code == 0
+        assert told.stdout == "why.json agrees with whence.toml: relative, optimal at distance 1.\n"
+        assert "Whether anything is nearer was not searched for again." in told.stderr
+    proved = run("verify", certificate, bakery, "--prove", "--json")
+    assert proved.exit_code == 0
+    assert json.loads(proved.stdout) == {"agrees": True, "differences": [], "remarks": [], "proved": True}
+    hasty = run("verify", certificate, bakery, "--prove", "--time-limit", "1e-9")
+    assert hasty.exit_code == 4
+    saved = bakery.with_name("policy.joblib")
+    assert run("fit", bakery, "--save", saved).exit_code == 0
+    assert run("verify", certificate, bakery, "--policy", saved).exit_code == 0
+
+
+def test_verify_says_what_differs(bakery: Path, certificate: Path) -> None:
+    """A changed file and a changed project are told line by line, with exit code 1."""
+    text = certificate.read_text("utf-8")
+    certificate.write_text(text.replace('"distance": 1.0', '"distance": 0.5'), "utf-8")
+    told = run("verify", certificate, bakery)
+    assert told.exit_code == 1
+    assert told.stdout.splitlines()[0] == (
+        "The document was changed after it was written: its fingerprint does not fit its content."
+    )
+    assert "distance is 0.5 in the document and 1.0 computed again." in told.stdout
+    assert told.stdout.splitlines()[-1].startswith("why.json does not agree with whence.toml: ")
+    certificate.write_text(text, "utf-8")
+    data = bakery.with_name("history.csv")
+    first, second, *rest = data.read_text("utf-8").splitlines()
+    data.write_text("\n".join([first, second[:-1] + "9", *rest]) + "\n", "utf-8")
+    told = run("verify", certificate, bakery)
+    assert told.exit_code == 1
+    assert "The history is another one than that of the explanation." in told.stdout.splitlines()
+
+
+def test_verify_refuses(bakery: Path, certificate: Path) -> None:
+    """What is no explanation is a sentence with exit code 2."""
+    certificate.write_text("{}", "utf-8")
+    assert "The entry 'schema' of the explanation must be" in refused(run("verify", certificate, bakery))
+    assert "does not exist" in refused(run("verify", bakery.with_name("absent.json"), bakery))
+    assert "'--time-limit' must be a positive number" in refused(run("verify", certificate, bakery, "--time-limit", 3))

@@ -1,8 +1,9 @@
-"""Files that are there complete or not at all, and what a folder stands for."""
+"""Files that are there complete or not at all, what a folder stands for, and what is no file to be read."""
 
 from __future__ import annotations
 
 import os
+import stat
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -10,12 +11,55 @@ from typing import Any
 
 from whence.errors import InputError
 
-__all__ = ["complete", "project_file", "write_text"]
+__all__ = ["complete", "project_file", "read_file", "write_text"]
+
+#: What a path may lead to instead of a file: reading it would wait for somebody who writes, or would never end.
+OTHERS = (
+    (stat.S_ISDIR, "a folder"),
+    (stat.S_ISFIFO, "a pipe"),
+    (stat.S_ISSOCK, "a socket"),
+    (stat.S_ISCHR, "a device"),
+    (stat.S_ISBLK, "a device"),
+)
 
 
 def project_file(path: Path) -> Path:
     """The project file that `path` names: a folder stands for the whence.toml in it."""
     return path / "whence.toml" if path.is_dir() else path
+
+
+def read_file(path: Path) -> bytes:
+    """The content of a file; an InputError where `path` leads to a folder, a pipe or a device, or to nothing at all.
+
+    Examples
+    --------
+    >>> read_file(Path("/"))
+    Traceback (most recent call last):
+    whence.errors.InputError: '/' is a folder; a file was expected.
+    """
+    try:
+        # A pipe that nobody writes to would hold up an ordinary `open` for ever.
+        handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
+        if not stat.S_ISREG(os.fstat(handle).st_mode):
+            raise _no_file(path, handle)
+        with os.fdopen(handle, "rb") as file:
+            return file.read()
+    except InputError:
+        raise
+    except FileNotFoundError:
+        raise InputError(f"The file {str(path)!r} does not exist.") from None
+    except (OSError, ValueError) as error:
+        if path.is_dir():
+            raise InputError(f"{str(path)!r} is a folder; a file was expected.") from None
+        reason = getattr(error, "strerror", None) or error
+        raise InputError(f"The file {str(path)!r} cannot be read: {reason}.") from None
+
+
+def _no_file(path: Path, handle: int) -> InputError:
+    mode = os.fstat(handle).st_mode
+    os.close(handle)
+    what = next((name for test, name in OTHERS if test(mode)), "no file")
+    return InputError(f"{str(path)!r} is {what}; a file was expected.")
 
 
 @contextmanager
@@ -33,6 +77,10 @@ def complete(path: Path) -> Iterator[Path]:
     ...     before, target.read_text()
     (False, 'all of it')
     """
+    if path.exists() and not path.is_file() and not path.is_dir():
+        # A pipe or a device is written to, never replaced by a file.
+        yield path
+        return
     partial = path.with_name(f".{path.name}.{os.getpid()}.partial")
     try:
         yield partial
@@ -64,5 +112,10 @@ def write_text(path: Any, text: str, what: str) -> None:
         raise InputError(f"The 'path' of {what} must lie in a folder that exists. Got {str(target)!r} instead.")
     if target.is_dir():
         raise InputError(f"The 'path' of {what} must be a file. Got the folder {str(target)!r} instead.")
-    with complete(target) as partial:
-        partial.write_text(text, "utf-8")
+    try:
+        with complete(target) as partial:
+            partial.write_text(text, "utf-8")
+    except OSError as error:
+        # A disk that is full does not say of which file.
+        error.filename, error.filename2 = str(target), None
+        raise

@@ -407,6 +407,35 @@ def test_ctrl_c_leaves_no_workers(tmp_path: Path) -> None:
     assert alive(running.pid) == []
 
 
+@pytest.mark.skipif(sys.platform == "win32", reason="signals to a process alone are a matter of POSIX")
+@pytest.mark.parametrize("name", ["SIGTERM", "SIGKILL", "SIGHUP", "SIGINT"])
+def test_workers_end_with_the_process_that_they_work_for(tmp_path: Path, name: str) -> None:
+    """However the calling process alone is ended, also killed without a word, none of its workers stays behind."""
+    script = tmp_path / "long.py"
+    script.write_text(LONG, "utf-8")
+    running = subprocess.Popen(
+        [sys.executable, str(script)],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+        start_new_session=True,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    assert running.stdout is not None
+    assert running.stdout.readline().strip().isdigit()
+    assert len(alive(running.pid)) >= 3
+    running.send_signal(getattr(signal, name))
+    assert running.wait(timeout=60) != 0
+    running.stdout.close()
+    until = time.monotonic() + 20
+    while alive(running.pid) and time.monotonic() < until:
+        time.sleep(0.1)
+    left = alive(running.pid)
+    if left:
+        os.killpg(running.pid, signal.SIGKILL)
+    assert left == []
+
+
 def alive(group: int) -> list[int]:
     """Processes of a group that are still running (zombies, which only wait to be counted, are not)."""
     listing = subprocess.run(["ps", "-eo", "pid=,pgid=,stat="], capture_output=True, text=True, check=True).stdout

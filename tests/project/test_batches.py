@@ -3,15 +3,18 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pandas as pd
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
 from joblib import parallel_config
 from tests.project.samples import write_project
 
 from whence.errors import InputError
 from whence.project import Project
-from whence.project.batches import BatchRun, read_questions
+from whence.project.batches import BatchRun, as_meant, as_text, read_questions
 
 ASKED = """id,context,temp,rolls,cakes
 a,3,,40,20
@@ -31,11 +34,21 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Project:
     return Project.load(write_project(tmp_path_factory.mktemp("days")))
 
 
-def asked(project: Project, folder: Path, text: str = ASKED, restart: bool = False) -> BatchRun:
+def asked(
+    project: Project, folder: Path, text: str = ASKED, restart: bool = False, files: bool = False, instead: Any = None
+) -> BatchRun:
     """A run over these questions."""
     path = folder / "asked.csv"
     path.write_text(text, "utf-8")
-    return BatchRun(project, read_questions(project, path), folder / "answered.csv", {"kind": "relative"}, restart)
+    questions = read_questions(project, path, instead, files)
+    return BatchRun(project, questions, folder / "answered.csv", {"kind": "relative"}, restart)
+
+
+def answered(run: BatchRun) -> pd.DataFrame:
+    """The table that a run gives in the end."""
+    for _ in run.work():
+        pass
+    return run.finish()
 
 
 def test_bad_rows_do_not_stop_the_others(project: Project, tmp_path: Path) -> None:
@@ -151,3 +164,89 @@ def test_the_output_is_written_as_the_input_is(project: Project, tmp_path: Path)
     assert header.startswith("row;status;distance;")
     assert "41,5" not in header
     assert "." not in row.split(";")[2]
+
+
+SECRET = "rolls=1, password=swordfish"
+
+
+@pytest.mark.parametrize("name", ["secret.json", "secret.csv", "secret.txt", "secret"])
+@pytest.mark.parametrize("column", ["context", "instead"])
+@pytest.mark.parametrize("mark", ["", "context:", "row:"])
+def test_cells_open_no_files(project: Project, tmp_path: Path, name: str, column: str, mark: str) -> None:
+    """A cell that names a file is no context and no plan, whether the file exists or not: the errors are the same."""
+    told = []
+    for exists in (True, False):
+        path = tmp_path / name
+        path.write_text('["swordfish"]' if name.endswith("json") else f"rolls\n{SECRET}\n", "utf-8")
+        if not exists:
+            path.unlink()
+        cell = f"{mark}{path}"
+        text = f"context,instead\n{cell},row:3\n" if column == "context" else f"context,instead\n4,{cell}\n"
+        row = answered(asked(project, tmp_path, text)).iloc[0]
+        assert row["status"] == "error"
+        assert "swordfish" not in (tmp_path / "answered.csv").read_text("utf-8")
+        told.append(row["error"])
+    assert told[0] == told[1]
+
+
+def test_files_that_are_allowed(project: Project, tmp_path: Path) -> None:
+    """Where files are allowed their contexts and plans are taken; what is wrong with them is not quoted."""
+    good, bad = tmp_path / "good.json", tmp_path / "bad.json"
+    good.write_text('{"temp": 3, "rain": "no", "day": "Monday", "events": 1}', "utf-8")
+    bad.write_text('["swordfish"]', "utf-8")
+    plan = tmp_path / "plan.json"
+    plan.write_text("[40, 20]", "utf-8")
+    cells = ((good, plan), (bad, plan), (4, bad), (4, f"context:{bad}"), (4, f"context:{good}"), (99, "row:3"))
+    text = "context,instead\n" + "".join(f"{one},{other}\n" for one, other in cells)
+    table = answered(asked(project, tmp_path, text, files=True))
+    assert (table["status"] == "error").tolist() == [False, True, True, True, False, True]
+    assert "swordfish" not in (tmp_path / "answered.csv").read_text("utf-8")
+    assert "bad.json' does not hold what can be used here." in table["error"].iloc[1]
+    assert table["error"].iloc[5] == "The history has the rows 1 to 40. Got row 99 instead."
+
+
+def test_a_file_on_the_command_line_is_the_users_own(project: Project, tmp_path: Path) -> None:
+    """The plan that is given for all rows may be a file; the cells still may not."""
+    plan = tmp_path / "plan.json"
+    plan.write_text("[40, 20]", "utf-8")
+    table = answered(asked(project, tmp_path, f"context,instead\n4,\n4,{plan}\n", instead=str(plan)))
+    assert table["status"].iloc[0] != "error"
+    assert table["status"].iloc[1] == "error"
+
+
+def test_cells_that_a_spreadsheet_would_run(project: Project, tmp_path: Path) -> None:
+    """Formulas get an apostrophe, also in the header and in errors; numbers stay numbers; read again they are the same."""
+    text = (
+        "=id,-note,n,context,instead\n"
+        '"=1+1",@sum,-3.5,4,row:3\n'
+        "+49 30,'=x,+2,4,=2+2\n"
+        "-,-1e3,-x,4,row:3\n"
+    )
+    answered(asked(project, tmp_path, text))
+    table = pd.read_csv(tmp_path / "answered.csv", dtype=str)
+    assert list(table.columns[:4]) == ["row", "'=id", "'-note", "n"]
+    assert table["'=id"].tolist() == ["'=1+1", "'+49 30", "-"]
+    assert table["'-note"].tolist() == ["'@sum", "'=x", "-1e3"]
+    assert table["n"].tolist() == ["-3.5", "+2", "'-x"]
+    for name in table.columns:
+        for cell in table[name].dropna():
+            assert len(cell) < 2 or cell[0] not in "=+-@" or float(cell) is not None
+    again = table.assign(context="4", instead="row:3").drop(columns="row")
+    again[["'=id", "'-note", "n", "context", "instead"]].to_csv(tmp_path / "second.csv", index=False)
+    questions = read_questions(project, tmp_path / "second.csv")
+    assert [list(q.carried.values()) for q in questions.rows] == [
+        ["=1+1", "@sum", "-3.5"],
+        ["+49 30", "=x", "+2"],
+        ["-", "-1e3", "-x"],
+    ]
+    assert list(questions.rows[0].carried) == ["=id", "-note", "n"]
+
+
+@given(st.text(alphabet="=+-@'\t\r1.,ex ", max_size=8), st.sampled_from([".", ","]))
+@settings(derandomize=True, deadline=None, max_examples=500)
+def test_any_cell_is_safe_and_comes_back(cell: str, decimal: str) -> None:
+    """Whatever a cell holds, it is written as a number or as nothing to run, and read as it was."""
+    written = as_text(cell, decimal)
+    assert as_meant(written) == cell
+    if len(written) > 1 and written[0] in "=+-@\t\r":
+        float(written.replace(",", ".") if decimal == "," else written)

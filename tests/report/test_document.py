@@ -152,11 +152,11 @@ def test_files(baked: wh.Explanation, tmp_path: Path) -> None:
         ('{"distance": NaN}', "NaN is not a JSON number"),
         ("[]", "The explanation must be a JSON object. Got \\[\\] instead"),
         ("", "must be JSON"),
-        ("nowhere.json", "JSON text or the path of a file. Got 'nowhere.json': No such file"),
+        ("nowhere.json", "JSON text or the path of a file. Got 'nowhere.json': The file 'nowhere.json' does not exist"),
         ("a\0b", "JSON text or the path of a file"),
         (3, "JSON text or the path of a file"),
         ({}, "JSON text or the path of a file"),
-        ("/", "Is a directory"),
+        ("/", "'/' is a folder; a file was expected"),
     ],
 )
 def test_what_is_no_json_is_refused(source: Any, message: str) -> None:

@@ -10,7 +10,7 @@ import typer
 from whence.cli.exits import BAD_INPUT, STOPPED
 from whence.cli.explaining import BoundOption, EngineOption, FixOption, KindOption, LimitOption, asked
 from whence.cli.opening import PolicyOption, ProjectArgument, opened
-from whence.cli.screen import counting, note, print_text, waiting
+from whence.cli.screen import counting, ending_well, note, print_text, waiting
 from whence.errors import InputError
 from whence.project.batches import BatchRun, read_questions
 
@@ -38,16 +38,19 @@ def batch(
     time_limit: LimitOption = None,
     engine: EngineOption = None,
     policy: PolicyOption = None,
+    allow_files: Annotated[
+        bool, typer.Option("--allow-files", help="Let cells of INPUT.csv name files, which are then opened.")
+    ] = False,
     restart: Annotated[bool, typer.Option("--restart", help="Forget what an earlier run has done.")] = False,
     force: Annotated[bool, typer.Option("--force", help="Write over an OUTPUT.csv that is there.")] = False,
 ) -> None:
     """Explain many: a CSV of contexts and plans to a CSV of explanations.
 
     INPUT.csv has a column for every feature, or a column 'context' with what '--context' takes; and a column
-    'instead' with what '--instead' takes, or a column for every part of the plan. Other columns are carried over. A
-    row that is wrong gets its error in the output and does not stop the others (the exit code is then 2; how the
-    other rows ended is in their column 'status'). A run that was stopped goes on where it was when the same command
-    is given again.
+    'instead' with what '--instead' takes, or a column for every part of the plan. Names of files are taken only with
+    '--allow-files'. Other columns are carried over. A row that is wrong gets its error in the output and does not
+    stop the others (the exit code is then 2; how the other rows ended is in their column 'status'). A run that was
+    stopped goes on where it was when the same command is given again.
 
     [bold]Examples[/bold]
 
@@ -60,17 +63,18 @@ def batch(
     ready = opened(project, policy)
     options = asked(ready, kind, fix, bound, time_limit, engine)
     with waiting(f"Reading {questions.name} ..."):
-        rows = read_questions(ready, questions, instead)
+        rows = read_questions(ready, questions, instead, allow_files)
         run = BatchRun(ready, rows, answers, options, restart)
     if run.done:
         note(f"{run.done} of {run.total} rows were done before.")
-    try:
-        with counting("Explaining", run.total, run.done) as show:
-            for count in run.work(jobs):
-                show(count)
-    except KeyboardInterrupt:
-        note(f"stopped after {run.done} of {run.total} rows; the same command goes on from there.")
-        raise typer.Exit(STOPPED) from None
+    with ending_well() as ended:
+        try:
+            with counting("Explaining", run.total, run.done) as show:
+                for count in run.work(jobs):
+                    show(count)
+        except KeyboardInterrupt:
+            note(f"stopped after {run.done} of {run.total} rows; the same command goes on from there.")
+            raise typer.Exit(128 + ended[0] if ended else STOPPED) from None
     table = run.finish()
     counts = table["status"].value_counts()
     told = ", ".join(f"{count} {status}" for status, count in counts.items())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from whence.explain.question import Status
 
-__all__ = ["BAD_INPUT", "EXIT_CODES", "FOUND", "NONE", "STOPPED", "TIME_LIMIT", "UNEXPECTED", "exit_code"]
+__all__ = ["BAD_INPUT", "DIFFERS", "EXIT_CODES", "FOUND", "NONE", "STOPPED", "TIME_LIMIT", "UNEXPECTED", "exit_code"]
 
 FOUND = 0
 UNEXPECTED = 1
+#: Of `whence verify`, as of `diff` and `cmp`.
+DIFFERS = 1
 BAD_INPUT = 2
 NONE = 3
 TIME_LIMIT = 4
@@ -19,7 +21,7 @@ EXIT_CODES = """
 [bold]Exit codes[/bold]
 
   0    done; for an explanation: found and proved
-  1    an unexpected error, a defect of whence
+  1    an unexpected error, a defect of whence; for verify: something differs
   2    bad input, said in a sentence on stderr
   3    proved: there is no such context
   4    the time limit came before the proof

@@ -141,12 +141,12 @@ def asked(
 
 
 def _tell(project: Project, why: Explanation, report: Path | None, as_json: bool) -> None:
-    if report is not None:
-        texts = {"title": project.title} if project.title else {}
-        why.to_html(report, question=project.question, **texts)
+    # The answer first: a disk that is full must not cost it.
     if as_json:
-        print(why.to_json(indent=2))
+        print(why.to_json(indent=2), flush=True)
     else:
         print_text(str(why))
     if report is not None:
+        texts = {"title": project.title} if project.title else {}
+        why.to_html(report, question=project.question, **texts)
         note(f"The report is in {report}.")

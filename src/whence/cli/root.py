@@ -21,6 +21,7 @@ from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED
 from whence.cli.explaining import explain
 from whence.cli.serving import serve
 from whence.cli.starting import init
+from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.experiments.command import reproduce
 from whence.report.versions import versions
@@ -97,7 +98,11 @@ def told(command: Callable[..., None]) -> Callable[..., None]:
     @functools.wraps(command)
     def run(*arguments: Any, **options: Any) -> None:
         try:
-            command(*arguments, **options)
+            try:
+                command(*arguments, **options)
+            finally:
+                # Where the answer cannot be written, that is the result; and what was printed stays before an error.
+                sys.stdout.flush()
             return
         except (typer.Exit, typer.Abort, typer.BadParameter, BrokenPipeError):
             raise
@@ -105,6 +110,7 @@ def told(command: Callable[..., None]) -> Callable[..., None]:
             said, code = str(error), BAD_INPUT
         except OSError as error:
             where = f" ({error.filename})" if error.filename else ""
+            _give_up_on_stdout()
             said, code = f"A file cannot be read or written: {error.strerror or error}{where}.", BAD_INPUT
         except KeyboardInterrupt:
             # Rich and typer have put the terminal back; all that is missing is the end of the line with ^C.
@@ -121,6 +127,14 @@ def told(command: Callable[..., None]) -> Callable[..., None]:
         raise typer.Exit(code)
 
     return run
+
+
+def _give_up_on_stdout() -> None:
+    """Leave nothing in a stdout that takes nothing: Python would fail once more over it when it ends."""
+    try:
+        sys.stdout.flush()
+    except OSError:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
 def interrupted(error: BaseException | None) -> bool:
@@ -146,6 +160,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (decide, ""),
     (explain, EXIT_CODES),
     (batch, ""),
+    (verify, ""),
     (serve, ""),
     (reproduce, ""),
     (version, ""),

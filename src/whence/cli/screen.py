@@ -19,7 +19,7 @@ from rich.text import Text
 
 from whence.explain import question
 
-__all__ = ["Waiting", "console", "counting", "note", "print_text", "searching", "waiting"]
+__all__ = ["Waiting", "console", "counting", "ending_well", "note", "print_text", "searching", "waiting"]
 
 #: Seconds between two updates of what is shown.
 EVERY = 0.1
@@ -115,6 +115,31 @@ def searching(time_limit: float | None) -> Iterator[_Search]:
             yield search
         finally:
             signal.signal(signal.SIGINT, before)
+
+
+@contextmanager
+def ending_well() -> Iterator[list[int]]:
+    """Let SIGTERM and SIGHUP end the block as Ctrl-C does, so that it leaves no process behind; gives which one came.
+
+    A signal that is ignored, as under nohup, stays ignored.
+    """
+    came: list[int] = []
+
+    def stop(signum: int, frame: FrameType | None) -> None:
+        came.append(signum)
+        raise KeyboardInterrupt
+
+    before: dict[int, Any] = {}
+    if threading.current_thread() is threading.main_thread():
+        for name in ("SIGTERM", "SIGHUP"):
+            signum = getattr(signal, name, None)
+            if signum is not None and signal.getsignal(signum) == signal.SIG_DFL:
+                before[signum] = signal.signal(signum, stop)
+    try:
+        yield came
+    finally:
+        for signum, handler in before.items():
+            signal.signal(signum, handler)
 
 
 def progress_line(progress: question.Progress, time_limit: float | None) -> str:

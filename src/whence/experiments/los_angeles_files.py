@@ -15,7 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError, MissingDataError
-from whence.project.csv_files import read_bytes
+from whence.files import read_file
 from whence.project.findings import shown
 
 __all__ = ["COLUMNS", "SOURCE_OF_DATA", "VARIABLE", "digest", "once", "read"]
@@ -85,7 +85,7 @@ def digest(folder: str | os.PathLike[str] | None) -> str:
     path = _found(folder)
     size = check = 0
     for name in COLUMNS:
-        content = read_bytes(path / name)
+        content = read_file(path / name)
         # The length keeps a byte that moves from one file to the next from going unnoticed.
         check = zlib.crc32(content, zlib.crc32(str(len(content)).encode(), check))
         size += len(content)
@@ -125,7 +125,7 @@ def _missing(found: str) -> MissingDataError:
 
 
 def _table(path: Path) -> pd.DataFrame:
-    name, content = path.name, read_bytes(path)
+    name, content = path.name, read_file(path)
     try:
         text = content.decode("utf-8-sig")
     except UnicodeDecodeError as error:

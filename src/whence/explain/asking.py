@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field, fields, replace
 from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
@@ -13,10 +13,12 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.fingerprints import Origin
 from whence.explain.named_plans import in_order
 from whence.explain.question import Answer, Engine, Kind, Limits, Progress, Question
 from whence.explain.room import room_around
 from whence.explain.verification import confirmed
+from whence.plain import to_plain
 from whence.problems.base import cost_unit_of
 from whence.problems.linear import LinearPlans
 from whence.weights import ForestWeights
@@ -63,11 +65,28 @@ class Request:
             ):
                 raise InputError(f"{name!r} must be a positive number or None. Got {value!r} instead.")
 
+    def told(self) -> dict[str, Any]:
+        """The question in plain values, for a certificate; context and plans, which stand beside it, are left out.
 
-def explain(policy: Policy, request: Request) -> Explanation:
-    """The nearest context in which ``request.instead`` is better than, or as good as, any plan."""
+        Whatever is added to a question is in it without a word here.
+        """
+        said = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name in ("context", "instead", "on_progress"):
+            del said[name]
+        said["decision"] = "policy" if self.decision is None else "given"
+        said["fixed"] = sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed))
+        more = said.pop("options")
+        return {name: to_plain(value) for name, value in {**said, **more}.items()}
+
+
+def explain(policy: Policy, request: Request, search: Engine | None = None) -> Explanation:
+    """The nearest context in which ``request.instead`` is better than, or as good as, any plan.
+
+    `search` answers in the place of the engine that the request names.
+    """
     request = replace(request, instead=_named(policy, request.instead), decision=_named(policy, request.decision))
     engine, engine_name = engine_of(policy, request)
+    engine = search or engine
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
     before = policy.weights_.at(policy.inputs_of(initial))
@@ -222,6 +241,8 @@ def _draft(
         history=policy.X_,
         problem=policy.problem,
         outcomes=policy.outcome_names_,
+        asked=request.told(),
+        origin=Origin.of(policy),
     )
 
 
@@ -315,4 +336,4 @@ def _freed(
             explanation.initial, schema.encode_row(relaxed.context), request.fixed, request.bounds
         )
     )
-    return replace(explanation, unrestricted=relaxed, blocking=blocking)
+    return replace(explanation, unrestricted=replace(relaxed, asked={}), blocking=blocking)

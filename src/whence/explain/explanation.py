@@ -16,7 +16,10 @@ from whence.problems.base import DecisionProblem
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
+    from whence.explain.fingerprints import Origin, Taken
+    from whence.policy import Policy
     from whence.report.material import Material
+    from whence.report.verifying import Verification
 
 __all__ = ["Costs", "Explanation"]
 
@@ -112,6 +115,10 @@ class Explanation:
     note: str = ""
     #: What the report draws from where `history` and `problem` are not at hand.
     material: Material | None = None
+    #: The question in plain values, apart from context and plans: what may be asked again.
+    asked: dict[str, Any] = field(default_factory=dict)
+    #: What the fingerprints of model, history and problem are taken from (references, not copies).
+    origin: Origin | Taken | None = None
 
     @property
     def gap(self) -> float:
@@ -159,11 +166,43 @@ class Explanation:
         """
         from whence.report.material import material_of
 
-        if self.material is not None and self.history is None and self.problem is None:
+        if self.material is not None and self.history is None and self.problem is None and self.origin is None:
             return self
         inner = None if self.unrestricted is None else self.unrestricted.light()
         arrays: dict[str, Any] = unpacked(packed(self))
-        return replace(self, **arrays, history=None, problem=None, unrestricted=inner, material=material_of(self))
+        gone: dict[str, Any] = {"history": None, "problem": None, "origin": None}
+        return replace(self, **arrays, **gone, unrestricted=inner, material=material_of(self))
+
+    def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
+        """Check the explanation against `policy`: weights, costs, distance and criterion are computed again.
+
+        Parameters
+        ----------
+        policy : Policy
+            Fitted: the one that gave the explanation, or one that should be the same.
+        prove : bool
+            Whether to ask the same question once more, so that status and bound are found out anew as well.
+        time_limit : float, optional
+            Seconds for that search.
+
+        Returns
+        -------
+        Verification
+            True where everything agrees; otherwise its `differences` say what does not, in a sentence each.
+
+        Examples
+        --------
+        >>> import whence as wh
+        >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+        >>> why = wh.Explanation.from_json(policy.explain([0.2], instead=[20.0]).to_json())
+        >>> why.verify(policy).agrees
+        True
+        >>> print(why.verify(policy.fit([[0.0], [2.0]], [[10.0], [20.0]])).differences[0])
+        The model is another one than that of the explanation.
+        """
+        from whence.report.verifying import verify
+
+        return verify(self, policy, prove=prove, time_limit=time_limit)
 
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, numbers and texts: strict JSON, by the schema "whence/explanation/1".

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
@@ -20,6 +21,8 @@ from whence.errors import InputError, InputTypeError, RowError, WhenceError
 from whence.explain.asking import Request, engine_of
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
+from whence.explain.fingerprints import Origin
+from whence.explain.orphans import end_with
 from whence.tables import as_pandas, as_table
 
 if TYPE_CHECKING:
@@ -182,7 +185,7 @@ class _Shipped:
     def __reduce__(self) -> tuple[Any, ...]:
         if self._parcel is None:
             self._parcel = cloudpickle.dumps(self._policy)
-        return _Parcel, (self.token, self._parcel)
+        return _Parcel, (self.token, self._parcel, os.getpid())
 
     def policy(self) -> Policy:
         """The policy."""
@@ -194,8 +197,9 @@ class _Parcel:
 
     kept: dict[str, Policy] = {}  # noqa: RUF012 - one for the process, on purpose
 
-    def __init__(self, token: str, parcel: bytes) -> None:
+    def __init__(self, token: str, parcel: bytes, caller: int) -> None:
         self.token, self._parcel = token, parcel
+        end_with(caller)
 
     def policy(self) -> Policy:
         """The policy, unpacked by the first batch of a call that comes to this process."""
@@ -282,11 +286,13 @@ def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
 
 
 def _detached(why: Explanation) -> Explanation:
-    return _with(why, history=None, problem=None)
+    return _with(why, history=None, problem=None, origin=None)
 
 
 def _attached(entry: Entry, policy: Policy) -> Entry:
-    return entry if isinstance(entry, WhenceError) else _with(entry, history=policy.X_, problem=policy.problem)
+    if isinstance(entry, WhenceError):
+        return entry
+    return _with(entry, history=policy.X_, problem=policy.problem, origin=Origin.of(policy))
 
 
 def _with(why: Explanation, **references: Any) -> Explanation:

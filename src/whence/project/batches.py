@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from difflib import get_close_matches
 from pathlib import Path
@@ -15,10 +17,11 @@ from joblib import effective_n_jobs
 
 from whence.errors import InputError, WhenceError
 from whence.explain.explanation import Explanation
-from whence.files import write_text
+from whence.files import read_file, write_text
 from whence.project.columns import number
-from whence.project.csv_files import CsvTable, read_bytes, read_csv
-from whence.project.findings import Findings, ProjectError
+from whence.project.contexts import is_file
+from whence.project.csv_files import CsvTable, read_csv
+from whence.project.findings import Findings, ProjectError, shown
 from whence.project.project import Project
 
 __all__ = ["BatchRun", "Question", "Questions", "read_questions"]
@@ -47,7 +50,7 @@ class Questions:
     fingerprint: str
 
 
-def read_questions(project: Project, path: Path, instead: str | None = None) -> Questions:
+def read_questions(project: Project, path: Path, instead: str | None = None, files: bool = False) -> Questions:
     """The questions of a CSV file.
 
     Parameters
@@ -58,22 +61,25 @@ def read_questions(project: Project, path: Path, instead: str | None = None) -> 
         With a column a feature, or a column "context"; and a column "instead", or a column a part of the plan.
     instead : str, optional
         The plan of the rows that have none.
+    files : bool
+        Whether cells may name files. A table may come from anybody: what a cell names is then opened on this machine.
     """
     found = Findings()
     table = read_csv(path, project.form, found)
     if table is None or found.errors:
         raise ProjectError(path, found.errors)
-    reader = _RowReader(project, table, instead)
+    table = replace(table, cells=table.cells.rename(columns=as_meant).map(as_meant))
+    reader = _RowReader(project, table, instead, files)
     rows = [reader.read(row) for row in range(len(table.cells))]
-    digest = hashlib.sha256(read_bytes(path) + repr(instead).encode()).hexdigest()
+    digest = hashlib.sha256(read_file(path) + repr((instead, files)).encode()).hexdigest()
     return Questions(rows, table, digest)
 
 
 class _RowReader:
     """Reads one row after the other; a plan that many rows share is read once."""
 
-    def __init__(self, project: Project, table: CsvTable, instead: str | None) -> None:
-        self.project, self.table, self.instead = project, table, instead
+    def __init__(self, project: Project, table: CsvTable, instead: str | None, files: bool) -> None:
+        self.project, self.table, self.instead, self.files = project, table, instead, files
         names = list(table.cells.columns)
         policy = project.fitted()
         self.features = [name for name in names if name in project.X.columns]
@@ -94,7 +100,7 @@ class _RowReader:
             )
         if not self.parts and "instead" not in names and instead is None:
             raise InputError(f"{table.path.name} must have a column 'instead', or a column for every part of the plan.")
-        self._plans: dict[str, Any] = {}
+        self._plans: dict[tuple[str, bool], Any] = {}
 
     def read(self, row: int) -> Question:
         """One row of the input."""
@@ -108,17 +114,35 @@ class _RowReader:
     def _context(self, cells: Mapping[str, str]) -> pd.Series:
         over = cells.get("context", "")
         given = {name: cells[name] for name in self.features if cells[name] or not over}
-        return self.project.context_of_cells(given, self.table.decimal, over)
+        with _sealed(over, self.files):
+            return self.project.context_of_cells(given, self.table.decimal, over, self.files)
 
     def _plan(self, cells: Mapping[str, str]) -> Any:
-        text = cells.get("instead") or (None if self.parts else self.instead)
+        cell = cells.get("instead")
+        text = cell or (None if self.parts else self.instead)
         if text is None:
             if not self.parts:
                 raise InputError("The row has no plan in its column 'instead'.")
             return self.project.plan({name: _quantity(name, cells[name], self.table.decimal) for name in self.parts})
-        if text not in self._plans:
-            self._plans[text] = self.project.plan(text)
-        return self._plans[text]
+        # What stands on the command line is the user's own and may name a file.
+        files = self.files or not cell
+        if (text, files) not in self._plans:
+            with _sealed(text, self.files and bool(cell)):
+                self._plans[text, files] = self.project.plan(text, files)
+        return self._plans[text, files]
+
+
+@contextmanager
+def _sealed(text: str, files: bool) -> Iterator[None]:
+    """Keep the content of files out of errors: the output may go to whoever wrote the cell."""
+    try:
+        yield
+    except WhenceError:
+        named = next((mark for mark in ("context:", "row:", "") if text.startswith(mark)), "")
+        name = text.removeprefix(named).strip()
+        if not files or not (is_file(name) or Path(name).suffix):
+            raise
+        raise InputError(f"The file {shown(Path(name).name)} does not hold what can be used here.") from None
 
 
 def _quantity(name: str, cell: str, decimal: str) -> float:
@@ -205,7 +229,8 @@ class BatchRun:
         table = pd.DataFrame([self.records[row] for row in sorted(self.records)], columns=columns)
         table["nodes"] = table["nodes"].astype("Int64")
         form = self.questions.table
-        text = table.to_csv(index=False, sep=form.separator, decimal=form.decimal, lineterminator="\n")
+        safe = table.map(lambda cell: as_text(cell, form.decimal)).rename(columns=lambda name: as_text(name, "."))
+        text = safe.to_csv(index=False, sep=form.separator, decimal=form.decimal, lineterminator="\n")
         write_text(self.answers, text, "the answers")
         self.partial.unlink(missing_ok=True)
         return table
@@ -214,7 +239,7 @@ class BatchRun:
         """What an earlier run has done; its last line may be half written."""
         if not self.partial.exists():
             return {}
-        lines = read_bytes(self.partial).decode("utf-8", errors="replace").split("\n")
+        lines = read_file(self.partial).decode("utf-8", errors="replace").split("\n")
         whole = lines[:-1]
         try:
             first, *rest = [json.loads(line) for line in whole] if whole else [{}]
@@ -230,6 +255,35 @@ class BatchRun:
         if lines[-1] or not whole:
             write_text(self.partial, "".join(f"{line}\n" for line in whole), "the rows done")
         return records
+
+
+#: How a cell begins that a spreadsheet takes for a formula, and one that was kept from being one.
+_FORMULA = re.compile(r"'*[=+\-@\t\r]", re.ASCII)
+_KEPT = re.compile(r"'+[=+\-@\t\r]", re.ASCII)
+
+
+def as_text(cell: Any, decimal: str) -> Any:
+    """A cell as it is written: one that a spreadsheet would run gets an apostrophe before it; numbers stay numbers.
+
+    Examples
+    --------
+    >>> as_text("=1+1", "."), as_text("-3.5", "."), as_text("-3,5", "."), as_text(-3.5, ".")
+    ("'=1+1", '-3.5', "'-3,5", -3.5)
+    """
+    if not isinstance(cell, str) or len(cell) < 2 or not _FORMULA.match(cell) or number(cell, decimal) is not None:
+        return cell
+    return f"'{cell}"
+
+
+def as_meant(cell: str) -> str:
+    """A cell as it was before :func:`as_text`.
+
+    Examples
+    --------
+    >>> [as_meant(as_text(cell, ".")) for cell in ("=1+1", "'=1+1", "-3.5", "'s")]
+    ['=1+1', "'=1+1", '-3.5', "'s"]
+    """
+    return cell[1:] if _KEPT.match(cell) else cell
 
 
 #: What the output says of every row besides the columns carried over.

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import re
-from typing import Literal
+from collections.abc import Iterable
+from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
@@ -23,22 +25,24 @@ MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "-"}
 
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
 _NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
+_CODE = re.compile(r"0\d+")
 
 
 def content(table: CsvTable, column: str) -> Content:
     """What a column holds, judged by all of its cells that are not missing."""
-    distinct = table.cells[column].drop_duplicates()
-    distinct = distinct[~distinct.str.lower().isin(MISSING)]
-    if distinct.empty:
+    # Plain Python: a table of thousands of columns has no time for pandas' preparations in each of them.
+    distinct = [cell for cell in set(table.cells[column].tolist()) if cell.lower() not in MISSING]
+    if not distinct:
         return "empty"
-    if distinct.str.fullmatch(_WHOLE).all():
+    if _all(_WHOLE, distinct):
         return "whole"
     # A code such as 007 is a number to no one but a computer.
-    if not distinct.str.fullmatch(r"0\d+").any() and _numbers(distinct, table.decimal).notna().all():
+    codes = any(_CODE.fullmatch(cell) for cell in distinct)
+    if not codes and not np.isnan(_numbers(np.array(distinct, dtype=object), table.decimal)).any():
         return "number"
-    if distinct.str.lower().isin(list(YES_AND_NO)).all():
+    if all(cell.lower() in YES_AND_NO for cell in distinct):
         return "yes and no"
-    return "date" if distinct.str.fullmatch(DATE).all() else "text"
+    return "date" if _all(DATE, distinct) else "text"
 
 
 def missing(table: CsvTable, column: str) -> pd.Series:
@@ -46,17 +50,15 @@ def missing(table: CsvTable, column: str) -> pd.Series:
     cells = table.cells[column]
     if content(table, column) == "text":
         return cells == ""
-    distinct = cells.drop_duplicates()
-    return cells.isin(distinct[distinct.str.lower().isin(MISSING)])
+    return cells.isin([cell for cell in set(cells.tolist()) if cell.lower() in MISSING])
 
 
 def number_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
     """A column of numbers, integers where all of them are whole; every other cell is an error."""
     # Cells repeat themselves, and texts are slow: each different one is looked at once.
-    place, different = pd.factorize(table.cells[column])
-    cells = pd.Series(different, dtype=object)
-    gone = cells.str.lower().isin(MISSING).to_numpy()
-    values = _numbers(cells, table.decimal).to_numpy()
+    place, cells = pd.factorize(table.cells[column].to_numpy(dtype=object))
+    gone = np.array([cell.lower() in MISSING for cell in cells], dtype=np.bool_)
+    values = _numbers(cells, table.decimal)
     sign = "comma" if table.decimal == "," else "point"
     for fault, text in (
         (gone, "is missing; every cell must hold a number. Got {}."),
@@ -65,7 +67,7 @@ def number_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
     ):
         if fault.any():
             listed(found, table, column, np.flatnonzero(fault[place]), text)
-    if cells.str.fullmatch(_WHOLE).all():
+    if _all(_WHOLE, cells):
         values = values.astype(np.int64)
     return pd.Series(values[place])
 
@@ -103,7 +105,12 @@ def number(text: str, decimal: str = ".") -> float | None:
     return float(plain) if _NUMBER.fullmatch(plain) else None
 
 
-def _numbers(cells: pd.Series, decimal: str) -> pd.Series:
+def _numbers(cells: NDArray[Any], decimal: str) -> NDArray[np.float64]:
     """Cells as numbers, NaN where one is none."""
-    plain = cells if decimal == "." else cells.str.replace(".", "?", regex=False).str.replace(",", ".", regex=False)
-    return pd.to_numeric(plain, errors="coerce").astype(np.float64)
+    if decimal == ",":
+        cells = np.array([cell.replace(".", "?").replace(",", ".") for cell in cells], dtype=object)
+    return np.asarray(pd.to_numeric(cells, errors="coerce"), dtype=np.float64)
+
+
+def _all(pattern: re.Pattern[str], cells: Iterable[str]) -> bool:
+    return all(pattern.fullmatch(cell) for cell in cells)

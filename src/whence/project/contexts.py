@@ -13,8 +13,9 @@ import pandas as pd
 
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
+from whence.files import read_file
 from whence.project.columns import YES_AND_NO, number
-from whence.project.csv_files import CsvFormat, decoded, read_bytes, read_csv
+from whence.project.csv_files import CsvFormat, decoded, read_csv
 from whence.project.findings import Findings, nearest, shown
 from whence.report.outside import outside
 
@@ -47,14 +48,17 @@ class ContextReader:
         self.decimal = decimal
         self._types = {str(name): _type_of(X[name]) for name in X.columns}
 
-    def read(self, value: Any) -> pd.Series:
-        """One context in the user's units, checked; every part of a list is laid over those before it."""
+    def read(self, value: Any, files: bool = True) -> pd.Series:
+        """One context in the user's units, checked; every part of a list is laid over those before it.
+
+        Without `files` no text is taken for the name of one, whether there is such a file or not.
+        """
         if isinstance(value, list | tuple) and value:
             values: dict[str, Any] = {}
             for part in value:
-                values.update(self._values(part))
+                values.update(self._values(part, files))
         else:
-            values = self._values(value)
+            values = self._values(value, files)
         return self._checked(values)
 
     def outside(self, context: pd.Series) -> list[str]:
@@ -73,7 +77,7 @@ class ContextReader:
         self.schema.encode_row(row)
         return row
 
-    def _values(self, value: Any) -> dict[str, Any]:
+    def _values(self, value: Any, files: bool = True) -> dict[str, Any]:
         if isinstance(value, pd.Series | Mapping):
             return {str(name): entry for name, entry in value.items()}
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
@@ -89,13 +93,13 @@ class ContextReader:
             return self._row(int(np.flatnonzero(self.X.index == label)[0]) + 1)
         if text.startswith("{"):
             return self._mapping(json_value(text, "The context"))
-        if "=" in text and not is_file(text):
+        if "=" in text and not (files and is_file(text)):
             return pairs(text, "The context", list(self.X.columns))
-        if text.lower().endswith((".csv", ".json", ".tsv", ".txt")) or is_file(text):
+        if files and (text.lower().endswith((".csv", ".json", ".tsv", ".txt")) or is_file(text)):
             return self._file(Path(text))
+        known = "JSON, or a CSV or JSON file" if files else "or JSON; files are not opened here"
         raise InputError(
-            "A context must be the number of a row, name=value pairs, JSON, or a CSV or JSON file. "
-            f"Got {shown(value)} instead."
+            f"A context must be the number of a row, name=value pairs, {known}. Got {shown(value)} instead."
         )
 
     def _row(self, row: int) -> dict[str, Any]:
@@ -224,7 +228,7 @@ def read_json_file(path: Path) -> Any:
 
 def _text(path: Path) -> str:
     try:
-        return decoded(read_bytes(path))
+        return decoded(read_file(path))
     except WhenceError as error:
         message = str(error)
         raise InputError(message if message.startswith("The file") else f"{path.name}: {message}") from None

@@ -6,6 +6,7 @@ import codecs
 import csv
 import io
 import re
+from collections import Counter
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -14,9 +15,10 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError
+from whence.files import read_file
 from whence.project.findings import Findings, shown
 
-__all__ = ["CsvFormat", "CsvTable", "decoded", "read_bytes", "read_csv"]
+__all__ = ["CsvFormat", "CsvTable", "decoded", "read_csv"]
 
 SEPARATORS = (",", ";", "\t", "|")
 #: Faults of one kind that are listed before the rest is only counted.
@@ -72,19 +74,6 @@ class CsvTable:
         return replace(self, cells=self.cells.iloc[order].reset_index(drop=True), lines=self.lines[order])
 
 
-def read_bytes(path: Path) -> bytes:
-    """The content of a file, or one sentence that says why it cannot be read."""
-    if path.is_dir():
-        raise InputError(f"{str(path)!r} is a folder; a file was expected.")
-    try:
-        return path.read_bytes()
-    except FileNotFoundError:
-        raise InputError(f"The file {str(path)!r} does not exist.") from None
-    except (OSError, ValueError) as error:
-        reason = getattr(error, "strerror", None) or error
-        raise InputError(f"The file {str(path)!r} cannot be read: {reason}.") from None
-
-
 def decoded(data: bytes, encoding: str | None = None) -> str:
     """The text of a file: UTF-8 or UTF-16 with or without a mark, otherwise Western European, unless declared.
 
@@ -124,7 +113,7 @@ def _declared(data: bytes, encoding: str) -> str:
 def read_csv(path: Path, form: CsvFormat, found: Findings) -> CsvTable | None:
     """The cells of a CSV file; None where it cannot be used at all, with the reasons in `found`."""
     try:
-        text = decoded(read_bytes(path), form.encoding)
+        text = decoded(read_file(path), form.encoding)
     except InputError as error:
         found.error(path.name, str(error))
         return None
@@ -168,9 +157,8 @@ def _check_header(path: Path, header: list[str], found: Findings) -> bool:
     for number, name in enumerate(header, start=1):
         if not name:
             found.error(f"{path.name}, line 1, column {number}", "has no name.")
-    for name in dict.fromkeys(header):
-        if name and header.count(name) > 1:
-            times = header.count(name)
+    for name, times in Counter(header).items():
+        if name and times > 1:
             found.error(f"{path.name}, line 1", f"the column {name!r} must occur only once. Got it {times} times.")
     return len(found) == faults
 

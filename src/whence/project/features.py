@@ -71,8 +71,11 @@ def read_declared(features: Section) -> dict[str, Declared]:
 
 
 def typed_column(table: CsvTable, name: str, declared: Mapping[str, Declared], found: Findings) -> pd.Series | None:
-    """A column of contexts as its declared or apparent type; None where it cannot be a feature."""
-    owner = next((d for d in declared.values() if name in d.names), None)
+    """A column of contexts as its declared or apparent type; None where it cannot be a feature.
+
+    `declared` is what is said of each column, by the column's name.
+    """
+    owner = declared.get(name)
     kind = None if owner is None else owner.type
     if owner is not None and owner.columns is not None:
         return binary_column(table, name, found)
@@ -137,8 +140,11 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
         one.section.close()
         if feature is not None:
             features[name] = feature
-    for name, feature in features.items():
-        if X is not None and set(declared[name].names) <= set(X.columns):
+    columns = set() if X is None else set(X.columns)
+    there = {name: feature for name, feature in features.items() if columns.issuperset(declared[name].names)}
+    parts = [column for name in there for column in declared[name].names]
+    if X is not None and there and not _fits(there, X[list(dict.fromkeys(parts))]):
+        for name, feature in there.items():
             _try(name, feature, X[list(declared[name].names)], declared[name].section, found)
     return features | _texts(features, declared, X)
 
@@ -154,6 +160,15 @@ def _texts(
         for name in free
         if X is not None and not pd.api.types.is_numeric_dtype(X[name].dtype)
     }
+
+
+def _fits(features: Mapping[str, Feature], X: pd.DataFrame) -> bool:
+    """Whether the schema takes all features at once; only where it does not are they tried one by one."""
+    try:
+        Schema(features).fit(X)
+    except WhenceError:
+        return False
+    return True
 
 
 def _inferred(name: str, X: pd.DataFrame | None) -> str | None:

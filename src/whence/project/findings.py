@@ -46,6 +46,10 @@ class Finding:
 class Findings(list[Finding]):
     """Findings in the order in which they were made, each of them once."""
 
+    def __init__(self, given: Iterable[Finding] = ()) -> None:
+        super().__init__(given)
+        self._made = set(self)
+
     def error(self, where: str, text: str) -> None:
         """Add an error."""
         self._add(Finding(where, text))
@@ -55,7 +59,8 @@ class Findings(list[Finding]):
         self._add(Finding(where, text, "warning"))
 
     def _add(self, finding: Finding) -> None:
-        if finding not in self:
+        if finding not in self._made:
+            self._made.add(finding)
             self.append(finding)
 
     def sorted(self, first: str) -> Findings:

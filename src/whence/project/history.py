@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -93,7 +94,8 @@ def read_history(
         results = aligned
     if drop:
         contexts, results = _complete(contexts, results, used, found)
-    columns = {name: typed_column(contexts, name, declared, found) for name in used.contexts}
+    owners = {column: one for one in reversed(list(declared.values())) for column in one.names}
+    columns = {name: typed_column(contexts, name, owners, found) for name in used.contexts}
     Y = {name: number_column(results, name, found) for name in used.outcomes}
     usable = {name: column for name, column in columns.items() if column is not None}
     labels = pd.RangeIndex(1, len(contexts.lines) + 1) if used.index is None else contexts.cells[used.index].tolist()
@@ -146,12 +148,13 @@ def _used(
     outcomes = [n for n in there if n != index and n not in ignore] if wanted is None else list(wanted)
     if not outcomes:
         section.error("columns", "must name at least one column.")
-    for name in dict.fromkeys(outcomes):
-        if name not in there:
+    present, left = set(there), {index, *ignore}
+    for name, times in Counter(outcomes).items():
+        if name not in present:
             section.error("columns", f"names {name!r}, which {results.path.name} does not have.{nearest(name, there)}")
-        elif outcomes.count(name) > 1 or name == index or name in ignore:
+        elif times > 1 or name in left:
             section.error("columns", f"names {name!r} twice, or another key names it too.")
-    left_out = {index, *ignore, *(outcomes if results is contexts else ())}
+    left_out = {*left, *(outcomes if results is contexts else ())}
     features = [name for name in here if name not in left_out]
     if not features:
         data.error(None, f"leaves no column of {contexts.path.name} for the context.")
@@ -162,9 +165,10 @@ def _check_declared(declared: Mapping[str, Declared], used: _Used | None, found:
     """Every declared feature must be a column of contexts."""
     if used is None:
         return
+    contexts = set(used.contexts)
     for one in declared.values():
         for name in one.names:
-            if name not in used.contexts:
+            if name not in contexts:
                 what = "an outcome" if name in used.outcomes else "no column of the contexts"
                 hint = "" if name in used.outcomes else nearest(name, used.contexts)
                 found.error(one.section.at(), f"{name!r} is {what}, so that it cannot be a feature.{hint}")

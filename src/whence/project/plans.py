@@ -37,13 +37,23 @@ class PlanReader:
         What is declared about files.
     decimal : {".", ","}
         The decimal sign of numbers that are typed in.
+    files : bool
+        Whether a text may be the name of a file.
     """
 
-    def __init__(self, policy: Policy, context: Callable[[Any], pd.Series], form: CsvFormat, decimal: str) -> None:
+    def __init__(
+        self,
+        policy: Policy,
+        context: Callable[[Any, bool], pd.Series],
+        form: CsvFormat,
+        decimal: str,
+        files: bool = True,
+    ) -> None:
         self.policy = policy
         self.context = context
         self.form = form
         self.decimal = decimal
+        self.files = files
 
     def read(self, value: Any) -> Any:
         """A plan in its natural form, feasible."""
@@ -58,10 +68,10 @@ class PlanReader:
     def _from_text(self, text: str) -> Any:
         for mark in ("row:", "context:"):
             if text.startswith(mark):
-                return _Decided(self.policy.decide(self.context(text.removeprefix(mark).strip())))
+                return _Decided(self.policy.decide(self.context(text.removeprefix(mark).strip(), self.files)))
         if text.startswith(("[", "{")):
             return json_value(text, "The plan")
-        if is_file(text) or text.lower().endswith((".json", ".csv")):
+        if self.files and (is_file(text) or text.lower().endswith((".json", ".csv"))):
             return self._from_file(Path(text))
         if isinstance(self.policy.problem, ShortestPath):
             return self._stops(text)

@@ -12,9 +12,10 @@ from typing import Any
 import networkx as nx
 
 from whence.errors import WhenceError
+from whence.files import read_file
 from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
 from whence.project.columns import number, number_column
-from whence.project.csv_files import CsvFormat, CsvTable, decoded, read_bytes, read_csv
+from whence.project.csv_files import CsvFormat, CsvTable, decoded, read_csv
 from whence.project.findings import Findings, nearest
 from whence.project.source import COUNT, NUMBER, TEXT, TEXTS, Rule, Section, is_number, one_of
 
@@ -237,7 +238,7 @@ def _matrix(problem: Section, key: str, form: CsvFormat) -> list[list[float]] | 
 def _matrix_file(problem: Section, key: str, path: Path, form: CsvFormat) -> list[list[float]] | None:
     faults = len(problem.found.errors)
     try:
-        text = decoded(read_bytes(path), form.encoding)
+        text = decoded(read_file(path), form.encoding)
     except WhenceError as error:
         problem.error(key, f"{path.name}: {error}")
         return None

@@ -16,10 +16,10 @@ from sklearn.base import clone
 
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
-from whence.files import project_file
+from whence.files import project_file, read_file
 from whence.policy import Policy
 from whence.project.contexts import ContextReader
-from whence.project.csv_files import CsvFormat, decoded, read_bytes
+from whence.project.csv_files import CsvFormat, decoded
 from whence.project.features import built_features, read_declared
 from whence.project.findings import Finding, Findings, ProjectError
 from whence.project.history import read_format, read_history
@@ -125,7 +125,7 @@ class Project:
         schema = (self.policy.schema or Schema()).fit(self.X)
         return ContextReader(schema, self.X, self.form, self.decimal)
 
-    def context(self, value: Any) -> pd.Series:
+    def context(self, value: Any, files: bool = True) -> pd.Series:
         """One context in the user's units, checked.
 
         Parameters
@@ -133,19 +133,23 @@ class Project:
         value : int, str, mapping, or list of str and mappings
             Number of a row of the history (the first is 1) or its name; ``"name=value, name=value"``; JSON; a CSV
             or JSON file. Of a list, every entry is laid over those before it: ``["12", "temp=20"]``.
+        files : bool
+            Whether a text may be the name of a file.
         """
-        return self._contexts.read(value)
+        return self._contexts.read(value, files)
 
     def outside(self, context: pd.Series) -> list[str]:
         """What of a context lies beyond the history, a sentence a feature; the nearest past decides there."""
         return self._contexts.outside(context)
 
-    def context_of_cells(self, cells: Mapping[str, str], decimal: str, over: str = "") -> pd.Series:
+    def context_of_cells(
+        self, cells: Mapping[str, str], decimal: str, over: str = "", files: bool = False
+    ) -> pd.Series:
         """One context from cells of a CSV file with that decimal sign, laid over another one where that is given."""
         values = self._contexts.from_cells(cells, decimal)
-        return self._contexts.read([over, values] if over else values)
+        return self._contexts.read([over, values] if over else values, files)
 
-    def plan(self, value: Any) -> Any:
+    def plan(self, value: Any, files: bool = True) -> Any:
         """A plan in its natural form, feasible.
 
         Parameters
@@ -153,14 +157,16 @@ class Project:
         value : str, list, mapping or array
             JSON; a CSV or JSON file; ``"part=value, part=value"``; for routes the stops with ``>`` or commas between
             them; ``"row:12"`` or ``"context:temp=20, ..."`` for what the policy decides there.
+        files : bool
+            Whether a text may be the name of a file.
         """
-        return PlanReader(self.fitted(), self.context, self.form, self.decimal).read(value)
+        return PlanReader(self.fitted(), self.context, self.form, self.decimal, files).read(value)
 
     def fingerprint(self) -> str:
         """A short text that changes whenever the project file or its data does."""
         digest = hashlib.sha256()
         for path in (self.path, *self.files):
-            digest.update(read_bytes(path))
+            digest.update(read_file(path))
         return digest.hexdigest()[:16]
 
 
@@ -226,7 +232,7 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
 
 def _parsed(path: Path, found: Findings) -> tuple[Source, dict[str, Any]] | None:
     try:
-        text = decoded(read_bytes(path), "utf-8")
+        text = decoded(read_file(path), "utf-8")
         return Source(path, text), tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
         found.error(path.name, f"is not valid TOML: {error}.")

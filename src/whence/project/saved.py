@@ -13,9 +13,8 @@ from typing import Any
 import joblib
 
 from whence.errors import InputError
-from whence.files import complete
+from whence.files import complete, read_file
 from whence.policy import Policy
-from whence.project.csv_files import read_bytes
 from whence.project.project import Project
 
 __all__ = ["load_policy", "save_policy"]
@@ -41,7 +40,7 @@ def load_policy(project: Project, path: Path) -> list[str]:
     """
     from whence import __version__
 
-    digest = hashlib.sha256(read_bytes(path)).hexdigest()
+    digest = hashlib.sha256(read_file(path)).hexdigest()
     try:
         content: Any = joblib.load(path)
     except Exception:  # whatever a damaged or foreign pickle does, it is no policy

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, NoReturn, cast
 
@@ -10,8 +12,10 @@ import pandas as pd
 
 from whence.errors import InputError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.fingerprints import digest
 from whence.explain.packing import SILENT, packed, unpacked
 from whence.explain.question import Kind, Status
+from whence.files import read_file, write_text
 from whence.plain import quoted, to_plain
 from whence.report.material import Material, material_of
 from whence.report.observations import Observation
@@ -31,9 +35,46 @@ COLUMNS = ["feature", "from", "to", "distance"]
 MOST_OBSERVATIONS = 10_000_000
 
 
+#: What of a question says how hard to try, not what is asked.
+EFFORT = ("engine", "time_limit", "node_limit")
+
+
 def to_dict(explanation: Explanation) -> dict[str, Any]:
     """`explanation` as plain dicts, lists, numbers and texts."""
     material = material_of(explanation)
+    document = body(explanation, material)
+    if material.intact is False:
+        # What was changed must not become sound by being read and written once more.
+        return {**document, "fingerprints": dict(material.fingerprints)}
+    known = dict(material.fingerprints)
+    if explanation.asked:
+        known["question"] = question_digest(document)
+    document["fingerprints"] = known
+    known["document"] = document_digest(document)
+    return document
+
+
+def fingerprints(explanation: Explanation) -> dict[str, Any]:
+    """Fingerprints of model, history, problem, question and document; empty where the first three are not known."""
+    return dict(to_dict(explanation)["fingerprints"]) if "model" in material_of(explanation).fingerprints else {}
+
+
+def document_digest(document: Mapping[str, Any]) -> str:
+    """The fingerprint of a whole document, apart from the entry that holds it."""
+    known = document.get("fingerprints")
+    others = {name: value for name, value in known.items() if name != "document"} if isinstance(known, Mapping) else {}
+    return digest({**document, "fingerprints": others})
+
+
+def question_digest(document: Mapping[str, Any]) -> str:
+    """The fingerprint of the question of a document: context, plans, risk, kind, restrictions and all other options."""
+    asked = {name: value for name, value in document["question"].items() if name not in EFFORT}
+    plans = {name: document["plans"][name] for name in ("decision", "alternative")}
+    return digest({"context": document["initial"], "plans": plans, "risk": document["risk"], "asked": asked})
+
+
+def body(explanation: Explanation, material: Material) -> dict[str, Any]:
+    """The document without its fingerprints."""
     after, inner = explanation.cost_after, explanation.unrestricted
     return {
         "schema": SCHEMA,
@@ -76,15 +117,14 @@ def to_dict(explanation: Explanation) -> dict[str, Any]:
         "separation": None if explanation.separation is None else float(explanation.separation),
         "note": explanation.note,
         "blocking": list(explanation.blocking),
-        "unrestricted": None if inner is None else to_dict(inner),
+        "unrestricted": None if inner is None else body(inner, material_of(inner)),
+        **({"question": dict(explanation.asked)} if explanation.asked else {}),
         "versions": dict(material.versions),
     }
 
 
 def to_json(explanation: Explanation, path: Any = None, indent: int | None = None) -> str | None:
     """`explanation` as JSON text, or written to `path`."""
-    from whence.files import write_text
-
     text = json.dumps(to_dict(explanation), ensure_ascii=False, allow_nan=False, indent=indent)
     if path is None:
         return text
@@ -94,39 +134,58 @@ def to_json(explanation: Explanation, path: Any = None, indent: int | None = Non
 
 def from_json(source: Any) -> Explanation:
     """The explanation in a JSON text, or in the file of that path."""
+    return from_dict(loaded(source))
+
+
+def loaded(source: Any) -> Any:
+    """What a JSON text holds, or the file of that path."""
     text = source if isinstance(source, str) and source.lstrip()[:1] in ("{", "[", "") else _content(source)
     try:
-        document = json.loads(text, parse_constant=_no_constant)
+        document = json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
         raise InputError(f"The explanation must be JSON. It cannot be read: {reason}.") from None
-    return from_dict(document)
+    return document
 
 
 def from_dict(document: Any) -> Explanation:
     """The explanation that :func:`to_dict` wrote."""
     try:
-        return _explanation(Entry(document))
+        explanation = _explanation(Entry(document))
+        claimed = document["fingerprints"].get("document") if document.get("fingerprints") else None
+        intact = None if claimed is None else claimed == document_digest(document)
     except RecursionError:
         raise InputError("The explanation must not be nested without end.") from None
+    assert explanation.material is not None
+    return replace(explanation, material=replace(explanation.material, intact=intact))
 
 
 def _content(source: Any) -> str:
     try:
-        return Path(source).read_text("utf-8")
+        return read_file(Path(source)).decode("utf-8")
     except UnicodeDecodeError:
         raise InputError(
             f"The explanation's file must be UTF-8 text. Got {quoted(str(source))}, which is not."
         ) from None
-    except (OSError, TypeError, ValueError) as error:
-        reason = error.strerror if isinstance(error, OSError) and error.strerror else "no such path"
+    except (TypeError, ValueError) as error:
+        reason = str(error).rstrip(".") if isinstance(error, InputError) else "no such path"
+        given = str(source) if isinstance(source, Path) else source
         raise InputError(
-            f"An explanation must be a JSON text or the path of a file. Got {quoted(source)}: {reason}."
+            f"An explanation must be a JSON text or the path of a file. Got {quoted(given)}: {reason}."
         ) from None
 
 
 def _no_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is not a JSON number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names occur once each: of two entries with one name, every reader takes another."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice")
+    return found
 
 
 # ---- writing ---------------------------------------------------------------------------------------------
@@ -194,7 +253,9 @@ def _explanation(entry: Entry, nested: bool = False) -> Explanation:
             losing=[_read_observation(e) for e in entry["observations"]["losing"].items()],
             ranges=_intervals(entry["ranges"]),
             versions={name: e.text() for name, e in entry["versions"].members().items()},
+            fingerprints={} if nested else entry["fingerprints"].optional(_fingerprints) or {},
         ),
+        asked={} if nested else entry["question"].optional(_question) or {},
         **arrays,
     )
 
@@ -244,6 +305,14 @@ def _arrays(entry: Entry) -> dict[str, Any]:
     if found["weights_before"] is None:
         raise entry["weights_before"].error("a list of weights that sum to 1")
     return unpacked(found)
+
+
+def _question(entry: Entry) -> dict[str, Any]:
+    return {name: e.plain() for name, e in entry.members().items()}
+
+
+def _fingerprints(entry: Entry) -> dict[str, Any]:
+    return {name: e.texts() if name == "not_covered" else e.text() for name, e in entry.members().items()}
 
 
 def _read_observation(entry: Entry) -> Observation:

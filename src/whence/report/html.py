@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 from whence.files import write_text
 from whence.report import words
+from whence.report.document import fingerprints
 from whence.report.markup import Markup, join, tag
 from whence.report.material import material_of
 from whence.report.numbers import aligned, duration, exactly, plain, share, value, with_unit
@@ -261,8 +262,19 @@ def _certificate(explanation: Explanation, now: str) -> Markup:
         tag("p", said) if explanation.context is not None else Markup(""),
         _table([], [[name, text] for name, text in entries]),
         tag("details", tag("summary", "Versions"), _table([], [[k, v] for k, v in versions])),
+        _fingerprints(explanation),
         tag("p", now, class_="wh-soft") if now else Markup(""),
     )
+
+
+def _fingerprints(explanation: Explanation) -> Markup:
+    """The beginnings of the fingerprints, to be compared by eye with those of a file."""
+    known = fingerprints(explanation)
+    if not known:
+        return Markup("")
+    rows = [[name, text[:16]] for name, text in known.items() if isinstance(text, str)]
+    said = "SHA-256, first 16 of 64 digits. 'whence verify' checks the JSON file of this explanation against a project."
+    return tag("details", tag("summary", "Fingerprints"), tag("p", said), _table([], rows))
 
 
 def _in_unit(title: str, unit: str) -> str:

@@ -63,6 +63,10 @@ class Material:
         Smallest and largest past value of the numeric features that change.
     versions : dict
         Of everything that had a part in the result.
+    fingerprints : dict
+        Of model, history and problem; empty where they are not known.
+    intact : bool or None
+        Whether the file from which the explanation was read is as it was written; None where that is not known.
     """
 
     plans: Plans
@@ -70,6 +74,8 @@ class Material:
     losing: list[Observation]
     ranges: dict[str, tuple[float, float]]
     versions: dict[str, str]
+    fingerprints: dict[str, Any] = field(default_factory=dict)
+    intact: bool | None = None
 
 
 def material_of(explanation: Explanation) -> Material:
@@ -86,7 +92,9 @@ def material_of(explanation: Explanation) -> Material:
     if explanation.material is not None:
         return explanation.material
     gaining, losing = most_moved(explanation, KEPT)
-    return Material(_plans(explanation), gaining, losing, _ranges(explanation), versions())
+    origin = explanation.origin
+    fingerprints = {} if origin is None else origin.fingerprints()
+    return Material(_plans(explanation), gaining, losing, _ranges(explanation), versions(), fingerprints)
 
 
 def _plans(explanation: Explanation) -> Plans:

@@ -97,3 +97,11 @@ class Entry:
             self.number()
             return self.value
         raise self.error("a text, a number, true, false or null")
+
+    def plain(self) -> Any:
+        """Anything that strict JSON holds."""
+        if isinstance(self.value, Mapping):
+            return {name: entry.plain() for name, entry in self.members().items()}
+        if isinstance(self.value, list | tuple):
+            return [entry.plain() for entry in self.items()]
+        return self.scalar()

@@ -1,0 +1,76 @@
+"""`whence verify`: a certificate checked later."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated
+
+import typer
+
+from whence.cli.exits import DIFFERS, FOUND, TIME_LIMIT
+from whence.cli.opening import JsonOption, PolicyOption, ProjectArgument, opened
+from whence.cli.screen import note, print_text, searching
+from whence.errors import InputError
+from whence.explain.explanation import Explanation
+from whence.report.document import from_dict, loaded
+from whence.report.verifying import Verification
+from whence.report.verifying import verify as verified
+
+__all__ = ["verify"]
+
+
+def verify(
+    explanation: Annotated[
+        Path, typer.Argument(metavar="WHY.json", help="What 'whence explain --json' has printed.", show_default=False)
+    ],
+    project: ProjectArgument,
+    prove: Annotated[
+        bool, typer.Option("--prove", help="Search once more, so that status and bound are found out anew.")
+    ] = False,
+    time_limit: Annotated[
+        float | None, typer.Option(metavar="SECONDS", help="Seconds for that search.", show_default=False)
+    ] = None,
+    policy: PolicyOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Verify: whether an explanation is still what the project says.
+
+    Weights, costs, distance and criterion are computed again, fingerprints of model, history, problem and question
+    are compared, and whatever differs is said, a line each. A file that was changed after it was written is noticed.
+
+    The exit code is 0 where everything agrees, 1 where something differs, 2 where the file or the project cannot be
+    used, and 4 where '--prove' came to no end in time.
+
+    [bold]Examples[/bold]
+
+      whence verify why.json whence.toml
+      whence verify why.json whence.toml --prove --time-limit 60
+    """
+    if time_limit is not None and not (prove and time_limit > 0):
+        raise InputError(f"'--time-limit' must be a positive number, with '--prove'. Got {time_limit:g} instead.")
+    document = loaded(explanation)
+    said = from_dict(document)
+    ready = opened(project, policy)
+    with searching(time_limit) as search:
+        found = verified(
+            said, ready.fitted(), document=document, prove=prove, time_limit=time_limit, on_progress=search
+        )
+    for remark in found.remarks:
+        note(remark)
+    if as_json:
+        print(json.dumps({"agrees": found.agrees, **vars(found)}, ensure_ascii=False, indent=2))
+    else:
+        for difference in found.differences:
+            print_text(difference)
+        print_text(_verdict(said, found, explanation.name, ready.path.name))
+    raise typer.Exit(DIFFERS if found.differences else TIME_LIMIT if found.proved is False else FOUND)
+
+
+def _verdict(said: Explanation, found: Verification, name: str, project: str) -> str:
+    if found.differences:
+        count = len(found.differences)
+        return f"{name} does not agree with {project}: {count} difference{'s' * (count != 1)}."
+    proved = " Its proof was made again." if found.proved else ""
+    where = f" at distance {said.distance:g}" if said.context is not None else ""
+    return f"{name} agrees with {project}: {said.kind}, {said.status}{where}.{proved}"
