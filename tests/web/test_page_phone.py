@@ -81,7 +81,7 @@ def test_bar_covers_no_button_for_good(browser: Browser, examples: str, width: i
 
 @pytest.mark.parametrize("width", [320, 390])
 def test_drawing_shows_the_map(browser: Browser, examples: str, width: int) -> None:
-    """The button to draw a route stands below the map: pressed, all of the map comes into sight, and the places to go to."""
+    """The button to draw a route stands below the map: pressed, the map comes into sight, and the places to go to."""
     watched = opened(browser, examples, scene="city", width=width, has_touch=True)
     page = watched.page
     start = page.get_by_role("button", name="Draw your route")
