@@ -28,6 +28,7 @@ from whence import (
     DecisionProblem,
     Discrete,
     Expectation,
+    Explanation,
     ForestWeights,
     KNNWeights,
     Newsvendor,
@@ -394,6 +395,10 @@ def test_plans_of_text() -> None:
     assert named["plan"].tolist() == list(plans)
     assert named.index[0] == 5
     assert policy.score(X, Y) <= 0
+    why = policy.explain(X[0], instead="noodles")
+    assert str(why).startswith("Decision: soup.\nYour plan: noodles.\nYour plan would have been")
+    assert str(Explanation.from_json(why.to_json())) == str(why)
+    assert policy.explain_many(X[:3], instead="noodles").frame["status"].tolist() == ["optimal"] * 3
 
 
 def test_polars_frames_keep_their_names() -> None:

@@ -9,6 +9,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metadata_routing import UNUSED
 
 from whence.encoding import Unknown
 from whence.errors import InputError, InputTypeError, NotFittedError, UnknownCategoryError
@@ -68,6 +69,9 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     'optimal'
     """
 
+    #: The measure of `score` is an argument, nothing that scikit-learn should route from fold to fold.
+    __metadata_request__score = {"risk": UNUSED}  # noqa: RUF012
+
     def __init__(
         self,
         problem: DecisionProblem,
@@ -85,7 +89,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     # ---- from context to decision ----------------------------------------------------------------
 
     def fit(self, X: Any, Y: Any = None) -> Self:
-        """Learn from contexts `X` and outcomes `Y`, row by row."""
+        """Learn from contexts `X` and outcomes `Y`, row by row: tables of pandas or polars, or arrays."""
         self._check_parameters()
         X, Y = as_pandas(X), as_pandas(Y)
         table = as_table(X, "X")

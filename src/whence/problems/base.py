@@ -77,8 +77,11 @@ class DecisionProblem(ABC):
         return None
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
-        """`decision` as short readable text."""
-        values = self.vector(decision)
+        """`decision` as short readable text: its quantities, or what it says of itself where it is no numbers."""
+        try:
+            values = self.vector(decision)
+        except (TypeError, ValueError):
+            return str(decision)
         names = self.parts(outcomes) or [f"z{i}" for i in range(values.size)]
         shown = [f"{name} {value:g}" for name, value in zip(names, values, strict=True) if abs(value) > 1e-9]
         if not shown and len(names) > FEW_PARTS:
