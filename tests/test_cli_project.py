@@ -333,7 +333,7 @@ def test_batch(bakery: Path, tmp_path: Path) -> None:
 def test_batch_leaves_nobody_behind(small: Path, tmp_path: Path, name: str, code: int) -> None:
     """A batch on two workers that is ended by a signal to it alone leaves no process, and goes on where it was."""
     asked, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
-    rows = "".join(f"{1 + i % 40},{20 + i % 30},{10 + i % 20}\n" for i in range(20_000))
+    rows = "".join(f"{1 + i % 40},{20 + i % 30},{10 + i % 20}\n" for i in range(2000))
     asked.write_text(f"context,rolls,cakes\n{rows}", "utf-8")
     command = [sys.executable, "-m", "whence", "batch", str(small), str(asked), str(answers), "--jobs", "2"]
     running = subprocess.Popen(

@@ -45,7 +45,7 @@ def test_what_is_no_file(tmp_path: Path) -> None:
             read_file(path)
     with pytest.raises(InputError, match="is a device; a file was expected"):
         read_file(Path("/dev/zero"))
-    with pytest.raises(InputError, match="cannot be read|is a socket"):
+    with pytest.raises(InputError, match=r"cannot be read|is a socket"):
         read_file(tmp_path / "socket")
     held.close()
     if before:

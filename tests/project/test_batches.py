@@ -215,7 +215,7 @@ def test_a_file_on_the_command_line_is_the_users_own(project: Project, tmp_path:
 
 
 def test_cells_that_a_spreadsheet_would_run(project: Project, tmp_path: Path) -> None:
-    """Formulas get an apostrophe, also in the header and in errors; numbers stay numbers; read again they are the same."""
+    """Formulas get an apostrophe, also in the header; numbers stay numbers; read again all cells are the same."""
     text = '=id,-note,n,context,instead\n"=1+1",@sum,-3.5,4,row:3\n+49 30,\'=x,+2,4,=2+2\n-,-1e3,-x,4,row:3\n'
     answered(asked(project, tmp_path, text))
     table = pd.read_csv(tmp_path / "answered.csv", dtype=str)

@@ -200,7 +200,7 @@ def test_wide_tables_take_work_in_proportion(tmp_path: Path, declared: bool) -> 
     rng = np.random.default_rng(0)
     for width in (150, 300, 600):
         names = [f"c{j}" for j in range(width)]
-        rows = [names + ["sold"]] + [[f"{x:.3f}" for x in row] for row in rng.random((20, width + 1))]
+        rows = [[*names, "sold"]] + [[f"{x:.3f}" for x in row] for row in rng.random((20, width + 1))]
         sections = "".join(f'[features.{name}]\ntype = "continuous"\n' for name in names) if declared else ""
         project = (
             f'[data]\nhistory = "days.csv"\n[outcomes]\ncolumns = ["sold"]\n{sections}'

@@ -139,7 +139,12 @@ def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy, a
     slack = _slack(max(map(abs, costs), default=1.0))
     # The words of another version may be others.
     left_out = [*LEFT_OUT, *([] if material_of(said).versions.get("whence") == __version__ else ["text"])]
-    return again.faults + differing(dict(written), body(fresh, material_of(fresh)), slack, left_out)
+    computed = body(fresh, material_of(fresh))
+    # The sentences must be those of the entries; whether these are true is another difference, told once.
+    computed["text"] = str(said)
+    if said.unrestricted is not None and computed["unrestricted"] is not None:
+        computed["unrestricted"]["text"] = str(said.unrestricted)
+    return again.faults + differing(dict(written), computed, slack, left_out)
 
 
 def _engine(said: Explanation, policy: Policy) -> str:
