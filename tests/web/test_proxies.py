@@ -23,9 +23,9 @@ NAME = "planning.example.org"
 LOCAL = "127.0.0.1:8000"
 
 
-@pytest.fixture(scope="module", autouse=True)
-def proxy_at_hand() -> None:
-    """All that needs nginx is left out loudly where there is none."""
+@pytest.fixture(scope="module")
+def nginx_at_hand() -> None:
+    """What needs nginx is left out loudly where there is none."""
     if nginx_path() is None and "CI" not in os.environ:
         pytest.skip("SKIPPED: the page behind a reverse proxy; install nginx.")
 
@@ -40,7 +40,7 @@ def behind() -> Iterator[Live]:
 
 
 @pytest.fixture(scope="module", params=["cut off", "kept"])
-def front(behind: Live, request: pytest.FixtureRequest) -> Iterator[str]:
+def front(behind: Live, nginx_at_hand: None, request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of nginx before it: as documented, where the sub-path is cut off, and with the sub-path kept."""
     snippet = documented_snippet()
     assert f"http://{LOCAL}/;" in snippet
@@ -66,6 +66,7 @@ def question(client: httpx.Client) -> dict[str, Any]:
 # ---- through nginx --------------------------------------------------------------------------------------
 
 
+@pytest.mark.usefixtures("nginx_at_hand")
 def test_the_page_answers_through_nginx() -> None:
     """Chromium opens the page at the public name under the sub-path, decides and explains; set up as documented."""
     if chromium_path() is None and "CI" not in os.environ:
