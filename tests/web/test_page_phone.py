@@ -2,9 +2,15 @@
 
 from __future__ import annotations
 
+import numpy as np
+import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
 from tests.web.browser import asked, opened
+from tests.web.live import running
+
+import whence as wh
+from whence.web.scenes import Scene
 
 HEIGHT = 844
 
@@ -94,3 +100,20 @@ def test_drawing_shows_the_map(browser: Browser, examples: str, width: int) -> N
     expect(page.locator(".stop-button").first).to_be_in_viewport()
     watched.assert_quiet()
     page.context.close()
+
+
+def test_table_of_a_plan_names_its_columns(browser: Browser) -> None:
+    """A plan of many parts is a table: on a phone too it says which number is the decision's and which is yours."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"load": rng.random(20)})
+    Y = pd.DataFrame(1 + rng.random((20, 30)), columns=[f"line {j}" for j in range(30)])
+    problem = wh.LinearProblem(A_eq=np.ones((1, 30)), b_eq=[6.0], bounds=(0, 4))
+    policy = wh.Policy(problem, wh.KNNWeights(k=5)).fit(X, Y)
+    with running([Scene("lines", "Why not mine?", "", policy, X.iloc[0], policy.decide(X.iloc[1]))]) as live:
+        watched = opened(browser, live.url, width=390, has_touch=True)
+        page = watched.page
+        head, row = box(page.locator(".q-head .decided")), box(page.locator("[data-part='line 0'] .decided"))
+        assert head["x"] + head["width"] == pytest.approx(row["x"] + row["width"], abs=1)
+        expect(page.locator(".q-head .yours")).to_have_text("your plan")
+        watched.assert_quiet()
+        page.context.close()

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import signal
 import socket
 import subprocess
 import sys
+import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,7 +20,9 @@ import pytest
 from tests.web.live import Live, finished, hard_scene, running, strange_scene, until
 
 from whence.errors import InputError
-from whence.web import pool
+from whence.web import explanations, pool
+from whence.web.frames import Asked
+from whence.web.scenes import Scene
 from whence.web.server import listening
 from whence.web.settings import Settings, settings_for
 
@@ -239,6 +243,31 @@ def test_a_search_goes_on_for_who_asks_again(client: httpx.Client, hard: Live) -
     for job in (second, first):
         client.delete(f"/api/explanations/{job}")
     finished(client, first)
+
+
+def test_a_question_whose_asker_is_gone_is_not_searched_for(
+    client: httpx.Client, hard: Live, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who closes the connection before the question is in the queue leaves nothing in it."""
+    checked = threading.Event()
+
+    def slow(scene: Scene, asked: Asked) -> list[str]:
+        time.sleep(0.5)
+        checked.set()
+        return []
+
+    monkeypatch.setattr(explanations, "_check", slow)
+    own = client.get("/api/scenes/hard").json()
+    body = json.dumps({"context": own["context"], "plan": own["alternative"]}).encode()
+    host = hard.url.removeprefix("http://")
+    known = set(hard.app.state.pool._jobs)
+    with socket.create_connection(("127.0.0.1", int(host.split(":")[1]))) as line:
+        head = f"POST /api/scenes/hard/explanations HTTP/1.1\r\nHost: {host}\r\nContent-Type: application/json\r\n"
+        line.sendall(f"{head}Content-Length: {len(body)}\r\n\r\n".encode() + body)
+        time.sleep(0.1)
+    assert checked.wait(10.0)
+    time.sleep(0.3)
+    assert set(hard.app.state.pool._jobs) <= known
 
 
 def test_a_page_that_is_closed_can_still_cancel(client: httpx.Client) -> None:
