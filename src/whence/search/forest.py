@@ -14,7 +14,7 @@ from whence.search.grid import KeptGrid, grid_of, living, locate
 from whence.search.proposals import climbed, looks, past_cells, pulled
 from whence.search.scratch import Field, hard_scratch, new_queue, new_scratch
 from whence.search.shares import NO_SHARES, equal_shares
-from whence.search.tables import empty_tables, with_rival
+from whence.search.tables import TailTables, empty_tables, with_rival
 from whence.search.warming import Stage, compile_once, tiny_question
 from whence.weights import ForestWeights
 
@@ -32,8 +32,12 @@ STRONG_FROM = (8, 25)
 #: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
 #: from which that is done: as long as there is none.
 SHARP_TO, SHARP_FROM = 24, np.inf
+#: Seconds of which the first lesson of the strong bound takes a fifth at most, about.
+LESSON = 10.0
 #: Leaves above which a proposal is looked for before the first box is opened.
 LARGE = 200_000
+#: Seconds left below which that first look is left out.
+SHORT = 0.25
 
 
 class ForestFrontier:
@@ -87,6 +91,8 @@ class ForestFrontier:
         if not self.strong and self.nodes >= STALLED and self.cells.size >= STRONG_FROM[self.tail]:
             self.strong = True
             self.shares = equal_shares(self.field.grid, self.field.located, min(cutoff, 2.0))
+            # The first box has the longest lesson: a slice of its own.
+            nodes = 1
         # What was looked for without proof and not found is far away, or does not exist.
         sharp = self.proposed > 0 and self.cells.size <= SHARP_TO and cutoff >= SHARP_FROM
         hard = self.strong or sharp
@@ -102,7 +108,9 @@ class ForestFrontier:
             if hard:
                 if self.hard is None:
                     self.hard = hard_scratch(self.field.grid, self.field.bits)
-                code, bound = forest_kernels.advance_hard(*work, self.shares, *self.hard, self.strong, sharp, *rest)
+                code, bound = forest_kernels.advance_hard(
+                    *work, self.shares, *self.hard, self.strong, sharp, self._lesson(), *rest
+                )
             else:
                 code, bound = forest_kernels.advance(*work, *rest)
             self.bound = max(self.bound, bound)
@@ -110,6 +118,14 @@ class ForestFrontier:
                 break
             self._grow()
         return self._point(self.cells) if code == forest_kernels.CANDIDATE else None
+
+    def _lesson(self) -> int:
+        """Rounds in which the strong bound first learns its shares: fewer for long paths, many etas or little time."""
+        entries, leaves = self.field.grid.path.shape[1], self.kept.size.size
+        etas = self.field.tables.etas.shape[1] if isinstance(self.field.tables, TailTables) else 0
+        one = 10e-9 * (entries + 1) + 2e-9 * leaves * etas
+        longest = min(100, max(8, 4_000_000 // max(1, entries)))
+        return int(np.clip(0.2 * min(self.question.limits.remaining, LESSON) / one, 1, longest))
 
     def _grow(self) -> None:
         size = self.queue.keys.size + self.cells.size
@@ -130,7 +146,7 @@ class ForestFrontier:
 
     def _due(self) -> int:
         """Which proposal should be looked for before the search goes on: 1 or 2, or 0 for none."""
-        large = self.field.bits.leaf_at.size > LARGE
+        large = self.field.bits.leaf_at.size > LARGE and self.question.limits.remaining > SHORT
         for stage, after in ((1, PATIENCE[self.tail]), (2, STALLED)):
             if self.proposed < stage:
                 return stage if large or self.nodes >= after else 0
@@ -143,7 +159,7 @@ class ForestFrontier:
             return None
         self.proposed = stage
         _compile("longer forest", self.question)
-        left = looks(self.field, 0.5 * self.question.limits.remaining)
+        left = looks(self.field, self.scratch, 0.25 * self.question.limits.remaining)
         if stage == 1:
             if self.kept.past is None:
                 assert isinstance(self.question.weights, ForestWeights)
@@ -227,7 +243,7 @@ def _use_hard(risk: Risk) -> None:
     field = frontier.field
     shares, hard = equal_shares(field.grid, field.located, 1.0), hard_scratch(field.grid, field.bits)
     work = (field, frontier.queue, frontier.scratch)
-    forest_kernels.advance_hard(*work, shares, *hard, True, True, 1, np.inf, frontier.cells)
+    forest_kernels.advance_hard(*work, shares, *hard, True, True, 8, 1, np.inf, frontier.cells)
 
 
 def _stages(risk: Risk, suffix: str) -> dict[str, Stage]:

@@ -108,17 +108,17 @@ def _open(field, queue, s, cutoff):
 
 
 @flow
-def _strengthen(field, shares, queue, s, price, cutoff):
+def _strengthen(field, shares, queue, s, price, lesson, cutoff):
     """Take the strong bound of the box; False where that ends its turn."""
     link = s.box[LINK]
     if s.box[HOLDS] or (link >= 0 and queue.chain[link, 6] == 1):
         return True
     rounds, rate = 1, 0.0
     if queue.state[STRONG] == 0:
-        # The first lesson is the longest; a forest with very long paths gets a shorter one.
-        rounds, rate = min(100, max(8, 4_000_000 // max(1, field.grid.path.shape[1]))), 1.0
+        # The first lesson is the longest.
+        rounds, rate = lesson, 1.0
     elif queue.state[STRONG] % LEARN_EVERY == 0:
-        rounds, rate = 8, 0.1
+        rounds, rate = min(8, lesson), 0.1
     queue.state[STRONG] += 1
     first, last = s.box[FIRST], s.box[LAST]
     worst, near = s.box[WORST], s.far[NEAR]
@@ -269,7 +269,7 @@ def advance(field, queue, s, budget, cutoff, out):
 
 
 @kernel
-def advance_hard(field, queue, s, shares, price, lift, strong, sharp, budget, cutoff, out):
+def advance_hard(field, queue, s, shares, price, lift, strong, sharp, lesson, budget, cutoff, out):
     """The same with what only hard questions need: the strong bound, and splits at the sharpest face."""
     stop_at = queue.state[EXAMINED] + budget
     while queue.state[WAITING] > 0:
@@ -278,7 +278,7 @@ def advance_hard(field, queue, s, shares, price, lift, strong, sharp, budget, cu
         if queue.state[EXAMINED] >= stop_at:
             return BUDGET, queue.keys[0]
         code = SPLIT if _open(field, queue, s, cutoff) else NOTHING
-        if code == SPLIT and strong and not _strengthen(field, shares, queue, s, price, cutoff):
+        if code == SPLIT and strong and not _strengthen(field, shares, queue, s, price, lesson, cutoff):
             code = NOTHING
         while code == SPLIT:
             code = _narrowed(field, queue, s, cutoff, out)

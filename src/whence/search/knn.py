@@ -141,7 +141,7 @@ class NeighbourFrontier:
             self.found = self._empty_found()
         elif self.nodes >= self.seeds.due:
             _compile("longer nearest-neighbour", self.question)
-            at = self.seeds.propose(self.cuts, cutoff)
+            at = self.seeds.propose(self.cuts, cutoff, 0.25 * self.question.limits.remaining)
         if at is None:
             return None
         point = self.layout.to_coordinates(at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -69,10 +71,12 @@ class Seeds:
         self.next = 0
         self.random = np.random.default_rng(0)
         self.order = np.empty(0, dtype=np.int64)
+        self.ends = np.inf
 
-    def propose(self, cuts: Cuts, cutoff: float) -> Floats | None:
-        """An explanation nearer than `cutoff`, along the axes, or None."""
+    def propose(self, cuts: Cuts, cutoff: float, seconds: float = np.inf) -> Floats | None:
+        """An explanation nearer than `cutoff`, along the axes, or None where none was met in so many seconds."""
         self.due *= 2
+        self.ends = time.perf_counter() + seconds
         if not self.order.size:
             self.order = np.argsort(self._distance(self._allowed(self.axes.points)), kind="stable")
         tries = max(20, DISTANCES // len(self.axes.base))
@@ -91,7 +95,11 @@ class Seeds:
 
     def _standing(self, cuts: Cuts, contexts: Floats) -> Bools:
         stands = np.zeros(len(contexts), dtype=np.bool_)
-        standing(self.axes, cuts, np.ascontiguousarray(contexts), self.scratch, stands)
+        contexts, many = np.ascontiguousarray(contexts), max(1, DISTANCES // len(self.axes.base))
+        for at in range(0, len(contexts), many):
+            if time.perf_counter() >= self.ends:
+                break
+            standing(self.axes, cuts, contexts[at : at + many], self.scratch, stands[at : at + many])
         return stands
 
     def _distance(self, contexts: Floats) -> Floats:

@@ -156,7 +156,7 @@ def best_on_lines(field, s, cutoff, left, best):
         stride = max(1, (located.column[LAST_CELL, j] - located.column[FIRST_CELL, j]) // 64)
         for direction in (-1, 1):
             c = located.column[START, j] + direction
-            while located.column[FIRST_CELL, j] <= c <= located.column[LAST_CELL, j]:
+            while located.column[FIRST_CELL, j] <= c <= located.column[LAST_CELL, j] and left[0] > 0:
                 c = located.step[UP, base + c] if direction > 0 else located.step[DOWN, base + c]
                 if located.distance[base + c] >= found:
                     break

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,6 +21,8 @@ Ints = NDArray[np.int32]
 TRIED, IMPROVED = 4000, 6
 #: Seconds that one proposal may take, about.
 SECONDS = 0.1
+#: Contexts that are looked at to see how long one takes.
+SAMPLE = 8
 
 
 def past_cells(kept: KeptGrid, weights: ForestWeights) -> Ints:
@@ -30,12 +34,18 @@ def past_cells(kept: KeptGrid, weights: ForestWeights) -> Ints:
     return cells
 
 
-def looks(field: Field, seconds: float) -> NDArray[np.int64]:
+def looks(field: Field, scratch: Scratch, seconds: float) -> NDArray[np.int64]:
     """How many contexts can be looked at in about so many seconds (or in `SECONDS`)."""
-    trees = field.grid.root.size
+    trees, tables = field.grid.root.size, field.tables
     depth = np.log2(max(2, field.bits.leaf_at.size / trees))
-    etas = int(field.tables.sizes.sum()) if isinstance(field.tables, TailTables) else 0
-    one = trees * (10e-9 * depth + 1e-9 * etas) + 1e-7
+    values = int(tables.sizes.sum()) if isinstance(tables, TailTables) else tables.mean.shape[0]
+    one = trees * (10e-9 * depth + 1e-9 * values) + 1e-7
+    if np.isfinite(seconds):
+        # A time limit is kept by what looks really take; without one the search does not depend on the clock.
+        few, began = np.array([SAMPLE], dtype=np.int64), time.perf_counter()
+        best_on_lines(field, scratch, np.inf, few, np.empty(field.located.column.shape[1], dtype=np.int32))
+        spent = time.perf_counter() - began
+        seconds = (seconds - spent) * one * (SAMPLE - few[0]) / max(spent, 1e-9) if few[0] < SAMPLE else seconds
     return np.array([max(1, min(SECONDS, seconds) / one)]).astype(np.int64)
 
 
@@ -62,9 +72,11 @@ def pulled(field: Field, scratch: Scratch, past: Ints, cutoff: float, left: NDAr
 def climbed(field: Field, scratch: Scratch, cutoff: float, left: NDArray[np.int64]) -> Ints | None:
     """Cells of a context reached from the start by the steps that gain most, then pulled back, or None."""
     top = np.empty(field.located.column.shape[1], dtype=np.int32)
+    half = left // 2
+    left -= half
     if not climb(field, scratch, 2.0 * cutoff, left, top):
         return None
     best = np.empty_like(top)
-    left[0] = max(left[0], 1000)
+    left += half
     found = pull_back(field, scratch, top[None, :], 1, cutoff, left, best)
     return best if found < cutoff else None

@@ -18,6 +18,10 @@ Floats = NDArray[np.float64]
 
 #: Numbers in the CVaR tables of one plan above which rows are computed when they are needed (8 bytes a number).
 TABLE_LIMIT = 20_000_000
+#: The same for all plans together, which are copied whenever one is added.
+TABLES_LIMIT = 60_000_000
+#: Seconds that a number takes, about; tables that would take a fifth of the time left are not made.
+ONE_NUMBER = 1e-8
 
 
 class MeanTables(NamedTuple):
@@ -78,18 +82,18 @@ def empty_tables(question: Question, kept: KeptGrid) -> Tables:
         tail=1.0 - float(question.risk.alpha),
         trees=kept.grid.root.size,
     )
-    return _with_plan(tables, question.alternative)
+    return _with_plan(tables, question.alternative, question.limits.remaining)
 
 
 def with_rival(tables: Tables, question: Question, kept: KeptGrid, costs: Floats) -> Tables:
     """`tables` with one more plan that the alternative must not cost more than."""
     if isinstance(tables, TailTables):
-        return _with_plan(tables, costs)
+        return _with_plan(tables, costs, question.limits.remaining)
     return MeanTables(np.vstack([tables.mean, leaf_means(kept, question.alternative - costs)]))
 
 
-def _with_plan(tables: TailTables, costs: Floats) -> TailTables:
-    """`tables` with the CVaR rows of one more plan."""
+def _with_plan(tables: TailTables, costs: Floats, seconds: float) -> TailTables:
+    """`tables` with the CVaR rows of one more plan, as far as `seconds` are enough to fill in its numbers."""
     etas, rank = np.unique(costs, return_inverse=True)
     plans, leaves = tables.sizes.size, tables.size.size
     width = max(etas.size, tables.etas.shape[1])
@@ -101,7 +105,9 @@ def _with_plan(tables: TailTables, costs: Floats) -> TailTables:
         sizes=np.append(tables.sizes, etas.size),
         rank=np.vstack([tables.rank, rank[None, :].astype(np.int32)]),
     )
-    if leaves * width > TABLE_LIMIT:
+    one, all_ = leaves * width, (plans + 1) * leaves * width
+    given_up = plans > 0 and tables.table.shape[1] == 0
+    if given_up or one > min(TABLE_LIMIT, 0.2 * max(seconds, 0.0) / ONE_NUMBER) or all_ > TABLES_LIMIT:
         return more._replace(table=np.zeros((plans + 1, 0, 0)))
     table = np.zeros((plans + 1, leaves, width))
     if plans:
