@@ -2,20 +2,17 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
+from whence import _core
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR, Expectation, Risk
-from whence.search import box_kernels, driver, forest_kernels, grid_kernels, proposal_kernels, table_kernels
-from whence.search.grid import KeptGrid, grid_of, living, locate
+from whence.risk import CVaR
+from whence.search import driver
+from whence.search.criteria import add_rival, criterion_of, rival_row
+from whence.search.grid import KeptGrid, grid_of, locate
 from whence.search.proposals import climbed, looks, past_cells, pulled
-from whence.search.scratch import Field, hard_scratch, new_queue, new_scratch
-from whence.search.shares import NO_SHARES, equal_shares
-from whence.search.tables import TailTables, empty_tables, with_rival
-from whence.search.warming import Stage, compile_once, tiny_question
+from whence.search.shares import equal_shares
 from whence.weights import ForestWeights
 
 __all__ = ["ForestFrontier", "explain"]
@@ -32,12 +29,11 @@ STRONG_FROM = (8, 25)
 #: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
 #: from which that is done: as long as there is none.
 SHARP_TO, SHARP_FROM = 24, np.inf
-#: Seconds of which the first lesson of the strong bound takes a fifth at most, about.
-LESSON = 10.0
-#: Leaves above which a proposal is looked for before the first box is opened.
-LARGE = 200_000
-#: Seconds left below which that first look is left out.
-SHORT = 0.25
+#: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
+LARGE, SHORT = 200_000, 0.25
+#: Of an absolute question: boxes to examine before the first proposals, the factor until the next ones, rivals that
+#: they are judged by, and how many of them may be refuted in a row.
+FIRST_LOOK, LATER, RECENT, REFUTED = 16, 4, 24, 8
 
 
 class ForestFrontier:
@@ -46,133 +42,111 @@ class ForestFrontier:
     def __init__(self, question: Question, kept: KeptGrid) -> None:
         self.question = question
         self.kept = kept
-        located, self.value = locate(question, self.kept)
-        self.field = Field(
-            grid=self.kept.grid,
-            located=located,
-            bits=living(self.kept.grid, self.kept.bits, located),
-            tables=empty_tables(question, self.kept),
-            excluded=np.zeros((0, self.kept.grid.root.size), dtype=np.int32),
-            tau=float(question.tau),
-        )
-        self.queue = new_queue()
-        self.scratch = new_scratch(self.field.grid, self.field.bits, self.field.tables)
-        self.cells = np.zeros(located.column.shape[1], dtype=np.int32)
-        self.shown = self.cells
+        self.located = locate(question, kept)
+        self.value = self.located.value
+        self.criterion = criterion_of(question, kept)
+        self.absolute = question.kind == "absolute"
+        self.search = _core.ForestSearch(self.located, self.criterion, float(question.tau), self.absolute)
+        self.columns = kept.grid.columns
+        self.shown = self.located.start
         self.bound = 0.0
         self.proposed = 0
-        self.strong = False
+        self.proposing = False
+        self.refuted = 0
         self.tail = isinstance(question.risk, CVaR)
-        self.shares = NO_SHARES
-        self.hard: tuple[Floats, Floats] | None = None
+        self.shares: _core.Shares | None = None
 
     @property
     def nodes(self) -> int:
         """Boxes examined so far."""
-        return int(self.queue.state[2])
+        return self.search.examined
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
-        tables = with_rival(self.field.tables, self.question, self.kept, rival)
-        self.field = self.field._replace(tables=tables)
-        self.scratch = new_scratch(self.field.grid, self.field.bits, tables)
-        self.proposed = 0
+        if not self.absolute or self.criterion.rivals == 0:
+            add_rival(self.criterion, self.question, self.kept, rival)
+            return
+        row = rival_row(self.question, self.kept, rival, self._weights())
+        if self.proposing:
+            self.search.meet(row)
+            self.refuted += 1
+        else:
+            self.search.answer(row)
 
     def exclude(self, point: Floats) -> None:
         """Leave out the region in which every tree has the same leaf as at the point handed out last."""
-        leaves = np.empty(self.field.grid.root.size, dtype=np.int32)
-        box_kernels.leaves_at(self.field.grid, self.shown, leaves)
-        self.field = self.field._replace(excluded=np.vstack([self.field.excluded, leaves]))
+        self.search.exclude(self.shown)
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached."""
         if self._due():
             return None
-        if not self.strong and self.nodes >= STALLED and self.cells.size >= STRONG_FROM[self.tail]:
-            self.strong = True
-            self.shares = equal_shares(self.field.grid, self.field.located, min(cutoff, 2.0))
-            # The first box has the longest lesson: a slice of its own.
-            nodes = 1
-        # What was looked for without proof and not found is far away, or does not exist.
-        sharp = self.proposed > 0 and self.cells.size <= SHARP_TO and cutoff >= SHARP_FROM
-        hard = self.strong or sharp
-        if hard:
-            _compile("stalled forest", self.question)
+        self.proposing = False
+        if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[self.tail]:
+            self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
+        # What was looked for without proof and not found is far away, or does not exist; and whether a plan is near the
+        # best one is never settled next to the start alone.
+        sharp = self.absolute or (self.proposed > 0 and self.columns <= SHARP_TO and cutoff >= SHARP_FROM)
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
         for milestone in (PATIENCE[self.tail], STALLED):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
-        target = self.nodes + nodes
-        while True:
-            work, rest = (self.field, self.queue, self.scratch), (target - self.nodes, cutoff, self.cells)
-            if hard:
-                if self.hard is None:
-                    self.hard = hard_scratch(self.field.grid, self.field.bits)
-                code, bound = forest_kernels.advance_hard(
-                    *work, self.shares, *self.hard, self.strong, sharp, self._lesson(), *rest
-                )
-            else:
-                code, bound = forest_kernels.advance(*work, *rest)
-            self.bound = max(self.bound, bound)
-            if code != forest_kernels.GROW:
-                break
-            self._grow()
-        return self._point(self.cells) if code == forest_kernels.CANDIDATE else None
-
-    def _lesson(self) -> int:
-        """Rounds in which the strong bound first learns its shares: fewer for long paths, many etas or little time."""
-        entries, leaves = self.field.grid.path.shape[1], self.kept.size.size
-        etas = self.field.tables.etas.shape[1] if isinstance(self.field.tables, TailTables) else 0
-        one = 10e-9 * (entries + 1) + 2e-9 * leaves * etas
-        longest = min(100, max(8, 4_000_000 // max(1, entries)))
-        return int(np.clip(0.2 * min(self.question.limits.remaining, LESSON) / one, 1, longest))
-
-    def _grow(self) -> None:
-        size = self.queue.keys.size + self.cells.size
-        more = new_queue(size)
-        self.queue = self.queue._replace(
-            chain=np.vstack([self.queue.chain, more.chain]),
-            keys=np.concatenate([self.queue.keys, more.keys]),
-            items=np.concatenate([self.queue.items, more.items]),
-        )
+        seconds = self.question.limits.remaining
+        reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp, seconds)
+        self.bound = max(self.bound, bound)
+        return self._point(self.search.cells) if reached else None
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
-        self.shown = cells.copy()
-        at = self.field.grid.face_start[:-1] + np.arange(cells.size) + cells
+        self.shown = cells
         point = np.empty(cells.size)
-        point[self.question.inputs.coordinate] = self.value[at]
+        point[self.question.inputs.coordinate] = self.value[self.kept.places(cells)]
         return point
 
     def _due(self) -> int:
         """Which proposal should be looked for before the search goes on: 1 or 2, or 0 for none."""
-        large = self.field.bits.leaf_at.size > LARGE and self.question.limits.remaining > SHORT
-        for stage, after in ((1, PATIENCE[self.tail]), (2, STALLED)):
-            if self.proposed < stage:
-                return stage if large or self.nodes >= after else 0
-        return 0
+        large = self.kept.grid.leaves > LARGE and self.question.limits.remaining > SHORT
+        stage = self.proposed + 1
+        if self.absolute:
+            after = FIRST_LOOK * LATER**self.proposed
+            return 2 - stage % 2 if self.nodes >= after else 0
+        if stage > 2:
+            return 0
+        return stage if large or self.nodes >= (PATIENCE[self.tail], STALLED)[stage - 1] else 0
 
     def propose(self, cutoff: float) -> Floats | None:
         """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""
         stage = self._due()
         if stage == 0:
             return None
-        self.proposed = stage
-        _compile("longer forest", self.question)
-        left = looks(self.field, self.scratch, 0.25 * self.question.limits.remaining)
-        if stage == 1:
-            if self.kept.past is None:
-                assert isinstance(self.question.weights, ForestWeights)
-                self.kept.past = past_cells(self.kept, self.question.weights)
-            cells = pulled(self.field, self.scratch, self.kept.past, cutoff, left)
-        else:
-            cells = climbed(self.field, self.scratch, cutoff, left)
+        cells = self._proposal(stage, cutoff)
+        # A plan that refutes a proposal of an absolute question makes the next one better.
+        self.proposing = cells is not None
+        if not self.absolute or cells is None or self.refuted >= REFUTED:
+            self.proposed += 1
+            self.refuted = 0
         return None if cells is None else self._point(cells)
 
+    def _proposal(self, stage: int, cutoff: float) -> Ints | None:
+        seconds = 0.25 * self.question.limits.remaining
+        if self.absolute:
+            self.search.show_latest(RECENT)
+        left = looks(self.kept, self.criterion, seconds)
+        proposals = _core.Proposals(self.located, self.criterion, float(self.question.tau), left, seconds)
+        if stage == 2:
+            return climbed(proposals, cutoff)
+        if self.kept.past is None:
+            assert isinstance(self.question.weights, ForestWeights)
+            self.kept.past = past_cells(self.kept, self.question.weights)
+        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
+
     def weights(self, point: Floats) -> Floats:
-        """Weights at the point handed out last, from the leaves of its cells."""
-        leaves = np.empty(self.field.grid.root.size, dtype=np.int32)
-        box_kernels.leaves_at(self.field.grid, self.shown, leaves)
+        """Weights at the point handed out last."""
+        return self._weights()
+
+    def _weights(self) -> Floats:
+        """The same, from the leaves of its cells."""
+        leaves = self.kept.grid.leaves_at(self.shown)
         size = self.kept.size[leaves]
         places = np.arange(int(size.sum())) + np.repeat(self.kept.first[leaves] - np.cumsum(size) + size, size)
         shares = np.repeat(1.0 / (leaves.size * size), size)
@@ -182,7 +156,7 @@ class ForestFrontier:
     def room(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
         kept, inputs, space = self.kept, self.question.inputs, self.question.space
-        face_start = kept.grid.face_start
+        face_start = kept.face_start
         low, high = point.copy(), point.copy()
         for c in np.flatnonzero((point != space.start)[inputs.coordinate]).tolist():
             q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
@@ -202,64 +176,7 @@ class ForestFrontier:
 
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
-    _compile("forest", question)
     kept = grid_of(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     return driver.run(question, ForestFrontier(question, kept))
-
-
-def _tiny(risk: Risk) -> ForestFrontier:
-    """A frontier of two past contexts, whose kernels have the types of all others with that risk."""
-    points = np.array([[0.0], [1.0]])
-    weights = ForestWeights(n_trees=1, random_state=0).fit(points, points)
-    question = tiny_question(weights, risk)
-    kept = grid_of(question)
-    assert kept is not None
-    frontier = ForestFrontier(question, kept)
-    frontier.cut(frontier.question.decision)
-    return frontier
-
-
-def _use(risk: Risk) -> None:
-    """Call the kernels that every question needs."""
-    frontier = _tiny(risk)
-    frontier.advance(1, np.inf)
-    frontier.exclude(frontier.question.space.start)
-
-
-def _use_proposals(risk: Risk) -> None:
-    """Call the kernels that look for an explanation without proof."""
-    frontier, left = _tiny(risk), np.ones(1, dtype=np.int64)
-    weights = frontier.question.weights
-    assert isinstance(weights, ForestWeights)
-    pulled(frontier.field, frontier.scratch, past_cells(frontier.kept, weights), np.inf, left)
-    climbed(frontier.field, frontier.scratch, np.inf, left)
-
-
-def _use_hard(risk: Risk) -> None:
-    """Call the search with what only hard questions need."""
-    frontier = _tiny(risk)
-    field = frontier.field
-    shares, hard = equal_shares(field.grid, field.located, 1.0), hard_scratch(field.grid, field.bits)
-    work = (field, frontier.queue, frontier.scratch)
-    forest_kernels.advance_hard(*work, shares, *hard, True, True, 8, 1, np.inf, frontier.cells)
-
-
-def _stages(risk: Risk, suffix: str) -> dict[str, Stage]:
-    plain = (forest_kernels.advance, grid_kernels.locate, *((table_kernels.fill_rows,) if suffix else ()))
-    return {
-        f"forest{suffix}": (plain, partial(_use, risk)),
-        f"longer forest{suffix}": ((proposal_kernels.climb, proposal_kernels.pull_back), partial(_use_proposals, risk)),
-        f"stalled forest{suffix}": ((forest_kernels.advance_hard,), partial(_use_hard, risk)),
-    }
-
-
-#: What is compiled when a question first needs it: the kernels, and a call that uses them.
-STAGES: dict[str, Stage] = {**_stages(Expectation(), ""), **_stages(CVaR(0.5), " CVaR")}
-
-
-def _compile(stage: str, question: Question) -> None:
-    """Compile a stage for the risk of the question, where it has not been yet."""
-    name = f"{stage} CVaR" if isinstance(question.risk, CVaR) else stage
-    compile_once(name, *STAGES[name], question.limits)

@@ -1,27 +1,25 @@
 """A fitted forest as a grid: cells between thresholds, faces between cells, leaves as bits.
 
 Contexts that fall between the same thresholds have the same weights, so the search walks over cells. What
-depends on the forest alone is built once a fitted policy (`ForestGrid`); what depends on the question, the
-allowed cells and their distances, is laid over it (`Located`).
+depends on the forest alone is built once a fitted policy (`KeptGrid`); what depends on the question, the
+allowed cells and their distances, is laid over it (`locate`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
-from typing import NamedTuple
 from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whence import _core
 from whence.explain.question import InputMap, Question
-from whence.search import grid_kernels as kernels
-from whence.search.places import GROUP, NODE_COLUMN, NODE_LEFT, NODE_RIGHT, NODE_SPLIT
 from whence.weights import ForestWeights
 from whence.weights.forest import LeafMembers
 
-__all__ = ["ForestGrid", "KeptGrid", "LeafBits", "Located", "grid_of", "leaf_means", "living", "locate"]
+__all__ = ["KeptGrid", "grid_of", "leaf_means", "locate"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
@@ -30,85 +28,45 @@ Ints = NDArray[np.int32]
 STEP = 200_000
 
 
-class ForestGrid(NamedTuple):
-    """The forest in cells. Column j has cells ``0..n`` and faces between them; faces of all columns are concatenated.
-
-    Attributes
-    ----------
-    face_start : ndarray of shape (d + 1,)
-        Where the faces of each column begin; cells of column j begin at ``face_start[j] + j``.
-    node : ndarray of shape (4, nodes)
-        The trees: column, split, left, right. A context goes left where its cell in the column is at most the
-        split; the column is -1 in a leaf, and left is then the number of the leaf.
-    root : ndarray of shape (trees,)
-        Root node of each tree.
-    path_start : ndarray of shape (leaves + 1,)
-        Where the path of each leaf begins.
-    path : ndarray of shape (3, entries)
-        Column, first and last cell that a leaf allows in the columns on its path.
-    """
-
-    face_start: Ints
-    node: Ints
-    root: Ints
-    path_start: Ints
-    path: Ints
-
-
-class Located(NamedTuple):
-    """The cells of a question: which are allowed, and how far they are from the initial context.
-
-    Attributes
-    ----------
-    distance : ndarray of shape (cells,)
-        Weighted distance of each cell from the start, infinite where it is not allowed.
-    step : ndarray of shape (2, cells)
-        Nearest allowed cell at or above, and at or below, each cell, within its column; -1 where there is none.
-    column : ndarray of shape (4, d)
-        Cell of the initial context, first and last allowed cell, and group of one-hot columns (-1 for numbers).
-    """
-
-    distance: Floats
-    step: Ints
-    column: Ints
-
-
-class LeafBits(NamedTuple):
-    """A bit for every leaf: 64 a word, the words of a tree together.
-
-    Attributes
-    ----------
-    tree_word : ndarray of shape (trees + 1,)
-        Words of each tree.
-    word_leaf : ndarray of shape (64 * words,)
-        Leaf of every bit, -1 where there is none.
-    leaf_at : ndarray of shape (leaves,)
-        Bit of every leaf.
-    """
-
-    tree_word: Ints
-    word_leaf: Ints
-    leaf_at: Ints
-
-
 @dataclass
 class KeptGrid:
-    """What is kept with the fitted weights between questions."""
+    """A forest in cells, and what is kept with it between questions.
 
-    grid: ForestGrid
-    #: Largest float32 value on the lower side of every face, and the next float32 above it, in forest units.
+    Attributes
+    ----------
+    grid : _core.Grid
+        The trees in cells. Column j has cells ``0..n`` and faces between them; faces of all columns are concatenated.
+    face_start : ndarray of shape (d + 1,)
+        Where the faces of each column begin; cells of column j begin at ``face_start[j] + j``.
+    cut, above : ndarray of shape (faces,)
+        Largest float32 value on the lower side of every face, and the next float32 above it, in forest units.
+    samples : ndarray of shape (trees, n)
+        The samples of all leaves; those of a leaf are ``samples.ravel()[first:first + size]``.
+    first, size : ndarray of shape (leaves,)
+        Where the samples of each leaf begin, and how many there are.
+    past : ndarray of shape (n, d), optional
+        Cells of the past contexts, once they were needed.
+    """
+
+    grid: _core.Grid
+    face_start: Ints
     cut: NDArray[np.float32]
     above: NDArray[np.float32]
     samples: Ints
     first: NDArray[np.int64]
     size: NDArray[np.int64]
-    bits: LeafBits
     past: Ints | None = None
+
+    def places(self, cells: Ints) -> NDArray[np.int64]:
+        """Where cells, one a column, stand among all cells of all columns."""
+        places: NDArray[np.int64] = self.face_start[:-1] + np.arange(cells.shape[-1]) + cells
+        return places
 
 
 Building = Generator[None, None, KeptGrid]
 
-#: Grids that a time limit has interrupted, by the weights that they belong to: the next question goes on with them.
+#: Grids by the weights that they belong to, and those that a time limit has interrupted: the next question goes on.
+_kept: WeakKeyDictionary[ForestWeights, KeptGrid] = WeakKeyDictionary()
 _unfinished: WeakKeyDictionary[ForestWeights, tuple[Ints, Building]] = WeakKeyDictionary()
 
 
@@ -119,7 +77,7 @@ def grid_of(question: Question) -> KeptGrid | None:
     """
     weights = question.weights
     assert isinstance(weights, ForestWeights)
-    kept: KeptGrid | None = getattr(weights, "_grid", None)
+    kept = _kept.get(weights)
     if kept is not None and kept.samples is weights.members_.order:
         return kept
     samples, steps = _unfinished.pop(weights, (None, None))
@@ -129,7 +87,7 @@ def grid_of(question: Question) -> KeptGrid | None:
         try:
             next(steps)
         except StopIteration as done:
-            weights._grid = done.value
+            _kept[weights] = done.value
             return grid_of(question)
     _unfinished[weights] = (weights.members_.order, steps)
     return None
@@ -141,40 +99,29 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     counts = np.array([tree.node_count for tree in trees])
     ends = np.cumsum(counts)
     root = (ends - counts).astype(np.int32)
-    node = np.empty((4, ends[-1]), dtype=np.int32)
+    column, left, right = (np.empty(ends[-1], dtype=np.int32) for _ in range(3))
     threshold = np.empty(ends[-1])
     # Whole trees at a time, as many as have about so many nodes.
-    parts = np.split(np.arange(len(trees)), np.flatnonzero(np.diff(ends // STEP)) + 1)
-    for part in parts:
+    for part in np.split(np.arange(len(trees)), np.flatnonzero(np.diff(ends // STEP)) + 1):
         for t in part.tolist():
             at, tree = slice(root[t], ends[t]), trees[t]
-            node[NODE_COLUMN, at], threshold[at] = tree.feature, tree.threshold
-            node[NODE_LEFT, at], node[NODE_RIGHT, at] = tree.children_left + root[t], tree.children_right + root[t]
+            column[at], threshold[at] = tree.feature, tree.threshold
+            left[at], right[at] = tree.children_left + root[t], tree.children_right + root[t]
         yield
-    inner = np.flatnonzero(node[NODE_COLUMN] >= 0)
-    leaves = node[NODE_COLUMN] < 0
-    node[NODE_COLUMN, leaves] = -1
-    node[NODE_LEFT, leaves] = np.arange(int(leaves.sum()))
+    inner = np.flatnonzero(column >= 0)
+    leaves = column < 0
     yield
-    face_start, cuts, face = yield from _faces(node[NODE_COLUMN, inner], threshold[inner], inputs, group)
-    node[NODE_SPLIT] = 0
-    node[NODE_SPLIT, inner] = face - face_start[node[NODE_COLUMN, inner]]
+    face_start, cuts, face = yield from _faces(column[inner], threshold[inner], inputs, group)
+    split = np.zeros(ends[-1], dtype=np.int32)
+    split[inner] = face - face_start[column[inner]]
     yield
-    leaf_start = np.concatenate([[0], np.cumsum(np.add.reduceat(leaves.astype(np.int32), root))]).astype(np.int32)
-    path_start, path = np.zeros(leaf_start[-1] + 1, dtype=np.int32), np.empty((3, face_start.size), dtype=np.int32)
-    parent = np.full(node.shape[1], -1, dtype=np.int32)
-    for write in (False, True):
-        for part in parts:
-            kernels.leaf_paths(node, face_start, parent, root[part[0]], ends[part[-1]], path_start, path, write)
-            yield
-        if not write:
-            path_start = np.cumsum(path_start, dtype=np.int32)
-            path = np.empty((3, path_start[-1]), dtype=np.int32)
-    grid = ForestGrid(face_start, node, root, path_start, path)
+    grid = _core.Grid(face_start, cuts, column, split, left, right, root)
+    while not grid.lay_paths(STEP):
+        yield
     first, size = members.slices()
     yield
     above = np.nextafter(cuts, np.float32(np.inf))
-    return KeptGrid(grid, cuts, above, members.order, first[leaves], size[leaves], _bits(leaf_start))
+    return KeptGrid(grid, face_start, cuts, above, members.order, first[leaves], size[leaves])
 
 
 def _faces(
@@ -207,58 +154,25 @@ def _faces(
     return face_start, np.concatenate(found), face
 
 
-def _bits(leaf_start: Ints) -> LeafBits:
-    sizes = np.diff(leaf_start)
-    tree_word = np.concatenate([[0], np.cumsum(-(-sizes // 64))]).astype(np.int32)
-    within = np.arange(leaf_start[-1]) - np.repeat(leaf_start[:-1], sizes)
-    leaf_at = (64 * np.repeat(tree_word[:-1], sizes) + within).astype(np.int32)
-    word_leaf = np.full(64 * tree_word[-1], -1, dtype=np.int32)
-    word_leaf[leaf_at] = np.arange(leaf_at.size)
-    return LeafBits(tree_word, word_leaf, leaf_at)
-
-
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
     """Mean of `values` over the samples of every leaf, divided by the number of trees."""
-    trees = kept.grid.root.size
     sums = np.add.reduceat(values[kept.samples.ravel()], kept.first)
-    means: Floats = sums / (kept.size * trees)
+    means: Floats = sums / (kept.size * kept.grid.trees)
     return means
 
 
-def locate(question: Question, kept: KeptGrid) -> tuple[Located, Floats]:
+def locate(question: Question, kept: KeptGrid) -> _core.Located:
     """The allowed cells of the question with their distances, and the coordinate of each one's nearest point."""
     space, inputs = question.space, question.inputs
     order = inputs.coordinate
     levels = [space.levels[q] for q in order]
-    level_start = np.concatenate([[0], np.cumsum([0 if v is None else v.size for v in levels])]).astype(np.int32)
     given = [v for v in levels if v is not None]
-    level = np.concatenate(given) if given else np.zeros(0)
-    cells = kept.cut.size + order.size
-    value = np.zeros(cells)
-    located = Located(
-        distance=np.full(cells, np.inf),
-        step=np.full((2, cells), -1, dtype=np.int32),
-        column=np.zeros((4, order.size), dtype=np.int32),
+    limits = (space.start[order], space.lower[order], space.upper[order], space.weight[order])
+    return _core.Located(
+        kept.grid,
+        limits=np.stack([*limits, inputs.scale, inputs.offset], axis=1),
+        group=space.group[order].astype(np.int32),
+        discrete=np.array([v is not None for v in levels], dtype=np.bool_),
+        level_start=np.concatenate([[0], np.cumsum([0 if v is None else v.size for v in levels])]).astype(np.int64),
+        level=np.concatenate(given) if given else np.zeros(0),
     )
-    located.column[GROUP] = space.group[order]
-    kernels.locate(
-        kept.grid.face_start,
-        kept.cut,
-        kept.above,
-        np.array([v is not None for v in levels], dtype=np.bool_),
-        level_start,
-        level,
-        np.stack([space.start[order], space.lower[order], space.upper[order]]),
-        np.stack([space.weight[order], inputs.scale, inputs.offset]),
-        value=value,
-        **located._asdict(),
-    )
-    return located, value
-
-
-def living(grid: ForestGrid, bits: LeafBits, located: Located) -> LeafBits:
-    """`bits` without the leaves that hold no allowed cell."""
-    if np.isfinite(located.distance).all() and (located.column[GROUP] < 0).all():
-        return bits
-    dead = kernels.dead_leaves(grid, located)
-    return bits._replace(leaf_at=np.where(dead, np.int32(-1), bits.leaf_at)) if dead.any() else bits

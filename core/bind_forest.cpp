@@ -1,0 +1,249 @@
+// The forest search at the border to Python: arrays are checked here, so that nothing behind it reads beyond them.
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/vector.h>
+
+#include <limits>
+#include <stdexcept>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "forest_search.hpp"
+#include "mean_criterion.hpp"
+#include "proposals.hpp"
+#include "tail_criterion.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace whence {
+
+namespace {
+
+void require(bool holds, const char* sentence) {
+    if (!holds) throw std::invalid_argument(sentence);
+}
+
+// Cells that come from Python, one a column, within the grid.
+Cells cells_of(const Grid& grid, const Vector<std::int32_t>& cells) {
+    require(cells.size() == static_cast<std::size_t>(grid.columns()), "'cells' must hold one cell a column.");
+    for (std::int32_t j = 0; j < grid.columns(); ++j)
+        require(cells(j) >= 0 && cells(j) <= grid.last_cell_of(j), "'cells' must lie in the grid.");
+    return vector_of(cells);
+}
+
+std::vector<Node> nodes_of(const Vector<std::int32_t>& column, const Vector<std::int32_t>& split,
+                           const Vector<std::int32_t>& left, const Vector<std::int32_t>& right) {
+    const std::size_t count = column.size();
+    require(split.size() == count && left.size() == count && right.size() == count,
+            "'column', 'split', 'left' and 'right' must hold one number a node.");
+    std::vector<Node> nodes(count);
+    for (std::size_t v = 0; v < count; ++v) nodes[v] = {column(v), split(v), left(v), right(v)};
+    return nodes;
+}
+
+void bind_grid(nb::module_& m) {
+    nb::class_<Grid>(m, "Grid", "A forest in cells: column j has cells 0..n and faces between them.")
+        .def(
+            "__init__",
+            [](Grid* self, Vector<std::int32_t> face_start, Vector<float> cut, Vector<std::int32_t> column,
+               Vector<std::int32_t> split, Vector<std::int32_t> left, Vector<std::int32_t> right,
+               Vector<std::int32_t> root) {
+                new (self) Grid(vector_of(face_start), vector_of(cut), nodes_of(column, split, left, right),
+                                vector_of(root));
+            },
+            "face_start"_a.noconvert(), "cut"_a.noconvert(), "column"_a.noconvert(), "split"_a.noconvert(),
+            "left"_a.noconvert(), "right"_a.noconvert(), "root"_a.noconvert())
+        .def("lay_paths", &Grid::lay_paths, "nodes"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Lay out the paths of the next trees with at least so many nodes; True once all are laid out.")
+        .def_prop_ro("columns", &Grid::columns)
+        .def_prop_ro("trees", &Grid::trees)
+        .def_prop_ro("leaves", &Grid::leaves)
+        .def_prop_ro(
+            "asks",
+            [](const Grid& grid) {
+                const auto trees = static_cast<std::size_t>(grid.trees());
+                std::vector<double> asks(grid.columns() * trees, 0.0);
+                for (std::size_t t = 0; t < trees; ++t)
+                    for (const Node& node : grid.nodes_of(static_cast<std::int32_t>(t)))
+                        if (node.column >= 0) asks[node.column * trees + t] = 1.0;
+                return numpy_rows_of(asks, trees);
+            },
+            "1 where a tree splits a column, by column and tree.")
+        .def(
+            "leaves_at",
+            [](const Grid& grid, Vector<std::int32_t> cells) {
+                Leaves leaves(grid.trees());
+                grid.leaves_at(cells_of(grid, cells), leaves);
+                return numpy_of(leaves);
+            },
+            "cells"_a.noconvert(), "Leaf of every tree at a cell.")
+        .def(
+            "path",
+            [](const Grid& grid, std::int32_t leaf) {
+                require(grid.complete(), "The paths of the grid must be laid out first.");
+                require(leaf >= 0 && leaf < grid.leaves(), "'leaf' must be one of the grid's.");
+                std::vector<std::int32_t> rows;
+                for (const PathEntry& entry : grid.path(leaf))
+                    rows.insert(rows.end(), {entry.column, entry.low, entry.high});
+                return numpy_rows_of(rows, 3);
+            },
+            "leaf"_a, "Column, first and last cell that a leaf allows, of the columns on its path.");
+}
+
+// One row a column of start, lower and upper bound, weight, scale and offset.
+std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix<double>& limits, const Vector<std::int32_t>& group,
+                                    const Vector<bool>& discrete, const Vector<std::int64_t>& level_start,
+                                    const Vector<double>& level) {
+    const auto d = static_cast<std::size_t>(grid.columns());
+    require(limits.shape(0) == d && limits.shape(1) == 6, "'limits' must have six numbers a column.");
+    require(group.size() == d && discrete.size() == d, "'group' and 'discrete' must hold one entry a column.");
+    require(level_start.size() == d + 1 && level_start(0) == 0 &&
+                level_start(d) == static_cast<std::int64_t>(level.size()),
+            "'level_start' must say where the levels of each column begin, and where the last ones end.");
+    std::vector<ColumnLimits> found;
+    for (std::size_t j = 0; j < d; ++j) {
+        require(level_start(j) <= level_start(j + 1), "'level_start' must not descend.");
+        const double* row = &limits(j, 0);
+        const std::span<const double> levels(level.data() + level_start(j), level.data() + level_start(j + 1));
+        found.push_back({row[0], row[1], row[2], row[3], row[4], row[5], group(j), discrete(j), levels});
+    }
+    return found;
+}
+
+void bind_located(nb::module_& m) {
+    const auto column = [](std::int32_t Column::*member) {
+        return [member](const Located& located) {
+            std::vector<std::int32_t> numbers;
+            for (const Column& column : located.columns()) numbers.push_back(column.*member);
+            return numpy_of(numbers);
+        };
+    };
+    nb::class_<Located>(m, "Located", "The cells of a question: which are allowed, and how far they are from its start.")
+        .def(
+            "__init__",
+            [](Located* self, const Grid& grid, Matrix<double> limits, Vector<std::int32_t> group,
+               Vector<bool> discrete, Vector<std::int64_t> level_start, Vector<double> level) {
+                new (self) Located(grid, limits_of(grid, limits, group, discrete, level_start, level));
+            },
+            "grid"_a, "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
+            "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
+        .def_prop_ro("distance", [](const Located& located) { return numpy_of(located.distances()); })
+        .def_prop_ro("value", [](const Located& located) { return numpy_of(located.values()); })
+        .def_prop_ro("start", column(&Column::start))
+        .def_prop_ro("first", column(&Column::first))
+        .def_prop_ro("last", column(&Column::last))
+        .def_prop_ro("group", column(&Column::group))
+        .def_prop_ro("dead", [](const Located& located) {
+            std::vector<std::int32_t> dead;
+            for (std::int32_t leaf = 0; leaf < located.grid().leaves(); ++leaf)
+                if (located.bit_of_leaf()[leaf] < 0) dead.push_back(leaf);
+            return numpy_of(dead);
+        });
+}
+
+void bind_criteria(nb::module_& m) {
+    nb::class_<Criterion>(m, "Criterion", "What the leaves say about the alternative and its rivals.")
+        .def_prop_ro("rivals", &Criterion::rivals)
+        .def_prop_ro("etas", &Criterion::etas);
+    nb::class_<MeanCriterion, Criterion>(m, "MeanCriterion", "Expected cost.")
+        .def(nb::init<std::int32_t>(), "leaves"_a)
+        .def(
+            "add_rival",
+            [](MeanCriterion& criterion, Vector<double> means) { criterion.add_rival(vector_of(means)); },
+            "means"_a.noconvert());
+    nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
+        .def(
+            "__init__",
+            [](TailCriterion* self, Vector<std::int32_t> samples, Vector<std::int64_t> first, Vector<std::int64_t> size,
+               double tail, std::int32_t trees, std::size_t table_limit) {
+                require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
+                const auto count = static_cast<std::int64_t>(samples.size());
+                for (std::size_t i = 0; i < first.size(); ++i)
+                    require(first(i) >= 0 && size(i) >= 1 && size(i) <= count && first(i) <= count - size(i),
+                            "Every leaf must have samples.");
+                require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
+                require(trees > 0, "'trees' must be positive.");
+                new (self) TailCriterion({span_of(samples), span_of(first), span_of(size)}, tail, trees, table_limit);
+            },
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "table_limit"_a,
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+        .def(
+            "add_plan",
+            [](TailCriterion& criterion, Vector<double> etas, Vector<std::int32_t> rank) {
+                criterion.add_plan(vector_of(etas), vector_of(rank));
+            },
+            "etas"_a.noconvert(), "rank"_a.noconvert())
+        .def_prop_ro("all_etas", &TailCriterion::all_etas, "Thresholds of all plans together.");
+}
+
+void bind_search(nb::module_& m) {
+    nb::class_<Shares>(m, "Shares", "How the price of every step is shared out among the trees.")
+        .def(
+            "__init__",
+            [](Shares* self, const Located& located, Vector<std::int32_t> bucket, Vector<double> edge,
+               Vector<std::int32_t> begin, Matrix<double> part) {
+                require(part.shape(0) == edge.size(), "'part' must have a row of every bucket.");
+                new (self) Shares(located, vector_of(bucket), vector_of(edge), vector_of(begin), span_of(part));
+            },
+            "located"_a, "bucket"_a.noconvert(), "edge"_a.noconvert(), "begin"_a.noconvert(), "part"_a.noconvert(),
+            nb::keep_alive<1, 2>());
+    nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
+        .def(nb::init<const Located&, Criterion&, double, bool>(), "located"_a, "criterion"_a, "tau"_a,
+             "absolute"_a = false, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(
+            "advance",
+            [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp, double seconds) {
+                const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp}, Deadline(seconds));
+                return std::pair(slice.end == ForestSearch::End::candidate, slice.bound);
+            },
+            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false,
+            "seconds"_a = std::numeric_limits<double>::infinity(), nb::call_guard<nb::gil_scoped_release>(),
+            "Search on for so many boxes or seconds: whether the nearest candidate was reached, and the proved bound.")
+        .def(
+            "answer", [](ForestSearch& search, Vector<double> row) { search.answer(vector_of(row)); },
+            "row"_a.noconvert(), "A plan that beats the alternative where one was asked for: what each leaf adds.")
+        .def(
+            "meet", [](ForestSearch& search, Vector<double> row) { search.meet(vector_of(row)); }, "row"_a.noconvert(),
+            "A plan that was met elsewhere.")
+        .def("show_latest", &ForestSearch::show_latest, "count"_a, "Show the criterion the rivals met last.")
+        .def_prop_ro("rivals_met", &ForestSearch::rivals_met)
+        .def(
+            "exclude",
+            [](ForestSearch& search, Vector<std::int32_t> cells) { search.exclude(cells_of(search.grid(), cells)); },
+            "cells"_a.noconvert(), "Leave out the contexts with the same leaves as in this cell.")
+        .def_prop_ro("cells", [](const ForestSearch& search) { return numpy_of(search.cells()); })
+        .def_prop_ro("examined", &ForestSearch::examined);
+    nb::class_<Proposals>(m, "Proposals", "Good explanations found without proof.")
+        .def(
+            "__init__",
+            [](Proposals* self, const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
+               double seconds) { new (self) Proposals(located, criterion, tau, looks, Deadline(seconds)); },
+            "located"_a, "criterion"_a, "tau"_a, "looks"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
+        .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
+        .def_prop_ro("best", [](const Proposals& proposals) { return numpy_of(proposals.best()); })
+        .def_prop_ro("cells", [](const Proposals& proposals) { return numpy_of(proposals.cells()); })
+        .def("try_lines", &Proposals::try_lines, nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "pull_back",
+            [](Proposals& proposals, Matrix<std::int32_t> starts, std::int32_t improved) {
+                require(starts.shape(1) == proposals.cells().size(), "'starts' must have one cell a column.");
+                nb::gil_scoped_release released;
+                proposals.pull_back(span_of(starts), improved);
+            },
+            "starts"_a.noconvert(), "improved"_a)
+        .def("climb", &Proposals::climb, "cutoff"_a, nb::call_guard<nb::gil_scoped_release>());
+}
+
+}  // namespace
+
+}  // namespace whence
+
+void bind_forest(nanobind::module_& m) {
+    whence::bind_grid(m);
+    whence::bind_located(m);
+    whence::bind_criteria(m);
+    whence::bind_search(m);
+}

@@ -1,0 +1,59 @@
+// The criterion as the search sees it: the alternative's risk must not exceed that of any rival by more than tau.
+//
+// For given thresholds it is a sum over trees of what each one's leaf says; the sum of the smallest such numbers among
+// the leaves that a box meets bounds it from below over the box. Expected costs have no threshold: their only eta is 0.
+#pragma once
+
+#include <cstdint>
+#include <span>
+
+#include "open_box.hpp"
+
+namespace whence {
+
+class Criterion {
+public:
+    virtual ~Criterion() = default;
+
+    virtual std::int32_t rivals() const = 0;
+    virtual std::int32_t leaves() const = 0;
+    virtual std::int32_t etas() const = 0;  // thresholds of the alternative
+
+    struct Excess {
+        double over;         // by how much the alternative's risk exceeds that of the rival it does worst against
+        std::int32_t worst;  // which rival that is
+    };
+
+    // At the leaves of a context. Only the alternative's thresholds in `etas` count; those of the rivals that suit the
+    // context go to `levels`.
+    virtual Excess excess(const Leaves& leaves, EtaRange etas, std::span<std::int32_t> levels) const = 0;
+
+    // What a leaf adds to the alternative's excess over a rival, under thresholds of the one and of the other.
+    virtual double worth(std::int32_t rival, std::int32_t leaf, std::int32_t eta, std::int32_t level) const = 0;
+
+    // The part of that which the rival alone makes.
+    virtual double rival_part(std::int32_t rival, std::int32_t leaf, std::int32_t level) const = 0;
+
+    // The alternative's threshold that suits the leaves of a context.
+    virtual std::int32_t eta_at(const Leaves& leaves, EtaRange etas) const = 0;
+
+    // Take these rows for further rivals, after those that were added, until others are shown: what each leaf adds.
+    virtual void show(std::span<const double* const> rows) = 0;
+
+    // Bound the criterion over the box and drop the leaves that it rules out; false where nothing is left.
+    virtual bool bound(OpenBox& open, double tau) const = 0;
+
+    // The same once more with the threshold of the worst rival that suits the leaves of the bound: the projection's
+    // own threshold, which comes first, is a poor one in a large box.
+    virtual bool bound_again(OpenBox& open, double tau) const = 0;
+
+    // For every eta the sum over trees of the smallest `multiplier` times worth plus `way`, a number for every leaf,
+    // into ``open.sums``; the eta with the smallest sum. Where there is only one eta nothing need be summed.
+    virtual std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const = 0;
+
+protected:
+    // The rivals, the worst one first.
+    static std::int32_t nth_rival(std::int32_t i, std::int32_t worst) { return i == 0 ? worst : i <= worst ? i - 1 : i; }
+};
+
+}  // namespace whence

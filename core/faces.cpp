@@ -1,0 +1,144 @@
+#include "faces.hpp"
+
+#include <algorithm>
+#include <limits>
+
+namespace whence {
+
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// What the half that gains more counts for, beside the one that gains less.
+constexpr double LARGER_HALF = 0.1;
+// Leaves of a tree above which only the first step of each of its gains is followed.
+constexpr std::size_t MANY = 64;
+
+}  // namespace
+
+std::optional<Face> Faces::pulling(const OpenBox& open) {
+    touched_.clear();
+    for (std::size_t t = 0; t < open.gains.size(); ++t) {
+        const double gain = open.gains[t];
+        if (gain <= 0.0) continue;
+        for (const PathEntry& entry : grid_->path(open.best[t])) {
+            const std::int32_t j = entry.column, cell = open.cells[j];
+            if (entry.allows(cell)) continue;
+            const std::int32_t cut = cell < entry.low ? entry.low - 1 : entry.high;
+            const double extra =
+                std::max(0.0, located_->distance(j, located_->towards(entry, cell)) - located_->distance(j, cell));
+            double& score = score_[grid_->first_face(j) + cut];
+            if (score == 0.0) touched_.push_back({j, cut});
+            score += gain * (extra + 1e-4);
+        }
+    }
+    std::optional<Face> chosen;
+    double best = 0.0;
+    for (const Face& face : touched_) {
+        double& score = score_[grid_->first_face(face.column) + face.cut];
+        if (score > best) {
+            chosen = face;
+            best = score;
+        }
+        score = 0.0;
+    }
+    return chosen;
+}
+
+std::optional<Face> Faces::around(const OpenBox& open) const {
+    for (const std::int32_t leaf : open.here)
+        for (const PathEntry& entry : grid_->path(leaf)) {
+            if (entry.low > open.box[entry.column].low) return Face{entry.column, entry.low - 1};
+            if (entry.high < open.box[entry.column].high) return Face{entry.column, entry.high};
+        }
+    return std::nullopt;
+}
+
+std::optional<Face> Faces::sharpest(const OpenBox& open, const Criterion& criterion) {
+    lift_.resize(grid_->cells());
+    price_.resize(grid_->leaves());
+    for (std::int32_t t = 0; t < grid_->trees(); ++t) lift(open, criterion, t);
+    return most_lifted(open);
+}
+
+// The reached leaves of a tree and what each of them is worth.
+void Faces::list_leaves(const OpenBox& open, const Criterion& criterion, std::int32_t tree) {
+    listed_.clear();
+    open.reach.each(tree, [&](std::int32_t leaf) {
+        price_[leaf] = criterion.worth(open.worst, leaf, open.eta, open.levels[open.worst]);
+        listed_.push_back(leaf);
+    });
+}
+
+// The smallest value among the listed leaves that reach beyond `edge` in column j, and how far it reaches: towards the
+// first cell (side -1) or towards the last one (1).
+Faces::Step Faces::next_step(const OpenBox& open, std::int32_t j, std::int32_t edge, int side) const {
+    Step step{INFINITE, edge};
+    for (const std::int32_t leaf : listed_) {
+        if (price_[leaf] > step.value) continue;
+        std::int32_t end = side < 0 ? open.box[j].low : open.box[j].high;
+        for (const PathEntry& entry : grid_->path(leaf))
+            if (entry.column == j) {
+                end = side < 0 ? std::max(end, entry.low) : std::min(end, entry.high);
+                break;
+            }
+        if (side * (end - edge) > 0 && (price_[leaf] < step.value || side * (end - step.to) > 0))
+            step = {price_[leaf], end};
+    }
+    return step;
+}
+
+// Add up by how much a tree lifts the bound of either half, for every face.
+//
+// Only a half that keeps the tree from its best leaf gains: that with the cells before the leaf's first one, or after
+// its last one. The farther the cut lies from the leaf, the dearer are the leaves that the half is left with.
+void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t tree) {
+    list_leaves(open, criterion, tree);
+    const std::int32_t chosen = open.best[tree];
+    for (const PathEntry& entry : grid_->path(chosen)) {
+        const std::int32_t j = entry.column, base = grid_->first_cell(j);
+        seen_[j] = 1;
+        for (const int side : {-1, 1}) {
+            double Lift::*half = side < 0 ? &Lift::before : &Lift::after;
+            const std::int32_t end = side < 0 ? open.box[j].low : open.box[j].high;
+            std::int32_t edge = side < 0 ? std::max(end, entry.low) : std::min(end, entry.high);
+            while (edge != end) {
+                Step step = next_step(open, j, edge, side);
+                double gain = step.value - price_[chosen];
+                if (gain >= open.slack || listed_.size() > MANY) {
+                    gain = std::min(gain, open.slack);
+                    step.to = end;
+                }
+                lift_[base + std::min(edge, step.to)].*half += gain;
+                lift_[base + std::max(edge, step.to)].*half -= gain;
+                edge = step.to;
+            }
+        }
+    }
+}
+
+std::optional<Face> Faces::most_lifted(const OpenBox& open) {
+    const double need = open.slack;
+    std::optional<Face> chosen;
+    double best = 0.0;
+    for (std::int32_t j = 0; j < grid_->columns(); ++j) {
+        if (!seen_[j]) continue;
+        seen_[j] = 0;
+        const std::int32_t base = grid_->first_cell(j);
+        double before = 0.0, after = 0.0;
+        for (std::int32_t c = open.box[j].low; c <= open.box[j].high; ++c) {
+            before += lift_[base + c].before;
+            after += lift_[base + c].after;
+            lift_[base + c] = {};
+            const double less = std::min({before, after, need}), more = std::min(std::max(before, after), need);
+            // Differences add up to zero but for rounding: a score must exceed what that can amount to.
+            const double score = less + LARGER_HALF * more;
+            if (c < open.box[j].high && score > best + 1e-9 * need) {
+                chosen = Face{j, c};
+                best = score;
+            }
+        }
+    }
+    return chosen;
+}
+
+}  // namespace whence

@@ -1,0 +1,102 @@
+// Best-first search over the boxes of a forest.
+//
+// The nearest box is opened, bounded, narrowed to what its bound leaves possible, and split at the face that keeps its
+// nearest point from the leaves that pull hardest. The half with the nearest point is dealt with at once; the other one
+// waits. The first nearest point that satisfies the criterion is the nearest explanation.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "deadline.hpp"
+#include "faces.hpp"
+#include "mixture.hpp"
+#include "queue.hpp"
+#include "rivals.hpp"
+#include "shares.hpp"
+
+namespace whence {
+
+class ForestSearch {
+public:
+    // How a slice of the search ends: the budget is spent, the nearest candidate was reached, or nothing is left.
+    enum class End { budget, candidate, exhausted };
+    struct Slice {
+        End end;
+        double bound;  // proved: nothing left is nearer
+    };
+    // What only hard questions need: the strong bound (where there are shares), and splits at the sharpest face.
+    struct Hard {
+        Shares* shares = nullptr;
+        bool sharp = false;
+    };
+
+    // An absolute question hands out the nearest point of every box that its rivals do not rule out, so that the best
+    // plan there becomes a rival: whoever asks it knows better plans than one could list.
+    ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute);
+
+    // Search on for `budget` boxes, until the deadline, or until nothing nearer than `cutoff` is left; a candidate is
+    // then `cells()`, and it is handed out again unless a rival or an exclusion removes it.
+    Slice advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline);
+
+    // Of an absolute question: a plan that beats the alternative at the candidate, as a row of what each leaf adds to
+    // the criterion against it. The box of the candidate and its parts keep it in mind.
+    void answer(std::vector<double> row);
+    // A plan that was met elsewhere.
+    void meet(std::vector<double> row) { rivals_.add(std::move(row)); }
+
+    // Show the criterion the rivals met last, for whoever else looks at it; the next box shows its own.
+    void show_latest(std::int32_t count);
+    std::int32_t rivals_met() const { return rivals_.count(); }
+
+    // Leave out the contexts in which every tree has the same leaf as in this cell.
+    void exclude(const Cells& cells);
+
+    const Grid& grid() const { return located_.grid(); }
+    const Cells& cells() const { return candidate_; }
+    std::int64_t examined() const { return examined_; }
+
+private:
+    // What becomes of a box: it is done with, it holds a candidate, it shrank and is bounded again, or it has to be split.
+    enum class Verdict { done, candidate, again, split };
+
+    bool open_next(double cutoff);
+    void look();
+    bool strengthen(Shares& shares, double cutoff, const Deadline& deadline);
+    void recall();
+    void mix();
+    Verdict hand_out();
+    Verdict narrow(double cutoff);
+    Verdict refine(double cutoff);
+    bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
+    Verdict split(Hard hard, double cutoff);
+    std::optional<Face> face(bool sharp);
+    void split_at(Face face, double cutoff);
+    double far_distance(std::int32_t j, std::int32_t first, std::int32_t last);
+    void put_back() { queue_.wait(open_.key, open_.link); }
+
+    const Located& located_;
+    Criterion& criterion_;
+    double tau_;
+    bool absolute_;
+    Queue queue_;
+    OpenBox open_;
+    Hull hull_;
+    Faces faces_;
+    Box narrowed_;  // the box under way, narrowed
+    Cells moved_;   // the projection on it
+    std::vector<Leaves> excluded_;
+    Cells candidate_;
+    std::int64_t examined_ = 0;
+    std::int64_t strong_bounds_ = 0;
+
+    // Of absolute questions.
+    Rivals rivals_;
+    Mixture mixture_;
+    Note note_;                          // of the box under way
+    std::vector<std::int32_t> numbers_;  // of the rivals shown
+    std::vector<const double*> rows_;
+    std::int32_t waiting_ = Queue::WHOLE;  // link of the box that waits for an answer
+};
+
+}  // namespace whence

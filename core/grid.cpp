@@ -1,0 +1,100 @@
+#include "grid.hpp"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace whence {
+
+Grid::Grid(std::vector<std::int32_t> face_start, std::vector<float> cut, std::vector<Node> nodes,
+           std::vector<std::int32_t> roots)
+    : face_start_(std::move(face_start)), cut_(std::move(cut)), nodes_(std::move(nodes)), roots_(std::move(roots)) {
+    if (face_start_.size() < 2 || face_start_[0] != 0 || !std::is_sorted(face_start_.begin(), face_start_.end()))
+        throw std::invalid_argument("'face_start' must ascend from 0, with one entry more than there are columns.");
+    if (cut_.size() != static_cast<std::size_t>(faces()))
+        throw std::invalid_argument("'cut' must hold one number a face.");
+    for (std::int32_t j = 0; j < columns(); ++j)
+        if (!std::is_sorted(cut_.begin() + face_start_[j], cut_.begin() + face_start_[j + 1]))
+            throw std::invalid_argument("'cut' must ascend within a column.");
+    check_trees();
+    number_leaves();
+    path_start_.reserve(bit_of_leaf_.size() + 1);
+    path_start_.push_back(0);
+}
+
+void Grid::check_trees() const {
+    const auto count = static_cast<std::int32_t>(nodes_.size());
+    if (roots_.empty() || roots_[0] != 0 || std::adjacent_find(roots_.begin(), roots_.end(), std::greater_equal<>()) !=
+                                                roots_.end() || roots_.back() >= count)
+        throw std::invalid_argument("'root' must name the first node of every tree, in ascending order.");
+    std::vector<bool> is_child(nodes_.size(), false);
+    for (std::int32_t t = 0; t < trees(); ++t) {
+        const std::int32_t end = t + 1 < trees() ? roots_[t + 1] : count;
+        for (std::int32_t v = roots_[t]; v < end; ++v) {
+            const Node& node = nodes_[v];
+            if (v > roots_[t] && !is_child[v]) throw std::invalid_argument("Every node but the root must be a child.");
+            if (node.column < 0) continue;
+            if (node.column >= columns() || node.split < 0 || node.split >= last_cell_of(node.column))
+                throw std::invalid_argument("A node must split one of the columns at one of its faces.");
+            for (const std::int32_t child : {node.left, node.right}) {
+                if (child <= v || child >= end || is_child[child])
+                    throw std::invalid_argument("Children must stand behind their only parent, in the same tree.");
+                is_child[child] = true;
+            }
+        }
+    }
+}
+
+void Grid::number_leaves() {
+    tree_word_.push_back(0);
+    for (std::int32_t t = 0; t < trees(); ++t) {
+        const std::size_t end = t + 1 < trees() ? roots_[t + 1] : nodes_.size();
+        for (std::size_t v = roots_[t]; v < end; ++v) {
+            if (nodes_[v].column >= 0) continue;
+            nodes_[v].column = -1;
+            nodes_[v].left = leaves();
+            bit_of_leaf_.push_back(static_cast<std::int32_t>(leaf_of_bit_.size()));
+            leaf_of_bit_.push_back(nodes_[v].left);
+        }
+        leaf_of_bit_.resize((leaf_of_bit_.size() + 63) / 64 * 64, -1);
+        tree_word_.push_back(static_cast<std::int32_t>(leaf_of_bit_.size() / 64));
+    }
+}
+
+bool Grid::lay_paths(std::int64_t budget) {
+    std::vector<std::int32_t> parent;
+    for (; laid_ < trees() && budget > 0; ++laid_) {
+        const std::int32_t root = roots_[laid_];
+        const auto end = laid_ + 1 < trees() ? roots_[laid_ + 1] : static_cast<std::int32_t>(nodes_.size());
+        parent.assign(end - root, -1);
+        for (std::int32_t v = root; v < end; ++v)
+            if (nodes_[v].column >= 0) parent[nodes_[v].left - root] = parent[nodes_[v].right - root] = v;
+        for (std::int32_t v = root; v < end; ++v)
+            if (nodes_[v].column < 0) lay_path(v, root, parent);
+        budget -= end - root;
+    }
+    return complete();
+}
+
+void Grid::lay_path(std::int32_t leaf_node, std::int32_t root, const std::vector<std::int32_t>& parent) {
+    const auto begin = static_cast<std::ptrdiff_t>(path_.size());
+    std::int32_t child = leaf_node;
+    for (std::int32_t v = parent[leaf_node - root]; v >= 0; child = v, v = parent[v - root]) {
+        const Node& node = nodes_[v];
+        auto entry = std::find_if(path_.begin() + begin, path_.end(),
+                                  [&](const PathEntry& e) { return e.column == node.column; });
+        if (entry == path_.end())
+            entry = path_.insert(path_.end(), {node.column, 0, last_cell_of(node.column)});
+        if (node.left == child)
+            entry->high = std::min(entry->high, node.split);
+        else
+            entry->low = std::max(entry->low, node.split + 1);
+    }
+    path_start_.push_back(static_cast<std::int64_t>(path_.size()));
+}
+
+std::int32_t Grid::cell_of(float value, std::int32_t j) const {
+    const auto first = cut_.begin() + face_start_[j], last = cut_.begin() + face_start_[j + 1];
+    return static_cast<std::int32_t>(std::lower_bound(first, last, value) - first);
+}
+
+}  // namespace whence

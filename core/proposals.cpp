@@ -1,0 +1,223 @@
+#include "proposals.hpp"
+
+#include <algorithm>
+#include <cstdlib>
+#include <limits>
+#include <stdexcept>
+
+namespace whence {
+
+namespace {
+
+// Rounds in which all columns of a context are pulled towards the start.
+constexpr int ROUNDS = 8;
+// Cells that are looked at along a line, about.
+constexpr std::int32_t ALONG_A_LINE = 64;
+
+}  // namespace
+
+Proposals::Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
+                     Deadline deadline)
+    : located_(located),
+      criterion_(criterion),
+      tau_(tau),
+      looks_(looks),
+      deadline_(deadline),
+      found_(std::numeric_limits<double>::infinity()),
+      best_(located.grid().columns()),
+      cells_(located.grid().columns()),
+      before_(located.grid().columns()),
+      leaves_(located.grid().trees()),
+      levels_(criterion.rivals()),
+      done_(located.grid().columns()) {
+    if (criterion.leaves() != located.grid().leaves())
+        throw std::invalid_argument("The criterion must be about the leaves of the grid.");
+    if (criterion.rivals() < 1) throw std::invalid_argument("There must be a rival.");
+}
+
+// The criterion at `cells_`.
+double Proposals::excess() {
+    looks_ = deadline_.passed() ? 0 : looks_ - 1;
+    located_.grid().leaves_at(cells_, leaves_);
+    return criterion_.excess(leaves_, {0, criterion_.etas() - 1}, levels_).over;
+}
+
+void Proposals::keep(double distance) {
+    found_ = distance;
+    best_ = cells_;
+}
+
+// Move column j of a context that holds as near to the start as bisection finds it; true where it moved.
+bool Proposals::move_nearer(std::int32_t j) {
+    std::int32_t bad = located_.column(j).start, good = cells_[j];
+    cells_[j] = bad;
+    if (holds()) return true;
+    bool moved = false;
+    while (std::abs(good - bad) > 1) {
+        std::int32_t middle = (good + bad) / 2;
+        middle = good > bad ? located_.up(j, middle) : located_.down(j, middle);
+        if (middle == good || middle == bad) break;
+        cells_[j] = middle;
+        if (holds()) {
+            good = middle;
+            moved = true;
+        } else {
+            bad = middle;
+        }
+    }
+    cells_[j] = good;
+    return moved;
+}
+
+// Set a category back to the initial one where the criterion still holds; true where it moved.
+bool Proposals::set_group_back(std::int32_t group) {
+    before_ = cells_;
+    for (std::size_t j = 0; j < cells_.size(); ++j) {
+        const Column& column = located_.columns()[j];
+        if (column.group == group) cells_[j] = column.start;
+    }
+    if (cells_ == before_) return false;
+    if (holds()) return true;
+    cells_ = before_;
+    return false;
+}
+
+// The column not done yet that is farthest from the start.
+std::int32_t Proposals::next_column() const {
+    std::int32_t farthest = -1;
+    double most = -1.0;
+    for (std::int32_t j = 0; j < static_cast<std::int32_t>(cells_.size()); ++j) {
+        const double away = located_.distance(j, cells_[j]);
+        if (!done_[j] && away > most) {
+            farthest = j;
+            most = away;
+        }
+    }
+    return farthest;
+}
+
+// Pull every column of a context that holds towards the start once, the farthest first; true where one moved.
+bool Proposals::pull_all() {
+    bool moved = false;
+    std::fill(done_.begin(), done_.end(), 0);
+    for (std::size_t i = 0; i < cells_.size() && looks_ > 0; ++i) {
+        const std::int32_t j = next_column();
+        const Column& column = located_.column(j);
+        done_[j] = 1;
+        if (column.group < 0) {
+            if (cells_[j] != column.start) moved |= move_nearer(j);
+        } else if (column.start > 0) {
+            moved |= set_group_back(column.group);
+        }
+    }
+    return moved;
+}
+
+void Proposals::pull_back(std::span<const std::int32_t> starts, std::int32_t improved) {
+    const std::size_t d = cells_.size();
+    if (starts.size() % d != 0) throw std::invalid_argument("'starts' must have a cell of every column in each row.");
+    for (std::size_t i = 0; i < starts.size() && looks_ > 0 && improved > 0; i += d) {
+        for (std::size_t j = 0; j < d; ++j) {
+            const Column& column = located_.columns()[j];
+            if (starts[i + j] < column.first || starts[i + j] > column.last)
+                throw std::invalid_argument("'starts' must hold allowed cells.");
+            cells_[j] = starts[i + j];
+        }
+        if (!holds()) continue;
+        --improved;
+        for (int round = 0; round < ROUNDS && pull_all(); ++round) {
+        }
+        const double total = located_.distance_of(cells_);
+        if (total < found_) keep(total);
+    }
+}
+
+// Try the category of column j instead of the initial one.
+void Proposals::try_category(std::int32_t j) {
+    const Column& column = located_.column(j);
+    if (column.home < 0) return;
+    const double price = located_.distance(column.home, 0);
+    if (column.start > 0 || column.last == 0 || price >= found_) return;
+    cells_[column.home] = 0;
+    cells_[j] = column.last;
+    if (holds()) keep(price);
+    cells_[column.home] = located_.column(column.home).start;
+    cells_[j] = 0;
+}
+
+void Proposals::try_line(std::int32_t j) {
+    const Column& column = located_.column(j);
+    const std::int32_t stride = std::max(1, (column.last - column.first) / ALONG_A_LINE);
+    for (const int direction : {-1, 1}) {
+        std::int32_t c = column.start + direction;
+        while (column.first <= c && c <= column.last) {
+            c = direction > 0 ? located_.up(j, c) : located_.down(j, c);
+            const double away = located_.distance(j, c);
+            if (away >= found_) break;
+            cells_[j] = c;
+            if (holds()) {
+                keep(away);
+                break;
+            }
+            c += direction * stride;
+        }
+    }
+    cells_[j] = column.start;
+}
+
+void Proposals::try_lines() {
+    const auto d = static_cast<std::int32_t>(cells_.size());
+    for (std::int32_t j = 0; j < d; ++j) cells_[j] = located_.column(j).start;
+    for (std::int32_t j = 0; j < d && looks_ > 0; ++j) {
+        if (located_.column(j).group >= 0)
+            try_category(j);
+        else
+            try_line(j);
+    }
+}
+
+// The step that gains most for its way; its column is -1 where none gains.
+Proposals::Step Proposals::best_step(double excess_now, double walked, double cutoff) {
+    Step best{-1, 0, excess_now};
+    double ratio = 0.0;
+    for (std::int32_t j = 0; j < static_cast<std::int32_t>(cells_.size()); ++j) {
+        const Column& column = located_.column(j);
+        if (column.group >= 0) continue;
+        const std::int32_t own = cells_[j];
+        for (const int direction : {-1, 1}) {
+            std::int32_t stride = 1, c = own + direction;
+            while (column.first <= c && c <= column.last && looks_ > 0) {
+                c = direction > 0 ? located_.up(j, c) : located_.down(j, c);
+                const double way = located_.distance(j, c) - located_.distance(j, own);
+                if (way <= 0.0 || walked + way >= cutoff) break;
+                cells_[j] = c;
+                const double now = excess();
+                const double gain = std::min(excess_now - now, excess_now - tau_) / (way + 1e-9);
+                if (gain > ratio) {
+                    best = {j, c, now};
+                    ratio = gain;
+                }
+                stride += stride / 2 + 1;
+                c += direction * stride;
+            }
+        }
+        cells_[j] = own;
+    }
+    return best;
+}
+
+bool Proposals::climb(double cutoff) {
+    const auto d = static_cast<std::int32_t>(cells_.size());
+    for (std::int32_t j = 0; j < d; ++j) cells_[j] = located_.column(j).start;
+    double now = excess(), walked = 0.0;
+    while (now > tau_ && looks_ > 0) {
+        const Step step = best_step(now, walked, cutoff);
+        if (step.column < 0) return false;
+        walked += located_.distance(step.column, step.cell) - located_.distance(step.column, cells_[step.column]);
+        cells_[step.column] = step.cell;
+        now = step.excess;
+    }
+    return now <= tau_;
+}
+
+}  // namespace whence

@@ -1,0 +1,69 @@
+// Good explanations found without proof, by coordinate descent over cells.
+#pragma once
+
+#include <cstdint>
+#include <span>
+#include <vector>
+
+#include "criterion.hpp"
+#include "deadline.hpp"
+
+namespace whence {
+
+class Proposals {
+public:
+    // Every look at a context counts against `looks`; there are none left after the deadline. So proposals end in time
+    // on forests of any size.
+    Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks, Deadline deadline);
+
+    std::int64_t looks() const { return looks_; }
+    void set_looks(std::int64_t looks) { looks_ = looks; }
+
+    // The nearest context known that holds, and its distance; infinite as long as there is none.
+    double found() const { return found_; }
+    const Cells& best() const { return best_; }
+    // Only contexts nearer than this count from now on.
+    void set_cutoff(double cutoff) { found_ = cutoff; }
+
+    // Try the contexts that differ from the start in one feature.
+    void try_lines();
+
+    // Pull those of the contexts (one after the other in `starts`) that hold towards the start, one column at a time;
+    // at most so many of them.
+    void pull_back(std::span<const std::int32_t> starts, std::int32_t improved);
+
+    // From the start, take the step that gains most for its way until the criterion holds; true where it arrived, and
+    // `cells()` is then such a context. Steps that lead `cutoff` away or farther are not taken.
+    bool climb(double cutoff);
+    const Cells& cells() const { return cells_; }
+
+private:
+    struct Step {
+        std::int32_t column, cell;
+        double excess;  // after it
+    };
+
+    double excess();
+    bool holds() { return excess() <= tau_; }
+    void keep(double distance);
+    bool move_nearer(std::int32_t j);
+    bool set_group_back(std::int32_t group);
+    std::int32_t next_column() const;
+    bool pull_all();
+    void try_category(std::int32_t j);
+    void try_line(std::int32_t j);
+    Step best_step(double excess_now, double walked, double cutoff);
+
+    const Located& located_;
+    const Criterion& criterion_;
+    double tau_;
+    std::int64_t looks_;
+    Deadline deadline_;
+    double found_;
+    Cells best_, cells_, before_;
+    Leaves leaves_;
+    std::vector<std::int32_t> levels_;
+    std::vector<char> done_;
+};
+
+}  // namespace whence

@@ -1,0 +1,80 @@
+// The leaves that a box meets: a bit for every leaf, 64 a word, the words of a tree together.
+#pragma once
+
+#include <bit>
+#include <cstdint>
+#include <vector>
+
+#include "box.hpp"
+
+namespace whence {
+
+class Reach {
+public:
+    explicit Reach(const Located& located)
+        : located_(&located), grid_(&located.grid()), words_(grid_->words()), stack_(grid_->nodes().size() / 2 + 2) {}
+
+    // All leaves that hold an allowed cell of the box, whatever else was dropped before.
+    void gather(const Box& box);
+
+    // Drop the leaves that column j of the box does not meet.
+    void keep_column(const Box& box, std::int32_t j);
+
+    // Drop the leaves that are `room` or more away from the projection `cells`.
+    void drop_far(const Cells& cells, double room);
+
+    bool has(std::int32_t leaf) const {
+        const std::int32_t bit = grid_->bit_of_leaf()[leaf];
+        return (words_[bit / 64] >> (bit % 64)) & 1;
+    }
+
+    // Call `use(leaf)` for the leaves of a tree that are reached.
+    template <class Use>
+    void each(std::int32_t tree, Use use) const {
+        for (std::int32_t w = grid_->first_word(tree); w < grid_->first_word(tree + 1); ++w)
+            for (std::uint64_t bits = words_[w]; bits != 0; bits &= bits - 1)
+                use(grid_->leaf_of_bit(64 * w + std::countr_zero(bits)));
+    }
+
+    // Drop the leaves of a tree for which `dropped(leaf)` is true.
+    template <class Dropped>
+    void drop(std::int32_t tree, Dropped dropped) {
+        drop_words(grid_->first_word(tree), grid_->first_word(tree + 1), dropped);
+    }
+
+private:
+    template <class Dropped>
+    void drop_words(std::int32_t first, std::int32_t last, Dropped dropped) {
+        for (std::int32_t w = first; w < last; ++w) {
+            std::uint64_t kept = words_[w];
+            for (std::uint64_t bits = kept; bits != 0; bits &= bits - 1)
+                if (dropped(grid_->leaf_of_bit(64 * w + std::countr_zero(bits)))) kept &= ~(bits & (0 - bits));
+            words_[w] = kept;
+        }
+    }
+
+    const Located* located_;
+    const Grid* grid_;
+    std::vector<std::uint64_t> words_;
+    std::vector<std::int32_t> stack_;
+};
+
+// The cells that the reached leaves of every tree leave of a box.
+class Hull {
+public:
+    explicit Hull(const Grid& grid) : grid_(&grid), spans_(grid.columns()), listed_(grid.columns()) {}
+
+    // Narrow `box` to them, without regard to which cells are allowed; true where that is less.
+    bool narrow(const Reach& reach, Box& box);
+
+private:
+    struct Span {
+        std::int32_t seen, least, most;
+    };
+
+    const Grid* grid_;
+    std::vector<Span> spans_;
+    std::vector<std::int32_t> listed_;
+};
+
+}  // namespace whence

@@ -1,0 +1,141 @@
+// CVaR: the alternative's is the smallest, over thresholds eta among its sample costs, of a sum over trees of
+// A(leaf, eta); any single threshold gives an upper bound on the rival's. For a pair of thresholds the criterion is a
+// sum over trees, as it is for expected costs. A box carries the range of eta that is still possible.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "criterion.hpp"
+
+namespace whence {
+
+// The samples of every leaf: those of leaf i are samples[first[i]], ... as many as size[i].
+struct LeafSamples {
+    std::span<const std::int32_t> samples;
+    std::span<const std::int64_t> first, size;
+
+    std::span<const std::int32_t> of(std::int32_t leaf) const {
+        return samples.subspan(static_cast<std::size_t>(first[leaf]), static_cast<std::size_t>(size[leaf]));
+    }
+};
+
+// What the leaves say about one plan under every threshold eta.
+class TailTable {
+public:
+    // `etas` are the plan's sample costs in ascending order, each one once, and `rank` says which of them the cost of
+    // each sample is. Where there are more than `limit` values, rows are computed when they are needed.
+    TailTable(const LeafSamples& samples, std::vector<double> etas, std::vector<std::int32_t> rank, double tail,
+              std::int32_t trees, std::size_t limit);
+
+    std::int32_t etas() const { return static_cast<std::int32_t>(etas_.size()); }
+
+    // (eta + mean excess over eta / tail) / trees, of a leaf and an eta.
+    double value(std::int32_t leaf, std::int32_t eta) const {
+        return kept_ ? values_[at(leaf, eta)] : computed_value(leaf, eta);
+    }
+
+    // The values of a leaf for the etas of a range, at their places; `buffer` is used where no table is kept.
+    const double* row(std::int32_t leaf, EtaRange range, std::vector<double>& buffer) const {
+        if (kept_) return values_.data() + at(leaf, 0);
+        fill(leaf, range, buffer.data());
+        return buffer.data();
+    }
+
+    // Share of a leaf's samples that cost more than an eta, from whole numbers.
+    double share_above(std::int32_t leaf, std::int32_t eta) const {
+        const auto size = static_cast<double>(samples_.size[leaf]);
+        return static_cast<double>(kept_ ? above_[at(leaf, eta)] : counted_above(leaf, eta)) / size;
+    }
+
+    struct Least {
+        double sum;
+        std::int32_t eta;
+    };
+
+    // The smallest sum over the leaves, one a tree, among the etas of a range, and where it is attained.
+    Least least(const Leaves& leaves, EtaRange range) const;
+
+private:
+    std::size_t at(std::int32_t leaf, std::int32_t eta) const {
+        return static_cast<std::size_t>(leaf) * etas_.size() + static_cast<std::size_t>(eta);
+    }
+    void fill(std::int32_t leaf, EtaRange range, double* row) const;
+    void count(std::int32_t leaf, std::uint32_t* row) const;
+    double computed_value(std::int32_t leaf, std::int32_t eta) const;
+    std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;
+
+    LeafSamples samples_;
+    std::vector<double> etas_;
+    std::vector<std::int32_t> rank_;
+    double tail_;
+    std::int32_t trees_;
+    bool kept_;
+    std::vector<double> values_;       // by leaf and eta
+    std::vector<std::uint32_t> above_;  // how many samples of the leaf cost more than eta, by leaf and eta
+};
+
+class TailCriterion final : public Criterion {
+public:
+    // `tail` is 1 - alpha. Above `limit` values a plan's table is not kept.
+    TailCriterion(LeafSamples samples, double tail, std::int32_t trees, std::size_t limit)
+        : samples_(samples), tail_(tail), trees_(trees), limit_(limit) {}
+
+    // The alternative first, then the plans that it must not cost more than: see TailTable.
+    void add_plan(std::vector<double> etas, std::vector<std::int32_t> rank);
+
+    std::int32_t rivals() const override { return added() + static_cast<std::int32_t>(shown_.size()); }
+    std::int32_t leaves() const override { return static_cast<std::int32_t>(samples_.size.size()); }
+    std::int32_t etas() const override { return plans_.empty() ? 0 : plans_.front().etas(); }
+    Excess excess(const Leaves& leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
+    double worth(std::int32_t rival, std::int32_t leaf, std::int32_t eta, std::int32_t level) const override {
+        return alternative().value(leaf, eta) + rival_part(rival, leaf, level);
+    }
+    double rival_part(std::int32_t rival, std::int32_t leaf, std::int32_t level) const override {
+        return rival < added() ? -this->rival(rival).value(leaf, level) : shown_[rival - added()][leaf];
+    }
+    std::int32_t eta_at(const Leaves& leaves, EtaRange etas) const override {
+        return alternative().least(leaves, etas).eta;
+    }
+    void show(std::span<const double* const> rows) override { shown_.assign(rows.begin(), rows.end()); }
+    bool bound(OpenBox& open, double tau) const override;
+    bool bound_again(OpenBox& open, double tau) const override;
+    std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const override;
+
+    std::int64_t all_etas() const {
+        std::int64_t total = 0;
+        for (const TailTable& plan : plans_) total += plan.etas();
+        return total;
+    }
+
+    const TailTable& plan(std::int32_t i) const { return plans_.at(static_cast<std::size_t>(i)); }
+    // The etas of a range at which the alternative's CVaR can be attained somewhere in the box.
+    EtaRange quantiles(const OpenBox& open, EtaRange range) const;
+
+private:
+    const TailTable& alternative() const { return plans_.front(); }
+    const TailTable& rival(std::int32_t r) const { return plans_[static_cast<std::size_t>(r) + 1]; }
+    // Rivals with a table of their own; the others are shown as rows, under one threshold each.
+    std::int32_t added() const { return static_cast<std::int32_t>(plans_.size()) - 1; }
+    TailTable::Least least_of(std::int32_t r, const Leaves& leaves) const;
+    EtaRange all_of(const TailTable& plan) const { return {0, plan.etas() - 1}; }
+
+    double smallest_above(const OpenBox& open, std::int32_t eta) const;
+    double largest_above(const OpenBox& open, std::int32_t eta) const;
+    std::int32_t least_rows(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range) const;
+    EtaRange against(OpenBox& open, double tau, EtaRange range, std::int32_t r) const;
+    EtaRange possible(OpenBox& open, double tau, EtaRange range) const;
+    bool bound_under(OpenBox& open, double tau, EtaRange range) const;
+    void drop_dear(OpenBox& open, double tau) const;
+    void choose_best(OpenBox& open) const;
+
+    LeafSamples samples_;
+    double tail_;
+    std::int32_t trees_;
+    std::size_t limit_;
+    std::int32_t n_samples_ = 0;
+    std::vector<TailTable> plans_;
+    std::vector<const double*> shown_;
+};
+
+}  // namespace whence
