@@ -115,7 +115,7 @@ class _Search:
             if self.best is None:
                 return self._answer("none", None, np.inf, np.inf)
             return self._answer("optimal", self.best, self.cutoff, self.cutoff)
-        if point is None or limits.seconds - self.told > SLICE:
+        if point is None or limits.node_limit is not None or limits.seconds - self.told > SLICE:
             # Candidates may follow each other quickly.
             self.told = limits.seconds
             stop = limits.reached(frontier.nodes, self.cutoff, min(frontier.bound, self.cutoff))
