@@ -48,7 +48,8 @@ LINKS, WAITING, EXAMINED, STRONG = 0, 1, 2, 3
 NOTHING, AGAIN, SPLIT = 4, 5, 6
 #: The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
 LEARN_EVERY = 64
-#: A strong bound is lowered by this much, so that rounding cannot put it above the optimum.
+#: A strong bound is lowered by this much (by this share where it is above 1), so that rounding cannot put it above
+#: the optimum.
 ROUNDING = 1e-10
 
 
@@ -122,7 +123,8 @@ def _strengthen(field, shares, queue, s, price, cutoff):
     queue.state[STRONG] += 1
     first, last = s.box[FIRST], s.box[LAST]
     worst, near = s.box[WORST], s.far[NEAR]
-    least = strong_bound(field, shares, s, price, first, last, worst, near, cutoff, rounds, rate) - ROUNDING
+    least = strong_bound(field, shares, s, price, first, last, worst, near, cutoff, rounds, rate)
+    least -= ROUNDING * max(1.0, abs(least))
     if least >= cutoff:
         queue.state[EXAMINED] += 1
         return False

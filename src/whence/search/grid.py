@@ -19,7 +19,7 @@ from whence.explain.question import InputMap, Question
 from whence.search import grid_kernels as kernels
 from whence.search.places import GROUP, NODE_COLUMN, NODE_LEFT, NODE_RIGHT, NODE_SPLIT
 from whence.weights import ForestWeights
-from whence.weights.forest import LeafMembers
+from whence.weights.forest import LeafMembers, turning_points
 
 __all__ = ["ForestGrid", "KeptGrid", "LeafBits", "Located", "grid_of", "leaf_means", "living", "locate"]
 
@@ -96,9 +96,11 @@ class KeptGrid:
     """What is kept with the fitted weights between questions."""
 
     grid: ForestGrid
-    #: Largest float32 value on the lower side of every face, and the next float32 above it, in forest units.
+    #: Largest float32 value on the lower side of every face, in forest units.
     cut: NDArray[np.float32]
-    above: NDArray[np.float32]
+    #: Last coordinate below every face, and the first one beyond it: what rounds to either side.
+    below: Floats
+    beyond: Floats
     samples: Ints
     first: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -173,8 +175,9 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     grid = ForestGrid(face_start, node, root, path_start, path)
     first, size = members.slices()
     yield
-    above = np.nextafter(cuts, np.float32(np.inf))
-    return KeptGrid(grid, cuts, above, members.order, first[leaves], size[leaves], _bits(leaf_start))
+    column = np.repeat(np.arange(face_start.size - 1), np.diff(face_start))
+    below, beyond = inputs.sides(column, *turning_points(cuts.astype(np.float64)))
+    return KeptGrid(grid, cuts, below, beyond, members.order, first[leaves], size[leaves], _bits(leaf_start))
 
 
 def _faces(
@@ -244,7 +247,8 @@ def locate(question: Question, kept: KeptGrid) -> tuple[Located, Floats]:
     kernels.locate(
         kept.grid.face_start,
         kept.cut,
-        kept.above,
+        kept.below,
+        kept.beyond,
         np.array([v is not None for v in levels], dtype=np.bool_),
         level_start,
         level,

@@ -80,11 +80,11 @@ def _cell_of(value, cut, first, last):
 
 
 @kernel
-def locate(face_start, cut, above, discrete, level_start, level, limits, scales, distance, value, step, column):
+def locate(face_start, cut, below, beyond, discrete, level_start, level, limits, scales, distance, value, step, column):
     """Allowed cells and their distances, into the last four arrays: see `Located`, and the nearest value of each cell.
 
     `limits` are start, lower and upper bound of each column, `scales` its weight, and how it is scaled and shifted in
-    the forest. A discrete column j has the values ``level[level_start[j]:level_start[j + 1]]``.
+    the forest; `below` and `beyond` are the last coordinate before each cut and the first beyond it. A discrete column j has the values ``level[level_start[j]:level_start[j + 1]]``.
     """
     start, lower, upper = limits[0], limits[1], limits[2]
     weight, scale, offset = scales[0], scales[1], scales[2]
@@ -102,14 +102,14 @@ def locate(face_start, cut, above, discrete, level_start, level, limits, scales,
                     value[k] = level[i]
         else:
             for k in range(count):
-                bottom = -np.inf if k == 0 else (np.float64(above[first + k - 1]) - offset[j]) / scale[j]
-                top = np.inf if k == count - 1 else (np.float64(cut[first + k]) - offset[j]) / scale[j]
+                bottom = -np.inf if k == 0 else beyond[first + k - 1]
+                top = np.inf if k == count - 1 else below[first + k]
                 bottom, top = max(bottom, lower[j]), min(top, upper[j])
                 if bottom <= top:
                     nearest = min(max(start[j], bottom), top)
                     distance[base + k] = weight[j] * abs(nearest - start[j])
                     value[base + k] = nearest
-            # A bound between two float32 numbers may belong to the cell of the one that lies beyond it.
+            # In the forest's units a bound may round into a cell whose ends it just misses.
             for bound in (lower[j], upper[j]):
                 k = base + _cell_of(np.float32(bound * scale[j] + offset[j]), cut, first, last)
                 away = weight[j] * abs(bound - start[j])

@@ -225,7 +225,7 @@ def strong_bound(field, shares, s, price, first, last, r, nearest, cutoff, round
         now = nearest + s.etas[SUMS, first] - lam[0] * tau
         # With several etas left the prices are those of one of them, and say nothing about the others.
         if first == last and now < cutoff < np.inf:
-            _drop_unaffordable(field.bits, s, price, cutoff - now + 1e-9)
+            _drop_unaffordable(field.bits, s, price, cutoff - now + 1e-9 * max(1.0, cutoff))
         if i == rounds - 1:
             break
         step = rate / (1.0 + 0.05 * i)
