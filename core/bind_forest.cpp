@@ -95,10 +95,12 @@ void bind_grid(nb::module_& m) {
 }
 
 // One row a column of start, lower and upper bound, weight, scale and offset.
-std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix& limits, const Integers& group,
-                                    const VectorOf<bool>& discrete, const Ints& level_start,
+std::vector<ColumnLimits> limits_of(const Grid& grid, const Vector& below, const Vector& beyond, const Matrix& limits,
+                                    const Integers& group, const VectorOf<bool>& discrete, const Ints& level_start,
                                     const Vector& level) {
     const auto d = static_cast<std::size_t>(grid.columns());
+    const auto faces = static_cast<std::size_t>(grid.faces());
+    require(below.size() == faces && beyond.size() == faces, "'below' and 'beyond' must hold one number a face.");
     require(limits.shape(0) == d && limits.shape(1) == 6, "'limits' must have six numbers a column.");
     require(group.size() == d && discrete.size() == d, "'group' and 'discrete' must hold one entry a column.");
     require(level_start.size() == d + 1 && level_start(0) == 0 &&
@@ -109,7 +111,10 @@ std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix& limits, cons
         require(level_start(j) <= level_start(j + 1), "'level_start' must not descend.");
         const double* row = &limits(j, 0);
         const std::span<const double> levels(level.data() + level_start(j), level.data() + level_start(j + 1));
-        found.push_back({row[0], row[1], row[2], row[3], row[4], row[5], group(j), discrete(j), levels});
+        const auto first = static_cast<std::size_t>(grid.first_face(static_cast<std::int32_t>(j)));
+        const auto count = static_cast<std::size_t>(grid.last_cell_of(static_cast<std::int32_t>(j)));
+        found.push_back({row[0], row[1], row[2], row[3], row[4], row[5], group(j), discrete(j), levels,
+                         view(below).subspan(first, count), view(beyond).subspan(first, count)});
     }
     return found;
 }
@@ -125,11 +130,11 @@ void bind_located(nb::module_& m) {
     nb::class_<Located>(m, "Located", "The cells of a question: which are allowed, and how far they are from its start.")
         .def(
             "__init__",
-            [](Located* self, const Grid& grid, Matrix limits, Integers group,
+            [](Located* self, const Grid& grid, Vector below, Vector beyond, Matrix limits, Integers group,
                VectorOf<bool> discrete, Ints level_start, Vector level) {
-                new (self) Located(grid, limits_of(grid, limits, group, discrete, level_start, level));
+                new (self) Located(grid, limits_of(grid, below, beyond, limits, group, discrete, level_start, level));
             },
-            "grid"_a, "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
+            "grid"_a, "below"_a.noconvert(), "beyond"_a.noconvert(), "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
             "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
         .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
         .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })

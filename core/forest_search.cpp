@@ -1,6 +1,7 @@
 #include "forest_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -11,7 +12,8 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
 constexpr std::int64_t LEARN_EVERY = 64;
-// A strong bound is lowered by this much, so that rounding cannot put it above the optimum.
+// A strong bound is lowered by this much (by this share where it is above 1), so that rounding cannot put it above the
+// optimum.
 constexpr double ROUNDING = 1e-10;
 
 // What the shares learn at a box: most at the first one.
@@ -89,7 +91,8 @@ bool ForestSearch::strengthen(Hard hard, double cutoff) {
     if (open_.holds || queue_.strong(open_.link)) return true;
     const Shares::Lesson now = lesson(strong_bounds_, std::max(1, hard.lesson));
     ++strong_bounds_;
-    const double least = hard.shares->bound(open_, criterion_, tau_, cutoff, now) - ROUNDING;
+    double least = hard.shares->bound(open_, criterion_, tau_, cutoff, now);
+    least -= ROUNDING * std::max(1.0, std::abs(least));
     if (least >= cutoff) {
         ++examined_;
         return false;

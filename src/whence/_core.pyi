@@ -34,6 +34,8 @@ class Located:
     def __init__(
         self,
         grid: Grid,
+        below: Floats,
+        beyond: Floats,
         limits: Floats,
         group: Ints,
         discrete: NDArray[np.bool_],

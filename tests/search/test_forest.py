@@ -24,7 +24,8 @@ from whence.search.grid import grid_of
 from whence.search.proposals import past_cells
 
 BLOCKS, SEEDS, EACH = 24, 25, 5
-EXACT = 1e-6
+#: Both look for the last double that still rounds into a cell.
+EXACT = 1e-11
 #: All ways to search, which large questions take one after the other, and settings under which small ones do too.
 WAYS: dict[str, dict[str, Any]] = {
     "plain": {},

@@ -134,13 +134,11 @@ class ForestFrontier:
             q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
             cell = int(np.searchsorted(kept.cut[first:last], np.float32(point[q] * inputs.scale[c] + inputs.offset[c])))
             if point[q] > space.start[q] and first + cell < last:
-                top = float(kept.cut[first + cell])
-                high[q] = max(point[q], min((top - inputs.offset[c]) / inputs.scale[c], space.upper[q]))
+                high[q] = max(point[q], min(kept.below[first + cell], space.upper[q]))
             elif point[q] > space.start[q]:
                 high[q] = max(point[q], space.upper[q])
             elif cell > 0:
-                bottom = float(kept.above[first + cell - 1])
-                low[q] = min(point[q], max((bottom - inputs.offset[c]) / inputs.scale[c], space.lower[q]))
+                low[q] = min(point[q], max(kept.beyond[first + cell - 1], space.lower[q]))
             else:
                 low[q] = min(point[q], space.lower[q])
         return low, high
