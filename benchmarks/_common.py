@@ -1,7 +1,7 @@
 """What the measurements of explanations share: asking, counting, tables, and the command line.
 
 A time is that of the whole call of ``policy.explain`` on a fitted policy: weights, decision, tables, search and
-re-check. Compilation is excluded by a first call that is not counted; what the search sets up once a fitted forest is
+re-check. Loading is excluded by a first call that is not counted; what the search sets up once a fitted forest is
 included, because every question is put to a copy of the policy that has not been asked before.
 """
 
@@ -21,11 +21,8 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from whence import ForestWeights
 from whence.experiments import Instance, instance
 from whence.experiments.los_angeles import VARIABLE
-from whence.search import forest, knn
-from whence.search.warming import compile_stages
 
 ROOT = Path(__file__).resolve().parents[1]
 #: Seconds after which a question that ought to be answered at once is given up.
@@ -177,8 +174,7 @@ def against_highs(make: Make, cell: Cell, kind: str, count: int, time_limit: flo
 
 
 def warm_up(predictor: Any) -> None:
-    """Compile everything that the questions below need: the search, and the problems with both risks."""
-    compile_stages(forest.STAGES if isinstance(predictor, ForestWeights) else knn.STAGES)
+    """Load everything that the questions below need: the search, and the problems with both risks."""
     cases: list[tuple[str, dict[str, int]]] = [
         ("newsvendor", {}),
         ("shipment", {}),
@@ -219,7 +215,7 @@ def machine() -> str:
         processor = next(line.split(":", 1)[1].strip() for line in lines if line.startswith("model name"))
     except (OSError, StopIteration):
         pass
-    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "numba", "scikit-learn", "highspy"))
+    versions = ", ".join(f"{name} {version(name)}" for name in ("numpy", "scikit-learn", "highspy"))
     busy = f", load {os.getloadavg()[0]:.1f} at the start" if hasattr(os, "getloadavg") else ""
     threads = os.environ.get("OMP_NUM_THREADS")
     openmp = "" if threads is None else f", OMP_NUM_THREADS={threads}"

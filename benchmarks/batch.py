@@ -97,7 +97,7 @@ def cost_of_one(report: Report, settings: Settings) -> list[dict[str, str]]:
     """Processor time, and the sizes of what travels and of what is kept; what follows for a million."""
     millions = []
     for label, policy, contexts, plan in questions(settings.quick):
-        policy.explain_many(contexts.head(5), plan)  # compiles
+        policy.explain_many(contexts.head(5), plan)  # imports what is not imported yet
         seconds = []
         found = []
         for i in range(len(contexts)):
@@ -189,7 +189,7 @@ def scaling(report: Report, settings: Settings) -> None:
 def batch(settings: Settings) -> None:
     """Both tables."""
     report = Report("batch", settings)
-    report.text("One explanation: processor time of `policy.explain` on one core, kernels compiled.")
+    report.text("One explanation: processor time of `policy.explain` on one core.")
     millions = cost_of_one(report, settings)
     report.text(
         f"A million of them, from these figures: batches of {ROWS_A_BATCH} rows, no idle cores, and one process "

@@ -211,9 +211,9 @@ def growth(settings: Settings) -> None:
     report.write()
 
 
-def compilation(settings: Settings) -> None:
+def start(settings: Settings) -> None:
     """First use in a new process."""
-    report = Report("forest-compile", settings)
+    report = Report("forest-start", settings)
     first_use(report, "forest")
     report.write()
 
@@ -248,7 +248,7 @@ SECTIONS: dict[str, Any] = {
     "deep": deep,
     "los-angeles": los_angeles_routes,
     "growth": growth,
-    "compile": compilation,
+    "start": start,
 }
 
 if __name__ == "__main__":

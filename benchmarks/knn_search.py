@@ -95,9 +95,9 @@ def growth(settings: Settings) -> None:
     report.write()
 
 
-def compilation(settings: Settings) -> None:
+def start(settings: Settings) -> None:
     """First use in a new process."""
-    report = Report("knn-compile", settings)
+    report = Report("knn-start", settings)
     first_use(report, "knn")
     report.write()
 
@@ -115,7 +115,7 @@ SECTIONS: dict[str, Any] = {
     "large": large,
     "dimensions": dimensions,
     "growth": growth,
-    "compile": compilation,
+    "start": start,
 }
 
 if __name__ == "__main__":

@@ -134,7 +134,7 @@ def measure(cell: Cell, solver: str, repeats: int, cap: float, label: str = "", 
 def compare(cells: list[Cell], report: Report, repeats: int, cap: float) -> None:
     """One row a cell and solver, and whether all who proved an optimum have found the same as the search."""
     for cell in cells:
-        # Whatever is compiled once must not be counted.
+        # Whatever is loaded once must not be counted.
         measure(replace(cell, n=20, trees=5, k=3), "search", 1, cap)
     for cell in cells:
         reference: list[float | None] = []

@@ -1,48 +1,89 @@
-// Arrays at the border to Python. Only contiguous arrays of exactly these types come in: nanobind would otherwise make a
-// silent copy of another type, and an output would be lost in it. Declare every such argument with ``.noconvert()``.
+// Arrays between numpy and the core: taken only as they are, since a silent copy would lose what is written to it.
 #pragma once
 
-#include <nanobind/nanobind.h>
-#include <nanobind/ndarray.h>
-
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <type_traits>
 #include <vector>
 
-namespace whence {
+#include "bindings.hpp"
+
+namespace whence::arrays {
+
+namespace nb = nanobind;
 
 template <class T>
-using Vector = nanobind::ndarray<const T, nanobind::ndim<1>, nanobind::c_contig, nanobind::device::cpu>;
+using VectorOf = nb::ndarray<const T, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 template <class T>
-using Matrix = nanobind::ndarray<const T, nanobind::ndim<2>, nanobind::c_contig, nanobind::device::cpu>;
+using MatrixOf = nb::ndarray<const T, nb::ndim<2>, nb::c_contig, nb::device::cpu>;
+
+using Vector = VectorOf<double>;
+using Matrix = MatrixOf<double>;
+using Ints = VectorOf<std::int64_t>;
+using WritableVector = nb::ndarray<double, nb::ndim<1>, nb::c_contig, nb::device::cpu>;
 
 template <class Array>
-auto span_of(const Array& array) {
+auto view(const Array& array) {
     return std::span(array.data(), array.size());
 }
 
 template <class Array>
-auto vector_of(const Array& array) {
-    using Number = std::remove_const_t<typename Array::Scalar>;
-    return std::vector<Number>(array.data(), array.data() + array.size());
+auto copied(const Array& array) {
+    return std::vector<std::remove_const_t<typename Array::Scalar>>(array.data(), array.data() + array.size());
 }
 
-// A numpy array that owns a copy of the numbers.
+[[noreturn]] inline void refuse(const std::string& sentence) { throw nb::value_error(sentence.c_str()); }
+
+inline void require(bool holds, const std::string& sentence) {
+    if (!holds) refuse(sentence);
+}
+
+inline void require(bool holds, const char* sentence) {
+    if (!holds) refuse(sentence);
+}
+
+template <class Array>
+void require_size(const Array& array, std::size_t size, const char* name) {
+    if (array.size() != size) {
+        refuse("The '" + std::string(name) + "' array must hold " + std::to_string(size) + " entries. Got " +
+               std::to_string(array.size()) + " instead.");
+    }
+}
+
+template <class Array>
+void require_finite(const Array& array, const char* name) {
+    for (std::size_t i = 0; i < array.size(); ++i) {
+        require(std::isfinite(array.data()[i]), "The '" + std::string(name) + "' array must be finite.");
+    }
+}
+
+// A new numpy array with these values.
 template <class T>
-nanobind::object numpy_of(const std::vector<T>& numbers) {
-    auto* copy = new std::vector<T>(numbers);
-    nanobind::capsule owner(copy, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    return nanobind::cast(nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<1>>(copy->data(), {copy->size()}, owner));
+nb::ndarray<nb::numpy, T, nb::ndim<1>> to_numpy(const T* values, std::size_t size) {
+    T* const data = new T[size];
+    for (std::size_t i = 0; i < size; ++i) data[i] = values[i];
+    nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
+    return {data, {size}, owner};
 }
 
-// The same for rows of `columns` numbers.
+inline auto to_numpy(const std::vector<double>& values) { return to_numpy(values.data(), values.size()); }
+
+inline auto to_numpy(const std::vector<int>& values) {
+    const std::vector<std::int64_t> wide(values.begin(), values.end());
+    return to_numpy(wide.data(), wide.size());
+}
+
+// The same in rows of `columns` numbers each.
 template <class T>
-nanobind::object numpy_rows_of(const std::vector<T>& numbers, std::size_t columns) {
-    auto* copy = new std::vector<T>(numbers);
-    nanobind::capsule owner(copy, [](void* p) noexcept { delete static_cast<std::vector<T>*>(p); });
-    const std::size_t rows = columns == 0 ? 0 : copy->size() / columns;
-    return nanobind::cast(nanobind::ndarray<nanobind::numpy, T, nanobind::ndim<2>>(copy->data(), {rows, columns}, owner));
+nb::ndarray<nb::numpy, T, nb::ndim<2>> to_numpy_rows(const std::vector<T>& values, std::size_t columns) {
+    T* const data = new T[values.size()];
+    std::copy(values.begin(), values.end(), data);
+    nb::capsule owner(data, [](void* memory) noexcept { delete[] static_cast<T*>(memory); });
+    return {data, {columns == 0 ? 0 : values.size() / columns, columns}, owner};
 }
 
-}  // namespace whence
+}  // namespace whence::arrays

@@ -4,7 +4,6 @@
 #include <nanobind/stl/vector.h>
 
 #include <limits>
-#include <stdexcept>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -20,20 +19,25 @@ namespace whence {
 
 namespace {
 
-void require(bool holds, const char* sentence) {
-    if (!holds) throw std::invalid_argument(sentence);
+using namespace arrays;
+using Integers = VectorOf<std::int32_t>;
+
+// A property that is a new array: nanobind would otherwise tie it to its object.
+template <class T>
+nb::object array_of(const std::vector<T>& numbers) {
+    return nb::cast(to_numpy(numbers.data(), numbers.size()));
 }
 
 // Cells that come from Python, one a column, within the grid.
-Cells cells_of(const Grid& grid, const Vector<std::int32_t>& cells) {
+Cells cells_of(const Grid& grid, const Integers& cells) {
     require(cells.size() == static_cast<std::size_t>(grid.columns()), "'cells' must hold one cell a column.");
     for (std::int32_t j = 0; j < grid.columns(); ++j)
         require(cells(j) >= 0 && cells(j) <= grid.last_cell_of(j), "'cells' must lie in the grid.");
-    return vector_of(cells);
+    return copied(cells);
 }
 
-std::vector<Node> nodes_of(const Vector<std::int32_t>& column, const Vector<std::int32_t>& split,
-                           const Vector<std::int32_t>& left, const Vector<std::int32_t>& right) {
+std::vector<Node> nodes_of(const Integers& column, const Integers& split,
+                           const Integers& left, const Integers& right) {
     const std::size_t count = column.size();
     require(split.size() == count && left.size() == count && right.size() == count,
             "'column', 'split', 'left' and 'right' must hold one number a node.");
@@ -46,11 +50,11 @@ void bind_grid(nb::module_& m) {
     nb::class_<Grid>(m, "Grid", "A forest in cells: column j has cells 0..n and faces between them.")
         .def(
             "__init__",
-            [](Grid* self, Vector<std::int32_t> face_start, Vector<float> cut, Vector<std::int32_t> column,
-               Vector<std::int32_t> split, Vector<std::int32_t> left, Vector<std::int32_t> right,
-               Vector<std::int32_t> root) {
-                new (self) Grid(vector_of(face_start), vector_of(cut), nodes_of(column, split, left, right),
-                                vector_of(root));
+            [](Grid* self, Integers face_start, VectorOf<float> cut, Integers column,
+               Integers split, Integers left, Integers right,
+               Integers root) {
+                new (self) Grid(copied(face_start), copied(cut), nodes_of(column, split, left, right),
+                                copied(root));
             },
             "face_start"_a.noconvert(), "cut"_a.noconvert(), "column"_a.noconvert(), "split"_a.noconvert(),
             "left"_a.noconvert(), "right"_a.noconvert(), "root"_a.noconvert())
@@ -59,6 +63,7 @@ void bind_grid(nb::module_& m) {
         .def_prop_ro("columns", &Grid::columns)
         .def_prop_ro("trees", &Grid::trees)
         .def_prop_ro("leaves", &Grid::leaves)
+        .def_prop_ro("path_entries", &Grid::path_entries, "Columns on the paths of all leaves together.")
         .def_prop_ro(
             "asks",
             [](const Grid& grid) {
@@ -67,15 +72,15 @@ void bind_grid(nb::module_& m) {
                 for (std::size_t t = 0; t < trees; ++t)
                     for (const Node& node : grid.nodes_of(static_cast<std::int32_t>(t)))
                         if (node.column >= 0) asks[node.column * trees + t] = 1.0;
-                return numpy_rows_of(asks, trees);
+                return nb::cast(to_numpy_rows(asks, trees));
             },
             "1 where a tree splits a column, by column and tree.")
         .def(
             "leaves_at",
-            [](const Grid& grid, Vector<std::int32_t> cells) {
+            [](const Grid& grid, Integers cells) {
                 Leaves leaves(grid.trees());
                 grid.leaves_at(cells_of(grid, cells), leaves);
-                return numpy_of(leaves);
+                return array_of(leaves);
             },
             "cells"_a.noconvert(), "Leaf of every tree at a cell.")
         .def(
@@ -86,16 +91,18 @@ void bind_grid(nb::module_& m) {
                 std::vector<std::int32_t> rows;
                 for (const PathEntry& entry : grid.path(leaf))
                     rows.insert(rows.end(), {entry.column, entry.low, entry.high});
-                return numpy_rows_of(rows, 3);
+                return to_numpy_rows(rows, 3);
             },
             "leaf"_a, "Column, first and last cell that a leaf allows, of the columns on its path.");
 }
 
 // One row a column of start, lower and upper bound, weight, scale and offset.
-std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix<double>& limits, const Vector<std::int32_t>& group,
-                                    const Vector<bool>& discrete, const Vector<std::int64_t>& level_start,
-                                    const Vector<double>& level) {
+std::vector<ColumnLimits> limits_of(const Grid& grid, const Vector& below, const Vector& beyond, const Matrix& limits,
+                                    const Integers& group, const VectorOf<bool>& discrete, const Ints& level_start,
+                                    const Vector& level) {
     const auto d = static_cast<std::size_t>(grid.columns());
+    const auto faces = static_cast<std::size_t>(grid.faces());
+    require(below.size() == faces && beyond.size() == faces, "'below' and 'beyond' must hold one number a face.");
     require(limits.shape(0) == d && limits.shape(1) == 6, "'limits' must have six numbers a column.");
     require(group.size() == d && discrete.size() == d, "'group' and 'discrete' must hold one entry a column.");
     require(level_start.size() == d + 1 && level_start(0) == 0 &&
@@ -106,7 +113,10 @@ std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix<double>& limi
         require(level_start(j) <= level_start(j + 1), "'level_start' must not descend.");
         const double* row = &limits(j, 0);
         const std::span<const double> levels(level.data() + level_start(j), level.data() + level_start(j + 1));
-        found.push_back({row[0], row[1], row[2], row[3], row[4], row[5], group(j), discrete(j), levels});
+        const auto first = static_cast<std::size_t>(grid.first_face(static_cast<std::int32_t>(j)));
+        const auto count = static_cast<std::size_t>(grid.last_cell_of(static_cast<std::int32_t>(j)));
+        found.push_back({row[0], row[1], row[2], row[3], row[4], row[5], group(j), discrete(j), levels,
+                         view(below).subspan(first, count), view(beyond).subspan(first, count)});
     }
     return found;
 }
@@ -116,20 +126,20 @@ void bind_located(nb::module_& m) {
         return [member](const Located& located) {
             std::vector<std::int32_t> numbers;
             for (const Column& column : located.columns()) numbers.push_back(column.*member);
-            return numpy_of(numbers);
+            return array_of(numbers);
         };
     };
     nb::class_<Located>(m, "Located", "The cells of a question: which are allowed, and how far they are from its start.")
         .def(
             "__init__",
-            [](Located* self, const Grid& grid, Matrix<double> limits, Vector<std::int32_t> group,
-               Vector<bool> discrete, Vector<std::int64_t> level_start, Vector<double> level) {
-                new (self) Located(grid, limits_of(grid, limits, group, discrete, level_start, level));
+            [](Located* self, const Grid& grid, Vector below, Vector beyond, Matrix limits, Integers group,
+               VectorOf<bool> discrete, Ints level_start, Vector level) {
+                new (self) Located(grid, limits_of(grid, below, beyond, limits, group, discrete, level_start, level));
             },
-            "grid"_a, "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
+            "grid"_a, "below"_a.noconvert(), "beyond"_a.noconvert(), "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
             "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
-        .def_prop_ro("distance", [](const Located& located) { return numpy_of(located.distances()); })
-        .def_prop_ro("value", [](const Located& located) { return numpy_of(located.values()); })
+        .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
+        .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })
         .def_prop_ro("start", column(&Column::start))
         .def_prop_ro("first", column(&Column::first))
         .def_prop_ro("last", column(&Column::last))
@@ -138,25 +148,44 @@ void bind_located(nb::module_& m) {
             std::vector<std::int32_t> dead;
             for (std::int32_t leaf = 0; leaf < located.grid().leaves(); ++leaf)
                 if (located.bit_of_leaf()[leaf] < 0) dead.push_back(leaf);
-            return numpy_of(dead);
+            return array_of(dead);
         });
 }
 
+void require_entry(const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+    require(plan >= 0 && plan <= criterion.rivals(), "'plan' must be one of the criterion's.");
+    require(leaf >= 0 && leaf < criterion.leaves(), "'leaf' must be one of the grid's.");
+    require(eta >= 0 && eta < criterion.plan(plan).etas(), "'eta' must be one of the plan's.");
+}
+
 void bind_criteria(nb::module_& m) {
+    nb::class_<Criterion::Excess>(m, "Excess", "By how much the alternative exceeds the rival it does worst against.")
+        .def_ro("over", &Criterion::Excess::over)
+        .def_ro("worst", &Criterion::Excess::worst);
     nb::class_<Criterion>(m, "Criterion", "What the leaves say about the alternative and its rivals.")
         .def_prop_ro("rivals", &Criterion::rivals)
-        .def_prop_ro("etas", &Criterion::etas);
+        .def_prop_ro("etas", &Criterion::etas)
+        .def(
+            "excess",
+            [](const Criterion& criterion, Integers leaves) {
+                require(criterion.rivals() > 0, "There must be a rival.");
+                for (std::size_t t = 0; t < leaves.size(); ++t)
+                    require(leaves(t) >= 0 && leaves(t) < criterion.leaves(), "'leaves' must be those of the grid.");
+                std::vector<std::int32_t> levels(criterion.rivals());
+                return criterion.excess(copied(leaves), {0, criterion.etas() - 1}, levels);
+            },
+            "leaves"_a.noconvert(), "The criterion where every tree has one of these leaves.");
     nb::class_<MeanCriterion, Criterion>(m, "MeanCriterion", "Expected cost.")
         .def(nb::init<std::int32_t>(), "leaves"_a)
         .def(
             "add_rival",
-            [](MeanCriterion& criterion, Vector<double> means) { criterion.add_rival(vector_of(means)); },
+            [](MeanCriterion& criterion, Vector means) { criterion.add_rival(copied(means)); },
             "means"_a.noconvert());
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
-            [](TailCriterion* self, Vector<std::int32_t> samples, Vector<std::int64_t> first, Vector<std::int64_t> size,
-               double tail, std::int32_t trees, std::size_t table_limit) {
+            [](TailCriterion* self, Integers samples, Ints first, Ints size,
+               double tail, std::int32_t trees) {
                 require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
                 const auto count = static_cast<std::int64_t>(samples.size());
                 for (std::size_t i = 0; i < first.size(); ++i)
@@ -164,16 +193,30 @@ void bind_criteria(nb::module_& m) {
                             "Every leaf must have samples.");
                 require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
                 require(trees > 0, "'trees' must be positive.");
-                new (self) TailCriterion({span_of(samples), span_of(first), span_of(size)}, tail, trees, table_limit);
+                new (self) TailCriterion({view(samples), view(first), view(size)}, tail, trees);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "table_limit"_a,
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def(
             "add_plan",
-            [](TailCriterion& criterion, Vector<double> etas, Vector<std::int32_t> rank) {
-                criterion.add_plan(vector_of(etas), vector_of(rank));
+            [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
+                criterion.add_plan(copied(etas), copied(rank), kept);
             },
-            "etas"_a.noconvert(), "rank"_a.noconvert())
+            "etas"_a.noconvert(), "rank"_a.noconvert(), "kept"_a)
+        .def(
+            "value",
+            [](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+                require_entry(criterion, plan, leaf, eta);
+                return criterion.plan(plan).value(leaf, eta);
+            },
+            "plan"_a, "leaf"_a, "eta"_a, "(eta + mean excess over eta / tail) / trees.")
+        .def(
+            "share_above",
+            [](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+                require_entry(criterion, plan, leaf, eta);
+                return criterion.plan(plan).share_above(leaf, eta);
+            },
+            "plan"_a, "leaf"_a, "eta"_a, "Share of the leaf's samples that cost more than an eta.")
         .def_prop_ro("all_etas", &TailCriterion::all_etas, "Thresholds of all plans together.");
 }
 
@@ -181,19 +224,29 @@ void bind_search(nb::module_& m) {
     nb::class_<Shares>(m, "Shares", "How the price of every step is shared out among the trees.")
         .def(
             "__init__",
-            [](Shares* self, const Located& located, Vector<std::int32_t> bucket, Vector<double> edge,
-               Vector<std::int32_t> begin, Matrix<double> part) {
+            [](Shares* self, const Located& located, Integers bucket, Vector edge,
+               Integers begin, Matrix part) {
                 require(part.shape(0) == edge.size(), "'part' must have a row of every bucket.");
-                new (self) Shares(located, vector_of(bucket), vector_of(edge), vector_of(begin), span_of(part));
+                new (self) Shares(located, copied(bucket), copied(edge), copied(begin), view(part));
             },
             "located"_a, "bucket"_a.noconvert(), "edge"_a.noconvert(), "begin"_a.noconvert(), "part"_a.noconvert(),
-            nb::keep_alive<1, 2>());
+            nb::keep_alive<1, 2>())
+        .def_prop_ro("multiplier", &Shares::multiplier, "Distance a unit of the criterion.")
+        .def_prop_ro(
+            "part",
+            [](const Shares& shares) {
+                return nb::cast(to_numpy_rows(shares.parts(), static_cast<std::size_t>(shares.located().grid().trees())));
+            },
+            "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
         .def(nb::init<const Located&, Criterion&, double, bool>(), "located"_a, "criterion"_a, "tau"_a,
              "absolute"_a = false, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def(
             "advance",
-            [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp, double seconds) {
+            [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp,
+               double seconds) {
+                require(shares == nullptr || &shares->located().grid() == &search.grid(),
+                        "The shares must belong to the search's grid.");
                 const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp}, Deadline(seconds));
                 return std::pair(slice.end == ForestSearch::End::candidate, slice.bound);
             },
@@ -201,18 +254,18 @@ void bind_search(nb::module_& m) {
             "seconds"_a = std::numeric_limits<double>::infinity(), nb::call_guard<nb::gil_scoped_release>(),
             "Search on for so many boxes or seconds: whether the nearest candidate was reached, and the proved bound.")
         .def(
-            "answer", [](ForestSearch& search, Vector<double> row) { search.answer(vector_of(row)); },
-            "row"_a.noconvert(), "A plan that beats the alternative where one was asked for: what each leaf adds.")
+            "answer", [](ForestSearch& search, Vector row) { search.answer(copied(row)); }, "row"_a.noconvert(),
+            "A plan that beats the alternative at the candidate: what each leaf adds to the criterion against it.")
         .def(
-            "meet", [](ForestSearch& search, Vector<double> row) { search.meet(vector_of(row)); }, "row"_a.noconvert(),
+            "meet", [](ForestSearch& search, Vector row) { search.meet(copied(row)); }, "row"_a.noconvert(),
             "A plan that was met elsewhere.")
         .def("show_latest", &ForestSearch::show_latest, "count"_a, "Show the criterion the rivals met last.")
         .def_prop_ro("rivals_met", &ForestSearch::rivals_met)
         .def(
             "exclude",
-            [](ForestSearch& search, Vector<std::int32_t> cells) { search.exclude(cells_of(search.grid(), cells)); },
+            [](ForestSearch& search, Integers cells) { search.exclude(cells_of(search.grid(), cells)); },
             "cells"_a.noconvert(), "Leave out the contexts with the same leaves as in this cell.")
-        .def_prop_ro("cells", [](const ForestSearch& search) { return numpy_of(search.cells()); })
+        .def_prop_ro("cells", [](const ForestSearch& search) { return array_of(search.cells()); })
         .def_prop_ro("examined", &ForestSearch::examined);
     nb::class_<Proposals>(m, "Proposals", "Good explanations found without proof.")
         .def(
@@ -223,15 +276,15 @@ void bind_search(nb::module_& m) {
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
         .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
-        .def_prop_ro("best", [](const Proposals& proposals) { return numpy_of(proposals.best()); })
-        .def_prop_ro("cells", [](const Proposals& proposals) { return numpy_of(proposals.cells()); })
+        .def_prop_ro("best", [](const Proposals& proposals) { return array_of(proposals.best()); })
+        .def_prop_ro("cells", [](const Proposals& proposals) { return array_of(proposals.cells()); })
         .def("try_lines", &Proposals::try_lines, nb::call_guard<nb::gil_scoped_release>())
         .def(
             "pull_back",
-            [](Proposals& proposals, Matrix<std::int32_t> starts, std::int32_t improved) {
+            [](Proposals& proposals, MatrixOf<std::int32_t> starts, std::int32_t improved) {
                 require(starts.shape(1) == proposals.cells().size(), "'starts' must have one cell a column.");
                 nb::gil_scoped_release released;
-                proposals.pull_back(span_of(starts), improved);
+                proposals.pull_back(view(starts), improved);
             },
             "starts"_a.noconvert(), "improved"_a)
         .def("climb", &Proposals::climb, "cutoff"_a, nb::call_guard<nb::gil_scoped_release>());

@@ -1,3 +1,335 @@
-#include "bindings.hpp"
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
 
-void bind_neighbours(nanobind::module_&) {}
+#include <limits>
+#include <memory>
+#include <optional>
+
+#include "arrays.hpp"
+#include "bindings.hpp"
+#include "neighbour_search.hpp"
+#include "select.hpp"
+#include "simplex.hpp"
+
+namespace nb = nanobind;
+using namespace nb::literals;
+
+namespace whence::neighbours {
+
+namespace {
+
+using namespace arrays;
+
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+// ---- the two tools that other methods share -------------------------------------------------------------------------
+
+void bind_tools(nb::module_& m) {
+    m.def(
+        "smallest_first",
+        [](const WritableVector& values, std::int64_t m) {
+            require_finite(values, "values");
+            smallest_first(view(values), m);
+        },
+        "values"_a.noconvert(), "m"_a, "Reorder the values so that the m smallest of them come first.");
+
+    nb::enum_<Simplex::Status>(m, "SimplexStatus")
+        .value("SOLVED", Simplex::Status::solved)
+        .value("INFEASIBLE", Simplex::Status::infeasible)
+        .value("UNKNOWN", Simplex::Status::unknown);
+
+    nb::class_<Simplex>(m, "Simplex", "Least cost u >= 0, u <= upper, under rows that are added one by one.")
+        .def(
+            "__init__",
+            [](Simplex* self, const Vector& upper, const Vector& cost, const Vector& second_cost, std::int64_t most) {
+                const std::size_t v = upper.size();
+                require_size(cost, v, "cost");
+                require_size(second_cost, v, "second_cost");
+                for (std::size_t x = 0; x < v; ++x) {
+                    require(upper(x) >= 0.0, "'upper' bounds must be at least 0.");
+                    require(cost(x) >= 0.0, "'cost' of a variable must be at least 0.");
+                }
+                require(most > static_cast<std::int64_t>(v), "There must be room for more rows than variables.");
+                new (self) Simplex(v, static_cast<std::size_t>(most));
+                for (std::size_t x = 0; x < v; ++x) self->add_variable(upper(x), cost(x), second_cost(x));
+            },
+            "upper"_a.noconvert(), "cost"_a.noconvert(), "second_cost"_a.noconvert(), "most_rows"_a)
+        .def(
+            "add_row",
+            [](Simplex& self, const Vector& row, double limit) {
+                require_size(row, self.variables(), "row");
+                require_finite(row, "row");
+                self.add_row(view(row), limit);
+            },
+            "row"_a.noconvert(), "limit"_a, "Ask for row @ u <= limit.")
+        .def(
+            "minimise",
+            [](Simplex& self, double cutoff) {
+                const Simplex::Result result = self.minimise(cutoff);
+                return std::pair(result.status, result.cost);
+            },
+            "cutoff"_a = kInfinity, "Status and least cost; a cost above the cutoff counts as infeasible.")
+        .def("clear_rows", &Simplex::clear_rows, "Forget all rows.")
+        .def(
+            "solution",
+            [](const Simplex& self) {
+                std::vector<double> u(self.variables());
+                self.solution(u);
+                return to_numpy(u);
+            },
+            "Values of the variables.");
+}
+
+// ---- the space ------------------------------------------------------------------------------------------------------
+
+std::vector<double> optional_copy(const std::optional<Vector>& array) {
+    return array ? copied(*array) : std::vector<double>();
+}
+
+bool is_rank(double value, std::size_t ranks) {
+    return value >= 0.0 && value < static_cast<double>(ranks) && value == std::floor(value);
+}
+
+void make_axis(Axis* self, Kind kind, double start, double weight, double lower, double upper, double gap_low,
+               double gap_high, const std::optional<Vector>& levels, const std::optional<Vector>& costs) {
+    require(std::isfinite(start) && lower <= upper, "An axis must have a finite start and a range that is not empty.");
+    require(weight > 0.0 && std::isfinite(weight), "'weight' of an axis must be positive and finite.");
+    require(gap_low <= gap_high, "The gap of an axis must not end before it begins.");
+    Axis axis{kind, start, weight, lower, upper, gap_low, gap_high, optional_copy(levels), optional_copy(costs)};
+    if (kind == Kind::discrete) require(!axis.levels.empty(), "A discrete axis must have 'levels'.");
+    if (kind == Kind::category) {
+        require(is_rank(lower, axis.costs.size()) && is_rank(upper, axis.costs.size()),
+                "The range of a category axis must be ranks of its 'costs'.");
+    }
+    new (self) Axis(std::move(axis));
+}
+
+void bind_axis(nb::module_& m) {
+    nb::enum_<Kind>(m, "AxisKind")
+        .value("CONTINUOUS", Kind::continuous)
+        .value("DISCRETE", Kind::discrete)
+        .value("CATEGORY", Kind::category);
+
+    nb::class_<Axis>(m, "Axis", "An axis of a nearest-neighbour question that can move.")
+        .def("__init__", &make_axis, "kind"_a, "start"_a, "weight"_a, "lower"_a, "upper"_a, nb::kw_only(),
+             "gap_low"_a = kInfinity, "gap_high"_a = kInfinity, "levels"_a.noconvert() = nb::none(),
+             "costs"_a.noconvert() = nb::none())
+        .def_ro("kind", &Axis::kind, "A number that moves freely, one with levels, or the rank of a category.")
+        .def_ro("start", &Axis::start, "The initial context.")
+        .def_ro("weight", &Axis::weight, "Weight of a unit of distance.")
+        .def_ro("lower", &Axis::lower, "Lower end of the range searched.")
+        .def_ro("upper", &Axis::upper, "Upper end of the range searched.")
+        .def_ro("gap_low", &Axis::gap_low, "Lower end of the open interval that is not allowed.")
+        .def_ro("gap_high", &Axis::gap_high, "Upper end of the open interval that is not allowed.")
+        .def_prop_ro(
+            "levels", [](const Axis& axis) { return to_numpy(axis.levels); }, nb::rv_policy::move,
+            "Allowed values of a discrete axis.")
+        .def_prop_ro(
+            "costs", [](const Axis& axis) { return to_numpy(axis.costs); }, nb::rv_policy::move,
+            "Cost of every category, ascending.");
+}
+
+// ---- the search -----------------------------------------------------------------------------------------------------
+
+void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
+                 double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail) {
+    const std::size_t n = points.shape(0);
+    require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
+    require_size(base, n, "base");
+    require_size(alternative, n, "alternative");
+    require_finite(points, "points");
+    require_finite(base, "base");
+    require_finite(alternative, "alternative");
+    require(k >= 1 && static_cast<std::size_t>(k) <= n, "'k' must be at least 1 and at most the number of points.");
+    require(separation >= 0.0 && margin >= separation, "'margin' must be at least 'separation', and that at least 0.");
+    require(!std::isnan(tau), "'tau' must be a number.");
+    require(!tail || (*tail > 0.0 && *tail <= k), "'tail' must be positive and at most 'k'.");
+    Space space{std::move(axes), copied(points), copied(base), k, separation, margin};
+    std::unique_ptr<Criterion> criterion;
+    if (tail) {
+        criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail);
+    } else {
+        criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau);
+    }
+    new (self) NeighbourSearch(std::move(space), std::move(criterion));
+}
+
+void cut(NeighbourSearch& self, const Vector& rival) {
+    require_size(rival, self.space().size(), "rival");
+    require_finite(rival, "rival");
+    self.criterion().cut(copied(rival));
+}
+
+std::vector<int> member_list(const NeighbourSearch& self, const Ints& members) {
+    std::vector<int> list;
+    for (std::size_t i = 0; i < members.size(); ++i) {
+        require(members(i) >= 0 && members(i) < self.space().size(), "The members must be rows of 'points'.");
+        list.push_back(static_cast<int>(members(i)));
+    }
+    return list;
+}
+
+void exclude(NeighbourSearch& self, const Ints& members) {
+    require_size(members, self.space().k, "members");
+    self.criterion().exclude(member_list(self, members));
+}
+
+auto standing(NeighbourSearch& self, const Matrix& contexts) {
+    const std::size_t rows = contexts.shape(0), q = contexts.shape(1);
+    require(q == self.space().axes.size(), "'contexts' must have a column for every axis.");
+    const auto stands = std::make_unique<bool[]>(rows);
+    {
+        const nb::gil_scoped_release release;
+        for (std::size_t row = 0; row < rows; ++row) stands[row] = self.stands(view(contexts).subspan(row * q, q));
+    }
+    return to_numpy(stands.get(), rows);
+}
+
+// ---- one box at a time, for a close look ----------------------------------------------------------------------------
+
+// What is known of a box once it has been examined.
+struct Look {
+    Verdict verdict;
+    double distance;
+    MemberSets sets;
+    std::vector<double> low, high, nearest;
+};
+
+void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
+    const std::vector<Axis>& axes = self.space().axes;
+    require_size(low, axes.size(), "low");
+    require_size(high, axes.size(), "high");
+    for (std::size_t j = 0; j < axes.size(); ++j) {
+        require(low(j) <= high(j), "'low' end of a box must not be above its 'high' end.");
+        require(axes[j].kind != Kind::category || (is_rank(low(j), axes[j].costs.size()) &&
+                                                   is_rank(high(j), axes[j].costs.size())),
+                "Along a category axis a box must end at ranks.");
+    }
+    Examiner& examiner = self.examiner();
+    examiner.box.low = copied(low);
+    examiner.box.high = copied(high);
+    examiner.sets.settled.clear();
+    examiner.sets.open.clear();
+    for (int i = 0; i < self.space().size(); ++i) examiner.sets.open.push_back(i);
+}
+
+Look examine(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
+    put_box(self, low, high);
+    Examiner& examiner = self.examiner();
+    const Verdict verdict = examiner.examine(self.criterion(), radius);
+    const Box& box = examiner.box;
+    return {verdict, examiner.distance, examiner.sets, box.low, box.high, box.nearest};
+}
+
+// Extra distance of the best explanation in a box and of the nearest undecided place, and the best one; None where the
+// box does not come to that.
+std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Vector& low, const Vector& high, double radius,
+                                   std::int64_t patience) {
+    put_box(self, low, high);
+    Examiner& examiner = self.examiner();
+    const Verdict verdict = examiner.examine(self.criterion(), radius);
+    if (verdict != Verdict::leaf && verdict != Verdict::split) return std::nullopt;
+    std::vector<double> found(self.space().axes.size());
+    const auto [best, open] =
+        self.leaf().solve(self.criterion(), examiner, radius - examiner.distance, patience, found);
+    return nb::make_tuple(best, open, to_numpy(found));
+}
+
+// Relations of all members in a box: nearer, farther, never farther, never nearer.
+nb::tuple relations(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
+    require(self.space().size() <= Pairs::kMost, "There are more points than pairs are compared of.");
+    put_box(self, low, high);
+    require(radius >= self.examiner().box.project(self.space()), "'radius' must reach the box.");
+    const Pairs& pairs = self.examiner().compare(radius);
+    const auto counts = [&](const std::int64_t* first) {
+        return to_numpy(first, static_cast<std::size_t>(self.space().size()));
+    };
+    return nb::make_tuple(counts(pairs.nearer), counts(pairs.farther), counts(pairs.never_farther),
+                          counts(pairs.never_nearer));
+}
+
+bool hopeless(NeighbourSearch& self, const Ints& inside, const Ints& undecided) {
+    const std::vector<int> in = member_list(self, inside), maybe = member_list(self, undecided);
+    require(in.size() + maybe.size() <= static_cast<std::size_t>(self.space().size()),
+            "There are more members than points.");
+    return self.criterion().hopeless(in, maybe, self.examiner().buffer);
+}
+
+bool satisfied(NeighbourSearch& self, const Ints& members) {
+    require_size(members, self.space().k, "members");
+    return self.criterion().satisfied(member_list(self, members), self.examiner().buffer);
+}
+
+void bind_look(nb::module_& m) {
+    nb::enum_<Verdict>(m, "BoxVerdict")
+        .value("PRUNED", Verdict::pruned)
+        .value("FEASIBLE", Verdict::feasible)
+        .value("SPLIT", Verdict::split)
+        .value("LEAF", Verdict::leaf);
+    nb::class_<Look>(m, "BoxLook", "What is known of a box once it has been examined.")
+        .def_ro("verdict", &Look::verdict, "Whether it holds an explanation, none, or must be split or solved.")
+        .def_ro("distance", &Look::distance, "Distance of its nearest context.")
+        .def_prop_ro(
+            "settled", [](const Look& look) { return to_numpy(look.sets.settled); }, nb::rv_policy::move,
+            "Neighbours everywhere in it.")
+        .def_prop_ro(
+            "open", [](const Look& look) { return to_numpy(look.sets.open); }, nb::rv_policy::move,
+            "Neighbours in some part of it, maybe.")
+        .def_prop_ro(
+            "low", [](const Look& look) { return to_numpy(look.low); }, nb::rv_policy::move,
+            "Its lower end inside the radius.")
+        .def_prop_ro(
+            "high", [](const Look& look) { return to_numpy(look.high); }, nb::rv_policy::move,
+            "Its upper end inside the radius.")
+        .def_prop_ro(
+            "nearest", [](const Look& look) { return to_numpy(look.nearest); }, nb::rv_policy::move,
+            "Its context nearest to the start.");
+}
+
+void bind_search(nb::module_& m) {
+    nb::enum_<Progress>(m, "NeighbourProgress")
+        .value("SPENT", Progress::spent)
+        .value("CANDIDATE", Progress::candidate)
+        .value("EXHAUSTED", Progress::exhausted);
+
+    nb::class_<NeighbourSearch>(m, "NeighbourSearch", "Best-first search over boxes of contexts.")
+        .def("__init__", &make_search, "axes"_a, "points"_a.noconvert(), "base"_a.noconvert(), "k"_a, "separation"_a,
+             "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none())
+        .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
+        .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
+        .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")
+        .def("advance", &NeighbourSearch::advance, "boxes"_a, "radius"_a, nb::call_guard<nb::gil_scoped_release>(),
+             "Examine at most so many boxes nearer than the radius.")
+        .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
+        .def("forget_met", &NeighbourSearch::forget_met, "Forget the explanation that was met.")
+        .def_prop_ro("nodes", &NeighbourSearch::nodes, "Boxes examined since the last restart.")
+        .def_prop_ro("bound", &NeighbourSearch::bound, "Distance of the nearest box left.")
+        .def_prop_ro(
+            "candidate", [](const NeighbourSearch& self) { return to_numpy(self.candidate()); }, nb::rv_policy::move,
+            "The last candidate.")
+        .def_prop_ro(
+            "met", [](const NeighbourSearch& self) { return to_numpy(self.met()); }, nb::rv_policy::move,
+            "The nearest explanation met on the way, without proof.")
+        .def_prop_ro("met_distance", &NeighbourSearch::met_distance, "Its distance; infinite where none was met.")
+        .def("examine", &examine, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "Examine one box.")
+        .def("solve_box", &solve_box, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "patience"_a,
+             "Solve one box by linear programs: best extra distance, nearest undecided one, the best context.")
+        .def("relations", &relations, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a,
+             "How many others are surely nearer, farther, never farther and never nearer than each point in a box.")
+        .def("hopeless", &hopeless, "inside"_a.noconvert(), "undecided"_a.noconvert(),
+             "Whether no completion of the set satisfies all cuts.")
+        .def("satisfied", &satisfied, "members"_a.noconvert(), "Whether a set satisfies all cuts and is not left out.");
+}
+
+}  // namespace
+
+}  // namespace whence::neighbours
+
+void bind_neighbours(nb::module_& m) {
+    whence::neighbours::bind_tools(m);
+    whence::neighbours::bind_axis(m);
+    whence::neighbours::bind_look(m);
+    whence::neighbours::bind_search(m);
+}

@@ -1,6 +1,7 @@
 #include "forest_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <stdexcept>
@@ -12,15 +13,16 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
 constexpr std::int64_t LEARN_EVERY = 64;
-// A strong bound is lowered by this much, so that rounding cannot put it above the optimum.
+// A strong bound is lowered by this much (by this share where it is above 1), so that rounding cannot put it above the
+// optimum.
 constexpr double ROUNDING = 1e-10;
 
 // What the shares learn at a box. The first lesson is the longest; a forest with very long paths gets a shorter one.
 Shares::Lesson lesson(std::int64_t bounds_taken, std::size_t path_entries, const Deadline& deadline) {
     if (bounds_taken == 0) {
         const auto entries = static_cast<std::int64_t>(std::max<std::size_t>(1, path_entries));
-        return {static_cast<std::int32_t>(std::min<std::int64_t>(100, std::max<std::int64_t>(8, 4'000'000 / entries))),
-                1.0, deadline};
+        const auto longest = std::min<std::int64_t>(100, std::max<std::int64_t>(8, 4'000'000 / entries));
+        return {static_cast<std::int32_t>(longest), 1.0, deadline};
     }
     if (bounds_taken % LEARN_EVERY == 0) return {8, 0.1, deadline};
     return {1, 0.0, deadline};
@@ -39,40 +41,48 @@ ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double 
       narrowed_(located),
       moved_(located.grid().columns()),
       candidate_(located.grid().columns()),
-      rivals_(located.grid().leaves()),
+      met_(located.grid().leaves()),
       mixture_(absolute ? located.grid().leaves() : 0) {
     if (criterion.leaves() != located.grid().leaves())
         throw std::invalid_argument("The criterion must be about the leaves of the grid.");
 }
 
 ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline) {
-    criterion_.show({});
+    criterion_.show(rows_);
     if (criterion_.rivals() < 1) throw std::invalid_argument("There must be a rival.");
-    open_.fit(criterion_.rivals(), criterion_.etas());
+    resume(cutoff);
     const std::int64_t stop_at = examined_ + budget;
-    while (!queue_.empty()) {
-        if (queue_.nearest() >= cutoff) return {End::exhausted, queue_.nearest()};
-        if (examined_ >= stop_at || deadline.passed()) return {End::budget, queue_.nearest()};
-        if (!open_next(cutoff)) continue;
-        if (hard.shares != nullptr && !strengthen(*hard.shares, cutoff, deadline)) continue;
-        Verdict verdict = Verdict::split;
-        while (verdict == Verdict::split) {
-            verdict = narrow(cutoff);
-            if (verdict == Verdict::split) verdict = split(hard, cutoff);
-            if (verdict == Verdict::split && deadline.passed()) {
-                put_back();
-                return {End::budget, queue_.nearest()};
-            }
+    while (true) {
+        if (!under_way_) {
+            if (queue_.empty()) return {End::exhausted, INFINITE};
+            if (queue_.nearest() >= cutoff) return {End::exhausted, queue_.nearest()};
+            if (examined_ >= stop_at || deadline.passed()) return {End::budget, queue_.nearest()};
+            if (!open_next(cutoff)) continue;
+            if (hard.shares != nullptr && !strengthen(*hard.shares, cutoff, deadline)) continue;
+        } else if (examined_ >= stop_at || deadline.passed()) {
+            return {End::budget, queue_.nearer_than(open_.key) ? queue_.nearest() : open_.key};
         }
+        const Verdict verdict = examine(hard, cutoff);
+        under_way_ = verdict == Verdict::again;
         if (verdict == Verdict::candidate) return {End::candidate, open_.key};
     }
-    return {End::exhausted, INFINITE};
+}
+
+// Go on with the box under way, unless what it was opened for has changed: then it waits for its turn again.
+void ForestSearch::resume(double cutoff) {
+    const bool same = cutoff == cutoff_ && criterion_.rivals() == rivals_;
+    if (under_way_ && !same) put_back();
+    under_way_ = under_way_ && same;
+    cutoff_ = cutoff;
+    rivals_ = criterion_.rivals();
+    open_.fit(rivals_, criterion_.etas());
 }
 
 void ForestSearch::exclude(const Cells& cells) {
     Leaves leaves(located_.grid().trees());
     located_.grid().leaves_at(cells, leaves);
     excluded_.push_back(std::move(leaves));
+    rivals_ = 0;  // the box under way has to be looked at again
 }
 
 // Take the nearest box from the queue and lay it out; false where it is empty.
@@ -99,7 +109,7 @@ void ForestSearch::recall() {
     rows_.clear();
     numbers_.clear();
     for (const std::int32_t number : note_.rivals)
-        if (const double* row = rivals_.row(number)) {
+        if (const double* row = met_.row(number)) {
             rows_.push_back(row);
             numbers_.push_back(number);
         }
@@ -141,24 +151,26 @@ void ForestSearch::answer(std::vector<double> row) {
     if (waiting_ == Queue::WHOLE) throw std::invalid_argument("No box waits for a plan.");
     Note note = queue_.note(waiting_);
     std::copy_backward(note.rivals.begin(), note.rivals.end() - 1, note.rivals.end());
-    note.rivals[0] = rivals_.add(std::move(row));
+    note.rivals[0] = met_.add(std::move(row));
     queue_.set_note(waiting_, note);
 }
 
-void ForestSearch::show_latest(std::int32_t count) {
-    rows_.clear();
-    for (std::int32_t number = rivals_.count() - 1; number >= 0 && count > 0; --number, --count)
-        if (const double* row = rivals_.row(number)) rows_.push_back(row);
-    criterion_.show(rows_);
+void ForestSearch::meet(std::vector<double> row) {
+    met_.add(std::move(row));
+    rivals_ = 0;  // a rival of the box under way may have made room for it
 }
 
-// Judge the projection of the box.
+void ForestSearch::show_latest(std::int32_t count) {
+    std::vector<const double*> rows;
+    for (std::int32_t number = met_.count() - 1; number >= 0 && count > 0; --number, --count)
+        if (const double* row = met_.row(number)) rows.push_back(row);
+    criterion_.show(rows);
+}
+
+// Judge the projection of the box, and whether it was excluded.
 void ForestSearch::look() {
-    located_.grid().leaves_at(open_.cells, open_.here);
-    const Criterion::Excess excess = criterion_.excess(open_.here, open_.etas, open_.levels);
-    open_.worst = excess.worst;
-    open_.holds = excess.over <= tau_;
-    if (absolute_ && rows_.size() > numbers_.size()) open_.worst = criterion_.rivals() - 1;  // the mixture
+    open_.judge(criterion_, tau_);
+    if (rows_.size() > numbers_.size()) open_.worst = criterion_.rivals() - 1;  // the mixture
     open_.barred = open_.holds && std::find(excluded_.begin(), excluded_.end(), open_.here) != excluded_.end();
 }
 
@@ -167,7 +179,8 @@ bool ForestSearch::strengthen(Shares& shares, double cutoff, const Deadline& dea
     if (open_.holds || queue_.strong(open_.link)) return true;
     const Shares::Lesson now = lesson(strong_bounds_, located_.grid().path_entries(), deadline);
     ++strong_bounds_;
-    const double least = shares.bound(open_, criterion_, tau_, cutoff, now) - ROUNDING;
+    double least = shares.bound(open_, criterion_, tau_, cutoff, now);
+    least -= ROUNDING * std::max(1.0, std::abs(least));
     if (least >= cutoff) {
         ++examined_;
         return false;
@@ -185,15 +198,12 @@ bool ForestSearch::strengthen(Shares& shares, double cutoff, const Deadline& dea
     return false;
 }
 
-// Deal with the box under way as far as its bound goes; Verdict::split where it is left.
-ForestSearch::Verdict ForestSearch::narrow(double cutoff) {
-    while (true) {
-        ++examined_;
-        if (open_.barred) return Verdict::split;
-        if (open_.holds) return hand_out();
-        const Verdict verdict = refine(cutoff);
-        if (verdict != Verdict::again) return verdict;
-    }
+// Examine the box under way: it holds a candidate, is done with, or is left, smaller, to be examined again.
+ForestSearch::Verdict ForestSearch::examine(Hard hard, double cutoff) {
+    ++examined_;
+    if (open_.holds && !open_.barred) return hand_out();
+    const Verdict verdict = open_.barred ? Verdict::split : refine(cutoff);
+    return verdict == Verdict::split ? split(hard, cutoff) : verdict;
 }
 
 // Bound the box and narrow it to the hull of the leaves left.
@@ -232,13 +242,13 @@ bool ForestSearch::restrict(std::int32_t column, std::int32_t first, std::int32_
     return true;
 }
 
-// Split the box: Verdict::split where a half of it stays under way.
+// Split the box: Verdict::again where a half of it stays under way.
 ForestSearch::Verdict ForestSearch::split(Hard hard, double cutoff) {
     if (hard.sharp && !open_.barred && !criterion_.bound_again(open_, tau_)) return Verdict::done;
     const std::optional<Face> chosen = face(hard.sharp);
     if (!chosen) return Verdict::done;
     split_at(*chosen, cutoff);
-    if (hard.shares == nullptr) return Verdict::split;
+    if (hard.shares == nullptr) return Verdict::again;
     // The half that stays under way is worth a strong bound of its own.
     put_back();
     return Verdict::done;

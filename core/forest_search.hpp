@@ -25,29 +25,31 @@ public:
         End end;
         double bound;  // proved: nothing left is nearer
     };
-    // What only hard questions need: the strong bound (where there are shares), and splits at the sharpest face.
+    // What only hard questions need: the strong bound (where there are shares), whose first lesson has so many rounds,
+    // and splits at the sharpest face.
     struct Hard {
         Shares* shares = nullptr;
         bool sharp = false;
     };
 
     // An absolute question hands out the nearest point of every box that its rivals do not rule out, so that the best
-    // plan there becomes a rival: whoever asks it knows better plans than one could list.
+    // plan there becomes a rival: there are too many plans to list.
     ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute);
 
     // Search on for `budget` boxes, until the deadline, or until nothing nearer than `cutoff` is left; a candidate is
-    // then `cells()`, and it is handed out again unless a rival or an exclusion removes it.
+    // then `cells()`, and it is handed out again unless a rival or an exclusion removes it. Where a slice ends changes
+    // nothing: the next one goes on with the box under way.
     Slice advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline);
 
     // Of an absolute question: a plan that beats the alternative at the candidate, as a row of what each leaf adds to
     // the criterion against it. The box of the candidate and its parts keep it in mind.
     void answer(std::vector<double> row);
     // A plan that was met elsewhere.
-    void meet(std::vector<double> row) { rivals_.add(std::move(row)); }
+    void meet(std::vector<double> row);
+    std::int32_t rivals_met() const { return met_.count(); }
 
-    // Show the criterion the rivals met last, for whoever else looks at it; the next box shows its own.
+    // Show the criterion the rivals met last, for whoever else looks at it; the search goes on with those of its box.
     void show_latest(std::int32_t count);
-    std::int32_t rivals_met() const { return rivals_.count(); }
 
     // Leave out the contexts in which every tree has the same leaf as in this cell.
     void exclude(const Cells& cells);
@@ -60,13 +62,14 @@ private:
     // What becomes of a box: it is done with, it holds a candidate, it shrank and is bounded again, or it has to be split.
     enum class Verdict { done, candidate, again, split };
 
+    void resume(double cutoff);
     bool open_next(double cutoff);
     void look();
     bool strengthen(Shares& shares, double cutoff, const Deadline& deadline);
     void recall();
     void mix();
     Verdict hand_out();
-    Verdict narrow(double cutoff);
+    Verdict examine(Hard hard, double cutoff);
     Verdict refine(double cutoff);
     bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
     Verdict split(Hard hard, double cutoff);
@@ -87,15 +90,18 @@ private:
     Cells moved_;   // the projection on it
     std::vector<Leaves> excluded_;
     Cells candidate_;
+    bool under_way_ = false;   // whether the open box is not done with
+    double cutoff_ = 0.0;      // the cutoff it was opened with
+    std::int32_t rivals_ = 0;  // and the number of rivals
     std::int64_t examined_ = 0;
     std::int64_t strong_bounds_ = 0;
 
     // Of absolute questions.
-    Rivals rivals_;
+    Rivals met_;
     Mixture mixture_;
     Note note_;                          // of the box under way
-    std::vector<std::int32_t> numbers_;  // of the rivals shown
-    std::vector<const double*> rows_;
+    std::vector<std::int32_t> numbers_;  // of the rivals that it knows,
+    std::vector<const double*> rows_;    // and their rows, that of the mixture after them
     std::int32_t waiting_ = Queue::WHOLE;  // link of the box that waits for an answer
 };
 

@@ -11,7 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 
 from whence.errors import InputError, InputTypeError
 
-__all__ = ["CVaR", "Expectation", "Risk"]
+__all__ = ["CVaR", "Expectation", "Risk", "tail_flow", "tail_of"]
 
 Floats = NDArray[np.float64]
 
@@ -48,7 +48,7 @@ class CVaR:
     """Conditional value-at-risk: the mean of the worst ``1 - alpha`` share of the costs.
 
     The atom at which the tail begins is split, so that exactly ``1 - alpha`` of the weight counts
-    (Rockafellar and Uryasev, 2002). ``CVaR(0)`` is the expected cost.
+    (Rockafellar and Uryasev, 2002). ``CVaR(0)`` is the expected cost, and is treated as such everywhere.
 
     Parameters
     ----------
@@ -73,17 +73,31 @@ class CVaR:
     @property
     def name(self) -> str:
         """How reports call it."""
-        return f"CVaR at {self.alpha:g}"
+        return Expectation.name if tail_of(self) is None else f"CVaR at {self.alpha:g}"
 
     def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
         """Mean of the ``1 - alpha`` tail of `costs`."""
+        tail = tail_of(self)
+        if tail is None:
+            return Expectation().of(costs, weights)
         c, w = _checked(costs, weights)
         # Most weights of a forest or of neighbours are zero, and only the others need sorting.
         speaking = np.flatnonzero(w)
         c, w = c[speaking], w[speaking]
         order = np.argsort(-c, kind="stable")
-        tail = 1.0 - float(self.alpha)
         return float(tail_flow(w[order], tail) @ c[order] / tail)
+
+
+def tail_of(risk: Risk) -> float | None:
+    """The share of the worst outcomes that a CVaR is the mean of; None where all outcomes count, as in ``CVaR(0)``.
+
+    Examples
+    --------
+    >>> tail_of(CVaR(0.75)), tail_of(CVaR(0)), tail_of(Expectation())
+    (0.25, None, None)
+    """
+    tail = 1.0 - float(risk.alpha) if isinstance(risk, CVaR) else 1.0
+    return tail if tail < 1.0 else None
 
 
 def tail_flow(weights: Floats, tail: float) -> Floats:

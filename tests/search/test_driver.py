@@ -12,9 +12,9 @@ import pytest
 from numpy.typing import NDArray
 
 import whence as wh
-from whence.explain.question import Limits, Question
+from whence.explain.question import InputMap, Limits, Question
+from whence.explain.space import Space
 from whence.search import driver
-from whence.search.warming import tiny_question
 
 Floats = NDArray[np.float64]
 
@@ -45,7 +45,7 @@ def restaurant(rows: int = 500) -> tuple[pd.DataFrame, pd.DataFrame]:
 
 @cache
 def policy(weights: str, risk: str, depth: int | None = 4) -> wh.Policy:
-    """A policy of the restaurant, asked once, so that what is built or compiled on first use is there."""
+    """A policy of the restaurant, asked once, so that what is built on first use is there."""
     X, Y = restaurant()
     fitted = wh.ForestWeights(n_trees=100, max_depth=depth, random_state=0)
     chosen: Any = fitted if weights == "forest" else wh.KNNWeights(k=20)
@@ -172,11 +172,21 @@ class Counting:
 
 
 def question(**limits: Any) -> Question:
-    """A question that nothing answers."""
-    from dataclasses import replace
-
-    weights = wh.KNNWeights(1).fit(np.array([[0.0], [1.0]]))
-    return replace(tiny_question(weights, wh.Expectation()), limits=Limits(**limits))
+    """A question that nothing answers: one feature, two past observations."""
+    one = np.ones(1)
+    return Question(
+        space=Space(0.0 * one, 0.0 * one, one, (None,), one, np.array([-1])),
+        weights=wh.KNNWeights(1).fit(np.array([[0.0], [1.0]])),
+        inputs=InputMap(np.zeros(1, dtype=np.int64), one, 0.0 * one),
+        alternative=np.array([1.0, 0.0]),
+        decision=np.array([0.0, 1.0]),
+        risk=wh.Expectation(),
+        kind="relative",
+        tau=0.0,
+        separation=1e-6,
+        better=lambda weights: None,
+        limits=Limits(**limits),
+    )
 
 
 def test_slices_that_examine_no_box_do_not_make_later_ones_longer() -> None:

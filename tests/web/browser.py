@@ -81,7 +81,7 @@ class Server:
         threading.Thread(target=_drained, args=(self._process.stderr,), daemon=True).start()
 
     def wait_for_workers(self, seconds: float = 240.0) -> Server:
-        """Return once it can search, so that tests do not wait for a compiler."""
+        """Return once it can search, so that tests do not wait for the start of its workers."""
         deadline = time.monotonic() + seconds
         while True:
             with urllib.request.urlopen(f"{self.url}/api/health", timeout=30) as answer:
@@ -243,7 +243,7 @@ def asked(page: Page) -> None:
     """Ask, and wait for both answers."""
     page.get_by_role("button", name="Why not mine?").click()
     for kind in ("relative", "absolute"):
-        # After an installation the workers may have to compile the search first.
+        # The workers have to start first.
         expect(page.locator(f"[data-kind={kind}] .verdict")).to_be_visible(timeout=8 * PATIENCE)
 
 

@@ -45,7 +45,7 @@ class Live:
         return pids
 
     def wait_for_workers(self, count: int = 1) -> None:
-        """Return once so many workers are ready; where nothing is compiled yet, that takes minutes."""
+        """Return once so many workers are ready."""
         until(lambda: len(self.workers) >= count, 600.0)
 
 
@@ -79,7 +79,7 @@ def until(condition: Callable[[], bool], seconds: float) -> None:
 
 
 def finished(client: httpx.Client, job: str, seconds: float = 600.0) -> dict[str, Any]:
-    """The job once its state is its last; where nothing is compiled yet, that takes minutes."""
+    """The job once its state is its last."""
     deadline = time.monotonic() + seconds
     while True:
         told: dict[str, Any] = client.get(f"/api/explanations/{job}", params={"wait": 5}).raise_for_status().json()

@@ -59,7 +59,7 @@ def _shown(console: Console, example: Example, out: Path) -> list[Path]:
         ("absolute", "When would it have been the best of all plans?"),
     )
     for kind, question in kinds:
-        with waiting("Searching (the first search on a machine compiles, which takes a while) ..."):
+        with waiting("Searching ..."):
             why = policy.explain(example.today, example.alternative, kind=kind)
         if why.status == "interrupted":
             # A search keeps what it has found on Ctrl-C; a demo that was told to stop stops.

@@ -124,11 +124,11 @@ def told(command: Callable[..., None]) -> Callable[..., None]:
 
 
 def interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error: a compiler that is interrupted may raise an error of its own.
+    """Whether Ctrl-C is behind an error: a library that is interrupted may raise an error of its own.
 
     Examples
     --------
-    >>> error = RuntimeError("lowering failed")
+    >>> error = RuntimeError("solving failed")
     >>> error.__context__ = KeyboardInterrupt()
     >>> interrupted(error), interrupted(RuntimeError())
     (True, False)

@@ -38,7 +38,7 @@ def predictor(trees: int = 0, depth: int = 0, k: int = 0) -> ForestWeights | KNN
 
 
 def warm() -> None:
-    """Compile every search that the tasks are timed on: both predictors, both risks, both kinds."""
+    """Load every search that the tasks are timed on: both predictors, both risks, both kinds."""
     for problem, weights in product(PROBLEMS, (ForestWeights(20, 4), KNNWeights(10))):
         for seed in range(3):
             asked = instance(problem, 50, seed, predictor=weights)

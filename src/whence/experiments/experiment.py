@@ -86,7 +86,7 @@ class Family:
         A function of a module (it travels to other processes): the rows of one task, all with the same columns.
         Columns of measured time start with "seconds"; all others depend on the task alone.
     warm : callable
-        A function of a module, called once a process before its first task: compiles what tasks are timed on.
+        A function of a module, called once a process before its first task: loads what tasks are timed on.
     depends : callable
         What else than the tasks the rows depend on, by name; rows made with other values are not mixed with these.
     """

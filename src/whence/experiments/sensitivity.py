@@ -56,12 +56,7 @@ def answers(of: Study, numbers: range, settings: dict[str, Any]) -> list[Row]:
 
 
 def warm() -> None:
-    """Compile both searches, and the problems with both risks."""
-    # Engines are imported where they run: the list of experiments does without them.
-    from whence.search import forest, knn
-    from whence.search.warming import compile_stages
-
-    compile_stages({**forest.STAGES, **knn.STAGES})
+    """Use the searches and the problems with both risks, so that no task is the first to import or load something."""
     for predictor in PREDICTORS.values():
         for problem, sizes in (
             ("newsvendor", {}),

@@ -212,8 +212,6 @@ def _whatever_happens(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
     time; the row that ends a worker all by itself gets the error.
     """
     workers = effective_n_jobs(asked.n_jobs)
-    if workers > 1:
-        _compile(policy, rows[0], asked.options)
     size = asked.batch_size or _rows_a_batch(len(rows), workers)
     shipped = _Shipped(policy)
     done = careful = 0
@@ -236,7 +234,7 @@ def _whatever_happens(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
 
 def _shared_out(shipped: _Shipped, rows: list[Row], size: int, asked: Batch) -> Answers:
     """The explanations of the rows by the workers of joblib's backend."""
-    # Arrays stay as they are, for kernels are compiled for arrays that may be written; batches are cut here.
+    # Arrays travel with the policy and are not mapped from files; batches are cut here.
     parallel = Parallel(
         n_jobs=asked.n_jobs, return_as="generator", batch_size=1, pre_dispatch=f"{ON_THEIR_WAY}*n_jobs", max_nbytes=None
     )
@@ -252,12 +250,6 @@ def _worker_died(error: Exception) -> bool:
 
 def _rows_a_batch(total: int, workers: int) -> int:
     return 1 if workers == 1 else min(ROWS_A_BATCH, -(-total // (BATCHES_A_WORKER * workers)))
-
-
-def _compile(policy: Policy, row: Row, options: Mapping[str, Any]) -> None:
-    """Compile here what all workers would compile at the same time; they find it on disk."""
-    if options.get("engine") != "milp":
-        _answer(policy, row, {**options, "node_limit": 1})
 
 
 def _answers(shipped: _Shipped, rows: Sequence[Row], options: Mapping[str, Any]) -> list[Entry]:

@@ -10,10 +10,11 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
+from whence._core import best_recourse, cutting_planes
 from whence.errors import InputError, InputTypeError
 from whence.problems import _shipment_program as program
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
-from whence.risk import CVaR, Expectation, Risk
+from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["Shipment"]
 
@@ -93,7 +94,7 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             raise InputTypeError(
                 f"The 'risk' argument of Shipment.solve must be Expectation or CVaR. Got {risk!r} instead."
             )
-        tail = 1.0 - float(risk.alpha) if isinstance(risk, CVaR) else 1.0
+        tail = tail_of(risk) or 1.0
         support = np.flatnonzero(w)
         y, w = np.ascontiguousarray(y[support]), w[support] / w[support].sum()
         plan = _cut_to_plan(ship, spot, production, y, w, tail) if ship.shape[0] <= MOST_WAREHOUSES else None
@@ -121,9 +122,6 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         if ship.shape[0] > MOST_WAREHOUSES:
             recourse[:] = program.recourse_costs(ship, spot, z, y)
         else:
-            # Imported here: loading compiled kernels takes a while that users of other problems need not wait.
-            from whence.problems._shipment_kernels import best_recourse
-
             best_recourse(ship, spot, z, y, recourse)
         recourse += production * float(z.sum())
         return recourse
@@ -199,12 +197,10 @@ def _circles() -> Floats:
 
 def _cut_to_plan(ship: Floats, spot: float, production: float, y: Floats, w: Floats, tail: float) -> Floats | None:
     """The optimal plan by cutting planes, in units that make costs and quantities of order one; None where it fails."""
-    from whence.problems._shipment_kernels import cutting_planes
-
     money = max(spot, production, float(ship.max())) or 1.0
     quantity = float(np.maximum(y, 0.0).sum(axis=1).max()) or 1.0
     # Half as much again as the mean demand of the locations that a warehouse is nearest to.
     mean = w @ np.maximum(y, 0.0) / quantity
     plan = np.asarray(1.5 * np.bincount(ship.argmin(axis=0), mean, minlength=ship.shape[0]), dtype=np.float64)
     cuts = cutting_planes(ship / money, spot / money, production / money, y / quantity, w, tail, MOST_CUTS, plan)
-    return plan * quantity if cuts >= 0 else None
+    return None if cuts is None else plan * quantity

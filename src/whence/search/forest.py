@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR
+from whence.risk import tail_of
 from whence.search import driver
 from whence.search.criteria import add_rival, criterion_of, rival_row
 from whence.search.grid import KeptGrid, grid_of, locate
@@ -53,7 +53,7 @@ class ForestFrontier:
         self.proposed = 0
         self.proposing = False
         self.refuted = 0
-        self.tail = isinstance(question.risk, CVaR)
+        self.tail = tail_of(question.risk) is not None
         self.shares: _core.Shares | None = None
 
     @property
@@ -162,13 +162,11 @@ class ForestFrontier:
             q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
             cell = int(np.searchsorted(kept.cut[first:last], np.float32(point[q] * inputs.scale[c] + inputs.offset[c])))
             if point[q] > space.start[q] and first + cell < last:
-                top = float(kept.cut[first + cell])
-                high[q] = max(point[q], min((top - inputs.offset[c]) / inputs.scale[c], space.upper[q]))
+                high[q] = max(point[q], min(kept.below[first + cell], space.upper[q]))
             elif point[q] > space.start[q]:
                 high[q] = max(point[q], space.upper[q])
             elif cell > 0:
-                bottom = float(kept.above[first + cell - 1])
-                low[q] = min(point[q], max((bottom - inputs.offset[c]) / inputs.scale[c], space.lower[q]))
+                low[q] = min(point[q], max(kept.beyond[first + cell - 1], space.lower[q]))
             else:
                 low[q] = min(point[q], space.lower[q])
         return low, high

@@ -2,23 +2,16 @@
 
 from __future__ import annotations
 
-from functools import partial
-
 import numpy as np
 from numpy.typing import NDArray
 
+from whence._core import AxisKind, NeighbourProgress, NeighbourSearch
 from whence.errors import InputTypeError
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR, Expectation, Risk
+from whence.risk import tail_of
 from whence.search import driver
-from whence.search.knn_axes import CATEGORY, LOWER, START, UPPER, WEIGHT, Axes, Layout
-from whence.search.knn_box import Scratch
-from whence.search.knn_cuts import Cuts
-from whence.search.knn_leaf import Work
-from whence.search.knn_seeds import Seeds, standing
-from whence.search.knn_simplex import Tableau
-from whence.search.knn_tree import CANDIDATE, EXHAUSTED, FULL, HEAP, NODES, Tree, grown, search
-from whence.search.warming import Stage, compile_once, tiny_question
+from whence.search.knn_axes import Axes, Layout
+from whence.search.knn_seeds import Seeds
 from whence.weights import KNNWeights
 
 __all__ = ["NeighbourFrontier", "explain"]
@@ -51,46 +44,26 @@ class NeighbourFrontier:
         self.question = question
         self.estimator = weights
         self.layout = Layout.of(question.space, weights.points_, int(weights.k), question.separation)
-        axes = self.layout.axes
-        self.axes = axes
-        scale = max(
-            float(np.abs(question.alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0))
-        )
-        risk = question.risk
-        tail = (1.0 - float(risk.alpha)) * axes.k if isinstance(risk, CVaR) and risk.alpha > 0 else None
-        self.cuts = Cuts(
-            np.ascontiguousarray(question.alternative, dtype=np.float64),
-            np.empty((0, len(axes.base))),
-            tail,
-            question.tau + ROUNDING * scale,
-            np.empty((0, axes.k), dtype=np.int64),
-        )
-        self.scratch, self.tableau, self.work = Scratch.of(axes), Tableau.of(2 * len(axes.kind)), Work.of(axes)
-        self.tree = Tree.of(axes, axes.table[LOWER], axes.table[UPPER])
-        self.found = self._empty_found()
+        self.axes = self.layout.axes
+        self.search = _search(question, self.axes)
+        self.rivals: list[Floats] = []
         self.radius = FIRST_RADIUS
-        self.farthest = _farthest(axes)
+        self.farthest = _farthest(self.axes)
         self.nodes = 0
         self.bound = 0.0
         self.milestone = FIRST_MILESTONE
-        self.seeds = Seeds(axes, self.scratch)
+        self.seeds = Seeds(self.axes, self.search)
         self.candidate: Floats | None = None
-
-    def _empty_found(self) -> Floats:
-        found = np.zeros((2, len(self.axes.kind) + 1))
-        found[1, -1] = np.inf
-        return found
 
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
-        rivals = np.vstack([self.cuts.rivals, np.asarray(rival, dtype=np.float64)[None, :]])
-        self.cuts = self.cuts._replace(rivals=rivals)
+        self.rivals.append(np.ascontiguousarray(rival, dtype=np.float64))
+        self.search.cut(self.rivals[-1])
         self.candidate = None
 
     def exclude(self, point: Floats) -> None:
         """From now on leave out the contexts that have the same neighbours as `point`."""
-        members = np.sort(self.estimator.neighbours(point))[None, :]
-        self.cuts = self.cuts._replace(excluded=np.vstack([self.cuts.excluded, members]))
+        self.search.exclude(self.estimator.neighbours(point))
         self.candidate = None
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
@@ -106,24 +79,21 @@ class NeighbourFrontier:
         while self.nodes < last:
             # Within one tree the radius may only shrink: what lies beyond it was cut off.
             self.radius = radius = min(cutoff, self.radius)
-            before = int(self.tree.used[NODES])
-            boxes, memory = last - self.nodes, (self.scratch, self.tableau, self.work)
-            outcome = search(self.axes, self.cuts, self.tree, boxes, radius, *memory, self.found)
-            self.nodes += int(self.tree.used[NODES]) - before
-            if outcome == FULL:
-                self.tree = grown(self.tree)
-            elif outcome == EXHAUSTED:
+            before = self.search.nodes
+            progress = self.search.advance(last - self.nodes, radius)
+            self.nodes += self.search.nodes - before
+            if progress is NeighbourProgress.EXHAUSTED:
                 self.bound = max(self.bound, np.inf if radius > self.farthest else radius)
                 if self.bound >= cutoff:
                     return None
-                self.radius *= WIDER if self.tree.used[NODES] > EASY else MUCH_WIDER
+                self.radius *= WIDER if self.search.nodes > EASY else MUCH_WIDER
                 if cutoff < CLOSE * self.radius:
                     self.radius = cutoff
-                self.tree = Tree.of(self.axes, self.axes.table[LOWER], self.axes.table[UPPER])
-            else:
-                self.bound = max(self.bound, min(float(self.tree.key[0]) if self.tree.used[HEAP] else radius, radius))
-            if outcome == CANDIDATE:
-                point = self.layout.to_coordinates(self.found[0])
+                self.search.restart()
+                continue
+            self.bound = max(self.bound, min(self.search.bound, radius))
+            if progress is NeighbourProgress.CANDIDATE:
+                point = self.layout.to_coordinates(self.search.candidate)
                 if self._stands(point):
                     self.candidate = point
                     return point
@@ -136,12 +106,11 @@ class NeighbourFrontier:
             return None
         self.milestone = self.nodes + max(FIRST_MILESTONE, self.nodes // 8)
         at: Floats | None = None
-        if self.found[1, -1] < cutoff:
-            at = self.found[1, :-1].copy()
-            self.found = self._empty_found()
+        if self.search.met_distance < cutoff:
+            at = self.search.met
+            self.search.forget_met()
         elif self.nodes >= self.seeds.due:
-            _compile("longer nearest-neighbour", self.question)
-            at = self.seeds.propose(self.cuts, cutoff, 0.25 * self.question.limits.remaining)
+            at = self.seeds.propose(cutoff, 0.25 * self.question.limits.remaining)
         if at is None:
             return None
         point = self.layout.to_coordinates(at)
@@ -163,53 +132,31 @@ class NeighbourFrontier:
             return False
         weights = self.weights(point)
         cost = question.risk.of(question.alternative, weights)
-        return all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.cuts.rivals)
+        return all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.rivals)
+
+
+def _search(question: Question, axes: Axes) -> NeighbourSearch:
+    """The search over boxes, without any cut yet."""
+    alternative = np.ascontiguousarray(question.alternative, dtype=np.float64)
+    scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0)))
+    tail = tail_of(question.risk)
+    neighbours = None if tail is None else tail * axes.k
+    tau = question.tau + ROUNDING * scale
+    return NeighbourSearch(
+        axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours
+    )
 
 
 def _farthest(axes: Axes) -> float:
     """An upper bound on the distance of any allowed context."""
-    table = axes.table
-    reach = np.maximum(table[UPPER] - table[START], table[START] - table[LOWER]) * table[WEIGHT]
-    return float(np.where(axes.kind == CATEGORY, axes.cost.max(axis=1, initial=0.0), reach).sum())
+    reach = [
+        axis.costs.max() if axis.kind is AxisKind.CATEGORY
+        else max(axis.upper - axis.start, axis.start - axis.lower) * axis.weight
+        for axis in axes.each
+    ]  # fmt: skip
+    return float(np.sum(reach))
 
 
 def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
-    _compile("nearest-neighbour", question)
     return driver.run(question, NeighbourFrontier(question))
-
-
-def _tiny(risk: Risk) -> NeighbourFrontier:
-    """A frontier of two past contexts, whose kernels have the types of all others with that risk."""
-    question = tiny_question(KNNWeights(1).fit(np.array([[0.0], [1.0]])), risk)
-    frontier = NeighbourFrontier(question)
-    frontier.cut(question.decision)
-    return frontier
-
-
-def _use(risk: Risk) -> None:
-    """Call the search, which every question needs."""
-    _tiny(risk).advance(10, np.inf)
-
-
-def _use_seeds(risk: Risk) -> None:
-    """Call the kernel that looks for an explanation without proof."""
-    frontier = _tiny(risk)
-    frontier.seeds.propose(frontier.cuts, np.inf)
-
-
-def _stages(risk: Risk, suffix: str) -> dict[str, Stage]:
-    return {
-        f"nearest-neighbour{suffix}": ((search,), partial(_use, risk)),
-        f"longer nearest-neighbour{suffix}": ((standing,), partial(_use_seeds, risk)),
-    }
-
-
-#: What is compiled when a question first needs it: the kernels, and a call that uses them.
-STAGES: dict[str, Stage] = {**_stages(Expectation(), ""), **_stages(CVaR(0.5), " CVaR")}
-
-
-def _compile(stage: str, question: Question) -> None:
-    """Compile a stage for the risk of the question, where it has not been yet."""
-    name = f"{stage} CVaR" if isinstance(question.risk, CVaR) and question.risk.alpha > 0 else stage
-    compile_once(name, *STAGES[name], question.limits)

@@ -8,59 +8,43 @@ every part of the space is a product of intervals.
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
+from whence._core import Axis, AxisKind
 from whence.explain.space import Space
 
-__all__ = ["CATEGORY", "CONTINUOUS", "DISCRETE", "Axes", "Layout"]
+__all__ = ["Axes", "Layout"]
 
 Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
-
-CONTINUOUS, DISCRETE, CATEGORY = 0, 1, 2
 
 #: Added to the separation that a returned context must keep, so that rounding cannot break it.
 ROBUST = 1e-9
 
 
-#: Rows of ``Axes.table``.
-START, WEIGHT, LOWER, UPPER, GAP_LOW, GAP_HIGH = range(6)
-
-
-class Axes(NamedTuple):
-    """What the kernels see; few arrays, because each one costs time in compilation.
+@dataclass(frozen=True)
+class Axes:
+    """The axes that can move, and the past contexts along them.
 
     Attributes
     ----------
+    each : list of Axis
+        What is known of every axis.
     points : ndarray of shape (n, q)
-        Past contexts along the axes that can move.
+        Past contexts along the axes.
     base : ndarray of shape (n,)
-        Their distance along the coordinates that cannot.
-    kind : ndarray of int of shape (q,)
-        CONTINUOUS, DISCRETE or CATEGORY.
-    table : ndarray of shape (6, q)
-        The initial context, the weight of a unit of distance, the range searched, and the open interval of a
-        continuous axis that is not allowed (infinite where there is none).
-    levels, level_at : ndarray
-        Allowed values of the discrete axes, one after the other, and where those of each axis begin.
-    cost : ndarray of shape (q, c)
-        Cost of every category, ascending.
+        Their distance along the coordinates that cannot move.
     k : int
         Number of neighbours.
     separation, margin : float
         Least gap behind the k-th neighbour, and the slightly larger one that contexts are placed with.
     """
 
+    each: list[Axis]
     points: Floats
     base: Floats
-    kind: Ints
-    table: Floats
-    levels: Floats
-    level_at: Ints
-    cost: Floats
     k: int
     separation: float
     margin: float
@@ -116,32 +100,30 @@ class _Builder:
         self.points = points
         self.base = np.zeros(len(points))
         self.columns: list[Floats] = []
-        self.rows: list[tuple[int, float, float, float, float, float, float]] = []
-        self.levels: list[Floats] = []
-        self.costs: list[Floats] = []
+        self.each: list[Axis] = []
         self.coordinate: list[int] = []
         self.members: list[Ints] = []
 
     def number(self, j: int) -> None:
         s, low, high, levels = self.space.start[j], self.space.lower[j], self.space.upper[j], self.space.levels[j]
         gap = (np.inf, np.inf)
+        allowed: Floats | None = None
         if levels is not None:
             allowed = np.union1d(levels[(levels >= low) & (levels <= high)], [s])
-            kind, low, high = DISCRETE, allowed[0], allowed[-1]
-        else:
-            allowed = np.empty(0)
-            kind = CONTINUOUS
-            if low > high:
-                low = high = s
-            elif s < low:
-                gap, low = (s, low), s
-            elif s > high:
-                gap, high = (high, s), s
+            low, high = allowed[0], allowed[-1]
+        elif low > high:
+            low = high = s
+        elif s < low:
+            gap, low = (s, low), s
+        elif s > high:
+            gap, high = (high, s), s
         if low == high:
             self.base += np.abs(self.points[:, j] - s)
             return
-        self._add(j, self.points[:, j], (kind, s, self.space.weight[j], low, high, *gap), allowed, np.empty(0))
-        self.members.append(np.empty(0, dtype=np.int64))
+        kind = AxisKind.CONTINUOUS if allowed is None else AxisKind.DISCRETE
+        weight = float(self.space.weight[j])
+        axis = Axis(kind, float(s), weight, float(low), float(high), gap_low=gap[0], gap_high=gap[1], levels=allowed)
+        self._add(axis, self.points[:, j], j, np.empty(0, dtype=np.int64))
 
     def category(self, members: Ints) -> None:
         space = self.space
@@ -154,37 +136,21 @@ class _Builder:
             return
         rank = np.lexsort((cost, ~allowed))
         held = np.argmax(self.points[:, members][:, rank], axis=1).astype(np.float64)
-        top = float(allowed.sum() - 1)
-        self._add(-1, held, (CATEGORY, 0.0, 1.0, 0.0, top, np.inf, np.inf), np.empty(0), cost[rank])
-        self.members.append(members[rank])
+        axis = Axis(AxisKind.CATEGORY, 0.0, 1.0, 0.0, float(allowed.sum() - 1), costs=cost[rank])
+        self._add(axis, held, -1, members[rank])
 
     def _allowed(self, members: Ints, values: Floats) -> bool:
         point = self.space.start.copy()
         point[members] = values
         return bool(self.space.allows(point)[members].all())
 
-    def _add(
-        self,
-        j: int,
-        column: Floats,
-        row: tuple[int, float, float, float, float, float, float],
-        levels: Floats,
-        cost: Floats,
-    ) -> None:
-        self.coordinate.append(j)
+    def _add(self, axis: Axis, column: Floats, j: int, members: Ints) -> None:
+        self.each.append(axis)
         self.columns.append(column)
-        self.rows.append(row)
-        self.levels.append(levels)
-        self.costs.append(cost)
+        self.coordinate.append(j)
+        self.members.append(members)
 
     def axes(self, k: int, separation: float, margin: float) -> Axes:
         q, n = len(self.columns), len(self.points)
-        table = np.array(self.rows, dtype=np.float64).reshape(q, 7).T
-        cost = np.zeros((q, max([1, *map(len, self.costs)])))
-        for axis, values in enumerate(self.costs):
-            cost[axis, : len(values)] = values
         points = np.ascontiguousarray(np.array(self.columns).reshape(q, n).T)
-        level_at = np.cumsum([0, *map(len, self.levels)]).astype(np.int64)
-        levels = np.concatenate([np.empty(0), *self.levels])
-        kind, rest = table[0].astype(np.int64), np.ascontiguousarray(table[1:])
-        return Axes(points, self.base, kind, rest, levels, level_at, cost, int(k), separation, margin)
+        return Axes(self.each, points, self.base, int(k), separation, margin)

@@ -74,7 +74,7 @@ def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> Fas
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
         async with Pool(scenes, settings) as pool:
             app.state.pool = pool
-            # What a first decision has to compile or load, it should not keep the page waiting for.
+            # What a first decision has to load, it should not keep the page waiting for.
             warming = asyncio.create_task(asyncio.to_thread(lambda: [scene.shown() for scene in scenes]))
             yield
             warming.cancel()

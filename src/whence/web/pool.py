@@ -26,8 +26,7 @@ __all__ = ["Job", "Pool", "QueueFull"]
 
 log = logging.getLogger("whence.web")
 
-#: Seconds beyond its time limit after which a search counts as hung: what only hard questions need may have to be
-#: compiled first, which no limit counts.
+#: Seconds beyond its time limit after which a search counts as hung.
 HUNG = 300.0
 #: Seconds after which a search that was told to stop is ended with its process.
 DEAF = 10.0
@@ -161,7 +160,7 @@ class Pool:
         self._ready: set[int] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._numbers = itertools.count(1)
-        # One after the other, so that the first compiles and the others find its kernels in the cache.
+        # One after the other, so that the first one is ready soon.
         self._starting = asyncio.Lock()
 
     async def __aenter__(self) -> Pool:

@@ -139,7 +139,7 @@ def _then(scene: Scene, explanation: Explanation) -> models.Then | None:
 
 
 def _warm(scene: Scene) -> None:
-    """Compile or load everything that answering takes, so that the first question is as fast as the others."""
+    """Load everything that answering takes, so that the first question is as fast as the others."""
     policy = scene.policy
     try:
         plans = (policy.decide(policy.X_.iloc[[row]]) for row in range(min(len(policy.X_), TRIED)))

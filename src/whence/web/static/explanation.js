@@ -95,7 +95,7 @@ function answer(kind, entry) {
 
 function progressText(entry) {
   if (entry.state === "busy") return "All searches are busy; yours is tried again in a moment.";
-  if (entry.warming) return "The search is being made ready. The first time after an installation, that takes a while.";
+  if (entry.warming) return "The search is being made ready.";
   if (entry.state === "queued") return entry.ahead ? `Waiting: ${entry.ahead} before this one.` : "Starting …";
   const { nodes = 0, distance, bound, seconds = 0 } = entry.progress ?? {};
   const best = Number.isFinite(distance) ? `best at distance ${plain(distance, 4)}` : "none found yet";

@@ -27,7 +27,7 @@ async function submit(kind, question, mine) {
   }
 }
 
-/** Whether no worker of the server is ready yet: after an installation, they compile the search first. */
+/** Whether no worker of the server is ready yet. */
 async function isWarming() {
   try {
     return (await api.health()).ready === 0;

@@ -1,0 +1,155 @@
+#include "neighbour_box.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+#include "select.hpp"
+
+namespace whence::neighbours {
+
+Examiner::Examiner(const Space& space)
+    : box(space.dimension()),
+      here(space.size()),
+      buffer(space.size() + space.k + 2),
+      space_(space),
+      pairs_(space.dimension()),
+      number_(space.size()),
+      near_(space.size()),
+      far_(space.size()) {
+    for (auto* list : {&sets.settled, &sets.open, &chosen, &undecided}) list->reserve(space.size() + space.k);
+}
+
+// Distance of every open member from the nearest context of the box, and the interval of its distances in the box.
+void Examiner::measure(double reach) {
+    const int q = box.dimension();
+    for (std::size_t i = 0; i < sets.open.size(); ++i) {
+        const double* const point = space_.point(sets.open[i]);
+        double number = space_.base[sets.open[i]];
+        double less = 0.0, more = 0.0, category = 0.0, category_near = 0.0, category_far = 0.0;
+        for (int j = 0; j < q; ++j) {
+            const double x = point[j], low = box.low[j], high = box.high[j];
+            if (space_.axes[j].kind == Kind::category) {
+                category += x == low ? 0.0 : 1.0;
+                if (low <= x && x <= high) {
+                    category_far += low == high ? 0.0 : 1.0;
+                } else {
+                    category_near += 1.0;
+                    category_far += 1.0;
+                }
+            } else {
+                const double gap = std::abs(box.nearest[j] - x);
+                number += gap;
+                less += gap - std::max(std::max(low - x, x - high), 0.0);
+                more += std::max(x - low, high - x) - gap;
+            }
+        }
+        number_[i] = number;
+        here[i] = number + category;
+        near_[i] = number - std::min(less, reach) + category_near;
+        far_[i] = number + std::min(more, reach) + category_far;
+    }
+}
+
+// The boundary behind the `need` smallest of the first values, which stay as they are.
+static Boundary boundary_of(const std::vector<double>& values, std::size_t count, int need,
+                            std::vector<double>& buffer) {
+    std::copy_n(values.begin(), count, buffer.begin());
+    return boundary(std::span(buffer).first(count), need);
+}
+
+// Drop the members that are surely out, settle those surely in; false where no set of neighbours is left.
+bool Examiner::settle_by_intervals() {
+    const int need = space_.k - static_cast<int>(sets.settled.size());
+    const std::size_t m = sets.open.size();
+    if (need < 0 || need > static_cast<int>(m)) return false;
+    const double out_from = boundary_of(far_, m, need, buffer).last;
+    const double in_until = boundary_of(near_, m, need, buffer).following;
+    std::size_t kept = 0;
+    for (std::size_t i = 0; i < m; ++i) {
+        if (near_[i] - space_.margin >= out_from) continue;
+        if (far_[i] + space_.margin <= in_until) {
+            sets.settled.push_back(sets.open[i]);
+            continue;
+        }
+        sets.open[kept] = sets.open[i];
+        here[kept] = here[i];
+        number_[kept] = number_[i];
+        ++kept;
+    }
+    sets.open.resize(kept);
+    return true;
+}
+
+// Settle by counting relations, and choose what the criterion may take for granted: the separation decides more there.
+// False where no set of neighbours is left.
+bool Examiner::settle_by_pairs() {
+    const int m = static_cast<int>(sets.open.size());
+    const int need = space_.k - static_cast<int>(sets.settled.size());
+    chosen = sets.settled;
+    undecided.clear();
+    int kept = 0;
+    for (int i = 0; i < m; ++i) {
+        const int member = sets.open[i];
+        const bool out = pairs_.never_farther[i] >= need, inside = pairs_.never_nearer[i] >= m - need;
+        if (out && inside) return false;
+        if (inside) {
+            chosen.push_back(member);
+        } else if (!out) {
+            undecided.push_back(member);
+        }
+        if (pairs_.nearer[i] >= need) continue;
+        if (pairs_.farther[i] >= m - need) {
+            sets.settled.push_back(member);
+            continue;
+        }
+        sets.open[kept] = member;
+        here[kept] = here[i];
+        ++kept;
+    }
+    sets.open.resize(kept);
+    return true;
+}
+
+// Choose the neighbours at the nearest context of the box; whether they are separated there.
+bool Examiner::clear_at_nearest(double separation) {
+    const std::size_t m = sets.open.size();
+    const Boundary ends = boundary_of(here, m, space_.k - static_cast<int>(sets.settled.size()), buffer);
+    if (ends.following - ends.last < separation) return false;
+    chosen = sets.settled;
+    for (std::size_t i = 0; i < m; ++i) {
+        if (here[i] <= ends.last) chosen.push_back(sets.open[i]);
+    }
+    return true;
+}
+
+const Pairs& Examiner::compare(double radius) {
+    distance = box.project(space_);
+    const double reach = box.shrink(space_, radius - distance);
+    measure(reach);
+    pairs_.compare(space_, box, sets.open, number_, 2.0 * reach);
+    return pairs_;
+}
+
+Verdict Examiner::examine(const Criterion& criterion, double radius) {
+    distance = box.project(space_);
+    if (radius < distance) return Verdict::pruned;
+    const double reach = box.shrink(space_, radius - distance);
+    measure(reach);
+    if (!settle_by_intervals()) return Verdict::pruned;
+    if (sets.open.size() <= Pairs::kMost) {
+        pairs_.compare(space_, box, sets.open, number_, 2.0 * reach);
+        if (!settle_by_pairs()) return Verdict::pruned;
+    } else {
+        chosen = sets.settled;
+        undecided = sets.open;
+    }
+    if (criterion.hopeless(chosen, undecided, buffer)) return Verdict::pruned;
+    const bool single = box.is_a_point();
+    const bool clear = clear_at_nearest(single ? space_.separation : space_.margin);
+    if (clear && criterion.satisfied(chosen, buffer)) return Verdict::feasible;
+    if (single) return Verdict::pruned;
+    split = choose_split(space_, box, sets.open);
+    return split.axis < 0 ? Verdict::leaf : Verdict::split;
+}
+
+}  // namespace whence::neighbours

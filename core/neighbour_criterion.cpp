@@ -1,0 +1,116 @@
+#include "neighbour_criterion.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "select.hpp"
+
+namespace whence::neighbours {
+
+void Criterion::exclude(std::vector<int> members) {
+    std::ranges::sort(members);
+    excluded_.push_back(std::move(members));
+}
+
+bool Criterion::hopeless(Members inside, Members undecided, std::span<double> buffer) const {
+    const int need = k_ - static_cast<int>(inside.size());
+    if (need < 0 || need > static_cast<int>(undecided.size())) return true;
+    return any_cut_hopeless(inside, undecided, buffer);
+}
+
+bool Criterion::satisfied(Members members, std::span<double> buffer) const {
+    if (hopeless(members, {}, buffer)) return false;
+    if (excluded_.empty()) return true;
+    std::vector<int> sorted(members.begin(), members.end());
+    std::ranges::sort(sorted);
+    return std::ranges::find(excluded_, sorted) == excluded_.end();
+}
+
+void MeanCriterion::cut(std::vector<double> rival) {
+    std::vector<double>& difference = differences_.emplace_back(alternative_);
+    for (std::size_t i = 0; i < rival.size(); ++i) difference[i] -= rival[i];
+    Criterion::cut(std::move(rival));
+}
+
+// The smallest mean difference over the sets that are left exceeds the tolerance, for some cut.
+bool MeanCriterion::any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const {
+    const std::size_t need = static_cast<std::size_t>(k_) - inside.size();
+    for (const std::vector<double>& difference : differences_) {
+        double total = 0.0;
+        for (const int member : inside) total += difference[member];
+        for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = difference[undecided[i]];
+        smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
+        for (std::size_t i = 0; i < need; ++i) total += buffer[i];
+        if (total > k_ * tau_) return true;
+    }
+    return false;
+}
+
+TailCriterion::Tail TailCriterion::tail_of(std::span<double> values) const {
+    const auto count = static_cast<int>(values.size());
+    const int whole = std::min(static_cast<int>(std::ceil(tail_ - 1e-9)), count);
+    smallest_first(values, count - whole);
+    double total = 0.0, begin = std::numeric_limits<double>::infinity();
+    for (int i = count - whole; i < count; ++i) {
+        total += values[i];
+        begin = std::min(begin, values[i]);
+    }
+    return {(total - (whole - tail_) * begin) / tail_, begin};
+}
+
+// The tail over the decided members and the smallest (sign 1) or largest (-1) others.
+TailCriterion::Tail TailCriterion::completed(const std::vector<double>& costs, Members inside, Members undecided,
+                                             double sign, std::span<double> buffer) const {
+    const std::size_t need = static_cast<std::size_t>(k_) - inside.size();
+    for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = sign * costs[undecided[i]];
+    smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
+    for (std::size_t i = 0; i < need; ++i) buffer[i] *= sign;
+    for (std::size_t i = 0; i < inside.size(); ++i) buffer[need + i] = costs[inside[i]];
+    return tail_of(buffer.first(static_cast<std::size_t>(k_)));
+}
+
+// The alternative's smallest tail mean exceeds a rival's largest; failing that, so do all pairs of thresholds.
+bool TailCriterion::any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const {
+    const Tail least = completed(alternative_, inside, undecided, 1.0, buffer);
+    const double eta_high = completed(alternative_, inside, undecided, -1.0, buffer).begin;
+    for (const std::vector<double>& rival : rivals_) {
+        const Tail most = completed(rival, inside, undecided, -1.0, buffer);
+        if (least.mean > most.mean + tau_) return true;
+        if (static_cast<int>(inside.size()) == k_) continue;
+        const double lowest = completed(rival, inside, undecided, 1.0, buffer).begin;
+        for (int step = 0; step < 3; ++step) {
+            const double threshold = most.begin - 0.5 * step * (most.begin - lowest);
+            if (thresholds_hopeless(rival, threshold, least.begin, eta_high, inside, undecided, buffer)) return true;
+        }
+    }
+    return false;
+}
+
+// CVaR(rival) <= eta' + sum (rival - eta')+ / tail for every eta', and CVaR(alternative) attains its minimum over eta
+// at one of the members' costs: for a fixed pair the best members are the smallest terms.
+bool TailCriterion::thresholds_hopeless(const std::vector<double>& rival, double threshold, double eta_low,
+                                        double eta_high, Members inside, Members undecided,
+                                        std::span<double> buffer) const {
+    const std::size_t need = static_cast<std::size_t>(k_) - inside.size();
+    const auto possible = [&](double eta) {
+        const auto term = [&](int member) {
+            return std::max(alternative_[member] - eta, 0.0) - std::max(rival[member] - threshold, 0.0);
+        };
+        double total = 0.0;
+        for (const int member : inside) total += term(member);
+        for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = term(undecided[i]);
+        smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
+        for (std::size_t i = 0; i < need; ++i) total += buffer[i];
+        return eta - threshold + total / tail_ <= tau_;
+    };
+    for (const Members group : {inside, undecided}) {
+        for (const int member : group) {
+            const double eta = alternative_[member];
+            if (eta >= eta_low && eta <= eta_high && possible(eta)) return false;
+        }
+    }
+    return true;
+}
+
+}  // namespace whence::neighbours

@@ -1,0 +1,82 @@
+// What the neighbours must satisfy: bounds over the sets still possible, exact once a set is decided.
+//
+// A cut says that the alternative costs no more than a rival over the k neighbours, up to a tolerance: in the mean, or
+// in the mean of the worst tail (the tail counted in neighbours, its last one split).
+#pragma once
+
+#include <span>
+#include <vector>
+
+namespace whence::neighbours {
+
+using Members = std::span<const int>;
+
+class Criterion {
+public:
+    // `tau` is a little wider than the question's tolerance: what it lets through is checked again.
+    Criterion(std::vector<double> alternative, int k, double tau)
+        : alternative_(std::move(alternative)), k_(k), tau_(tau) {}
+    virtual ~Criterion() = default;
+
+    // From now on the alternative must not lose to a plan with these costs.
+    virtual void cut(std::vector<double> rival) { rivals_.push_back(std::move(rival)); }
+    // From now on this set of neighbours is left out.
+    void exclude(std::vector<int> members);
+
+    // Whether no set of k members, those inside and some of the undecided ones, satisfies all cuts. The buffer has room
+    // for the undecided and k more.
+    bool hopeless(Members inside, Members undecided, std::span<double> buffer) const;
+    // Whether these k members satisfy all cuts and are not left out.
+    bool satisfied(Members members, std::span<double> buffer) const;
+    // How much more the alternative costs than the latest rival under one observation.
+    double harm(int member) const {
+        return rivals_.empty() ? 0.0 : alternative_[member] - rivals_.back()[member];
+    }
+
+protected:
+    virtual bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const = 0;
+
+    std::vector<double> alternative_;
+    std::vector<std::vector<double>> rivals_;
+    int k_;
+    double tau_;
+
+private:
+    std::vector<std::vector<int>> excluded_;
+};
+
+// Expected cost: the mean over the neighbours.
+class MeanCriterion : public Criterion {
+public:
+    using Criterion::Criterion;
+    void cut(std::vector<double> rival) override;
+
+private:
+    bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const override;
+
+    std::vector<std::vector<double>> differences_;  // alternative minus rival
+};
+
+// CVaR: the mean over the worst `tail` neighbours.
+class TailCriterion : public Criterion {
+public:
+    TailCriterion(std::vector<double> alternative, int k, double tau, double tail)
+        : Criterion(std::move(alternative), k, tau), tail_(tail) {}
+
+private:
+    // Mean of the worst tail, and the value at which it begins.
+    struct Tail {
+        double mean, begin;
+    };
+
+    bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const override;
+    Tail tail_of(std::span<double> values) const;
+    Tail completed(const std::vector<double>& costs, Members inside, Members undecided, double sign,
+                   std::span<double> buffer) const;
+    bool thresholds_hopeless(const std::vector<double>& rival, double threshold, double eta_low, double eta_high,
+                             Members inside, Members undecided, std::span<double> buffer) const;
+
+    double tail_;
+};
+
+}  // namespace whence::neighbours

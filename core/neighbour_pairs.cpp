@@ -1,0 +1,92 @@
+#include "neighbour_pairs.hpp"
+
+#include <algorithm>
+#include <cmath>
+
+namespace whence::neighbours {
+
+// Clip every member to the box; whether a category is still open.
+bool Pairs::clip(const Space& space, const Box& box, std::span<const int> open) {
+    const int m = static_cast<int>(open.size());
+    bool several = false;
+    for (int i = 0; i < m; ++i) {
+        middle_[i] = space.base[open[i]];
+        kindred_[i] = 0.0;
+    }
+    for (int j = 0; j < box.dimension(); ++j) {
+        const double low = box.low[j], high = box.high[j];
+        double* const clipped = clipped_.data() + static_cast<std::size_t>(j) * kMost;
+        if (space.axes[j].kind == Kind::category) {
+            several = several || low < high;
+            for (int i = 0; i < m; ++i) {
+                const double x = space.point(open[i])[j];
+                const bool inside = low <= x && x <= high;
+                clipped[i] = inside && low < high ? x : -1.0;
+                kindred_[i] += !inside ? 1.0 : low < high ? 0.5 : 0.0;
+            }
+        } else {
+            const double half = 0.5 * (high - low), centre = 0.5 * (low + high);
+            for (int i = 0; i < m; ++i) {
+                const double x = space.point(open[i])[j];
+                clipped[i] = std::min(std::max(x, low), high);
+                middle_[i] += std::max(half, std::abs(x - centre));
+            }
+        }
+    }
+    return several;
+}
+
+// How much the difference of two distances can vary in the box, for member a and all later ones.
+void Pairs::spread_from(const Space& space, const Box& box, int a, int m, bool several) {
+    double* const apart = apart_;
+    double* const apart_category = apart_category_;
+    for (int b = a + 1; b < m; ++b) apart[b] = 0.0;
+    for (int b = a + 1; b < m; ++b) apart_category[b] = 0.0;
+    for (int j = 0; j < box.dimension(); ++j) {
+        const double* const clipped = clipped_.data() + static_cast<std::size_t>(j) * kMost;
+        const double x = clipped[a];
+        if (space.axes[j].kind != Kind::category) {
+            if (!box.moves(j)) continue;
+            for (int b = a + 1; b < m; ++b) apart[b] += std::abs(x - clipped[b]);
+        } else if (several) {
+            for (int b = a + 1; b < m; ++b) {
+                if (x != clipped[b]) apart_category[b] += (x >= 0.0 ? 0.5 : 0.0) + (clipped[b] >= 0.0 ? 0.5 : 0.0);
+            }
+        }
+    }
+}
+
+void Pairs::compare(const Space& space, const Box& box, std::span<const int> open, std::span<const double> number,
+                    double ball) {
+    const int m = static_cast<int>(open.size());
+    const bool several = clip(space, box, open);
+    const double separation = space.separation, margin = space.margin;
+    for (auto* counts : {nearer, farther, never_farther, never_nearer}) std::fill_n(counts, m, 0);
+    for (int a = 0; a < m - 1; ++a) {
+        spread_from(space, box, a, m, several);
+        std::int64_t nearer_a = 0, farther_a = 0, never_farther_a = 0, never_nearer_a = 0;
+        for (int b = a + 1; b < m; ++b) {
+            const double middle = middle_[a] - middle_[b];
+            const double at = number[a] - number[b];
+            const double kindred = kindred_[a] - kindred_[b];
+            const double most = std::min(middle + apart_[b], at + ball) + kindred + apart_category_[b];
+            const double least = std::max(middle - apart_[b], at - ball) + kindred - apart_category_[b];
+            const std::int64_t a_not_farther = most < separation, a_nearer = a_not_farther & (most <= -margin);
+            const std::int64_t b_not_farther = least > -separation, b_nearer = b_not_farther & (least >= margin);
+            never_farther[b] += a_not_farther;
+            never_nearer_a += a_not_farther;
+            nearer[b] += a_nearer;
+            farther_a += a_nearer;
+            never_farther_a += b_not_farther;
+            never_nearer[b] += b_not_farther;
+            nearer_a += b_nearer;
+            farther[b] += b_nearer;
+        }
+        nearer[a] += nearer_a;
+        farther[a] += farther_a;
+        never_farther[a] += never_farther_a;
+        never_nearer[a] += never_nearer_a;
+    }
+}
+
+}  // namespace whence::neighbours

@@ -1,0 +1,96 @@
+// The exact nearest explanation of a nearest-neighbour policy: best-first over boxes of contexts.
+#pragma once
+
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "heap.hpp"
+#include "neighbour_box.hpp"
+#include "neighbour_criterion.hpp"
+#include "neighbour_leaf.hpp"
+#include "neighbour_space.hpp"
+
+namespace whence::neighbours {
+
+// Boxes still to be examined, nearest first.
+class Tree {
+public:
+    struct Node {
+        std::vector<double> low, high;
+        std::shared_ptr<const MemberSets> sets;  // the two parts of a box share those of the whole
+    };
+
+    void clear();
+    void push(double key, const Box& box, std::shared_ptr<const MemberSets> sets);
+    // Put a box back that was taken last.
+    void put_back(double key, int node) { heap_.push(key, node); }
+    // Take the nearest box; it keeps its place until it is forgotten.
+    Heap<int>::Entry take() { return heap_.pop(); }
+    void forget(int node);
+
+    bool empty() const { return heap_.empty(); }
+    double nearest() const { return heap_.top().key; }
+    const Node& operator[](int node) const { return nodes_[node]; }
+
+private:
+    Heap<int> heap_;
+    std::vector<Node> nodes_;
+    std::vector<int> free_;
+};
+
+enum class Progress {
+    spent,      // the boxes that were allowed
+    candidate,  // the nearest explanation is proved nearest
+    exhausted,  // nothing nearer than the radius is left
+};
+
+class NeighbourSearch {
+public:
+    NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion);
+    NeighbourSearch(const NeighbourSearch&) = delete;
+    NeighbourSearch& operator=(const NeighbourSearch&) = delete;
+
+    const Space& space() const { return space_; }
+    Criterion& criterion() { return *criterion_; }
+    Examiner& examiner() { return examiner_; }
+    LeafSolver& leaf() { return leaf_; }
+
+    // Begin again with the whole space.
+    void restart();
+    // Examine at most `boxes` boxes nearer than `radius`, which may only shrink until a restart: what lies beyond it is
+    // cut off.
+    Progress advance(std::int64_t boxes, double radius);
+    // Whether a context is an explanation.
+    bool stands(std::span<const double> context);
+    // Forget the explanation that was met.
+    void forget_met();
+
+    // Boxes examined since the last restart.
+    std::int64_t nodes() const { return nodes_; }
+    // Distance of the nearest box left; infinite for none.
+    double bound() const;
+    // The last candidate, and the nearest explanation met on the way, without proof.
+    const std::vector<double>& candidate() const { return candidate_; }
+    const std::vector<double>& met() const { return met_; }
+    double met_distance() const { return met_distance_; }
+
+private:
+    void load(int node);
+    bool categories_decided() const;
+    LeafSolver::Outcome solve(Verdict verdict, double radius);
+    void add_parts(double least, double radius);
+
+    Space space_;
+    std::unique_ptr<Criterion> criterion_;
+    Examiner examiner_;
+    LeafSolver leaf_;
+    Tree tree_;
+    std::vector<double> candidate_, met_;
+    double met_distance_;
+    std::vector<double> columns_;  // past contexts, axis by axis
+    std::int64_t nodes_ = 0;
+};
+
+}  // namespace whence::neighbours

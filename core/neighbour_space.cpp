@@ -1,0 +1,153 @@
+#include "neighbour_space.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+namespace whence::neighbours {
+
+namespace {
+
+// Rounding allowance when a ball cuts a box.
+constexpr double kHair = 1e-12;
+constexpr double kInfinity = std::numeric_limits<double>::infinity();
+
+struct Interval {
+    double low, high;
+};
+
+double clamp(double x, double low, double high) { return std::min(std::max(x, low), high); }
+
+// The smallest interval that holds the allowed values of an axis between `low` and `high`.
+Interval allowed_interval(const Axis& axis, double low, double high) {
+    if (axis.kind == Kind::discrete) {
+        Interval found{kInfinity, -kInfinity};
+        for (const double level : axis.levels) {
+            if (low - kHair <= level && level <= high + kHair) {
+                found.low = std::min(found.low, level);
+                found.high = std::max(found.high, level);
+            }
+        }
+        return found;
+    }
+    if (axis.gap_low < low && low < axis.gap_high) low = axis.gap_high;
+    if (axis.gap_low < high && high < axis.gap_high) high = axis.gap_low;
+    return {low, high};
+}
+
+// The two neighbouring levels of a discrete axis around the middle.
+Split split_levels(const Axis& axis, int j, double low, double high) {
+    const double middle = 0.5 * (low + high);
+    double below = low, above = high;
+    for (const double level : axis.levels) {
+        if (low <= level && level < high && std::abs(level - middle) < std::abs(below - middle)) below = level;
+    }
+    for (const double level : axis.levels) {
+        if (below < level && level < above) above = level;
+    }
+    return {j, below, above};
+}
+
+// Mean distance of the open members from their mean along an axis, inside the box.
+double spread_along(const Space& space, int j, double low, double high, const std::vector<int>& open) {
+    const double count = std::max<double>(static_cast<double>(open.size()), 1.0);
+    double total = 0.0;
+    for (const int member : open) total += clamp(space.point(member)[j], low, high);
+    const double mean = total / count;
+    total = 0.0;
+    for (const int member : open) total += std::abs(clamp(space.point(member)[j], low, high) - mean);
+    return total / count + 1e-9 * (high - low);
+}
+
+// The coordinate of an open member nearest to the middle of the box; `low` where none lies inside.
+double middle_coordinate(const Space& space, int j, double low, double high, const std::vector<int>& open) {
+    const double middle = 0.5 * (low + high);
+    double cut = low;
+    for (const int member : open) {
+        const double x = space.point(member)[j];
+        if (low < x && x < high && std::abs(x - middle) < std::abs(cut - middle)) cut = x;
+    }
+    return cut;
+}
+
+}  // namespace
+
+double Box::project(const Space& space) {
+    double distance = 0.0;
+    for (int j = 0; j < dimension(); ++j) {
+        const Axis& axis = space.axes[j];
+        if (axis.kind == Kind::category) {
+            nearest[j] = low[j];
+            distance += axis.costs[static_cast<std::size_t>(low[j])];
+        } else {
+            nearest[j] = clamp(axis.start, low[j], high[j]);
+            distance += axis.weight * std::abs(nearest[j] - axis.start);
+        }
+    }
+    return distance;
+}
+
+double Box::shrink(const Space& space, double room) {
+    double lightest = kInfinity;
+    for (int j = 0; j < dimension(); ++j) {
+        const Axis& axis = space.axes[j];
+        if (axis.kind == Kind::category) {
+            const double limit = axis.costs[static_cast<std::size_t>(low[j])] + room + kHair;
+            while (high[j] > low[j] && axis.costs[static_cast<std::size_t>(high[j])] > limit) high[j] -= 1.0;
+        } else if (moves(j)) {
+            const double reach = room / axis.weight + kHair;
+            const Interval left =
+                allowed_interval(axis, std::max(low[j], nearest[j] - reach), std::min(high[j], nearest[j] + reach));
+            low[j] = left.low;
+            high[j] = left.high;
+            if (moves(j)) lightest = std::min(lightest, axis.weight);
+        }
+    }
+    return room / lightest + kHair;
+}
+
+Split choose_split(const Space& space, const Box& box, const std::vector<int>& open) {
+    Split best;
+    double widest = 0.0;
+    for (int j = 0; j < box.dimension(); ++j) {
+        const Axis& axis = space.axes[j];
+        const double low = box.low[j], high = box.high[j];
+        if (low == high) continue;
+        if (axis.kind == Kind::category) {
+            if (widest < 1.0) {
+                const double cut = low == 0.0 ? low : std::floor(0.5 * (low + high));
+                best = {j, cut, cut + 1.0};
+                widest = 1.0;
+            }
+            continue;
+        }
+        const double width = spread_along(space, j, low, high, open);
+        if (width <= widest) continue;
+        if (axis.kind == Kind::discrete) {
+            best = split_levels(axis, j, low, high);
+            widest = width;
+        } else if (low <= axis.gap_low && axis.gap_high <= high) {
+            best = {j, axis.gap_low, axis.gap_high};
+            widest = width;
+        } else if (const double cut = middle_coordinate(space, j, low, high, open); cut > low) {
+            best = {j, cut, cut};
+            widest = width;
+        }
+    }
+    return best;
+}
+
+Split halves(const Space& space, const Box& box) {
+    Split found{0, 0.0, 0.0};
+    double widest = 0.0;
+    for (int j = 0; j < box.dimension(); ++j) {
+        if (space.axes[j].kind == Kind::continuous && box.high[j] - box.low[j] > widest) {
+            found.axis = j;
+            widest = box.high[j] - box.low[j];
+        }
+    }
+    found.below = found.above = 0.5 * (box.low[found.axis] + box.high[found.axis]);
+    return found;
+}
+
+}  // namespace whence::neighbours

@@ -1,0 +1,65 @@
+// The space of a nearest-neighbour question as axes, one a number and one a category, and boxes in it.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+namespace whence::neighbours {
+
+enum class Kind { continuous, discrete, category };
+
+// An axis that can move. A category axis holds the rank of the category by the cost of changing to it, so that every
+// part of the space is a product of intervals.
+struct Axis {
+    Kind kind;
+    double start;   // the initial context
+    double weight;  // of a unit of distance
+    double lower, upper;
+    // The open interval of a continuous axis that is not allowed; infinite where there is none.
+    double gap_low, gap_high;
+    std::vector<double> levels;  // allowed values of a discrete axis, ascending
+    std::vector<double> costs;   // of every category, ascending
+};
+
+struct Space {
+    std::vector<Axis> axes;
+    std::vector<double> points;  // past contexts along the axes, one row each
+    std::vector<double> base;    // their distance along the coordinates that cannot move
+    int k;                       // number of neighbours
+    double separation;           // least gap behind the k-th neighbour
+    double margin;               // the slightly larger one that contexts are placed with
+
+    int size() const { return static_cast<int>(base.size()); }
+    int dimension() const { return static_cast<int>(axes.size()); }
+    const double* point(int member) const { return points.data() + static_cast<std::size_t>(member) * axes.size(); }
+};
+
+struct Box {
+    std::vector<double> low, high;
+    std::vector<double> nearest;  // its context nearest to the start
+
+    explicit Box(int dimension) : low(dimension), high(dimension), nearest(dimension) {}
+
+    int dimension() const { return static_cast<int>(low.size()); }
+    bool moves(int axis) const { return low[axis] < high[axis]; }
+    bool is_a_point() const { return low == high; }
+
+    // Find the nearest context; its distance.
+    double project(const Space& space);
+    // Cut the box to the ball of contexts at most `room` farther than the nearest one; the largest change of a numeric
+    // distance inside the ball.
+    double shrink(const Space& space, double room);
+};
+
+// Where a box is split: the upper end of the lower part and the lower end of the upper part; no axis where no split
+// makes more of it linear.
+struct Split {
+    int axis = -1;
+    double below = 0.0, above = 0.0;
+};
+
+Split choose_split(const Space& space, const Box& box, const std::vector<int>& open);
+// Split the widest continuous axis in the middle.
+Split halves(const Space& space, const Box& box);
+
+}  // namespace whence::neighbours

@@ -1,0 +1,99 @@
+"""The search over boxes, driven through the bindings: candidates, bounds, balls, restarts."""
+
+from __future__ import annotations
+
+import itertools
+import threading
+import time
+
+import numpy as np
+import pytest
+from tests.core.neighbour_scene import Scene
+
+from whence._core import NeighbourProgress
+from whence.risk import CVaR, Expectation
+
+
+def _run(scene: Scene, boxes: int, radius: float = 50.0) -> tuple[NeighbourProgress, int]:
+    """Search in slices until there is a candidate or nothing left; the end, and the boxes examined."""
+    bound = 0.0
+    while (progress := scene.search.advance(boxes, radius)) is NeighbourProgress.SPENT:
+        assert scene.search.bound >= bound
+        bound = scene.search.bound
+    return progress, scene.search.nodes
+
+
+@pytest.mark.parametrize("seed", range(40))
+def test_the_candidate_is_the_nearest_of_all_contexts(seed: int) -> None:
+    """With discrete and category axes only, the candidate is the best of all contexts there are, or there is none."""
+    scene = Scene(seed, "ddkd"[: 1 + seed % 4], n=10, k=1 + seed % 6, rivals=2, risk=CVaR(0.5) if seed % 2 else None)
+    every = itertools.product(*(scene.allowed(j, axis.lower, axis.upper) for j, axis in enumerate(scene.axes)))
+    standing = [scene.far(context) for context in map(np.array, every) if scene.is_explanation(context)]
+    progress, _ = _run(scene, 1)
+    if standing:
+        assert progress is NeighbourProgress.CANDIDATE
+        assert scene.far(scene.search.candidate) == pytest.approx(min(standing), abs=1e-12)
+        assert scene.search.met_distance == pytest.approx(min(standing), abs=1e-12)
+    else:
+        assert progress is NeighbourProgress.EXHAUSTED
+        assert scene.search.bound == np.inf
+        assert scene.search.met_distance == np.inf
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_slices_do_not_change_the_course(seed: int) -> None:
+    """One box at a time or all at once: the same boxes, the same candidate, to the last bit."""
+    risk = CVaR(0.7) if seed % 2 else Expectation()
+    found = []
+    for boxes in (1, 7, 100_000):
+        scene = Scene(seed, "cccd", n=40, k=5, risk=risk)
+        found.append((*_run(scene, boxes), scene.search.candidate.tobytes(), scene.search.met.tobytes()))
+    assert found[0] == found[1] == found[2]
+
+
+def test_a_restart_begins_anew() -> None:
+    """After a restart the same search takes the same boxes; within a smaller radius there may be nothing."""
+    scene = Scene(5, "ccc", n=30, k=4)
+    progress, nodes = _run(scene, 1000)
+    assert progress is NeighbourProgress.CANDIDATE
+    distance = scene.far(scene.search.candidate)
+    scene.search.restart()
+    assert (scene.search.nodes, scene.search.bound) == (0, 0.0)
+    assert _run(scene, 1000) == (progress, nodes)
+    scene.search.restart()
+    assert _run(scene, 1000, 0.9 * distance)[0] is NeighbourProgress.EXHAUSTED
+    scene.search.restart()
+    assert _run(scene, 1000, distance + 1e-6)[0] is NeighbourProgress.CANDIDATE
+
+
+def test_what_was_met_can_be_forgotten() -> None:
+    """The nearest explanation met on the way is kept until it is forgotten."""
+    scene = Scene(5, "ccc", n=30, k=4)
+    _run(scene, 1000)
+    assert scene.far(scene.search.met) == pytest.approx(scene.search.met_distance, abs=1e-12)
+    scene.search.forget_met()
+    assert scene.search.met_distance == np.inf
+
+
+def test_other_threads_go_on_while_it_searches() -> None:
+    """The interpreter's lock is not held: a thread that counts gets on during a search of several tenths of a second."""
+    scene = Scene(1, "cccccccccc", n=200, k=10, rivals=5)
+    counted = [0]
+    stop = threading.Event()
+
+    def count() -> None:
+        while not stop.is_set():
+            counted[0] += 1
+            time.sleep(0.001)
+
+    thread = threading.Thread(target=count)
+    thread.start()
+    began = time.perf_counter()
+    before = counted[0]
+    while time.perf_counter() - began < 0.3:
+        scene.search.restart()
+        scene.search.advance(2000, 0.6)
+    during = counted[0] - before
+    stop.set()
+    thread.join()
+    assert during > 20
