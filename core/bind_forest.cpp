@@ -3,6 +3,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
+
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "forest_search.hpp"
@@ -95,10 +97,12 @@ void bind_grid(nb::module_& m) {
 }
 
 // One row a column of start, lower and upper bound, weight, scale and offset.
-std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix& limits, const Integers& group,
-                                    const VectorOf<bool>& discrete, const Ints& level_start,
+std::vector<ColumnLimits> limits_of(const Grid& grid, const Vector& below, const Vector& beyond, const Matrix& limits,
+                                    const Integers& group, const VectorOf<bool>& discrete, const Ints& level_start,
                                     const Vector& level) {
     const auto d = static_cast<std::size_t>(grid.columns());
+    const auto faces = static_cast<std::size_t>(grid.faces());
+    require(below.size() == faces && beyond.size() == faces, "'below' and 'beyond' must hold one number a face.");
     require(limits.shape(0) == d && limits.shape(1) == 6, "'limits' must have six numbers a column.");
     require(group.size() == d && discrete.size() == d, "'group' and 'discrete' must hold one entry a column.");
     require(level_start.size() == d + 1 && level_start(0) == 0 &&
@@ -109,7 +113,10 @@ std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix& limits, cons
         require(level_start(j) <= level_start(j + 1), "'level_start' must not descend.");
         const double* row = &limits(j, 0);
         const std::span<const double> levels(level.data() + level_start(j), level.data() + level_start(j + 1));
-        found.push_back({row[0], row[1], row[2], row[3], row[4], row[5], group(j), discrete(j), levels});
+        const auto first = static_cast<std::size_t>(grid.first_face(static_cast<std::int32_t>(j)));
+        const auto count = static_cast<std::size_t>(grid.last_cell_of(static_cast<std::int32_t>(j)));
+        found.push_back({row[0], row[1], row[2], row[3], row[4], row[5], group(j), discrete(j), levels,
+                         view(below).subspan(first, count), view(beyond).subspan(first, count)});
     }
     return found;
 }
@@ -125,11 +132,11 @@ void bind_located(nb::module_& m) {
     nb::class_<Located>(m, "Located", "The cells of a question: which are allowed, and how far they are from its start.")
         .def(
             "__init__",
-            [](Located* self, const Grid& grid, Matrix limits, Integers group,
+            [](Located* self, const Grid& grid, Vector below, Vector beyond, Matrix limits, Integers group,
                VectorOf<bool> discrete, Ints level_start, Vector level) {
-                new (self) Located(grid, limits_of(grid, limits, group, discrete, level_start, level));
+                new (self) Located(grid, limits_of(grid, below, beyond, limits, group, discrete, level_start, level));
             },
-            "grid"_a, "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
+            "grid"_a, "below"_a.noconvert(), "beyond"_a.noconvert(), "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
             "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
         .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
         .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })
@@ -232,20 +239,28 @@ void bind_search(nb::module_& m) {
             },
             "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
-        .def(nb::init<const Located&, const Criterion&, double, int>(), "located"_a, "criterion"_a, "tau"_a,
-             "threads"_a = 1, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(nb::init<const Located&, Criterion&, double, bool, int>(), "located"_a, "criterion"_a, "tau"_a,
+             "absolute"_a = false, "threads"_a = 1, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def(
             "advance",
             [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp,
-               std::int32_t lesson) {
+               double seconds) {
                 require(shares == nullptr || &shares->located().grid() == &search.grid(),
                         "The shares must belong to the search's grid.");
-                const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp, lesson});
+                const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp}, Deadline(seconds));
                 return std::pair(slice.end == ForestSearch::End::candidate, slice.bound);
             },
-            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false, "lesson"_a = 100,
-            nb::call_guard<nb::gil_scoped_release>(),
-            "Search on for so many boxes: whether the nearest candidate was reached, and the proved bound.")
+            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false,
+            "seconds"_a = std::numeric_limits<double>::infinity(), nb::call_guard<nb::gil_scoped_release>(),
+            "Search on for so many boxes or seconds: whether the nearest candidate was reached, and the proved bound.")
+        .def(
+            "answer", [](ForestSearch& search, Vector row) { search.answer(copied(row)); }, "row"_a.noconvert(),
+            "A plan that beats the alternative at the candidate: what each leaf adds to the criterion against it.")
+        .def(
+            "meet", [](ForestSearch& search, Vector row) { search.meet(copied(row)); }, "row"_a.noconvert(),
+            "A plan that was met elsewhere.")
+        .def("show_latest", &ForestSearch::show_latest, "count"_a, "Show the criterion the rivals met last.")
+        .def_prop_ro("rivals_met", &ForestSearch::rivals_met)
         .def(
             "exclude",
             [](ForestSearch& search, Integers cells) { search.exclude(cells_of(search.grid(), cells)); },
@@ -253,8 +268,12 @@ void bind_search(nb::module_& m) {
         .def_prop_ro("cells", [](const ForestSearch& search) { return array_of(search.cells()); })
         .def_prop_ro("examined", &ForestSearch::examined);
     nb::class_<Proposals>(m, "Proposals", "Good explanations found without proof.")
-        .def(nb::init<const Located&, const Criterion&, double, std::int64_t>(), "located"_a, "criterion"_a, "tau"_a,
-             "looks"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(
+            "__init__",
+            [](Proposals* self, const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
+               double seconds) { new (self) Proposals(located, criterion, tau, looks, Deadline(seconds)); },
+            "located"_a, "criterion"_a, "tau"_a, "looks"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
         .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
         .def_prop_ro("best", [](const Proposals& proposals) { return array_of(proposals.best()); })

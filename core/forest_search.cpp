@@ -1,5 +1,6 @@
 #include "forest_search.hpp"
 
+#include <algorithm>
 #include <limits>
 #include <mutex>
 #include <stdexcept>
@@ -14,33 +15,33 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-ForestSearch::ForestSearch(const Located& located, const Criterion& criterion, double tau, int threads)
-    : shared_{located, criterion, tau, {}, {}}, candidate_{INFINITE, Cells(located.grid().columns())} {
+ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute, int threads)
+    : shared_{located, criterion, tau, absolute, {}, {}}, candidate_{INFINITE, Cells(located.grid().columns())} {
     if (criterion.leaves() != located.grid().leaves())
         throw std::invalid_argument("The criterion must be about the leaves of the grid.");
     if (threads < 1) throw std::invalid_argument("'threads' must be positive.");
-    for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<ForestWorker>(shared_));
+    const int size = absolute ? 1 : threads;
+    for (int i = 0; i < size; ++i) workers_.push_back(std::make_unique<ForestWorker>(shared_, size == 1));
 }
 
-ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Hard hard) {
+ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline) {
     if (shared_.criterion.rivals() < 1) throw std::invalid_argument("There must be a rival.");
-    const std::int64_t stop_at = shared_.examined + budget;
-    const auto& heap = shared_.queue.heap;
-    while (!heap.empty() && heap.nearest() < cutoff) {
-        if (shared_.examined >= stop_at) return {End::budget, heap.nearest()};
+    const Allowance allowance{shared_.examined + budget, deadline, cutoff};
+    do {
         // A thread may have split a nearer box while another met the candidate: then the search goes on.
-        if (work(stop_at, cutoff, hard) && candidate_.key <= heap.nearest()) return {End::candidate, candidate_.key};
-    }
-    return {End::exhausted, heap.empty() ? INFINITE : heap.nearest()};
+        if (work(allowance, hard) && candidate_.key <= bound()) return {End::candidate, candidate_.key};
+        if (bound() >= cutoff) return {End::exhausted, bound()};
+    } while (shared_.examined < allowance.stop_at && !deadline.passed());
+    return {End::budget, bound()};
 }
 
 // Let all threads work once; whether one of them met a candidate, of which the nearest is kept.
-bool ForestSearch::work(std::int64_t stop_at, double cutoff, Hard hard) {
+bool ForestSearch::work(const Allowance& allowance, Hard hard) {
     std::mutex mutex;
     candidate_.key = INFINITE;
     shared_.queue.heap.open();
     const auto one = [&](int i) {
-        auto met = workers_[i]->work(stop_at, cutoff, hard);
+        auto met = workers_[i]->work(allowance, hard);
         std::lock_guard lock(mutex);
         if (met && met->key < candidate_.key) candidate_ = std::move(*met);
     };
@@ -48,10 +49,19 @@ bool ForestSearch::work(std::int64_t stop_at, double cutoff, Hard hard) {
     return candidate_.key < INFINITE;
 }
 
+// Nothing left is nearer: neither a box that waits nor one under way.
+double ForestSearch::bound() const {
+    double least = shared_.queue.heap.empty() ? INFINITE : shared_.queue.heap.nearest();
+    for (const auto& worker : workers_)
+        if (worker->under_way()) least = std::min(least, worker->key());
+    return least;
+}
+
 void ForestSearch::exclude(const Cells& cells) {
     Leaves leaves(grid().trees());
     grid().leaves_at(cells, leaves);
     shared_.excluded.push_back(std::move(leaves));
+    for (const auto& worker : workers_) worker->forget_look();
 }
 
 }  // namespace whence

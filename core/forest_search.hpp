@@ -22,11 +22,23 @@ public:
     };
     using Hard = ForestWorker::Hard;
 
-    ForestSearch(const Located& located, const Criterion& criterion, double tau, int threads = 1);
+    // An absolute question hands out the nearest point of every box that its rivals do not rule out, so that the best
+    // plan there becomes a rival: there are too many plans to list. It takes one thread, since it waits for plans.
+    ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute, int threads = 1);
 
-    // Search on for `budget` boxes, or until nothing nearer than `cutoff` is left; a candidate is then `cells()`, and
-    // it is handed out again unless a rival or an exclusion removes it.
-    Slice advance(std::int64_t budget, double cutoff, Hard hard);
+    // Search on for `budget` boxes, until the deadline, or until nothing nearer than `cutoff` is left; a candidate is
+    // then `cells()`, and it is handed out again unless a rival or an exclusion removes it. With one thread, where a
+    // slice ends changes nothing: the next one goes on with the box under way.
+    Slice advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline);
+
+    // Of an absolute question: a plan that beats the alternative at the candidate, as a row of what each leaf adds to
+    // the criterion against it. The box of the candidate and its parts keep it in mind.
+    void answer(std::vector<double> row) { workers_[0]->answer(std::move(row)); }
+    // A plan that was met elsewhere.
+    void meet(std::vector<double> row) { workers_[0]->meet(std::move(row)); }
+    std::int32_t rivals_met() const { return workers_[0]->rivals_met(); }
+    // Show the criterion the rivals met last, for whoever else looks at it; the search goes on with those of its box.
+    void show_latest(std::int32_t count) { workers_[0]->show_latest(count); }
 
     // Leave out the contexts in which every tree has the same leaf as in this cell.
     void exclude(const Cells& cells);
@@ -36,7 +48,8 @@ public:
     std::int64_t examined() const { return shared_.examined; }
 
 private:
-    bool work(std::int64_t stop_at, double cutoff, Hard hard);
+    bool work(const Allowance& allowance, Hard hard);
+    double bound() const;
 
     Shared shared_;
     std::vector<std::unique_ptr<ForestWorker>> workers_;

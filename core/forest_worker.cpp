@@ -1,7 +1,9 @@
 #include "forest_worker.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 namespace whence {
@@ -11,52 +13,93 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
 constexpr std::int64_t LEARN_EVERY = 64;
-// A strong bound is lowered by this much, so that rounding cannot put it above the optimum.
+// A strong bound is lowered by this much (by this share where it is above 1), so that rounding cannot put it above the
+// optimum.
 constexpr double ROUNDING = 1e-10;
 
-// What the shares learn at a box: most at the first one.
-Shares::Lesson lesson(std::int64_t bounds_taken, std::int32_t longest) {
-    if (bounds_taken == 0) return {longest, 1.0};
-    if (bounds_taken % LEARN_EVERY == 0) return {std::min(8, longest), 0.1};
-    return {1, 0.0};
+// What the shares learn at a box. The first lesson is the longest; a forest with very long paths gets a shorter one.
+Shares::Lesson lesson(std::int64_t bounds_taken, std::size_t path_entries, const Deadline& deadline) {
+    if (bounds_taken == 0) {
+        const auto entries = static_cast<std::int64_t>(std::max<std::size_t>(1, path_entries));
+        const auto longest = std::min<std::int64_t>(100, std::max<std::int64_t>(8, 4'000'000 / entries));
+        return {static_cast<std::int32_t>(longest), 1.0, deadline};
+    }
+    if (bounds_taken % LEARN_EVERY == 0) return {8, 0.1, deadline};
+    return {1, 0.0, deadline};
 }
 
 }  // namespace
 
-ForestWorker::ForestWorker(Shared& shared)
+ForestWorker::ForestWorker(Shared& shared, bool alone)
     : shared_(shared),
       located_(shared.located),
       criterion_(shared.criterion),
       queue_(shared.queue),
-      open_(shared.located),
-      hull_(shared.located.grid()),
-      faces_(shared.located),
-      narrowed_(shared.located),
-      moved_(shared.located.grid().columns()) {}
+      tau_(shared.tau),
+      absolute_(shared.absolute),
+      alone_(alone),
+      open_(located_),
+      hull_(located_.grid()),
+      faces_(located_),
+      narrowed_(located_),
+      moved_(located_.grid().columns()),
+      met_(located_.grid().leaves()),
+      mixture_(absolute_ ? located_.grid().leaves() : 0) {}
 
-std::optional<ForestWorker::Candidate> ForestWorker::work(std::int64_t stop_at, double cutoff, Hard hard) {
-    open_.fit(criterion_.rivals(), criterion_.etas());
+std::optional<ForestWorker::Candidate> ForestWorker::work(const Allowance& allowance, Hard hard) {
+    const double cutoff = allowance.cutoff;
+    // Several threads share the criterion; only an absolute question, which has one, changes it.
+    if (absolute_) criterion_.show(rows_);
     if (hard.shares != nullptr && !shares_) shares_ = *hard.shares;
-    while (const auto entry = queue_.heap.take(cutoff)) {
-        const Verdict verdict = treat(*entry, cutoff, hard);
-        queue_.heap.done();
-        const bool met = verdict == Verdict::candidate;
-        if (met || shared_.examined >= stop_at) queue_.heap.close();
-        if (met) return Candidate{open_.key, open_.cells};
+    resume(cutoff);
+    while (under_way_ || open_next(allowance)) {
+        const bool over = shared_.examined >= allowance.stop_at || allowance.deadline.passed();
+        if (over) queue_.heap.close();
+        if (queue_.heap.closed()) break;
+        const Verdict verdict = under_way_ ? examine(hard, cutoff) : Verdict::done;
+        if (verdict == Verdict::again) continue;
+        if (under_way_) leave();
+        if (verdict == Verdict::candidate) {
+            queue_.heap.close();
+            return Candidate{open_.key, open_.cells};
+        }
+    }
+    if (under_way_ && !alone_) {
+        put_back();
+        leave();
     }
     return std::nullopt;
 }
 
-// Deal with a box until it is done with, or met a candidate.
-ForestWorker::Verdict ForestWorker::treat(Queue::Entry entry, double cutoff, Hard hard) {
-    if (!open(entry, cutoff)) return Verdict::done;
-    if (shares_ && !strengthen(hard, cutoff)) return Verdict::done;
-    Verdict verdict = Verdict::split;
-    while (verdict == Verdict::split) {
-        verdict = narrow(cutoff);
-        if (verdict == Verdict::split) verdict = split(hard.sharp, cutoff);
+// Open the nearest box, if there is one; it is not under way where it turned out to be empty, or has to wait.
+bool ForestWorker::open_next(const Allowance& allowance) {
+    if (shared_.examined >= allowance.stop_at || allowance.deadline.passed()) {
+        queue_.heap.close();
+        return false;
     }
-    return verdict;
+    const auto entry = queue_.heap.take(allowance.cutoff);
+    if (!entry) return false;
+    under_way_ = true;
+    if (!open(*entry, allowance.cutoff) || (shares_ && !strengthen(allowance.cutoff, allowance.deadline))) leave();
+    return true;
+}
+
+// The box under way is done with, or waits in the queue.
+void ForestWorker::leave() {
+    under_way_ = false;
+    queue_.heap.done();
+}
+
+// Go on with the box under way, unless what it was opened for has changed: then it waits for its turn again.
+void ForestWorker::resume(double cutoff) {
+    const bool same = cutoff == cutoff_ && criterion_.rivals() == rivals_;
+    if (under_way_ && !same) {
+        put_back();
+        leave();
+    }
+    cutoff_ = cutoff;
+    rivals_ = criterion_.rivals();
+    open_.fit(rivals_, criterion_.etas());
 }
 
 // Lay out a box that was taken from the queue; false where it is empty.
@@ -69,25 +112,92 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     open_.near = open_.box.project(open_.cells);
     const double room = cutoff - open_.near;
     if (room < INFINITE && !open_.box.tighten(open_.cells, room)) return false;
+    if (absolute_) recall();
     look();
     open_.reach.gather(open_.box);
     if (room < INFINITE) open_.reach.drop_far(open_.cells, room);
+    if (absolute_) mix();
     return true;
+}
+
+// Show the criterion what the box knows about plans.
+void ForestWorker::recall() {
+    note_ = queue_.note(open_.link);
+    rows_.clear();
+    numbers_.clear();
+    for (const std::int32_t number : note_.rivals)
+        if (const double* row = met_.row(number)) {
+            rows_.push_back(row);
+            numbers_.push_back(number);
+        }
+    criterion_.show(rows_);
+    open_.fit(criterion_.rivals(), criterion_.etas());
+}
+
+// Mix the rivals of the box; the mixture becomes the worst of them, and the best ones are kept for its halves.
+void ForestWorker::mix() {
+    mixture_.raise(open_, criterion_, criterion_.eta_at(open_.here, open_.etas));
+    const std::size_t added = mixture_.alone().size() - numbers_.size();
+    std::vector<std::size_t> order(numbers_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return mixture_.alone()[added + a] > mixture_.alone()[added + b];
+    });
+    note_.rivals.fill(-1);
+    for (std::size_t i = 0; i < order.size(); ++i) note_.rivals[i] = numbers_[order[i]];
+    rows_.push_back(mixture_.row());
+    criterion_.show(rows_);
+    open_.fit(criterion_.rivals(), criterion_.etas());
+    open_.worst = criterion_.rivals() - 1;
+}
+
+// Put the box back and hand out its projection; with a link of its own where a plan may be answered.
+ForestWorker::Verdict ForestWorker::hand_out() {
+    if (absolute_) {
+        open_.link = queue_.link(open_.link, 0, open_.box[0].low, open_.box[0].high, open_.etas);
+        note_.here = true;
+        queue_.set_note(open_.link, note_);
+        waiting_ = open_.link;
+    }
+    put_back();
+    return Verdict::candidate;
+}
+
+void ForestWorker::answer(std::vector<double> row) {
+    if (waiting_ == Queue::WHOLE) throw std::invalid_argument("No box waits for a plan.");
+    Note note = queue_.note(waiting_);
+    std::copy_backward(note.rivals.begin(), note.rivals.end() - 1, note.rivals.end());
+    note.rivals[0] = met_.add(std::move(row));
+    queue_.set_note(waiting_, note);
+}
+
+void ForestWorker::meet(std::vector<double> row) {
+    met_.add(std::move(row));
+    rivals_ = 0;  // a rival of the box under way may have made room for it
+}
+
+void ForestWorker::show_latest(std::int32_t count) {
+    std::vector<const double*> rows;
+    for (std::int32_t number = met_.count() - 1; number >= 0 && count > 0; --number, --count)
+        if (const double* row = met_.row(number)) rows.push_back(row);
+    criterion_.show(rows);
 }
 
 // Judge the projection of the box, and whether it was excluded.
 void ForestWorker::look() {
-    open_.judge(criterion_, shared_.tau);
+    open_.judge(criterion_, tau_);
+    if (rows_.size() > numbers_.size()) open_.worst = criterion_.rivals() - 1;  // the mixture
     const auto& excluded = shared_.excluded;
     open_.barred = open_.holds && std::find(excluded.begin(), excluded.end(), open_.here) != excluded.end();
 }
 
 // Take the strong bound of the box; false where that ends its turn.
-bool ForestWorker::strengthen(Hard hard, double cutoff) {
+bool ForestWorker::strengthen(double cutoff, const Deadline& deadline) {
     if (open_.holds || queue_.strong(open_.link)) return true;
-    const Shares::Lesson now = lesson(strong_bounds_, std::max(1, hard.lesson));
+    const Shares::Lesson now = lesson(strong_bounds_, located_.grid().path_entries(), deadline);
     ++strong_bounds_;
-    const double least = shares_->bound(open_, criterion_, shared_.tau, cutoff, now) - ROUNDING;
+    double least = shares_->bound(open_, criterion_, tau_, cutoff, now);
+    least -= ROUNDING * std::max(1.0, std::abs(least));
     if (least >= cutoff) {
         ++shared_.examined;
         return false;
@@ -105,23 +215,18 @@ bool ForestWorker::strengthen(Hard hard, double cutoff) {
     return false;
 }
 
-// Deal with the box under way as far as its bound goes; Verdict::split where it is left.
-ForestWorker::Verdict ForestWorker::narrow(double cutoff) {
-    while (true) {
-        ++shared_.examined;
-        if (open_.barred) return Verdict::split;
-        if (open_.holds) {
-            put_back();
-            return Verdict::candidate;
-        }
-        const Verdict verdict = refine(cutoff);
-        if (verdict != Verdict::again) return verdict;
-    }
+// Examine the box under way: it holds a candidate, is done with, or is left, smaller, to be examined again.
+ForestWorker::Verdict ForestWorker::examine(Hard hard, double cutoff) {
+    ++shared_.examined;
+    if (open_.holds && !open_.barred) return hand_out();
+    const Verdict verdict = open_.barred ? Verdict::split : refine(cutoff);
+    return verdict == Verdict::split ? split(hard, cutoff) : verdict;
 }
 
 // Bound the box and narrow it to the hull of the leaves left.
 ForestWorker::Verdict ForestWorker::refine(double cutoff) {
-    if (!criterion_.bound(open_, shared_.tau)) return Verdict::done;
+    if (!criterion_.bound(open_, tau_)) return Verdict::done;
+    if (absolute_ && !note_.here) return hand_out();
     narrowed_ = open_.box;
     if (!hull_.narrow(open_.reach, narrowed_)) return Verdict::split;
     for (std::int32_t j = 0; j < narrowed_.size(); ++j) {
@@ -134,6 +239,7 @@ ForestWorker::Verdict ForestWorker::refine(double cutoff) {
     if (moved_ == open_.cells) return Verdict::again;
     open_.cells = moved_;
     open_.near = near;
+    note_.here = false;
     open_.key = std::max(open_.key, near);
     if (open_.key >= cutoff) return Verdict::done;
     if (queue_.heap.nearer_than(open_.key)) {
@@ -153,13 +259,13 @@ bool ForestWorker::restrict(std::int32_t column, std::int32_t first, std::int32_
     return true;
 }
 
-// Split the box: Verdict::split where a half of it stays under way.
-ForestWorker::Verdict ForestWorker::split(bool sharp, double cutoff) {
-    if (sharp && !open_.barred && !criterion_.bound_again(open_, shared_.tau)) return Verdict::done;
-    const std::optional<Face> chosen = face(sharp);
+// Split the box: Verdict::again where a half of it stays under way.
+ForestWorker::Verdict ForestWorker::split(Hard hard, double cutoff) {
+    if (hard.sharp && !open_.barred && !criterion_.bound_again(open_, tau_)) return Verdict::done;
+    const std::optional<Face> chosen = face(hard.sharp);
     if (!chosen) return Verdict::done;
     split_at(*chosen, cutoff);
-    if (!shares_) return Verdict::split;
+    if (!shares_) return Verdict::again;
     // The half that stays under way is worth a strong bound of its own.
     put_back();
     return Verdict::done;
@@ -183,10 +289,21 @@ void ForestWorker::split_at(Face face, double cutoff) {
     if (open_.cells[column] > cut) std::swap(near, far);
     if (far.low <= far.high) {
         const double key = std::max(open_.key, far_distance(column, far.low, far.high));
-        if (key < cutoff) queue_.heap.push(key, queue_.link(open_.link, column, far.low, far.high, open_.etas));
+        if (key < cutoff) {
+            const std::int32_t link = queue_.link(open_.link, column, far.low, far.high, open_.etas);
+            if (absolute_) queue_.set_note(link, {note_.rivals, false});
+            queue_.heap.push(key, link);
+        }
     }
     open_.link = queue_.link(open_.link, column, near.low, near.high, open_.etas);
+    if (absolute_) queue_.set_note(open_.link, note_);
     restrict(column, near.low, near.high);
+    if (absolute_) {
+        // The rivals are mixed again for the half.
+        recall();
+        look();
+        mix();
+    }
 }
 
 // Distance of the box when column j is restricted to first..last, infinite where that is empty.

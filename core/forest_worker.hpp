@@ -10,8 +10,11 @@
 #include <optional>
 #include <vector>
 
+#include "deadline.hpp"
 #include "faces.hpp"
+#include "mixture.hpp"
 #include "queue.hpp"
+#include "rivals.hpp"
 #include "shares.hpp"
 
 namespace whence {
@@ -19,11 +22,19 @@ namespace whence {
 // What all threads of a search work on.
 struct Shared {
     const Located& located;
-    const Criterion& criterion;
+    Criterion& criterion;
     double tau;
+    bool absolute;
     Queue queue;
     std::vector<Leaves> excluded;
     std::atomic<std::int64_t> examined = 0;  // boxes
+};
+
+// What a slice of the search may use: boxes up to this number of them, the clock, contexts nearer than the cutoff.
+struct Allowance {
+    std::int64_t stop_at;
+    const Deadline& deadline;
+    double cutoff;
 };
 
 class ForestWorker {
@@ -33,31 +44,48 @@ public:
     struct Hard {
         const Shares* shares = nullptr;
         bool sharp = false;
-        std::int32_t lesson = 100;
     };
     struct Candidate {
         double key;  // of its box
         Cells cells;
     };
 
-    explicit ForestWorker(Shared& shared);
+    // A worker that is `alone` goes on with the box under way in the next slice; one of several puts it back.
+    ForestWorker(Shared& shared, bool alone);
 
-    // Work on the nearest boxes until `stop_at` have been examined in all, nothing nearer than `cutoff` is left, or a
-    // candidate is met: a projection that satisfies the criterion. Its box goes back, for the threads may have nearer ones.
-    std::optional<Candidate> work(std::int64_t stop_at, double cutoff, Hard hard);
+    // Work on the nearest boxes until the allowance is used up, nothing is left, or a candidate is met: the projection of
+    // a box satisfies the criterion. The box goes back, for other threads may have nearer ones.
+    std::optional<Candidate> work(const Allowance& allowance, Hard hard);
+
+    bool under_way() const { return under_way_; }
+    // Proved: nothing in the box under way is nearer.
+    double key() const { return open_.key; }
+    // The box under way has to be looked at again.
+    void forget_look() { rivals_ = 0; }
+
+    // Of an absolute question, which has one worker: see ForestSearch.
+    void answer(std::vector<double> row);
+    void meet(std::vector<double> row);
+    std::int32_t rivals_met() const { return met_.count(); }
+    void show_latest(std::int32_t count);
 
 private:
     // What becomes of a box: it is done with, it holds a candidate, it shrank and is bounded again, or it has to be split.
     enum class Verdict { done, candidate, again, split };
 
-    Verdict treat(Queue::Entry entry, double cutoff, Hard hard);
+    void resume(double cutoff);
+    bool open_next(const Allowance& allowance);
     bool open(Queue::Entry entry, double cutoff);
+    void leave();
     void look();
-    bool strengthen(Hard hard, double cutoff);
-    Verdict narrow(double cutoff);
+    bool strengthen(double cutoff, const Deadline& deadline);
+    void recall();
+    void mix();
+    Verdict hand_out();
+    Verdict examine(Hard hard, double cutoff);
     Verdict refine(double cutoff);
     bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
-    Verdict split(bool sharp, double cutoff);
+    Verdict split(Hard hard, double cutoff);
     std::optional<Face> face(bool sharp);
     void split_at(Face face, double cutoff);
     double far_distance(std::int32_t j, std::int32_t first, std::int32_t last);
@@ -65,15 +93,28 @@ private:
 
     Shared& shared_;
     const Located& located_;
-    const Criterion& criterion_;
+    Criterion& criterion_;
     Queue& queue_;
+    double tau_;
+    bool absolute_, alone_;
     OpenBox open_;
     Hull hull_;
     Faces faces_;
     Box narrowed_;  // the box under way, narrowed
     Cells moved_;   // the projection on it
+    bool under_way_ = false;   // whether the open box is not done with
+    double cutoff_ = 0.0;      // the cutoff it was opened with
+    std::int32_t rivals_ = 0;  // and the number of rivals
     std::optional<Shares> shares_;  // every thread learns by itself
     std::int64_t strong_bounds_ = 0;
+
+    // Of absolute questions.
+    Rivals met_;
+    Mixture mixture_;
+    Note note_;                          // of the box under way
+    std::vector<std::int32_t> numbers_;  // of the rivals that it knows,
+    std::vector<const double*> rows_;    // and their rows, that of the mixture after them
+    std::int32_t waiting_ = Queue::WHOLE;  // link of the box that waits for an answer
 };
 
 }  // namespace whence

@@ -1,9 +1,10 @@
 // A heap that the threads of a search share, and how they know when to stop.
 //
 // A thread that finds nothing to take waits as long as another one has an item under way, because parts of it may still
-// come back. Between two slices nothing is under way, and the heap alone says what is left.
+// come back.
 #pragma once
 
+#include <atomic>
 #include <condition_variable>
 #include <cstddef>
 #include <mutex>
@@ -19,15 +20,13 @@ public:
     using Entry = typename Heap<Item>::Entry;
 
     // Threads may take items, until the heap is closed.
-    void open() {
-        closed_ = false;
-        under_way_ = 0;
-    }
+    void open() { closed_ = false; }
     void close() {
         std::lock_guard lock(mutex_);
         closed_ = true;
         changed_.notify_all();
     }
+    bool closed() const { return closed_; }
 
     // The item with the smallest key; nothing once the heap is closed, or where nothing below `cutoff` is left and none
     // is under way. Whoever takes an item says when it is done with it.
@@ -82,7 +81,7 @@ private:
     std::condition_variable changed_;
     int under_way_ = 0;
     int waiting_ = 0;
-    bool closed_ = false;
+    std::atomic<bool> closed_ = false;
 };
 
 }  // namespace whence

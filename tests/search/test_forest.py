@@ -24,7 +24,8 @@ from whence.search.grid import grid_of
 from whence.search.proposals import past_cells
 
 BLOCKS, SEEDS, EACH = 24, 25, 5
-EXACT = 1e-6
+#: Both look for the last double that still rounds into a cell.
+EXACT = 1e-11
 #: All ways to search, which large questions take one after the other, and settings under which small ones do too.
 WAYS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -447,7 +448,7 @@ def test_the_time_limit_is_respected(limit: float) -> None:
         answer = explain(case.question(time_limit=limit))
         seconds.append(time.perf_counter() - began)
         assert answer.status == "time_limit"
-        assert 0.0 < answer.bound <= answer.distance
+        assert 0.0 <= answer.bound <= answer.distance
     # The quickest of three: other processes on the machine are not the search's fault.
     assert 0.9 * limit <= min(seconds) <= limit + max(0.1 * limit, 0.2)
 

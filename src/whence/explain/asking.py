@@ -21,7 +21,7 @@ from whence.explain.verification import confirmed
 from whence.plain import to_plain
 from whence.problems.base import cost_unit_of
 from whence.problems.linear import LinearPlans
-from whence.weights import ForestWeights
+from whence.weights import ForestWeights, KNNWeights
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -29,6 +29,10 @@ if TYPE_CHECKING:
 __all__ = ["Request", "engine_of", "explain"]
 
 Floats = NDArray[np.float64]
+
+#: Distances are known to 16 digits: how far outside the history a context may lie, in ranges for a separation of 1, so
+#: that the rounding of a distance stays a thousand times below the separation; and the least separation that counts.
+FARTHEST, LEAST_SEPARATION = 1e12, 1e-9
 
 
 @dataclass(frozen=True)
@@ -38,6 +42,7 @@ class Request:
     context: Any
     instead: Any
     kind: Kind = "relative"
+    within: float = 0.0
     decision: Any = None
     fixed: Collection[str] = ()
     bounds: Mapping[str, Any] | None = None
@@ -52,6 +57,10 @@ class Request:
     def __post_init__(self) -> None:
         if self.kind not in ("relative", "absolute"):
             raise InputError(f"'kind' must be 'relative' or 'absolute'. Got {self.kind!r} instead.")
+        if not _is_number(self.within) or not 0 <= float(self.within) < np.inf:
+            raise InputError(f"'within' must be a number >= 0, such as 0.02 for 2 %. Got {self.within!r} instead.")
+        if self.within and self.kind != "absolute":
+            raise InputError("'within' is a share of the best plan's cost: use it with kind='absolute'.")
         if self.engine not in ("auto", "search", "milp"):
             raise InputError(f"'engine' must be 'auto', 'search' or 'milp'. Got {self.engine!r} instead.")
         for name in ("tolerance", "separation"):
@@ -79,6 +88,10 @@ class Request:
         return {name: to_plain(value) for name, value in {**said, **more}.items()}
 
 
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+
+
 def explain(policy: Policy, request: Request, search: Engine | None = None) -> Explanation:
     """The nearest context in which ``request.instead`` is better than, or as good as, any plan.
 
@@ -97,11 +110,15 @@ def explain(policy: Policy, request: Request, search: Engine | None = None) -> E
         _feasible(policy, "decision", decision)
     alternative_costs = _costs(policy, request.instead, "instead")
     decision_costs = _costs(policy, decision, "decision")
+    if request.within:
+        _not_negative(alternative_costs), _not_negative(decision_costs)
     tau = float(request.tolerance) * float(np.abs(alternative_costs).max())
 
     def better(weights: Floats) -> Floats | None:
         rival = policy.problem.solve(policy.Y_, weights, policy.risk_)
         costs = _costs(policy, rival, "decision")
+        if request.within:
+            costs = (1.0 + request.within) * _not_negative(costs)
         regret = policy.risk_.of(alternative_costs, weights) - policy.risk_.of(costs, weights)
         return costs if regret > tau else None
 
@@ -118,13 +135,17 @@ def explain(policy: Policy, request: Request, search: Engine | None = None) -> E
         better=better,
         limits=limits,
         options=_options(policy, request),
+        within=float(request.within),
     )
     if request.engine == "milp":
         from whence import milp
 
         milp.check(question)
     prescribed_costs = decision_costs if request.decision is None else _costs(policy, prescribed, "decision")
-    answer = _without_search(question, before, prescribed_costs) or engine(question)
+    answer = _without_search(question, before, prescribed_costs)
+    if answer is None:
+        _near_enough(policy, question)
+        answer = engine(question)
     draft = _draft(policy, request, question, initial, before, decision, engine_name)
     explanation = _completed(policy, question, answer, draft)
     if answer.status == "none":
@@ -194,16 +215,42 @@ def _costs(policy: Policy, plan: Any, name: str) -> Floats:
     return costs
 
 
+def _not_negative(costs: Floats) -> Floats:
+    """`costs`, where a share of them is something to compare with."""
+    if costs.min() < 0.0:
+        raise InputError(
+            f"'within' is a share of the best plan's cost, so that no cost may be negative. Got a cost of {costs.min():g}."
+        )
+    return costs
+
+
 def _without_search(question: Question, before: Floats, prescribed: Floats) -> Answer | None:
     """The answers that need no search: the criterion holds already, or no observation speaks for the plan."""
-    reference = question.decision if question.kind == "relative" else prescribed
+    reference = question.decision if question.kind == "relative" else (1.0 + question.within) * prescribed
     gap = question.risk.of(question.alternative, before) - question.risk.of(reference, before)
     if gap <= question.tau:
         return Answer("already", question.space.start, 0.0, 0.0)
-    if (question.alternative - question.decision > question.tau).all():
+    if (question.alternative - question.rival_decision > question.tau).all():
         note = "every past observation costs more with the alternative than with the decision"
         return Answer("none", None, np.inf, np.inf, note=note)
     return None
+
+
+def _near_enough(policy: Policy, question: Question) -> None:
+    """Refuse a context from which distances to the neighbours would differ by rounding alone."""
+    if not isinstance(question.weights, KNNWeights):
+        return
+    points, start = question.weights.points_, question.space.start
+    away = np.maximum(points.min(axis=0) - start, start - points.max(axis=0))
+    j = int(np.argmax(away))
+    most = FARTHEST * max(question.separation, LEAST_SEPARATION)
+    if away[j] > most:
+        name = policy.schema_.feature_of_coordinate()[j]
+        raise InputError(
+            f"The context must lie near enough to the history to tell its neighbours apart: {name!r} lies "
+            f"{away[j]:.3g} times its range outside. At most {most:.3g} times is possible with "
+            f"separation={question.separation:g}."
+        )
 
 
 def _draft(
@@ -326,6 +373,7 @@ def _freed(
         return explanation
     left = question.limits.remaining
     limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress)
+    limits.reserve = question.limits.reserve
     wider = replace(question, space=free, limits=limits)
     answer = engine(wider)
     relaxed = _completed(policy, wider, answer, replace(explanation, status="none", note=""))

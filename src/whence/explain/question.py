@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.space import Space
+from whence.problems._deadline import check_time, until
 from whence.risk import Risk
 from whence.weights import ForestWeights, KNNWeights
 
@@ -23,6 +24,9 @@ __all__ = ["Answer", "Engine", "InputMap", "Kind", "Limits", "Progress", "Questi
 Floats = NDArray[np.float64]
 Kind = Literal["relative", "absolute"]
 Status = Literal["optimal", "already", "none", "time_limit", "interrupted"]
+
+#: Steps by which a coordinate may miss its input: the rounding of a product and a sum.
+ROUNDINGS = 4
 
 
 @dataclass(frozen=True)
@@ -43,6 +47,8 @@ class Limits:
     node_limit: int | None = None
     on_progress: Callable[[Progress], Any] | None = None
     started: float = field(default_factory=time.perf_counter)
+    #: Seconds set aside for the last check of an absolute answer, which solves the decision problem once more.
+    reserve: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -51,8 +57,10 @@ class Limits:
 
     @property
     def remaining(self) -> float:
-        """Seconds left, infinite without a time limit."""
-        return np.inf if self.time_limit is None else self.time_limit - self.seconds
+        """Seconds left for the search, infinite without a time limit."""
+        if self.time_limit is None:
+            return np.inf
+        return self.time_limit - min(self.reserve, 0.5 * self.time_limit) - self.seconds
 
     def reached(self, nodes: int, distance: float, bound: float) -> Status | None:
         """The status to stop with, or None to go on; tells the progress on the way."""
@@ -74,6 +82,28 @@ class InputMap:
     coordinate: NDArray[np.int64]
     scale: Floats
     offset: Floats
+
+    def sides(self, column: Any, last: Floats, first: Floats) -> tuple[Floats, Floats]:
+        """Coordinates of the last input before a turn and of the first beyond it, each surely on its own side.
+
+        Parameters
+        ----------
+        column : int or array of int
+            Column of the estimator, or that of every turn.
+        last, first : ndarray
+            Neighbouring inputs between which the estimator turns.
+        """
+        scale, offset = self.scale[column], self.offset[column]
+        below, beyond = (last - offset) / scale, (first - offset) / scale
+        # Both inputs may have one coordinate; then its neighbours are clear of the turn.
+        one = below >= beyond
+        below, beyond = np.where(one, np.nextafter(beyond, -np.inf), below), np.where(
+            one, np.nextafter(below, np.inf), beyond
+        )
+        for _ in range(ROUNDINGS):
+            below = np.where(below * scale + offset > last, np.nextafter(below, -np.inf), below)
+            beyond = np.where(beyond * scale + offset < first, np.nextafter(beyond, np.inf), beyond)
+        return below, beyond
 
 
 @dataclass(frozen=True)
@@ -100,11 +130,13 @@ class Question:
         Least gap between the k-th and (k+1)-th neighbour distance.
     better : callable
         For absolute questions: given weights, the sample costs of a plan that beats the alternative by more
-        than `tau`, or None where the alternative is optimal within `tau`.
+        than `tau`, times ``1 + within``, or None where the alternative is as good as asked for.
     limits : Limits
         When to stop.
     options : dict
         What only some engines understand.
+    within : float
+        For absolute questions: by which share of the best plan's cost the alternative may cost more.
     """
 
     space: Space
@@ -119,10 +151,31 @@ class Question:
     better: Callable[[Floats], Floats | None]
     limits: Limits
     options: dict[str, Any] = field(default_factory=dict)
+    within: float = 0.0
+
+    @property
+    def rival_decision(self) -> Floats:
+        """What the alternative must not cost more than: the sample costs of the decision, times ``1 + within``."""
+        return self.decision if self.within == 0.0 else (1.0 + self.within) * self.decision
 
     def holds(self, weights: Floats) -> bool:
-        """Whether the relative criterion holds under these weights."""
-        return self.risk.of(self.alternative, weights) <= self.risk.of(self.decision, weights) + self.tau
+        """Whether the alternative costs no more than the decision under these weights, or that share more."""
+        return self.risk.of(self.alternative, weights) <= self.risk.of(self.rival_decision, weights) + self.tau
+
+    def rival(self, weights: Floats) -> Floats | None:
+        """What `better` says, for as long as the limits allow.
+
+        Raises
+        ------
+        OutOfTime
+            Where there is no time to begin, or where the solve could be interrupted when the time was up.
+        """
+        limits, began = self.limits, time.perf_counter()
+        with until(began + limits.remaining):
+            check_time()
+            found = self.better(weights)
+        limits.reserve = max(limits.reserve, time.perf_counter() - began)
+        return found
 
 
 @dataclass(frozen=True)

@@ -2,7 +2,8 @@
 
 A frontier hands out candidate contexts in the order of their distance. The first one that stands the
 test is the nearest explanation. For an absolute explanation the test is a solve of the decision problem;
-a better plan found there becomes a cut, and the same frontier goes on: nothing is restarted.
+a better plan found there becomes a cut, and the same frontier goes on: nothing is restarted. As there may be a
+continuum of plans, a frontier may hand out more points than those that satisfy all cuts, to learn the best plan there.
 """
 
 from __future__ import annotations
@@ -14,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.question import Answer, Question, Status
+from whence.problems._deadline import OutOfTime
 
 __all__ = ["Frontier", "run"]
 
@@ -21,6 +23,8 @@ Floats = NDArray[np.float64]
 
 #: Seconds that a frontier should search before it is asked again whether to go on.
 SLICE = 0.05
+#: A slice has at most so many times the boxes of the one before: the next ones may take longer than those measured.
+GROWTH = 8
 
 
 class Frontier(Protocol):
@@ -40,7 +44,10 @@ class Frontier(Protocol):
         ...
 
     def cut(self, rival: Floats) -> None:
-        """From now on the alternative must cost no more than a plan with these sample costs (plus tau)."""
+        """The alternative must cost no more than a plan with these sample costs (plus tau), one that beats it.
+
+        The first one always counts; a later one at least at the point handed out last.
+        """
         ...
 
     def exclude(self, point: Floats) -> None:
@@ -48,7 +55,7 @@ class Frontier(Protocol):
         ...
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
-        """Examine at most `nodes` boxes; the nearest context left that satisfies all cuts, once it is proved nearest.
+        """Examine at most `nodes` boxes; the nearest context left that may satisfy all cuts, once it is proved nearest.
 
         None where the budget is spent, or nothing nearer than `cutoff` is left (then ``bound >= cutoff``).
         The same point is handed out again unless a cut or an exclusion removes it.
@@ -71,7 +78,7 @@ class Frontier(Protocol):
 def run(question: Question, frontier: Frontier) -> Answer:
     """Answer `question` by the candidates of `frontier`; Ctrl-C ends the search with the best found so far."""
     search = _Search(question, frontier)
-    frontier.cut(question.decision)
+    frontier.cut(question.rival_decision)
     try:
         while True:
             answer = search.step()
@@ -79,6 +86,8 @@ def run(question: Question, frontier: Frontier) -> Answer:
                 return answer
     except KeyboardInterrupt:
         return search.stopped("interrupted")
+    except OutOfTime:
+        return search.stopped("time_limit")
 
 
 class _Search:
@@ -92,14 +101,12 @@ class _Search:
         self.cuts = 0
         self.budget = 1
         self.refused: Floats | None = None
+        self.told = -np.inf
 
     def step(self) -> Answer | None:
         """Search on for one slice; the answer, once there is one."""
         limits, frontier = self.question.limits, self.frontier
-        began = time.perf_counter()
-        if limits.node_limit is not None:
-            self.budget = max(1, min(self.budget, limits.node_limit - frontier.nodes))
-        point = frontier.advance(self.budget, self.cutoff)
+        point = self._slice()
         if point is not None:
             if self._stands(point):
                 distance = self.question.space.distance(point)
@@ -108,16 +115,30 @@ class _Search:
             if self.best is None:
                 return self._answer("none", None, np.inf, np.inf)
             return self._answer("optimal", self.best, self.cutoff, self.cutoff)
-        stop = limits.reached(frontier.nodes, self.cutoff, min(frontier.bound, self.cutoff))
-        if stop is not None:
-            return self.stopped(stop)
+        if point is None or limits.node_limit is not None or limits.seconds - self.told > SLICE:
+            # Candidates may follow each other quickly.
+            self.told = limits.seconds
+            stop = limits.reached(frontier.nodes, self.cutoff, min(frontier.bound, self.cutoff))
+            if stop is not None:
+                return self.stopped(stop)
         if point is None:
             self._try_proposal()
-            spent = time.perf_counter() - began
-            slice_ = min(SLICE, max(0.25 * limits.remaining, 0.002))
-            scale = float(np.clip(slice_ / max(spent, 1e-6), 0.02, 8.0))
-            self.budget = int(np.clip(self.budget * scale, 1, 1_000_000))
         return None
+
+    def _slice(self) -> Floats | None:
+        """Search on for about `SLICE` seconds: for as many boxes as took that long in the slice before."""
+        limits, frontier = self.question.limits, self.frontier
+        began, before = time.perf_counter(), frontier.nodes
+        budget = self.budget
+        if limits.node_limit is not None:
+            budget = max(1, min(budget, limits.node_limit - before))
+        point = frontier.advance(budget, self.cutoff)
+        boxes, spent = frontier.nodes - before, time.perf_counter() - began
+        if boxes > 0:
+            # A slice that examined no box says nothing about how long boxes take.
+            wanted = min(SLICE, max(0.25 * limits.remaining, 0.002))
+            self.budget = int(np.clip(wanted * boxes / max(spent, 1e-6), 1, GROWTH * boxes))
+        return point
 
     def stopped(self, status: Status) -> Answer:
         """What is known when the search has to stop."""
@@ -152,7 +173,7 @@ class _Search:
         """Costs of a plan that beats the alternative at `point`, where an absolute explanation is asked for."""
         if self.question.kind == "relative":
             return None
-        return self.question.better(self.frontier.weights(point))
+        return self.question.rival(self.frontier.weights(point))
 
     def _answer(self, status: Status, point: Floats | None, distance: float, bound: float) -> Answer:
         room = None if point is None else self.frontier.room(point)

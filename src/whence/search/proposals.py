@@ -31,8 +31,8 @@ def past_cells(kept: KeptGrid, weights: ForestWeights) -> Ints:
 def looks(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:
     """How many contexts can be looked at in about so many seconds (or in `SECONDS`)."""
     depth = np.log2(max(2, kept.grid.leaves / kept.grid.trees))
-    etas = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else 0
-    one = kept.grid.trees * (10e-9 * depth + 1e-9 * etas) + 1e-7
+    values = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals
+    one = kept.grid.trees * (10e-9 * depth + 1e-9 * values) + 1e-7
     return int(max(1, min(SECONDS, seconds) / one))
 
 
@@ -57,9 +57,11 @@ def pulled(
 
 def climbed(proposals: _core.Proposals, cutoff: float) -> Ints | None:
     """Cells of a context reached from the start by the steps that gain most, then pulled back, or None."""
+    half = proposals.looks // 2
+    proposals.looks -= half
     if not proposals.climb(2.0 * cutoff):
         return None
     proposals.found = cutoff
-    proposals.looks = max(proposals.looks, 1000)
+    proposals.looks += half
     proposals.pull_back(proposals.cells[None, :], 1)
     return proposals.best if proposals.found < cutoff else None
