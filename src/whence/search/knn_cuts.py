@@ -70,7 +70,7 @@ def order_smallest(values: Floats, count: int, m: int) -> None:
 @flow
 def _tail_mean(values: Floats, count: int, tail: float) -> tuple[float, float]:
     """Mean of the worst `tail` of the first `count` values, and the value at which that tail begins."""
-    whole = min(int(np.ceil(tail - 1e-9)), count)
+    whole = min(max(1, int(np.ceil(tail - 1e-9))), count)
     order_smallest(values, count, count - whole)
     total = 0.0
     begin = np.inf
