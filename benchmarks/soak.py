@@ -21,8 +21,8 @@ from pathlib import Path
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
-from tests.cases import Case  # noqa: E402
-from tests.soaking import disagreement, forest_case, neighbour_case  # noqa: E402
+from tests.cases import Case
+from tests.soaking import disagreement, forest_case, neighbour_case
 
 MAKERS: dict[str, Callable[[int], Case]] = {"forest": forest_case, "knn": neighbour_case}
 #: Seeds after which the results file is written.

@@ -1,7 +1,7 @@
 """Random small questions over awkward data, each held against brute force: what `benchmarks/soak.py` runs for hours.
 
-`forest_case(seed)` and `neighbour_case(seed)` always give the same question, `disagreement(case)` says in what the answer
-of `Policy.explain` differs from looking at every cell (or at every vertex of the neighbours' arrangement).
+`forest_case(seed)` and `neighbour_case(seed)` always give the same question, `disagreement(case)` says in what the
+answer of `Policy.explain` differs from looking at every cell (or at every vertex of the neighbours' arrangement).
 """
 
 from __future__ import annotations
@@ -212,7 +212,9 @@ def outside(case: Case, why: Explanation) -> str:
             low, high = case.policy.schema_.training_range(name)
             limits += [(feature.low if feature.low is not None else -np.inf, np.inf)]
             limits += [(-np.inf, feature.high if feature.high is not None else np.inf)]
-            limits += [(min(low, float(case.context[name])), max(high, float(case.context[name])))] if low < high else []
+            limits += (
+                [(min(low, float(case.context[name])), max(high, float(case.context[name])))] if low < high else []
+            )
         for first, last in limits:
             if not first <= value <= last:
                 return f"{name} = {value!r} lies outside {first!r} to {last!r}"

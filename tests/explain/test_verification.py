@@ -66,7 +66,7 @@ def test_costs_may_differ_by_rounding_only(one_leaf: wh.Policy, kind: str) -> No
                 question, kind="absolute", decision=dearer, alternative=dearer, better=lambda w: question.decision
             )
         if wrong:
-            with pytest.raises(InternalError, match="costs .* more than the decision|from optimal"):
+            with pytest.raises(InternalError, match=r"costs .* more than the decision|from optimal"):
                 check(one_leaf, given, at(given, [0.5]), [0.0])
         else:
             assert check(one_leaf, given, at(given, [0.5]), [0.0]) == 0.5
@@ -86,7 +86,7 @@ def test_the_distance_must_be_the_one_said(one_leaf: wh.Policy) -> None:
     question = asked(one_leaf, [0.0])
     assert check(one_leaf, question, at(question, [0.5], 1e-8), [0.0]) == 0.5
     for away in (-1e-5, 1e-5):
-        with pytest.raises(InternalError, match="lies at distance 0.5, not at"):
+        with pytest.raises(InternalError, match=r"lies at distance 0\.5, not at"):
             check(one_leaf, question, at(question, [0.5], away), [0.0])
 
 
@@ -108,5 +108,5 @@ def test_neighbours_must_be_separated() -> None:
         check(policy, question, at(question, [0.5 + 0.4e-6]), [0.0])
     wide = replace(question, separation=0.1)
     assert check(policy, wide, at(wide, [0.551]), [0.0]) == pytest.approx(0.551)
-    with pytest.raises(InternalError, match="only 0.09 apart"):
+    with pytest.raises(InternalError, match=r"only 0\.09 apart"):
         check(policy, wide, at(wide, [0.545]), [0.0])

@@ -11,7 +11,7 @@ ONCE_WRONG = [1348, 1484, 1587, 1892, 2170, 2243, 2562, 2607]
 
 @pytest.mark.parametrize("block", range(8))
 def test_forests_agree_with_brute_force(block: int) -> None:
-    """400 questions over decimals, ties, units of any size and far contexts are answered as by looking at every cell."""
+    """400 questions over decimals, ties, units of any size and far contexts are answered as by brute force."""
     for seed in range(50 * block, 50 * (block + 1)):
         assert disagreement(forest_case(seed)) == "", f"forest_case({seed})"
 

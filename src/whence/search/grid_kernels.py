@@ -84,7 +84,8 @@ def locate(face_start, cut, below, beyond, discrete, level_start, level, limits,
     """Allowed cells and their distances, into the last four arrays: see `Located`, and the nearest value of each cell.
 
     `limits` are start, lower and upper bound of each column, `scales` its weight, and how it is scaled and shifted in
-    the forest; `below` and `beyond` are the last coordinate before each cut and the first beyond it. A discrete column j has the values ``level[level_start[j]:level_start[j + 1]]``.
+    the forest; `below` and `beyond` are the last coordinate before each cut and the first beyond it. A discrete column
+    j has the values ``level[level_start[j]:level_start[j + 1]]``.
     """
     start, lower, upper = limits[0], limits[1], limits[2]
     weight, scale, offset = scales[0], scales[1], scales[2]
