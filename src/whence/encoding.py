@@ -36,6 +36,8 @@ Floats = NDArray[np.float64]
 
 #: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
 SHORT = 1e-12
+#: What scaling and back may cost, as a share of the range or of the number.
+ROUNDING = 1e-12
 
 
 @dataclass(frozen=True)
@@ -146,9 +148,10 @@ class NumberColumn(Column):
             value, step = raw + np.copysign(step, inward), 2.0 * step
         return raw
 
-    def within(self, value: float, least: float, most: float) -> Any:
-        """`value`, or the end that it lies beyond by a rounding error."""
-        return _restored(float(min(max(value, least), most)), self.type)
+    def clipped(self, value: float, least: float, most: float) -> Any:
+        """`value`, or the end that it lies beyond by a rounding error; a larger one is not for here to hide."""
+        end = float(min(max(value, least), most))
+        return restored(end, self.type) if abs(value - end) <= ROUNDING * max(self.scale, abs(end)) else value
 
     def value(self, row: Mapping[str, Any]) -> Any:
         return row[self.name]

@@ -280,7 +280,7 @@ class Schema:
             values.update(columns[i].decoded(point[at], low[at], high[at]))
             column = columns[i]
             if ends is not None and isinstance(column, NumberColumn) and column.levels is None:
-                values[column.name] = column.within(values[column.name], ends[0][at.start], ends[1][at.start])
+                values[column.name] = column.clipped(values[column.name], ends[0][at.start], ends[1][at.start])
         return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
 
     def feature_values(self, row: pd.Series, names: Collection[str] | None = None) -> dict[str, Any]:
