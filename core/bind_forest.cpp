@@ -61,6 +61,7 @@ void bind_grid(nb::module_& m) {
         .def_prop_ro("columns", &Grid::columns)
         .def_prop_ro("trees", &Grid::trees)
         .def_prop_ro("leaves", &Grid::leaves)
+        .def_prop_ro("path_entries", &Grid::path_entries, "Columns on the paths of all leaves together.")
         .def_prop_ro(
             "asks",
             [](const Grid& grid) {
@@ -94,10 +95,12 @@ void bind_grid(nb::module_& m) {
 }
 
 // One row a column of start, lower and upper bound, weight, scale and offset.
-std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix& limits, const Integers& group,
-                                    const VectorOf<bool>& discrete, const Ints& level_start,
+std::vector<ColumnLimits> limits_of(const Grid& grid, const Vector& below, const Vector& beyond, const Matrix& limits,
+                                    const Integers& group, const VectorOf<bool>& discrete, const Ints& level_start,
                                     const Vector& level) {
     const auto d = static_cast<std::size_t>(grid.columns());
+    const auto faces = static_cast<std::size_t>(grid.faces());
+    require(below.size() == faces && beyond.size() == faces, "'below' and 'beyond' must hold one number a face.");
     require(limits.shape(0) == d && limits.shape(1) == 6, "'limits' must have six numbers a column.");
     require(group.size() == d && discrete.size() == d, "'group' and 'discrete' must hold one entry a column.");
     require(level_start.size() == d + 1 && level_start(0) == 0 &&
@@ -108,7 +111,10 @@ std::vector<ColumnLimits> limits_of(const Grid& grid, const Matrix& limits, cons
         require(level_start(j) <= level_start(j + 1), "'level_start' must not descend.");
         const double* row = &limits(j, 0);
         const std::span<const double> levels(level.data() + level_start(j), level.data() + level_start(j + 1));
-        found.push_back({row[0], row[1], row[2], row[3], row[4], row[5], group(j), discrete(j), levels});
+        const auto first = static_cast<std::size_t>(grid.first_face(static_cast<std::int32_t>(j)));
+        const auto count = static_cast<std::size_t>(grid.last_cell_of(static_cast<std::int32_t>(j)));
+        found.push_back({row[0], row[1], row[2], row[3], row[4], row[5], group(j), discrete(j), levels,
+                         view(below).subspan(first, count), view(beyond).subspan(first, count)});
     }
     return found;
 }
@@ -124,11 +130,11 @@ void bind_located(nb::module_& m) {
     nb::class_<Located>(m, "Located", "The cells of a question: which are allowed, and how far they are from its start.")
         .def(
             "__init__",
-            [](Located* self, const Grid& grid, Matrix limits, Integers group,
+            [](Located* self, const Grid& grid, Vector below, Vector beyond, Matrix limits, Integers group,
                VectorOf<bool> discrete, Ints level_start, Vector level) {
-                new (self) Located(grid, limits_of(grid, limits, group, discrete, level_start, level));
+                new (self) Located(grid, limits_of(grid, below, beyond, limits, group, discrete, level_start, level));
             },
-            "grid"_a, "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
+            "grid"_a, "below"_a.noconvert(), "beyond"_a.noconvert(), "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
             "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
         .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
         .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })
@@ -144,10 +150,29 @@ void bind_located(nb::module_& m) {
         });
 }
 
+void require_entry(const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+    require(plan >= 0 && plan <= criterion.rivals(), "'plan' must be one of the criterion's.");
+    require(leaf >= 0 && leaf < criterion.leaves(), "'leaf' must be one of the grid's.");
+    require(eta >= 0 && eta < criterion.plan(plan).etas(), "'eta' must be one of the plan's.");
+}
+
 void bind_criteria(nb::module_& m) {
+    nb::class_<Criterion::Excess>(m, "Excess", "By how much the alternative exceeds the rival it does worst against.")
+        .def_ro("over", &Criterion::Excess::over)
+        .def_ro("worst", &Criterion::Excess::worst);
     nb::class_<Criterion>(m, "Criterion", "What the leaves say about the alternative and its rivals.")
         .def_prop_ro("rivals", &Criterion::rivals)
-        .def_prop_ro("etas", &Criterion::etas);
+        .def_prop_ro("etas", &Criterion::etas)
+        .def(
+            "excess",
+            [](const Criterion& criterion, Integers leaves) {
+                require(criterion.rivals() > 0, "There must be a rival.");
+                for (std::size_t t = 0; t < leaves.size(); ++t)
+                    require(leaves(t) >= 0 && leaves(t) < criterion.leaves(), "'leaves' must be those of the grid.");
+                std::vector<std::int32_t> levels(criterion.rivals());
+                return criterion.excess(copied(leaves), {0, criterion.etas() - 1}, levels);
+            },
+            "leaves"_a.noconvert(), "The criterion where every tree has one of these leaves.");
     nb::class_<MeanCriterion, Criterion>(m, "MeanCriterion", "Expected cost.")
         .def(nb::init<std::int32_t>(), "leaves"_a)
         .def(
@@ -158,7 +183,7 @@ void bind_criteria(nb::module_& m) {
         .def(
             "__init__",
             [](TailCriterion* self, Integers samples, Ints first, Ints size,
-               double tail, std::int32_t trees, std::size_t table_limit) {
+               double tail, std::int32_t trees) {
                 require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
                 const auto count = static_cast<std::int64_t>(samples.size());
                 for (std::size_t i = 0; i < first.size(); ++i)
@@ -166,16 +191,30 @@ void bind_criteria(nb::module_& m) {
                             "Every leaf must have samples.");
                 require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
                 require(trees > 0, "'trees' must be positive.");
-                new (self) TailCriterion({view(samples), view(first), view(size)}, tail, trees, table_limit);
+                new (self) TailCriterion({view(samples), view(first), view(size)}, tail, trees);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "table_limit"_a,
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def(
             "add_plan",
-            [](TailCriterion& criterion, Vector etas, Integers rank) {
-                criterion.add_plan(copied(etas), copied(rank));
+            [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
+                criterion.add_plan(copied(etas), copied(rank), kept);
             },
-            "etas"_a.noconvert(), "rank"_a.noconvert())
+            "etas"_a.noconvert(), "rank"_a.noconvert(), "kept"_a)
+        .def(
+            "value",
+            [](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+                require_entry(criterion, plan, leaf, eta);
+                return criterion.plan(plan).value(leaf, eta);
+            },
+            "plan"_a, "leaf"_a, "eta"_a, "(eta + mean excess over eta / tail) / trees.")
+        .def(
+            "share_above",
+            [](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {
+                require_entry(criterion, plan, leaf, eta);
+                return criterion.plan(plan).share_above(leaf, eta);
+            },
+            "plan"_a, "leaf"_a, "eta"_a, "Share of the leaf's samples that cost more than an eta.")
         .def_prop_ro("all_etas", &TailCriterion::all_etas, "Thresholds of all plans together.");
 }
 
@@ -189,17 +228,27 @@ void bind_search(nb::module_& m) {
                 new (self) Shares(located, copied(bucket), copied(edge), copied(begin), view(part));
             },
             "located"_a, "bucket"_a.noconvert(), "edge"_a.noconvert(), "begin"_a.noconvert(), "part"_a.noconvert(),
-            nb::keep_alive<1, 2>());
+            nb::keep_alive<1, 2>())
+        .def_prop_ro("multiplier", &Shares::multiplier, "Distance a unit of the criterion.")
+        .def_prop_ro(
+            "part",
+            [](const Shares& shares) {
+                return nb::cast(to_numpy_rows(shares.parts(), static_cast<std::size_t>(shares.located().grid().trees())));
+            },
+            "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
         .def(nb::init<const Located&, const Criterion&, double>(), "located"_a, "criterion"_a, "tau"_a,
              nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def(
             "advance",
-            [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp) {
-                const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp});
+            [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp,
+               std::int32_t lesson) {
+                require(shares == nullptr || &shares->located().grid() == &search.grid(),
+                        "The shares must belong to the search's grid.");
+                const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp, lesson});
                 return std::pair(slice.end == ForestSearch::End::candidate, slice.bound);
             },
-            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false,
+            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false, "lesson"_a = 100,
             nb::call_guard<nb::gil_scoped_release>(),
             "Search on for so many boxes: whether the nearest candidate was reached, and the proved bound.")
         .def(

@@ -4,6 +4,7 @@
 NB_MODULE(_core, m) {
     m.doc() = "The compiled core of whence: searches over the boxes of a forest and of nearest neighbours.";
     bind_forest(m);
+    bind_forest_parts(m);
     bind_neighbours(m);
     bind_shipment(m);
 }

@@ -20,6 +20,7 @@ public:
 
     const Interval& operator[](std::int32_t j) const { return columns_[j]; }
     Interval& operator[](std::int32_t j) { return columns_[j]; }
+    const Located& located() const { return *located_; }
     std::int32_t size() const { return static_cast<std::int32_t>(columns_.size()); }
 
     // All that the question allows; false where that is nothing.

@@ -25,6 +25,8 @@ public:
     explicit Faces(const Located& located)
         : located_(&located), grid_(&located.grid()), score_(grid_->faces(), 0.0), touched_(), seen_(grid_->columns(), 0) {}
 
+    const Located& located() const { return *located_; }
+
     // The face that separates the projection from the leaves that pull hardest, if any does.
     std::optional<Face> pulling(const OpenBox& open);
 

@@ -1,6 +1,7 @@
 #include "forest_search.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -11,17 +12,14 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // The shares of the strong bound learn at the first box, and again whenever this many have been bounded.
 constexpr std::int64_t LEARN_EVERY = 64;
-// A strong bound is lowered by this much, so that rounding cannot put it above the optimum.
+// A strong bound is lowered by this much (by this share where it is above 1), so that rounding cannot put it above the
+// optimum.
 constexpr double ROUNDING = 1e-10;
 
-// What the shares learn at a box. The first lesson is the longest; a forest with very long paths gets a shorter one.
-Shares::Lesson lesson(std::int64_t bounds_taken, std::size_t path_entries) {
-    if (bounds_taken == 0) {
-        const auto entries = static_cast<std::int64_t>(std::max<std::size_t>(1, path_entries));
-        return {static_cast<std::int32_t>(std::min<std::int64_t>(100, std::max<std::int64_t>(8, 4'000'000 / entries))),
-                1.0};
-    }
-    if (bounds_taken % LEARN_EVERY == 0) return {8, 0.1};
+// What the shares learn at a box: most at the first one.
+Shares::Lesson lesson(std::int64_t bounds_taken, std::int32_t longest) {
+    if (bounds_taken == 0) return {longest, 1.0};
+    if (bounds_taken % LEARN_EVERY == 0) return {std::min(8, longest), 0.1};
     return {1, 0.0};
 }
 
@@ -49,7 +47,7 @@ ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Ha
         if (queue_.nearest() >= cutoff) return {End::exhausted, queue_.nearest()};
         if (examined_ >= stop_at) return {End::budget, queue_.nearest()};
         if (!open_next(cutoff)) continue;
-        if (hard.shares != nullptr && !strengthen(*hard.shares, cutoff)) continue;
+        if (hard.shares != nullptr && !strengthen(hard, cutoff)) continue;
         Verdict verdict = Verdict::split;
         while (verdict == Verdict::split) {
             verdict = narrow(cutoff);
@@ -82,21 +80,19 @@ bool ForestSearch::open_next(double cutoff) {
     return true;
 }
 
-// Judge the projection of the box.
+// Judge the projection of the box, and whether it was excluded.
 void ForestSearch::look() {
-    located_.grid().leaves_at(open_.cells, open_.here);
-    const Criterion::Excess excess = criterion_.excess(open_.here, open_.etas, open_.levels);
-    open_.worst = excess.worst;
-    open_.holds = excess.over <= tau_;
+    open_.judge(criterion_, tau_);
     open_.barred = open_.holds && std::find(excluded_.begin(), excluded_.end(), open_.here) != excluded_.end();
 }
 
 // Take the strong bound of the box; false where that ends its turn.
-bool ForestSearch::strengthen(Shares& shares, double cutoff) {
+bool ForestSearch::strengthen(Hard hard, double cutoff) {
     if (open_.holds || queue_.strong(open_.link)) return true;
-    const Shares::Lesson now = lesson(strong_bounds_, located_.grid().path_entries());
+    const Shares::Lesson now = lesson(strong_bounds_, std::max(1, hard.lesson));
     ++strong_bounds_;
-    const double least = shares.bound(open_, criterion_, tau_, cutoff, now) - ROUNDING;
+    double least = hard.shares->bound(open_, criterion_, tau_, cutoff, now);
+    least -= ROUNDING * std::max(1.0, std::abs(least));
     if (least >= cutoff) {
         ++examined_;
         return false;

@@ -22,10 +22,12 @@ public:
         End end;
         double bound;  // proved: nothing left is nearer
     };
-    // What only hard questions need: the strong bound (where there are shares), and splits at the sharpest face.
+    // What only hard questions need: the strong bound (where there are shares), whose first lesson has so many rounds,
+    // and splits at the sharpest face.
     struct Hard {
         Shares* shares = nullptr;
         bool sharp = false;
+        std::int32_t lesson = 100;
     };
 
     ForestSearch(const Located& located, const Criterion& criterion, double tau);
@@ -47,7 +49,7 @@ private:
 
     bool open_next(double cutoff);
     void look();
-    bool strengthen(Shares& shares, double cutoff);
+    bool strengthen(Hard hard, double cutoff);
     Verdict narrow(double cutoff);
     Verdict refine(double cutoff);
     bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);

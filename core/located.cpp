@@ -64,23 +64,16 @@ void Located::place_levels(std::int32_t j, const ColumnLimits& limits) {
 }
 
 void Located::place_range(std::int32_t j, const ColumnLimits& limits) {
-    const float* cut = grid_.cut().data() + grid_.first_face(j);
     const std::int32_t base = grid_.first_cell(j), last = grid_.last_cell_of(j);
     for (std::int32_t k = 0; k <= last; ++k) {
-        double bottom = -INFINITE, top = INFINITE;
-        if (k > 0) {
-            const float above = std::nextafter(cut[k - 1], std::numeric_limits<float>::infinity());
-            bottom = (static_cast<double>(above) - limits.offset) / limits.scale;
-        }
-        if (k < last) top = (static_cast<double>(cut[k]) - limits.offset) / limits.scale;
-        bottom = std::max(bottom, limits.lower);
-        top = std::min(top, limits.upper);
+        const double bottom = std::max(k == 0 ? -INFINITE : limits.beyond[k - 1], limits.lower);
+        const double top = std::min(k == last ? INFINITE : limits.below[k], limits.upper);
         if (bottom > top) continue;
         const double nearest = std::min(std::max(limits.start, bottom), top);
         distance_[base + k] = limits.weight * std::abs(nearest - limits.start);
         value_[base + k] = nearest;
     }
-    // A bound between two float32 numbers may belong to the cell of the one that lies beyond it.
+    // In the forest's units a bound may round into a cell whose ends it just misses.
     for (const double bound : {limits.lower, limits.upper})
         offer(j, grid_.cell_of(static_cast<float>(bound * limits.scale + limits.offset), j), bound, limits);
 }

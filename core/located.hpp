@@ -16,6 +16,8 @@ struct ColumnLimits {
     std::int32_t group;
     bool discrete;
     std::span<const double> levels;
+    // Of each face of the column: the last coordinate below it, and the first one beyond it, which round to either side.
+    std::span<const double> below, beyond;
 };
 
 // A column in cells: where its cells begin, the cell of the initial context, the first and last allowed cell, its group

@@ -17,6 +17,8 @@ struct EtaRange {
     std::int32_t size() const { return last - first + 1; }
 };
 
+class Criterion;
+
 struct OpenBox {
     explicit OpenBox(const Located& located)
         : box(located),
@@ -32,6 +34,9 @@ struct OpenBox {
         levels.resize(rivals);
         for (auto* numbers : {&sums, &part, &joint, &row, &worst_sums}) numbers->resize(etas);
     }
+
+    // Judge the projection by the criterion.
+    void judge(const Criterion& criterion, double tau);
 
     Box box;
     Reach reach;

@@ -42,6 +42,14 @@ public:
         return true;
     }
 
+    bool has(std::int32_t link) const { return link >= WHOLE && link < static_cast<std::int32_t>(chain_.size()); }
+    // The columns that a link and those before it restrict.
+    std::vector<std::int32_t> columns_of(std::int32_t link) const {
+        std::vector<std::int32_t> columns;
+        for (; link != WHOLE; link = chain_[link].parent) columns.push_back(chain_[link].column);
+        return columns;
+    }
+
     // The etas possible in the box of a link, and whether its strong bound was taken.
     EtaRange etas(std::int32_t link) const { return chain_[link].etas; }
     bool strong(std::int32_t link) const { return link != WHOLE && chain_[link].strong; }

@@ -14,6 +14,9 @@ public:
     explicit Reach(const Located& located)
         : located_(&located), grid_(&located.grid()), words_(grid_->words()), stack_(grid_->nodes().size() / 2 + 2) {}
 
+    const Located& located() const { return *located_; }
+    std::int32_t trees() const { return grid_->trees(); }
+
     // All leaves that hold an allowed cell of the box, whatever else was dropped before.
     void gather(const Box& box);
 
@@ -22,11 +25,6 @@ public:
 
     // Drop the leaves that are `room` or more away from the projection `cells`.
     void drop_far(const Cells& cells, double room);
-
-    bool has(std::int32_t leaf) const {
-        const std::int32_t bit = grid_->bit_of_leaf()[leaf];
-        return (words_[bit / 64] >> (bit % 64)) & 1;
-    }
 
     // Call `use(leaf)` for the leaves of a tree that are reached.
     template <class Use>
@@ -63,6 +61,8 @@ private:
 class Hull {
 public:
     explicit Hull(const Grid& grid) : grid_(&grid), spans_(grid.columns()), listed_(grid.columns()) {}
+
+    const Grid& grid() const { return *grid_; }
 
     // Narrow `box` to them, without regard to which cells are allowed; true where that is less.
     bool narrow(const Reach& reach, Box& box);

@@ -112,7 +112,7 @@ double Shares::bound(OpenBox& open, const Criterion& criterion, double tau, doub
         const double now = open.near + open.sums[range.first] - multiplier_ * tau;
         // With several etas left the prices are those of one of them, and say nothing about the others.
         if (range.first == range.last && now < cutoff && cutoff < INFINITE)
-            drop_unaffordable(open, cutoff - now + 1e-9);
+            drop_unaffordable(open, cutoff - now + 1e-9 * std::max(1.0, cutoff));
         if (i == lesson.rounds - 1) break;
         const double step = lesson.rate / (1.0 + 0.05 * i);
         learn(open.best, open.cells, step);

@@ -23,6 +23,8 @@ public:
     Shares(const Located& located, std::vector<std::int32_t> bucket, std::vector<double> edge,
            std::vector<std::int32_t> begin, std::span<const double> part);
 
+    const Located& located() const { return *located_; }
+
     struct Lesson {
         std::int32_t rounds;  // how often the shares and the multiplier learn, and one more bound is taken
         double rate;          // how much at first

@@ -17,11 +17,10 @@ constexpr std::int32_t WIDE = 64;
 // ---- what the leaves say about one plan ---------------------------------------------------------------------------
 
 TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::vector<std::int32_t> rank, double tail,
-                     std::int32_t trees, std::size_t limit)
-    : samples_(samples), etas_(std::move(etas)), rank_(std::move(rank)), tail_(tail), trees_(trees) {
-    const std::size_t leaves = samples_.size.size();
-    kept_ = leaves * etas_.size() <= limit;
+                     std::int32_t trees, bool kept)
+    : samples_(samples), etas_(std::move(etas)), rank_(std::move(rank)), tail_(tail), trees_(trees), kept_(kept) {
     if (!kept_) return;
+    const std::size_t leaves = samples_.size.size();
     values_.resize(leaves * etas_.size());
     above_.resize(leaves * etas_.size());
     for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf) {
@@ -99,7 +98,7 @@ TailTable::Least TailTable::least(const Leaves& leaves, EtaRange range) const {
 
 // ---- the criterion ------------------------------------------------------------------------------------------------
 
-void TailCriterion::add_plan(std::vector<double> etas, std::vector<std::int32_t> rank) {
+void TailCriterion::add_plan(std::vector<double> etas, std::vector<std::int32_t> rank, bool kept) {
     const auto count = static_cast<std::int32_t>(etas.size());
     if (etas.empty() || std::adjacent_find(etas.begin(), etas.end(), std::greater_equal<>()) != etas.end())
         throw std::invalid_argument("'etas' must hold at least one number, and ascend.");
@@ -111,7 +110,7 @@ void TailCriterion::add_plan(std::vector<double> etas, std::vector<std::int32_t>
         throw std::invalid_argument("'rank' must name an eta of every sample.");
     if (!plans_.empty() && n != n_samples_) throw std::invalid_argument("All plans must have the same samples.");
     n_samples_ = n;
-    plans_.emplace_back(samples_, std::move(etas), std::move(rank), tail_, trees_, limit_);
+    plans_.emplace_back(samples_, std::move(etas), std::move(rank), tail_, trees_, kept);
 }
 
 Criterion::Excess TailCriterion::excess(const Leaves& leaves, EtaRange etas, std::span<std::int32_t> levels) const {

@@ -24,9 +24,9 @@ struct LeafSamples {
 class TailTable {
 public:
     // `etas` are the plan's sample costs in ascending order, each one once, and `rank` says which of them the cost of
-    // each sample is. Where there are more than `limit` values, rows are computed when they are needed.
+    // each sample is. Where the table is not kept, for it would be too large, rows are computed when they are needed.
     TailTable(const LeafSamples& samples, std::vector<double> etas, std::vector<std::int32_t> rank, double tail,
-              std::int32_t trees, std::size_t limit);
+              std::int32_t trees, bool kept);
 
     std::int32_t etas() const { return static_cast<std::int32_t>(etas_.size()); }
 
@@ -77,12 +77,11 @@ private:
 
 class TailCriterion final : public Criterion {
 public:
-    // `tail` is 1 - alpha. Above `limit` values a plan's table is not kept.
-    TailCriterion(LeafSamples samples, double tail, std::int32_t trees, std::size_t limit)
-        : samples_(samples), tail_(tail), trees_(trees), limit_(limit) {}
+    // `tail` is 1 - alpha.
+    TailCriterion(LeafSamples samples, double tail, std::int32_t trees) : samples_(samples), tail_(tail), trees_(trees) {}
 
     // The alternative first, then the plans that it must not cost more than: see TailTable.
-    void add_plan(std::vector<double> etas, std::vector<std::int32_t> rank);
+    void add_plan(std::vector<double> etas, std::vector<std::int32_t> rank, bool kept);
 
     std::int32_t rivals() const override { return static_cast<std::int32_t>(plans_.size()) - 1; }
     std::int32_t leaves() const override { return static_cast<std::int32_t>(samples_.size.size()); }
@@ -122,7 +121,6 @@ private:
     LeafSamples samples_;
     double tail_;
     std::int32_t trees_;
-    std::size_t limit_;
     std::int32_t n_samples_ = 0;
     std::vector<TailTable> plans_;
 };

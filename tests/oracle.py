@@ -2,7 +2,7 @@
 
 Written from the definition alone, and sharing nothing with the search: a tree sends a context to the left where
 the float32 of its column is at most the threshold, so contexts between the same thresholds have the same weights.
-One nearest point of every cell is tried. A point above a threshold is realised by the next float32.
+One nearest point of every cell is tried: the last number that the tree still sends to that side, found by bisection.
 """
 
 from __future__ import annotations
@@ -111,11 +111,7 @@ def _values(question: Question, j: int) -> np.ndarray:
         cell_of[column] = thresholds
         if levels is None:
             for threshold in thresholds:
-                below = np.float32(threshold)
-                if float(below) > threshold:
-                    below = np.nextafter(below, np.float32(-np.inf))
-                for side in (below, np.nextafter(below, np.float32(np.inf))):
-                    tried.append((float(side) - inputs.offset[column]) / inputs.scale[column])
+                tried += _turn(float(threshold), float(inputs.scale[column]), float(inputs.offset[column]))
     best: dict[tuple[int, ...], float] = {}
     for value in tried:
         if not _allowed(space, j, value):
@@ -125,6 +121,23 @@ def _values(question: Question, j: int) -> np.ndarray:
         if cell not in best or abs(value - space.start[j]) < abs(best[cell] - space.start[j]):
             best[cell] = float(value)
     return np.array(list(best.values()))[:, None]
+
+
+def _turn(threshold: float, scale: float, offset: float) -> tuple[float, float]:
+    """The last coordinate that goes left of a threshold and the next one, which goes right."""
+
+    def left(value: float) -> bool:
+        return float(np.float32(value * scale + offset)) <= threshold
+
+    far = 1e-6 * (1.0 + abs(threshold))
+    low, high = (threshold - far - offset) / scale, (threshold + far - offset) / scale
+    assert left(low), (low, threshold)
+    assert not left(high), (high, threshold)
+    while True:
+        middle = low + (high - low) / 2.0
+        if middle in (low, high):
+            return low, high
+        low, high = (middle, high) if left(middle) else (low, middle)
 
 
 def _allowed(space: Space, j: int, value: float) -> bool:

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.errors import InputError, InputTypeError
-from whence.risk import CVaR, Expectation, Risk, tail_flow
+from whence.risk import CVaR, Expectation, Risk, tail_flow, tail_of
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
 LEVELS = st.floats(0.0, 0.99)
@@ -160,3 +160,20 @@ def test_costs_and_weights_must_match(risk):
     """Costs and weights of different lengths are refused with both shapes."""
     with pytest.raises(InputError, match=r"same length\. Got shapes \(2,\) and \(3,\)"):
         risk.of([1.0, 2.0], [0.2, 0.3, 0.5])
+
+
+@given(weighted_costs())
+@PROPERTY
+def test_cvar_of_everything_is_the_mean_to_the_last_digit(case):
+    """CVaR(0) is the expected cost: the same number, the same name, no tail."""
+    costs, weights = case
+    assert CVaR(0).of(costs, weights) == Expectation().of(costs, weights)
+    assert CVaR(0).name == Expectation.name
+    assert tail_of(CVaR(0)) is None
+    assert tail_of(CVaR(1e-17)) is None
+
+
+def test_the_tail_is_the_share_that_counts():
+    """A CVaR at 0.8 looks at a fifth."""
+    assert tail_of(CVaR(0.8)) == pytest.approx(0.2)
+    assert tail_of(Expectation()) is None

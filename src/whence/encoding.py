@@ -25,6 +25,9 @@ __all__ = ["CategoryColumn", "Column", "NumberColumn", "Range", "fitted_column",
 Floats = NDArray[np.float64]
 NumberType = Literal["bool", "int", "float"]
 
+#: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
+SHORT = 1e-12
+
 
 class Range(NamedTuple):
     """Where one coordinate may move: an interval, and the values allowed in it where they are discrete."""
@@ -123,7 +126,7 @@ class NumberColumn(Column):
 
         for digits in range(6, 18):
             short = float(f"{raw:.{digits}g}")
-            if fits(short, 1e-9 if low < high else 0.0):
+            if fits(short, SHORT if low < high else 0.0):
                 return short
         # A large offset beside a small range swallows the last digits: step into the room until the value fits.
         inward = np.inf if coordinate - low <= high - coordinate else -np.inf
@@ -133,6 +136,10 @@ class NumberColumn(Column):
                 return value
             value, step = raw + np.copysign(step, inward), 2.0 * step
         return raw
+
+    def within(self, value: float, least: float, most: float) -> Any:
+        """`value`, or the end that it lies beyond by a rounding error."""
+        return _restored(float(min(max(value, least), most)), self.type)
 
     def value(self, row: Mapping[str, Any]) -> Any:
         return row[self.name]

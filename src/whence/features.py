@@ -215,7 +215,11 @@ class Schema:
         return raw
 
     def decode(
-        self, point: Floats, like: pd.Series | None = None, room: tuple[Floats, Floats] | None = None
+        self,
+        point: Floats,
+        like: pd.Series | None = None,
+        room: tuple[Floats, Floats] | None = None,
+        ends: tuple[Floats, Floats] | None = None,
     ) -> pd.Series:
         """The context at `point`, in the user's units.
 
@@ -227,6 +231,8 @@ class Schema:
             A context from which values that did not move are taken as they are.
         room : pair of ndarray, optional
             Box of coordinates that the result must not leave when it is encoded again.
+        ends : pair of ndarray, optional
+            Least and largest value in the user's units, one a coordinate.
         """
         low, high = (point, point) if room is None else room
         moved = np.ones(point.shape, dtype=np.bool_) if like is None else point != self.encode_row(like)
@@ -236,6 +242,9 @@ class Schema:
         for i in np.unique(self._feature_at[moved]).tolist():
             at = columns[i].at
             values.update(columns[i].decoded(point[at], low[at], high[at]))
+            column = columns[i]
+            if ends is not None and isinstance(column, NumberColumn) and column.levels is None:
+                values[column.name] = column.within(values[column.name], ends[0][at.start], ends[1][at.start])
         return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
 
     def feature_values(self, row: pd.Series, names: Collection[str] | None = None) -> dict[str, Any]:
@@ -314,17 +323,20 @@ class Schema:
                 self._column(name, argument)
         start = self.encode_row(context)
         lower, upper = start.copy(), start.copy()
+        least, most = np.full(start.size, -np.inf), np.full(start.size, np.inf)
         levels: list[Floats | None] = [None] * self.n_coordinates
         at = self._numbers.at
         lower[at], upper[at], discrete = self._numbers.ranges(start, kept, limits, restricted)
         for j, values in discrete.items():
             levels[j] = values
+        initial = self._numbers.raw(context.tolist())
+        least[at], most[at] = self._numbers.ends(lower[at], upper[at], initial, limits if restricted else {})
         for column in self._categories:
             change = "free" if not restricted else "fixed" if column.name in kept else column.feature.change
             limit = limits.get(column.name) if restricted else None
             for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
                 lower[j], upper[j], levels[j] = allowed
-        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy())
+        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy(), (least, most))
 
     def restrictions_in_the_way(
         self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None

@@ -40,6 +40,16 @@ class Numbers:
         self._low = np.array([c.coordinate(c.low) for c in columns])
         self._high = np.array([c.coordinate(c.high) for c in columns])
         self._constant = self._low == self._high
+        self._offset, self._scale = np.array([c.offset for c in columns]), np.array([c.scale for c in columns])
+        # Whatever may be an end of a feature's range, in the user's units: history and schema.
+        self._given = np.array(
+            [
+                [c.low for c in columns],
+                [c.high for c in columns],
+                *([_limit(c, name) for c in columns] for name in ("low", "high")),
+            ],
+            dtype=np.float64,
+        )
         self._floor, self._ceiling = self._declared("low", -np.inf), self._declared("high", np.inf)
         changes = np.array([c.feature.change for c in columns], dtype=object)
         self._fixed, self._rising, self._falling = (changes == name for name in ("fixed", "increase", "decrease"))
@@ -49,8 +59,8 @@ class Numbers:
 
     def _declared(self, name: str, otherwise: float) -> Floats:
         """The lower or upper bounds that the schema declares, as coordinates."""
-        given = [getattr(c.feature, name) if isinstance(c.feature, Continuous) else None for c in self.columns]
-        bounds = [otherwise if v is None else c.coordinate(v) for c, v in zip(self.columns, given, strict=True)]
+        given = [_limit(c, name) for c in self.columns]
+        bounds = [otherwise if np.isnan(v) else c.coordinate(v) for c, v in zip(self.columns, given, strict=True)]
         return np.array(bounds, dtype=np.float64)
 
     def raw(self, values: Sequence[Any]) -> Floats:
@@ -87,6 +97,21 @@ class Numbers:
             lower[i], upper[i], levels[int(self.at[i])] = allowed[0], allowed[-1], allowed
         return lower, upper, levels
 
+    def ends(self, lower: Floats, upper: Floats, initial: Floats, limits: Mapping[str, Any]) -> tuple[Floats, Floats]:
+        """The values that were given for the ends `lower` and `upper` of every number, in the user's units.
+
+        They come from the history, the initial context, the schema or the call: scaled and back they might be off by a
+        last digit. Infinite where an end is none of these.
+        """
+        given = np.vstack([self._given, initial, np.full((2, initial.size), np.nan)])
+        for name, limit in limits.items():
+            if name in self._index and limit is not None:
+                given[-2:, self._index[name]] = interval(name, limit)
+        coordinate = (given - self._offset) / self._scale
+        least = np.where(coordinate == lower, given, -np.inf).max(axis=0, initial=-np.inf)
+        most = np.where(coordinate == upper, given, np.inf).min(axis=0, initial=np.inf)
+        return least, most
+
     def _limits(self, limits: Mapping[str, Any], restricted: bool) -> tuple[Floats, Floats]:
         """The schema's and the call's bounds, as coordinates."""
         if not restricted:
@@ -100,6 +125,12 @@ class Numbers:
             floor[i] = max(floor[i], self.columns[i].coordinate(first))
             ceiling[i] = min(ceiling[i], self.columns[i].coordinate(last))
         return floor, ceiling
+
+
+def _limit(column: NumberColumn, name: str) -> float:
+    """The end called `name` that the schema declares for a feature, NaN where there is none."""
+    declared = getattr(column.feature, name) if isinstance(column.feature, Continuous) else None
+    return np.nan if declared is None else float(declared)
 
 
 def _with(levels: Floats, value: float) -> Floats:

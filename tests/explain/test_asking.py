@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.tree import DecisionTreeRegressor
 from tests.cases import OneOf
 
 import whence as wh
@@ -265,3 +266,89 @@ def test_wrong_answers_never_pass_the_check(weights: Any) -> None:
     rival = replace(question, kind="absolute", better=lambda w: np.zeros(w.size))
     with pytest.raises(InternalError, match="from optimal"):
         confirmed(rival, right, fitted.schema_, row, fitted.inputs_of)
+
+
+@pytest.mark.parametrize("weights", [wh.ForestWeights(n_trees=8, random_state=0), wh.KNNWeights(k=5)])
+@pytest.mark.parametrize("engine", ["search", "milp"])
+def test_cvar_of_everything_is_the_expected_cost(weights: wh.ForestWeights | wh.KNNWeights, engine: str) -> None:
+    """wh.CVaR(0) and the expected cost decide alike, are answered alike by both engines, and read alike."""
+    rng = np.random.default_rng(5)
+    X = rng.random((18, 2))
+    Y = 10.0 + 5.0 * X @ rng.random((2, 2)) + rng.random((18, 2))
+    means, tails = (
+        wh.Policy(wh.Newsvendor(1.0, 3.0), weights, risk).fit(X, Y) for risk in (wh.Expectation(), wh.CVaR(0.0))
+    )
+    mine = means.decide(X[7])
+    assert tails.decide(X[7]).tolist() == mine.tolist()
+    for kind in ("relative", "absolute"):
+        one, other = (policy.explain(X[2], instead=mine, kind=kind, engine=engine) for policy in (means, tails))
+        assert (one.status, one.distance, one.nodes, one.cuts) == (other.status, other.distance, other.nodes, other.cuts)
+        assert str(one) == str(other)
+        assert "CVaR" not in str(other)
+
+
+def test_the_nearest_context_is_the_last_double_that_turns() -> None:
+    """From seconds since 1970, which float32 counts in steps of 128, the answer stops at the turn, not 64 s after it."""
+    seconds = 1.7e9 + 86400.0 * np.arange(20.0)
+    Y = np.where(seconds < seconds[10], 1.0, 9.0)[:, None]
+    tree = DecisionTreeRegressor(max_depth=1).fit(seconds[:, None], Y)
+    policy = wh.Policy(wh.Newsvendor(1.0, 1.0), wh.ForestWeights.of(tree)).fit(seconds[:, None], Y)
+    threshold = float(tree.tree_.threshold[0])
+    for start, mine in ((seconds[2], [9.0]), (seconds[17], [1.0])):
+        for engine in ("search", "milp"):
+            why = policy.explain([start], instead=mine, engine=engine)
+            found = float(why.context.iloc[0])
+            assert policy.decide([found]).tolist() == mine
+            nearer = float(np.nextafter(found, start))
+            assert policy.decide([nearer]).tolist() != mine
+            assert abs(found - threshold) <= 64.0
+
+
+@pytest.mark.parametrize("engine", ["search", "milp"])
+def test_values_do_not_lie_outside_the_bounds_given(engine: str) -> None:
+    """A value found at a bound is that very number, though scaling and back it would be off by its last digit."""
+    moved = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        X = (rng.random((20, 1)) * rng.choice([1.0, 7.3, 1e9])).round(3)
+        Y = 10.0 * X / X.max() + rng.random((20, 1))
+        policy = wh.Policy(wh.Newsvendor(1.0, 1.0), wh.ForestWeights(3, 3, random_state=seed)).fit(X, Y)
+        low, high = np.sort(X.max() * rng.random(2)).round(2)
+        mine = policy.decide([0.5 * (low + high)])
+        start = float(X.min() if rng.random() < 0.5 else X.max())
+        why = policy.explain([start], instead=mine, bounds={"x0": (low, high)}, engine=engine)
+        if why.context is not None and why.status == "optimal":
+            moved += 1
+            assert low <= why.context.iloc[0] <= high or why.context.iloc[0] == start
+    assert moved > 10
+
+
+@pytest.mark.parametrize("weight", [1e-4, 5e3, 1e6])
+@pytest.mark.parametrize("weights", [wh.ForestWeights(6, 3, random_state=0), wh.KNNWeights(4)])
+def test_a_feature_may_weigh_thousands(weights: wh.ForestWeights | wh.KNNWeights, weight: float) -> None:
+    """A feature's weight scales its distance and nothing else: rounding times weight is no error."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame({"a": rng.normal(15.0, 8.0, 30), "b": 1000.0 + rng.random(30)})
+    Y = np.column_stack([X["a"] + rng.random(30), 30.0 - X["a"]])
+    distances = []
+    for factor in (1.0, weight):
+        schema = wh.Schema({name: wh.Continuous(weight=factor) for name in X})
+        policy = wh.Policy(wh.Newsvendor(1.0, 2.0), weights, schema=schema).fit(X, Y)
+        found = [policy.explain(X.iloc[i], instead=policy.decide(X.iloc[i + 9])) for i in range(8)]
+        distances.append([why.distance / factor for why in found])
+    assert max(distances[0]) > 0.1
+    assert distances[1] == pytest.approx(distances[0], abs=1e-7)
+
+
+def test_neighbours_out_of_sight_are_refused() -> None:
+    """Where all neighbours are equally far up to rounding, the question is refused; nearer it is answered."""
+    rng = np.random.default_rng(3)
+    X = pd.DataFrame({"wind": rng.random(20), "rain": rng.random(20)})
+    Y = 10.0 + 5.0 * X[["wind"]].to_numpy()
+    policy = wh.Policy(wh.Newsvendor(1.0, 3.0), wh.KNNWeights(3)).fit(X, Y)
+    far, mine = {"wind": 3e9, "rain": 0.5}, policy.decide({"wind": 0.1, "rain": 0.5})
+    with pytest.raises(InputError, match=r"'wind' lies 3\.\d+e\+09 times its range outside. At most 1e\+06 times"):
+        policy.explain(far, instead=mine)
+    near = policy.explain(far | {"wind": 3e3}, instead=mine)
+    assert near.status == "optimal"
+    assert near.distance == pytest.approx(3e3 / np.ptp(X["wind"]), abs=1.5)

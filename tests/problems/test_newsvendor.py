@@ -328,3 +328,20 @@ def test_parameters_are_kept_as_given():
     again = pickle.loads(pickle.dumps(problem))
     Y, w = np.array([[1.0, 2.0], [3.0, 1.0]]), np.array([0.5, 0.5])
     np.testing.assert_array_equal(again.solve(Y, w, Expectation()), problem.solve(Y, w, Expectation()))
+
+
+@pytest.mark.parametrize("risk", [Expectation(), CVaR(0.5), CVaR(0.8)])
+@pytest.mark.parametrize("budget", [None, 60.0])
+def test_quantities_that_are_demands_are_these_very_numbers(risk, budget):
+    """A linear program's 4.999999999999964 is given as the demand of 5 that it is, within the budget."""
+    exact = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        Y = rng.integers(0, 40, (30, 4)) * float(rng.choice([1.0, 0.1]))
+        weights = rng.dirichlet(np.ones(30))
+        plan = Newsvendor(1.0, 4.0, budget=budget).solve(Y, weights, risk)
+        away = np.abs(plan - Y)
+        assert not ((away > 0) & (away < 1e-9)).any()
+        assert budget is None or plan.sum() <= budget * (1 + 1e-12)
+        exact += int((away == 0).any(axis=0).sum())
+    assert exact >= 20

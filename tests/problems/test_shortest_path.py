@@ -168,7 +168,7 @@ def test_searching_and_listing_agree(width):
         weights = random_weights(rng, 40)
         risk = CVaR([0.2, 0.5, 0.8, 0.9][seed % 4])
         listed = risk.of(problem.costs(problem.solve(Y, weights, risk), Y), weights)
-        searched = risk.of(Y[:, safest_route(network, Y, weights, risk.alpha)].sum(axis=1), weights)
+        searched = risk.of(Y[:, safest_route(network, Y, weights, 1.0 - risk.alpha)].sum(axis=1), weights)
         assert searched == pytest.approx(listed, abs=1e-9), seed
 
 

@@ -17,11 +17,15 @@ from tests.oracle import Nearest, estimator_rows, nearest
 from whence import CVaR, Expectation, ForestWeights, Newsvendor, Policy, Schema, ShortestPath
 from whence.explain.question import Answer, Limits, Question
 from whence.problems.linear import LinearProblem
+from whence.search import criteria
 from whence.search import forest as forest_search
 from whence.search.forest import explain
+from whence.search.grid import grid_of
+from whence.search.proposals import past_cells
 
 BLOCKS, SEEDS, EACH = 24, 25, 5
-EXACT = 1e-6
+#: Both look for the last double that still rounds into a cell.
+EXACT = 1e-11
 #: All ways to search, which large questions take one after the other, and settings under which small ones do too.
 WAYS: dict[str, dict[str, Any]] = {
     "plain": {},
@@ -487,3 +491,66 @@ def test_progress_is_told_and_can_stop_the_search() -> None:
     bounds = [progress.bound for progress in seen]
     assert bounds == sorted(bounds)
     assert answer.bound >= bounds[-1]
+
+
+# ---- costs that tie up to rounding ------------------------------------------------------------------
+
+
+def decimal_policy(seed: int, n: int) -> Policy:
+    """Six routes of four steps each, whose times have one decimal: 0.1 + 0.2 and 0.3 are two numbers."""
+    rng = np.random.default_rng([seed, 3])
+    X = rng.random((n, 2))
+    steps = (0.5 + X @ rng.random((2, 12)) + 0.5 * rng.random((n, 12))).round(1)
+    routes = [rng.permutation(rng.choice(12, 4, replace=False)) for _ in range(6)]
+    Y = np.column_stack([np.cumsum(steps[:, route], axis=1)[:, -1] for route in routes])
+    risk = CVaR(float(rng.choice([0.3, 0.5, 0.7, 0.8])))
+    return Policy(OneOf(), ForestWeights(4, 3, random_state=seed), risk).fit(X, Y)
+
+
+@pytest.mark.parametrize("without_table", [False, True])
+@pytest.mark.parametrize("n", [20, 90])
+def test_tails_of_costs_that_tie_up_to_rounding(n: int, without_table: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where the next cost lies a rounding error away, the search for the tail's beginning still turns the right way."""
+    if without_table:
+        monkeypatch.setattr(criteria, "TABLE_LIMIT", 0)
+    for seed in range(12):
+        policy = decimal_policy(seed, n)
+        context = policy.schema_.row(policy.X_.iloc[0])
+        risks = [policy.risk_.of(costs, policy.weights_at(context)) for costs in policy.Y_.T]
+        best = int(np.argmin(risks))
+        for instead in set(range(6)) - {best}:
+            question = Case(seed, policy, context, best, instead, "relative").question()
+            assert_same(question, explain(question), nearest(question))
+
+
+def test_costs_equal_up_to_rounding_are_one_threshold() -> None:
+    """Equal sums that were added in another order are one threshold; a chain of close costs is not."""
+    etas, rank = criteria._distinct(np.array([0.3, 7.0, 0.1 + 0.2, 5.0, 7.0]))
+    assert etas.tolist() == [0.3, 5.0, 7.0]
+    assert rank.tolist() == [0, 2, 0, 1, 2]
+    chain = 1.0 + 0.6e-12 * np.arange(6)
+    etas, rank = criteria._distinct(chain)
+    assert rank.tolist() == [0, 0, 1, 1, 2, 2]
+    assert etas.tolist() == chain[::2].tolist()
+
+
+@pytest.mark.parametrize("limit", [criteria.TABLE_LIMIT, 0])
+@pytest.mark.parametrize("alpha", [0.3, 0.5, 0.8, 0.95])
+def test_the_excess_at_a_cell_is_the_risk_measures_own(
+    alpha: float, limit: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What the search says of a past context is what the risk measure says, with and without a stored table."""
+    monkeypatch.setattr(criteria, "TABLE_LIMIT", limit)
+    fitted = decimal_policy(1, 90)
+    policy = Policy(OneOf(), fitted.weights, CVaR(alpha)).fit(fitted.X_, fitted.Y_)
+    question = Case(1, policy, policy.schema_.row(policy.X_.iloc[0]), 0, 1, "relative").question()
+    kept = grid_of(question)
+    assert kept is not None
+    frontier = forest_search.ForestFrontier(question, kept)
+    frontier.cut(question.decision)
+    for row, cells in zip(policy.X_.to_numpy(), past_cells(kept, policy.weights_), strict=True):
+        weights = policy.weights_at(row)
+        excess = policy.risk_.of(question.alternative, weights) - policy.risk_.of(question.decision, weights)
+        said = frontier.criterion.excess(kept.grid.leaves_at(cells))
+        assert said.over == pytest.approx(excess, abs=1e-9)
+        assert said.worst == 0

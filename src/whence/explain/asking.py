@@ -19,7 +19,7 @@ from whence.explain.room import room_around
 from whence.explain.verification import confirmed
 from whence.problems.base import cost_unit_of
 from whence.problems.linear import LinearPlans
-from whence.weights import ForestWeights
+from whence.weights import ForestWeights, KNNWeights
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -27,6 +27,10 @@ if TYPE_CHECKING:
 __all__ = ["Request", "engine_of", "explain"]
 
 Floats = NDArray[np.float64]
+
+#: Distances are known to 16 digits: how far outside the history a context may lie, in ranges for a separation of 1, so
+#: that the rounding of a distance stays a thousand times below the separation; and the least separation that counts.
+FARTHEST, LEAST_SEPARATION = 1e12, 1e-9
 
 
 @dataclass(frozen=True)
@@ -105,7 +109,10 @@ def explain(policy: Policy, request: Request) -> Explanation:
 
         milp.check(question)
     prescribed_costs = decision_costs if request.decision is None else _costs(policy, prescribed, "decision")
-    answer = _without_search(question, before, prescribed_costs) or engine(question)
+    answer = _without_search(question, before, prescribed_costs)
+    if answer is None:
+        _near_enough(policy, question)
+        answer = engine(question)
     draft = _draft(policy, request, question, initial, before, decision, engine_name)
     explanation = _completed(policy, question, answer, draft)
     if answer.status == "none":
@@ -185,6 +192,23 @@ def _without_search(question: Question, before: Floats, prescribed: Floats) -> A
         note = "every past observation costs more with the alternative than with the decision"
         return Answer("none", None, np.inf, np.inf, note=note)
     return None
+
+
+def _near_enough(policy: Policy, question: Question) -> None:
+    """Refuse a context from which distances to the neighbours would differ by rounding alone."""
+    if not isinstance(question.weights, KNNWeights):
+        return
+    points, start = question.weights.points_, question.space.start
+    away = np.maximum(points.min(axis=0) - start, start - points.max(axis=0))
+    j = int(np.argmax(away))
+    most = FARTHEST * max(question.separation, LEAST_SEPARATION)
+    if away[j] > most:
+        name = policy.schema_.feature_of_coordinate()[j]
+        raise InputError(
+            f"The context must lie near enough to the history to tell its neighbours apart: {name!r} lies "
+            f"{away[j]:.3g} times its range outside. At most {most:.3g} times is possible with "
+            f"separation={question.separation:g}."
+        )
 
 
 def _draft(

@@ -24,6 +24,9 @@ Floats = NDArray[np.float64]
 Kind = Literal["relative", "absolute"]
 Status = Literal["optimal", "already", "none", "time_limit", "interrupted"]
 
+#: Steps by which a coordinate may miss its input: the rounding of a product and a sum.
+ROUNDINGS = 4
+
 
 @dataclass(frozen=True)
 class Progress:
@@ -74,6 +77,28 @@ class InputMap:
     coordinate: NDArray[np.int64]
     scale: Floats
     offset: Floats
+
+    def sides(self, column: Any, last: Floats, first: Floats) -> tuple[Floats, Floats]:
+        """Coordinates of the last input before a turn and of the first beyond it, each surely on its own side.
+
+        Parameters
+        ----------
+        column : int or array of int
+            Column of the estimator, or that of every turn.
+        last, first : ndarray
+            Neighbouring inputs between which the estimator turns.
+        """
+        scale, offset = self.scale[column], self.offset[column]
+        below, beyond = (last - offset) / scale, (first - offset) / scale
+        # Both inputs may have one coordinate; then its neighbours are clear of the turn.
+        one = below >= beyond
+        below, beyond = np.where(one, np.nextafter(beyond, -np.inf), below), np.where(
+            one, np.nextafter(below, np.inf), beyond
+        )
+        for _ in range(ROUNDINGS):
+            below = np.where(below * scale + offset > last, np.nextafter(below, -np.inf), below)
+            beyond = np.where(beyond * scale + offset < first, np.nextafter(beyond, np.inf), beyond)
+        return below, beyond
 
 
 @dataclass(frozen=True)

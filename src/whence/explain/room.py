@@ -7,6 +7,7 @@ from numpy.typing import NDArray
 
 from whence.explain.question import Question
 from whence.weights import ForestWeights, KNNWeights
+from whence.weights.forest import turning_points
 
 __all__ = ["forest_room", "neighbour_room", "room_around"]
 
@@ -40,22 +41,19 @@ def forest_room(question: Question, point: Floats, row: Floats) -> tuple[Floats,
     """The cell of `point`: the box that no split on the way to its leaves cuts off."""
     assert isinstance(question.weights, ForestWeights)
     inputs = np.asarray(row, dtype=np.float32)
-    low, high = np.full(inputs.size, -np.inf), np.full(inputs.size, np.inf)
+    d = question.inputs.coordinate.size
+    low, high = np.full(d, -np.inf), np.full(d, np.inf)
     for tree in question.weights.trees:
         path = tree.decision_path(inputs[None, :]).indices
         split = path[tree.children_left[path] >= 0]
         feature, threshold = tree.feature[split], tree.threshold[split]
         left = inputs[feature] <= threshold
-        # Contexts are compared as float32: stay on this side of the last such number before the threshold.
-        nearest = threshold.astype(np.float32)
-        below = np.where(nearest <= threshold, nearest, np.nextafter(nearest, np.float32(-np.inf)))
-        above = np.nextafter(below, np.float32(np.inf))
+        below, beyond = question.inputs.sides(feature, *turning_points(threshold))
         np.minimum.at(high, feature[left], below[left])
-        np.maximum.at(low, feature[~left], above[~left])
-    among = question.inputs
+        np.maximum.at(low, feature[~left], beyond[~left])
     lower, upper = np.full(point.size, -np.inf), np.full(point.size, np.inf)
-    np.maximum.at(lower, among.coordinate, (low - among.offset) / among.scale)
-    np.minimum.at(upper, among.coordinate, (high - among.offset) / among.scale)
+    np.maximum.at(lower, question.inputs.coordinate, low)
+    np.minimum.at(upper, question.inputs.coordinate, high)
     return lower, upper
 
 

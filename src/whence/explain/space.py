@@ -33,6 +33,8 @@ class Space:
     group : ndarray of int of shape (d,)
         Coordinates with the same number >= 0 are the levels of one category: exactly one of them is 1/2,
         the others are 0. -1 for numbers.
+    ends : pair of ndarray of shape (d,), optional
+        The interval in the user's units, where a coordinate says it only up to rounding.
     """
 
     start: Floats
@@ -41,6 +43,7 @@ class Space:
     levels: tuple[Floats | None, ...]
     weight: Floats
     group: NDArray[np.int64]
+    ends: tuple[Floats, Floats] | None = None
 
     def distance(self, point: Floats) -> float:
         """Weighted L1 distance of `point` from the start."""

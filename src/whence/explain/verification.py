@@ -12,6 +12,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from whence.errors import InternalError
 from whence.explain.question import Answer, Question
+from whence.explain.room import forest_room
 from whence.features import Schema
 from whence.weights import ForestWeights, KNNWeights
 
@@ -19,8 +20,9 @@ __all__ = ["confirmed"]
 
 Floats = NDArray[np.float64]
 
-#: Distances may differ by this much between an engine and the context it leads to.
-DISTANCE_SLACK = 1e-6
+#: Coordinates may differ by this much between an engine and the context it leads to (by this share where they are
+#: larger than 1), and distances by as much times the largest weight of a feature.
+COORDINATE_SLACK, DISTANCE_SLACK = 1e-7, 1e-6
 #: Costs may differ by this share of the largest cost: rounding of sums, far below the tolerance.
 COST_SLACK = 1e-9
 
@@ -36,12 +38,14 @@ def confirmed(
         From a context in the user's units to the row that the weights' estimator sees.
     """
     assert answer.point is not None
-    context = schema.decode(answer.point, initial, answer.room)
+    space = question.space
+    context = schema.decode(answer.point, initial, answer.room or _room(question, answer.point), space.ends)
     point = schema.encode_row(context)
-    if not question.space.contains(point, slack=1e-7):
+    size = max(1.0, float(np.abs(space.start).max()))
+    if not space.contains(point, slack=COORDINATE_SLACK * size):
         raise InternalError(f"The {question.kind} explanation lies outside the allowed contexts: {context.to_dict()}.")
-    distance = question.space.distance(point)
-    if abs(distance - answer.distance) > DISTANCE_SLACK:
+    distance = space.distance(point)
+    if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
     row = inputs_of(context)
     weights = _weights(question, row)
@@ -56,6 +60,15 @@ def confirmed(
             if regret > question.tau + slack:
                 raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
     return context, weights, distance
+
+
+def _room(question: Question, point: Floats) -> tuple[Floats, Floats] | None:
+    """Where an engine names none, the allowed part of the cell around a forest's `point`: it may lie on its edge."""
+    if not isinstance(question.weights, ForestWeights):
+        return None
+    inputs, space = question.inputs, question.space
+    low, high = forest_room(question, point, point[inputs.coordinate] * inputs.scale + inputs.offset)
+    return np.maximum(low, np.minimum(space.lower, point)), np.minimum(high, np.maximum(space.upper, point))
 
 
 def _weights(question: Question, row: Floats) -> Floats:

@@ -49,12 +49,20 @@ class Splits:
         return (points * self.scale + self.offset).astype(np.float32)
 
     def sides(self) -> tuple[Floats, Floats]:
-        """For every threshold, the last point before it and the first beyond it, in coordinates."""
+        """For every threshold, the last point before it and the first beyond it, in coordinates.
+
+        What rounds to the threshold lies before it: up to half-way to the next float32.
+        """
         beyond = np.nextafter(self.thresholds, np.float32(np.inf), dtype=np.float32)
-        return (
-            (self.thresholds.astype(np.float64) - self.offset) / self.scale,
-            (beyond.astype(np.float64) - self.offset) / self.scale,
-        )
+        half = (self.thresholds.astype(np.float64) + beyond) / 2.0
+        tie = half.astype(np.float32) <= self.thresholds
+        before = (np.where(tie, half, np.nextafter(half, -np.inf)) - self.offset) / self.scale
+        after = (np.where(tie, np.nextafter(half, np.inf), half) - self.offset) / self.scale
+        # In the estimator's units the ends may round across: step back until they do not.
+        for _ in range(8):
+            before = np.where(self.seen(before) > self.thresholds, np.nextafter(before, -np.inf), before)
+            after = np.where(self.seen(after) <= self.thresholds, np.nextafter(after, np.inf), after)
+        return before, after
 
 
 @dataclass

@@ -12,7 +12,7 @@ from whence.explain.question import Question
 from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
 from whence.milp.weighting import Weighting
-from whence.risk import CVaR, Expectation
+from whence.risk import CVaR, Expectation, tail_of
 
 __all__ = ["Criterion", "criterion_of"]
 
@@ -38,11 +38,12 @@ class Criterion(Protocol):
 def criterion_of(model: Model, weighting: Weighting, question: Question, w_max: str) -> Criterion:
     """The criterion that belongs to the question's risk measure."""
     risk = question.risk
-    if isinstance(risk, Expectation) or (isinstance(risk, CVaR) and risk.alpha == 0):
+    if not isinstance(risk, Expectation | CVaR):
+        raise InputError(f"The 'risk' parameter must be Expectation or CVaR for engine='milp'. Got {risk!r} instead.")
+    tail = tail_of(risk)
+    if tail is None:
         return ExpectedCost(weighting, question)
-    if isinstance(risk, CVaR):
-        return TailCost(model, weighting, question, weighting.ceilings(w_max))
-    raise InputError(f"The 'risk' parameter must be Expectation or CVaR for engine='milp'. Got {risk!r} instead.")
+    return TailCost(model, weighting, question, tail, weighting.ceilings(w_max))
 
 
 def scaled(expression: Linear, upper: float) -> Row:
@@ -77,10 +78,8 @@ class TailCost:
     fills the tail: every such flow costs at most the rival's CVaR, so that none of them accepts too much.
     """
 
-    def __init__(self, model: Model, weighting: Weighting, question: Question, ceilings: Floats) -> None:
-        assert isinstance(question.risk, CVaR)
-        self.model, self.question = model, question
-        self.tail = 1.0 - float(question.risk.alpha)
+    def __init__(self, model: Model, weighting: Weighting, question: Question, tail: float, ceilings: Floats) -> None:
+        self.model, self.question, self.tail = model, question, tail
         self.weights = weighting.columns()
         self.ceilings = ceilings
         # Both flows have the same mass: a constant in all costs cancels, and small numbers are safer.

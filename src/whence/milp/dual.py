@@ -13,7 +13,7 @@ from whence.explain.question import Question
 from whence.milp.criteria import scaled
 from whence.milp.model import Linear, Model
 from whence.milp.weighting import Weighting
-from whence.risk import CVaR, Expectation
+from whence.risk import CVaR, Expectation, tail_of
 
 __all__ = ["add_dual", "check_dual"]
 
@@ -65,7 +65,7 @@ def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any
 def check_dual(question: Question, linear: Any) -> tuple[Any, Floats, Floats]:
     """The parts of `linear`, or one sentence on why no dual certifies the alternative."""
     risk = question.risk
-    if not (isinstance(risk, Expectation) or (isinstance(risk, CVaR) and risk.alpha == 0)):
+    if not isinstance(risk, Expectation | CVaR) or tail_of(risk) is not None:
         raise InputError(f"method='dual' needs the expected cost as risk. Got {risk!r} instead: use 'iterative'.")
     if linear is None:
         raise InputError(

@@ -28,9 +28,9 @@ KEPT_BOUNDS = 12
 ROUNDS_PER_CUT = 8
 
 
-def safest_of(incidence: sp.csr_matrix, Y: Floats, weights: Floats, alpha: float) -> int:
+def safest_of(incidence: sp.csr_matrix, Y: Floats, weights: Floats, tail: float) -> int:
     """Row of `incidence` (routes by edges, 0/1) of least CVaR; the first one of a tie met in order of bounds."""
-    y, w, tail = _positive(Y, weights, alpha)
+    y, w = _positive(Y, weights)
     rows = np.arange(incidence.shape[0])
     lower = incidence @ (_mean(w, tail) @ y)
     best, best_row, rounds = np.inf, -1, 0
@@ -51,7 +51,7 @@ def safest_of(incidence: sp.csr_matrix, Y: Floats, weights: Floats, alpha: float
     return best_row
 
 
-def safest_route(network: RouteNetwork, Y: Floats, weights: Floats, alpha: float) -> list[int]:
+def safest_route(network: RouteNetwork, Y: Floats, weights: Floats, tail: float) -> list[int]:
     """Edges of a route of least CVaR, by depth-first branch and bound over partial routes.
 
     Raises
@@ -59,7 +59,7 @@ def safest_route(network: RouteNetwork, Y: Floats, weights: Floats, alpha: float
     InputError
         Where a cycle has a negative weighted mean cost.
     """
-    y, w, tail = _positive(Y, weights, alpha)
+    y, w = _positive(Y, weights)
     best, route, costs, remaining = _root(network, y, w, tail)
     if not remaining.size:
         return route
@@ -130,9 +130,9 @@ def _root(network: RouteNetwork, y: Floats, w: Floats, tail: float) -> tuple[flo
     return best, route, np.array([bound[1] for bound in kept]), np.array([bound[2] for bound in kept])
 
 
-def _positive(Y: Floats, weights: Floats, alpha: float) -> tuple[Floats, Floats, float]:
+def _positive(Y: Floats, weights: Floats) -> tuple[Floats, Floats]:
     support = np.flatnonzero(weights)
-    return Y[support], weights[support], 1.0 - float(alpha)
+    return Y[support], weights[support]
 
 
 def _mean(w: Floats, tail: float) -> Floats:

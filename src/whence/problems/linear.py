@@ -15,7 +15,7 @@ from whence.errors import InputError, InputTypeError
 from whence.problems._highs import Program, minimise
 from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
-from whence.risk import CVaR, Expectation, Risk
+from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["LinearPlans", "LinearProblem", "Polytope"]
 
@@ -179,10 +179,11 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         w = w[speaking] / w[speaking].sum()
         space = self._constraints(rows.shape[1])
         assert space is not None
-        if isinstance(risk, Expectation) or risk.alpha == 0.0:
+        tail = tail_of(risk)
+        if tail is None:
             program = _expectation_program(space, w @ rows)
         else:
-            program = _cvar_program(space, rows, w / (1.0 - float(risk.alpha)))
+            program = _cvar_program(space, rows, w / tail)
         return minimise(program, "LinearProblem")[: space.variables]
 
     def check(self, decision: Any) -> str | None:

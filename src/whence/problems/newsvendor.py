@@ -13,13 +13,15 @@ from sklearn.base import BaseEstimator
 from whence.errors import InputError, InputTypeError
 from whence.problems._newsvendor_tail import least_cvar
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
-from whence.risk import CVaR, Expectation, Risk
+from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["Newsvendor"]
 
 Floats = NDArray[np.float64]
 
 _FEASIBILITY = 1e-6
+#: Quantities are taken as the demand next to them where they differ by less than this share of the largest one.
+_HAIR = 1e-10
 # Gains this small against holding + backorder are roundoff of the cumulated weights: the smaller order wins the tie.
 _TIE = 1e-12
 
@@ -102,9 +104,9 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         speaking = np.flatnonzero(w)
         y, w = y[speaking], w[speaking]
         plan = _least_expectation(y, w, holding, backorder, budget)
-        if isinstance(risk, Expectation) or risk.alpha == 0.0:
-            return plan
-        return least_cvar(y, w / w.sum(), (holding, backorder, budget), float(risk.alpha), plan)
+        if isinstance(risk, CVaR) and tail_of(risk) is not None:
+            plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), float(risk.alpha), plan)
+        return _on_demands(plan, y, budget)
 
     def outcome_columns(self) -> int | None:
         """One column a product; None where the parameters do not tell how many there are."""
@@ -251,6 +253,20 @@ def _least_expectation(y: Floats, w: Floats, holding: Floats, backorder: Floats,
     width = demand.copy()
     width[:, 1:] -= demand[:, :-1]
     return _within_budget(gain, width, taken & (width > 0.0), budget)
+
+
+def _on_demands(plan: Floats, y: Floats, budget: float) -> Floats:
+    """`plan` with every quantity that is a demand up to rounding as that very number: 5, not 4.999999999999964."""
+    demand = np.vstack([np.maximum(y, 0.0), np.zeros(plan.size)])
+    nearest = demand[np.abs(demand - plan).argmin(axis=0), np.arange(plan.size)]
+    settled = np.where(np.abs(nearest - plan) <= _HAIR * float(demand.max()), nearest, plan)
+    over = float(settled.sum()) - budget
+    free = settled != nearest
+    if over > 0.0 and free.any():
+        # What rounding added is taken off a quantity that is no demand anyway.
+        j = int(np.where(free, settled, -np.inf).argmax())
+        settled[j] = max(0.0, settled[j] - over)
+    return settled if settled.sum() <= budget + _HAIR * budget else plan
 
 
 def _within_budget(gain: Floats, width: Floats, wanted: NDArray[np.bool_], budget: float) -> Floats:

@@ -17,7 +17,7 @@ from whence.problems._route_plans import read_route
 from whence.problems._route_risk import safest_of, safest_route
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
-from whence.risk import CVaR, Expectation, Risk
+from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["ShortestPath"]
 
@@ -103,14 +103,15 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             raise InputTypeError(
                 f"The 'risk' argument of ShortestPath.solve must be Expectation or CVaR. Got {risk!r} instead."
             )
-        if isinstance(risk, Expectation) or risk.alpha == 0.0:
+        tail = tail_of(risk)
+        if tail is None:
             route = network.cheapest(w @ y)
         else:
             listed = network.listing(LISTED_ROUTES)
             if listed is None:
-                route = safest_route(network, y, w, risk.alpha)
+                route = safest_route(network, y, w, tail)
             else:
-                row = safest_of(listed, y, w, risk.alpha)
+                row = safest_of(listed, y, w, tail)
                 route = listed.indices[listed.indptr[row] : listed.indptr[row + 1]].tolist()
         return self._nodes(network, route)
 

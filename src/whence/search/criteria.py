@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.explain.question import Question
-from whence.risk import CVaR
+from whence.risk import tail_of
 from whence.search.grid import KeptGrid, leaf_means
 
 __all__ = ["add_rival", "criterion_of"]
@@ -23,27 +23,32 @@ SAME = 1e-12
 
 def criterion_of(question: Question, kept: KeptGrid) -> _core.Criterion:
     """The criterion of the question's risk, without any rival yet."""
-    if not isinstance(question.risk, CVaR):
+    tail = tail_of(question.risk)
+    if tail is None:
         return _core.MeanCriterion(kept.grid.leaves)
     criterion = _core.TailCriterion(
         kept.samples.ravel(),
         kept.first,
         kept.size,
-        tail=1.0 - float(question.risk.alpha),
+        tail=tail,
         trees=kept.grid.trees,
-        table_limit=TABLE_LIMIT,
     )
-    criterion.add_plan(*_distinct(question.alternative))
+    _add_plan(criterion, kept, question.alternative)
     return criterion
 
 
 def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
     """Ask that the alternative cost no more than one more plan with these sample costs."""
     if isinstance(criterion, _core.TailCriterion):
-        criterion.add_plan(*_distinct(costs))
+        _add_plan(criterion, kept, costs)
     else:
         assert isinstance(criterion, _core.MeanCriterion)
         criterion.add_rival(leaf_means(kept, question.alternative - costs))
+
+
+def _add_plan(criterion: _core.TailCriterion, kept: KeptGrid, costs: Floats) -> None:
+    etas, rank = _distinct(costs)
+    criterion.add_plan(etas, rank, kept=kept.grid.leaves * etas.size <= TABLE_LIMIT)
 
 
 def _distinct(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:

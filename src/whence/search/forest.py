@@ -7,7 +7,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.explain.question import Answer, Question
-from whence.risk import CVaR
+from whence.risk import tail_of
 from whence.search import driver
 from whence.search.criteria import add_rival, criterion_of
 from whence.search.grid import KeptGrid, grid_of, locate
@@ -47,7 +47,7 @@ class ForestFrontier:
         self.shown = self.located.start
         self.bound = 0.0
         self.proposed = 0
-        self.tail = isinstance(question.risk, CVaR)
+        self.tail = tail_of(question.risk) is not None
         self.shares: _core.Shares | None = None
 
     @property
@@ -76,9 +76,13 @@ class ForestFrontier:
         for milestone in (PATIENCE[self.tail], STALLED):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
-        reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp)
+        reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp, self._lesson())
         self.bound = max(self.bound, bound)
         return self._point(self.search.cells) if reached else None
+
+    def _lesson(self) -> int:
+        """Rounds in which the strong bound first learns its shares: fewer for very long paths."""
+        return min(100, max(8, 4_000_000 // max(1, self.kept.grid.path_entries)))
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -130,13 +134,11 @@ class ForestFrontier:
             q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
             cell = int(np.searchsorted(kept.cut[first:last], np.float32(point[q] * inputs.scale[c] + inputs.offset[c])))
             if point[q] > space.start[q] and first + cell < last:
-                top = float(kept.cut[first + cell])
-                high[q] = max(point[q], min((top - inputs.offset[c]) / inputs.scale[c], space.upper[q]))
+                high[q] = max(point[q], min(kept.below[first + cell], space.upper[q]))
             elif point[q] > space.start[q]:
                 high[q] = max(point[q], space.upper[q])
             elif cell > 0:
-                bottom = float(kept.above[first + cell - 1])
-                low[q] = min(point[q], max((bottom - inputs.offset[c]) / inputs.scale[c], space.lower[q]))
+                low[q] = min(point[q], max(kept.beyond[first + cell - 1], space.lower[q]))
             else:
                 low[q] = min(point[q], space.lower[q])
         return low, high

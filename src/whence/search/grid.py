@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.explain.question import InputMap, Question
 from whence.weights import ForestWeights
-from whence.weights.forest import LeafMembers
+from whence.weights.forest import LeafMembers, turning_points
 
 __all__ = ["KeptGrid", "grid_of", "leaf_means", "locate"]
 
@@ -38,8 +38,10 @@ class KeptGrid:
         The trees in cells. Column j has cells ``0..n`` and faces between them; faces of all columns are concatenated.
     face_start : ndarray of shape (d + 1,)
         Where the faces of each column begin; cells of column j begin at ``face_start[j] + j``.
-    cut, above : ndarray of shape (faces,)
-        Largest float32 value on the lower side of every face, and the next float32 above it, in forest units.
+    cut : ndarray of shape (faces,)
+        Largest float32 value on the lower side of every face, in forest units.
+    below, beyond : ndarray of shape (faces,)
+        Last coordinate below every face, and the first one beyond it: what rounds to either side.
     samples : ndarray of shape (trees, n)
         The samples of all leaves; those of a leaf are ``samples.ravel()[first:first + size]``.
     first, size : ndarray of shape (leaves,)
@@ -51,7 +53,8 @@ class KeptGrid:
     grid: _core.Grid
     face_start: Ints
     cut: NDArray[np.float32]
-    above: NDArray[np.float32]
+    below: Floats
+    beyond: Floats
     samples: Ints
     first: NDArray[np.int64]
     size: NDArray[np.int64]
@@ -120,8 +123,9 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
         yield
     first, size = members.slices()
     yield
-    above = np.nextafter(cuts, np.float32(np.inf))
-    return KeptGrid(grid, face_start, cuts, above, members.order, first[leaves], size[leaves])
+    place = np.repeat(np.arange(face_start.size - 1), np.diff(face_start))
+    below, beyond = inputs.sides(place, *turning_points(cuts.astype(np.float64)))
+    return KeptGrid(grid, face_start, cuts, below, beyond, members.order, first[leaves], size[leaves])
 
 
 def _faces(
@@ -170,6 +174,8 @@ def locate(question: Question, kept: KeptGrid) -> _core.Located:
     limits = (space.start[order], space.lower[order], space.upper[order], space.weight[order])
     return _core.Located(
         kept.grid,
+        below=kept.below,
+        beyond=kept.beyond,
         limits=np.stack([*limits, inputs.scale, inputs.offset], axis=1),
         group=space.group[order].astype(np.int32),
         discrete=np.array([v is not None for v in levels], dtype=np.bool_),

@@ -16,7 +16,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from whence.errors import InputError, InputTypeError, NotFittedError
 
-__all__ = ["ForestWeights", "LeafMembers"]
+__all__ = ["ForestWeights", "LeafMembers", "turning_points"]
 
 Floats = NDArray[np.float64]
 
@@ -247,6 +247,27 @@ class ForestWeights(BaseEstimator):  # type: ignore[misc]
     def _check_fitted(self) -> None:
         if not hasattr(self, "members_"):
             raise NotFittedError("This ForestWeights is not fitted yet; call 'fit' before using it.")
+
+
+def turning_points(thresholds: Floats) -> tuple[Floats, Floats]:
+    """The last number that goes to the left of each threshold, and the first one that goes to the right.
+
+    Trees compare the nearest float32 (the even one of a tie), so that a context turns half-way between the last
+    float32 that is not above the threshold and the next one.
+
+    Examples
+    --------
+    >>> last, first = turning_points(np.array([0.5]))
+    >>> float(last[0]), bool(np.float32(last[0]) <= 0.5), bool(np.float32(first[0]) <= 0.5)
+    (0.5000000298023224, True, False)
+    """
+    below = thresholds.astype(np.float32)
+    over = below.astype(np.float64) > thresholds
+    below[over] = np.nextafter(below[over], np.float32(-np.inf))
+    above = np.nextafter(below, np.float32(np.inf))
+    middle = 0.5 * (below.astype(np.float64) + above.astype(np.float64))
+    last = np.where(middle.astype(np.float32) == below, middle, np.nextafter(middle, -np.inf))
+    return last, np.nextafter(last, np.inf)
 
 
 def _trees_of(fitted: Any) -> list[Any]:
