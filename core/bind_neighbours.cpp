@@ -134,8 +134,7 @@ void bind_axis(nb::module_& m) {
 // ---- the search -----------------------------------------------------------------------------------------------------
 
 void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
-                 double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail,
-                 int threads) {
+                 double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail) {
     const std::size_t n = points.shape(0);
     require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
     require_size(base, n, "base");
@@ -146,7 +145,6 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     require(k >= 1 && static_cast<std::size_t>(k) <= n, "'k' must be at least 1 and at most the number of points.");
     require(separation >= 0.0 && margin >= separation, "'margin' must be at least 'separation', and that at least 0.");
     require(!std::isnan(tau), "'tau' must be a number.");
-    require(threads >= 1, "'threads' must be positive.");
     require(!tail || (*tail > 0.0 && *tail <= k), "'tail' must be positive and at most 'k'.");
     Space space{std::move(axes), copied(points), copied(base), k, separation, margin};
     std::unique_ptr<Criterion> criterion;
@@ -155,7 +153,7 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     } else {
         criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau);
     }
-    new (self) NeighbourSearch(std::move(space), std::move(criterion), threads);
+    new (self) NeighbourSearch(std::move(space), std::move(criterion));
 }
 
 void cut(NeighbourSearch& self, const Vector& rival) {
@@ -209,7 +207,7 @@ void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
                                                    is_rank(high(j), axes[j].costs.size())),
                 "Along a category axis a box must end at ranks.");
     }
-    Examiner& examiner = self.examiner();
+    Examiner& examiner = self.worker().examiner;
     examiner.box.low = copied(low);
     examiner.box.high = copied(high);
     examiner.sets.settled.clear();
@@ -219,7 +217,7 @@ void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
 
 Look examine(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
     put_box(self, low, high);
-    Examiner& examiner = self.examiner();
+    Examiner& examiner = self.worker().examiner;
     const Verdict verdict = examiner.examine(self.criterion(), radius);
     const Box& box = examiner.box;
     return {verdict, examiner.distance, examiner.sets, box.low, box.high, box.nearest};
@@ -230,12 +228,12 @@ Look examine(NeighbourSearch& self, const Vector& low, const Vector& high, doubl
 std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Vector& low, const Vector& high, double radius,
                                    std::int64_t patience) {
     put_box(self, low, high);
-    Examiner& examiner = self.examiner();
+    Examiner& examiner = self.worker().examiner;
     const Verdict verdict = examiner.examine(self.criterion(), radius);
     if (verdict != Verdict::leaf && verdict != Verdict::split) return std::nullopt;
     std::vector<double> found(self.space().axes.size());
     const auto [best, open] =
-        self.leaf().solve(self.criterion(), examiner, radius - examiner.distance, patience, found);
+        self.worker().leaf.solve(self.criterion(), examiner, radius - examiner.distance, patience, found);
     return nb::make_tuple(best, open, to_numpy(found));
 }
 
@@ -243,8 +241,8 @@ std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Vector& low, con
 nb::tuple relations(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
     require(self.space().size() <= Pairs::kMost, "There are more points than pairs are compared of.");
     put_box(self, low, high);
-    require(radius >= self.examiner().box.project(self.space()), "'radius' must reach the box.");
-    const Pairs& pairs = self.examiner().compare(radius);
+    require(radius >= self.worker().examiner.box.project(self.space()), "'radius' must reach the box.");
+    const Pairs& pairs = self.worker().examiner.compare(radius);
     const auto counts = [&](const std::int64_t* first) {
         return to_numpy(first, static_cast<std::size_t>(self.space().size()));
     };
@@ -256,12 +254,12 @@ bool hopeless(NeighbourSearch& self, const Ints& inside, const Ints& undecided) 
     const std::vector<int> in = member_list(self, inside), maybe = member_list(self, undecided);
     require(in.size() + maybe.size() <= static_cast<std::size_t>(self.space().size()),
             "There are more members than points.");
-    return self.criterion().hopeless(in, maybe, self.examiner().buffer);
+    return self.criterion().hopeless(in, maybe, self.worker().examiner.buffer);
 }
 
 bool satisfied(NeighbourSearch& self, const Ints& members) {
     require_size(members, self.space().k, "members");
-    return self.criterion().satisfied(member_list(self, members), self.examiner().buffer);
+    return self.criterion().satisfied(member_list(self, members), self.worker().examiner.buffer);
 }
 
 void bind_look(nb::module_& m) {
@@ -298,12 +296,18 @@ void bind_search(nb::module_& m) {
 
     nb::class_<NeighbourSearch>(m, "NeighbourSearch", "Best-first search over boxes of contexts.")
         .def("__init__", &make_search, "axes"_a, "points"_a.noconvert(), "base"_a.noconvert(), "k"_a, "separation"_a,
-             "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none(), "threads"_a = 1)
+             "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none())
         .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
         .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
         .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")
-        .def("advance", &NeighbourSearch::advance, "boxes"_a, "radius"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Examine at most so many boxes nearer than the radius.")
+        .def(
+            "advance",
+            [](NeighbourSearch& self, std::int64_t boxes, double radius, int threads) {
+                require(threads >= 1 && threads <= 1024, "'threads' must be at least 1 and at most 1024.");
+                const nb::gil_scoped_release release;
+                return self.advance(boxes, radius, threads);
+            },
+            "boxes"_a, "radius"_a, "threads"_a = 1, "Examine at most so many boxes nearer than the radius.")
         .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
         .def("forget_met", &NeighbourSearch::forget_met, "Forget the explanation that was met.")
         .def_prop_ro("nodes", &NeighbourSearch::nodes, "Boxes examined since the last restart.")

@@ -78,13 +78,19 @@ NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion,
       solution_(space.axes.size()) {}
 
 void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius) {
-    candidate.distance = kInfinity;
-    while (const auto entry = tree_.heap.take(radius)) {
-        const bool last = --left <= 0;
+    while (--left >= 0) {
+        const auto entry = tree_.heap.take(radius);
+        if (!entry) break;
         const bool solved = treat(*entry, radius);
         tree_.heap.done();
-        if (last || solved) tree_.heap.close();
+        if (solved) {
+            tree_.heap.close();
+            return;
+        }
     }
+    ++left;
+    // Nobody waits for boxes that may not be examined.
+    tree_.heap.close();
 }
 
 // Examine one box; whether it is solved, and no box that waits is nearer.
@@ -144,7 +150,7 @@ void NeighbourWorker::add_parts(double least, double radius) {
     add(split.above, high);
 }
 
-NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion, int threads)
+NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion)
     : space_(std::move(space)),
       criterion_(std::move(criterion)),
       candidate_(space_.axes.size()),
@@ -153,7 +159,7 @@ NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criteri
     for (int i = 0; i < space_.size(); ++i) {
         for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = space_.point(i)[j];
     }
-    for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_));
+    workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_));
     restart();
 }
 
@@ -175,21 +181,23 @@ double NeighbourSearch::bound() const { return tree_.heap.empty() ? kInfinity : 
 
 void NeighbourSearch::forget_met() { met_.distance = kInfinity; }
 
-Progress NeighbourSearch::advance(std::int64_t boxes, double radius) {
+Progress NeighbourSearch::advance(std::int64_t boxes, double radius, int threads) {
     const std::int64_t stop_at = nodes_ + boxes;
     while (bound() < radius) {
         if (nodes_ >= stop_at) return Progress::spent;
-        if (work(stop_at - nodes_, radius)) return Progress::candidate;
+        if (work(stop_at - nodes_, radius, threads)) return Progress::candidate;
     }
     return Progress::exhausted;
 }
 
 // Let all threads work once, for about so many boxes; whether the nearest box that is left was solved.
-bool NeighbourSearch::work(std::int64_t boxes, double radius) {
+bool NeighbourSearch::work(std::int64_t boxes, double radius, int threads) {
+    while (static_cast<int>(workers_.size()) < threads)
+        workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_));
     std::atomic<std::int64_t> left = boxes;
     tree_.heap.open();
     work_together(
-        static_cast<int>(workers_.size()), [&](int i) { workers_[i]->work(left, radius); },
+        threads, [&](int i) { workers_[i]->work(left, radius); },
         [&] { tree_.heap.close(); });
     nodes_ += boxes - left;
     Found nearest(space_.dimension());
@@ -197,6 +205,7 @@ bool NeighbourSearch::work(std::int64_t boxes, double radius) {
         met_.improve(worker->met.distance, worker->met.context);
         worker->met.distance = kInfinity;
         nearest.improve(worker->candidate.distance, worker->candidate.context);
+        worker->candidate.distance = kInfinity;
     }
     // A thread may have split a nearer box while another solved this one: then the search goes on.
     if (nearest.distance == kInfinity || nearest.distance > bound() + kSame) return false;
@@ -206,8 +215,8 @@ bool NeighbourSearch::work(std::int64_t boxes, double radius) {
 
 bool NeighbourSearch::stands(std::span<const double> context) {
     const std::size_t n = space_.base.size();
-    std::vector<double>& buffer = examiner().buffer;
-    double* const here = examiner().here.data();
+    std::vector<double>& buffer = worker().examiner.buffer;
+    double* const here = worker().examiner.here.data();
     std::ranges::copy(space_.base, here);
     for (int j = 0; j < space_.dimension(); ++j) {
         const double* const x = columns_.data() + j * n;
@@ -221,7 +230,7 @@ bool NeighbourSearch::stands(std::span<const double> context) {
     std::copy_n(here, n, buffer.begin());
     const Boundary ends = boundary(std::span(buffer).first(n), space_.k);
     if (ends.following - ends.last < space_.margin) return false;
-    std::vector<int>& chosen = examiner().chosen;
+    std::vector<int>& chosen = worker().examiner.chosen;
     chosen.clear();
     for (int i = 0; i < space_.size(); ++i) {
         if (here[i] <= ends.last) chosen.push_back(i);

@@ -55,8 +55,8 @@ class NeighbourWorker {
 public:
     NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree);
 
-    // Examine the nearest boxes until `left` more have been examined by all threads, nothing nearer than `radius` is
-    // left, or one is solved and no other that waits is nearer: that is a candidate. Explanations met on the way go to
+    // Examine the nearest boxes until none of the `left` ones is left to all threads, nothing nearer than `radius` is
+    // there, or one is solved and no other that waits is nearer: that is a candidate. Explanations met on the way go to
     // `met`.
     void work(std::atomic<std::int64_t>& left, double radius);
 
@@ -84,20 +84,19 @@ enum class Progress {
 
 class NeighbourSearch {
 public:
-    NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion, int threads = 1);
+    NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion);
     NeighbourSearch(const NeighbourSearch&) = delete;
     NeighbourSearch& operator=(const NeighbourSearch&) = delete;
 
     const Space& space() const { return space_; }
     Criterion& criterion() { return *criterion_; }
-    Examiner& examiner() { return workers_[0]->examiner; }
-    LeafSolver& leaf() { return workers_[0]->leaf; }
+    NeighbourWorker& worker() { return *workers_.front(); }
 
     // Begin again with the whole space.
     void restart();
     // Examine at most `boxes` boxes nearer than `radius`, which may only shrink until a restart: what lies beyond it is
-    // cut off.
-    Progress advance(std::int64_t boxes, double radius);
+    // cut off. Several threads share the tree, each with a box of its own; a candidate is proved nearest all the same.
+    Progress advance(std::int64_t boxes, double radius, int threads = 1);
     // Whether a context is an explanation.
     bool stands(std::span<const double> context);
     // Forget the explanation that was met.
@@ -113,7 +112,7 @@ public:
     double met_distance() const { return met_.distance; }
 
 private:
-    bool work(std::int64_t boxes, double radius);
+    bool work(std::int64_t boxes, double radius, int threads);
 
     Space space_;
     std::unique_ptr<Criterion> criterion_;
