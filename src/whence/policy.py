@@ -202,6 +202,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         node_limit: int | None = None,
         tolerance: float = 1e-6,
         separation: float = 1e-6,
+        threads: int | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
         **engine_options: Any,
     ) -> Explanation:
@@ -232,10 +233,14 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             Costs count as equal within this share of the alternative's largest sample cost.
         separation : float
             Neighbours only: least gap between the k-th and the next distance.
+        threads : int, optional
+            Threads for one question, by default one (with ``engine="milp"`` what the solver takes). The proved distance
+            does not depend on it. Absolute explanations of forests ask for the best plan at one box after the other, in
+            one thread.
         on_progress : callable, optional
             Called with a `Progress` (nodes, distance, bound, seconds); returning False stops the search.
         **engine_options
-            For ``engine="milp"``: solver, method, mip_gap, threads, log, confirm, w_max, valid_inequality,
+            For ``engine="milp"``: solver, method, mip_gap, log, confirm, w_max, valid_inequality,
             plausibility.
 
         Returns
@@ -257,6 +262,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             node_limit=node_limit,
             tolerance=tolerance,
             separation=separation,
+            threads=threads,
             on_progress=on_progress,
             options=engine_options,
         )

@@ -389,7 +389,7 @@ def test_an_excluded_set_of_neighbours_does_not_come_back(seed: int) -> None:
 @pytest.mark.parametrize("seed", range(4))
 def test_two_threads_find_the_same_distance(seed: int, kind: Any) -> None:
     """The proved distance is the same whatever the number of threads."""
-    alone, together = explain(_large(seed, kind=kind)[0]), explain(_large(seed, kind=kind)[0], threads=2)
+    alone, together = explain(_large(seed, kind=kind)[0]), explain(replace(_large(seed, kind=kind)[0], threads=2))
     assert together.status == alone.status
     assert together.distance == pytest.approx(alone.distance, abs=1e-9)
 

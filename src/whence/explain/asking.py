@@ -51,6 +51,7 @@ class Request:
     node_limit: int | None = None
     tolerance: float = 1e-6
     separation: float = 1e-6
+    threads: int | None = None
     on_progress: Callable[[Progress], Any] | None = None
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -73,6 +74,12 @@ class Request:
                 isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0
             ):
                 raise InputError(f"{name!r} must be a positive number or None. Got {value!r} instead.")
+        if self.threads is not None and (
+            isinstance(self.threads, bool)
+            or not isinstance(self.threads, int | np.integer)
+            or not 0 < self.threads <= 256
+        ):
+            raise InputError(f"'threads' must be an int from 1 to 256, or None. Got {self.threads!r} instead.")
 
     def told(self) -> dict[str, Any]:
         """The question in plain values, for a certificate; context and plans, which stand beside it, are left out.
@@ -136,6 +143,7 @@ def explain(policy: Policy, request: Request, search: Engine | None = None) -> E
         limits=limits,
         options=_options(policy, request),
         within=float(request.within),
+        threads=int(request.threads or 1),
     )
     if request.engine == "milp":
         from whence import milp
@@ -183,6 +191,8 @@ def engine_of(policy: Policy, request: Request) -> tuple[Engine, str]:
 def _options(policy: Policy, request: Request) -> dict[str, Any]:
     """The options of the engine; with them the problem as a linear program, where its dual is asked for."""
     options, problem = dict(request.options), policy.problem
+    if request.engine == "milp":
+        options["threads"] = request.threads
     dual = request.engine == "milp" and request.kind == "absolute" and options.get("method") == "dual"
     if dual and isinstance(problem, LinearPlans):
         options["linear"] = (problem.polytope(), problem.cost_rows(policy.Y_), problem.vector(request.instead))

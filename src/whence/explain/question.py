@@ -136,6 +136,8 @@ class Question:
         When to stop.
     options : dict
         What only some engines understand.
+    threads : int
+        Threads that may look at boxes side by side.
     within : float
         For absolute questions: by which share of the best plan's cost the alternative may cost more.
     """
@@ -153,6 +155,7 @@ class Question:
     limits: Limits
     options: dict[str, Any] = field(default_factory=dict)
     within: float = 0.0
+    threads: int = 1
 
     @property
     def rival_decision(self) -> Floats:

@@ -36,7 +36,7 @@ MOST_OBSERVATIONS = 10_000_000
 
 
 #: What of a question says how hard to try, not what is asked.
-EFFORT = ("engine", "time_limit", "node_limit")
+EFFORT = ("engine", "time_limit", "node_limit", "threads")
 
 
 def to_dict(explanation: Explanation) -> dict[str, Any]:

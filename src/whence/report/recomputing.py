@@ -27,7 +27,7 @@ __all__ = ["Recomputed", "recomputed", "request_of"]
 
 #: What of a question is given in other ways, or says only how hard to try.
 ELSEWHERE = ("context", "instead", "decision", "kind", "fixed", "bounds", "tolerance", "separation", "on_progress")
-EFFORT = ("engine", "time_limit", "node_limit", "options")
+EFFORT = ("engine", "time_limit", "node_limit", "threads", "options")
 
 
 class Recomputed:

@@ -46,7 +46,9 @@ class ForestFrontier:
         self.value = self.located.value
         self.criterion = criterion_of(question, kept)
         self.absolute = question.kind == "absolute"
-        self.search = _core.ForestSearch(self.located, self.criterion, float(question.tau), self.absolute)
+        self.search = _core.ForestSearch(
+            self.located, self.criterion, float(question.tau), self.absolute, question.threads
+        )
         self.columns = kept.grid.columns
         self.shown = self.located.start
         self.bound = 0.0
