@@ -41,27 +41,39 @@ ForestSearch::ForestSearch(const Located& located, const Criterion& criterion, d
 
 ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Hard hard) {
     if (criterion_.rivals() < 1) throw std::invalid_argument("There must be a rival.");
-    open_.fit(criterion_.rivals(), criterion_.etas());
+    resume(cutoff);
     const std::int64_t stop_at = examined_ + budget;
-    while (!queue_.empty()) {
-        if (queue_.nearest() >= cutoff) return {End::exhausted, queue_.nearest()};
-        if (examined_ >= stop_at) return {End::budget, queue_.nearest()};
-        if (!open_next(cutoff)) continue;
-        if (hard.shares != nullptr && !strengthen(hard, cutoff)) continue;
-        Verdict verdict = Verdict::split;
-        while (verdict == Verdict::split) {
-            verdict = narrow(cutoff);
-            if (verdict == Verdict::split) verdict = split(hard, cutoff);
+    while (true) {
+        if (!under_way_) {
+            if (queue_.empty()) return {End::exhausted, INFINITE};
+            if (queue_.nearest() >= cutoff) return {End::exhausted, queue_.nearest()};
+            if (examined_ >= stop_at) return {End::budget, queue_.nearest()};
+            if (!open_next(cutoff)) continue;
+            if (hard.shares != nullptr && !strengthen(hard, cutoff)) continue;
+        } else if (examined_ >= stop_at) {
+            return {End::budget, queue_.nearer_than(open_.key) ? queue_.nearest() : open_.key};
         }
+        const Verdict verdict = examine(hard, cutoff);
+        under_way_ = verdict == Verdict::again;
         if (verdict == Verdict::candidate) return {End::candidate, open_.key};
     }
-    return {End::exhausted, INFINITE};
+}
+
+// Go on with the box under way, unless what it was opened for has changed: then it waits for its turn again.
+void ForestSearch::resume(double cutoff) {
+    const bool same = cutoff == cutoff_ && criterion_.rivals() == rivals_;
+    if (under_way_ && !same) put_back();
+    under_way_ = under_way_ && same;
+    cutoff_ = cutoff;
+    rivals_ = criterion_.rivals();
+    open_.fit(rivals_, criterion_.etas());
 }
 
 void ForestSearch::exclude(const Cells& cells) {
     Leaves leaves(located_.grid().trees());
     located_.grid().leaves_at(cells, leaves);
     excluded_.push_back(std::move(leaves));
+    rivals_ = 0;  // the box under way has to be looked at again
 }
 
 // Take the nearest box from the queue and lay it out; false where it is empty.
@@ -110,19 +122,16 @@ bool ForestSearch::strengthen(Hard hard, double cutoff) {
     return false;
 }
 
-// Deal with the box under way as far as its bound goes; Verdict::split where it is left.
-ForestSearch::Verdict ForestSearch::narrow(double cutoff) {
-    while (true) {
-        ++examined_;
-        if (open_.barred) return Verdict::split;
-        if (open_.holds) {
-            put_back();
-            candidate_ = open_.cells;
-            return Verdict::candidate;
-        }
-        const Verdict verdict = refine(cutoff);
-        if (verdict != Verdict::again) return verdict;
+// Examine the box under way: it holds a candidate, is done with, or is left, smaller, to be examined again.
+ForestSearch::Verdict ForestSearch::examine(Hard hard, double cutoff) {
+    ++examined_;
+    if (open_.holds && !open_.barred) {
+        put_back();
+        candidate_ = open_.cells;
+        return Verdict::candidate;
     }
+    const Verdict verdict = open_.barred ? Verdict::split : refine(cutoff);
+    return verdict == Verdict::split ? split(hard, cutoff) : verdict;
 }
 
 // Bound the box and narrow it to the hull of the leaves left.
@@ -159,13 +168,13 @@ bool ForestSearch::restrict(std::int32_t column, std::int32_t first, std::int32_
     return true;
 }
 
-// Split the box: Verdict::split where a half of it stays under way.
+// Split the box: Verdict::again where a half of it stays under way.
 ForestSearch::Verdict ForestSearch::split(Hard hard, double cutoff) {
     if (hard.sharp && !open_.barred && !criterion_.bound_again(open_, tau_)) return Verdict::done;
     const std::optional<Face> chosen = face(hard.sharp);
     if (!chosen) return Verdict::done;
     split_at(*chosen, cutoff);
-    if (hard.shares == nullptr) return Verdict::split;
+    if (hard.shares == nullptr) return Verdict::again;
     // The half that stays under way is worth a strong bound of its own.
     put_back();
     return Verdict::done;

@@ -33,7 +33,8 @@ public:
     ForestSearch(const Located& located, const Criterion& criterion, double tau);
 
     // Search on for `budget` boxes, or until nothing nearer than `cutoff` is left; a candidate is then `cells()`, and
-    // it is handed out again unless a rival or an exclusion removes it.
+    // it is handed out again unless a rival or an exclusion removes it. Where a slice ends changes nothing: the next one
+    // goes on with the box under way.
     Slice advance(std::int64_t budget, double cutoff, Hard hard);
 
     // Leave out the contexts in which every tree has the same leaf as in this cell.
@@ -47,10 +48,11 @@ private:
     // What becomes of a box: it is done with, it holds a candidate, it shrank and is bounded again, or it has to be split.
     enum class Verdict { done, candidate, again, split };
 
+    void resume(double cutoff);
     bool open_next(double cutoff);
     void look();
     bool strengthen(Hard hard, double cutoff);
-    Verdict narrow(double cutoff);
+    Verdict examine(Hard hard, double cutoff);
     Verdict refine(double cutoff);
     bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
     Verdict split(Hard hard, double cutoff);
@@ -70,6 +72,9 @@ private:
     Cells moved_;   // the projection on it
     std::vector<Leaves> excluded_;
     Cells candidate_;
+    bool under_way_ = false;   // whether the open box is not done with
+    double cutoff_ = 0.0;      // the cutoff it was opened with
+    std::int32_t rivals_ = 0;  // and the number of rivals
     std::int64_t examined_ = 0;
     std::int64_t strong_bounds_ = 0;
 };

@@ -148,7 +148,7 @@ void Proposals::try_line(std::int32_t j) {
     const std::int32_t stride = std::max(1, (column.last - column.first) / ALONG_A_LINE);
     for (const int direction : {-1, 1}) {
         std::int32_t c = column.start + direction;
-        while (column.first <= c && c <= column.last) {
+        while (column.first <= c && c <= column.last && looks_ > 0) {
             c = direction > 0 ? located_.up(j, c) : located_.down(j, c);
             const double away = located_.distance(j, c);
             if (away >= found_) break;

@@ -448,7 +448,7 @@ def test_the_time_limit_is_respected(limit: float) -> None:
         answer = explain(case.question(time_limit=limit))
         seconds.append(time.perf_counter() - began)
         assert answer.status == "time_limit"
-        assert 0.0 < answer.bound <= answer.distance
+        assert 0.0 <= answer.bound <= answer.distance
     # The quickest of three: other processes on the machine are not the search's fault.
     assert 0.9 * limit <= min(seconds) <= limit + max(0.1 * limit, 0.2)
 

@@ -329,6 +329,7 @@ def _freed(
         return explanation
     left = question.limits.remaining
     limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress)
+    limits.reserve = question.limits.reserve
     wider = replace(question, space=free, limits=limits)
     answer = engine(wider)
     relaxed = _completed(policy, wider, answer, replace(explanation, status="none", note=""))

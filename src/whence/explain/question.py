@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.space import Space
+from whence.problems._deadline import check_time, until
 from whence.risk import Risk
 from whence.weights import ForestWeights, KNNWeights
 
@@ -46,6 +47,8 @@ class Limits:
     node_limit: int | None = None
     on_progress: Callable[[Progress], Any] | None = None
     started: float = field(default_factory=time.perf_counter)
+    #: Seconds set aside for the last check of an absolute answer, which solves the decision problem once more.
+    reserve: float = 0.0
 
     @property
     def seconds(self) -> float:
@@ -54,8 +57,10 @@ class Limits:
 
     @property
     def remaining(self) -> float:
-        """Seconds left, infinite without a time limit."""
-        return np.inf if self.time_limit is None else self.time_limit - self.seconds
+        """Seconds left for the search, infinite without a time limit."""
+        if self.time_limit is None:
+            return np.inf
+        return self.time_limit - min(self.reserve, 0.5 * self.time_limit) - self.seconds
 
     def reached(self, nodes: int, distance: float, bound: float) -> Status | None:
         """The status to stop with, or None to go on; tells the progress on the way."""
@@ -149,6 +154,21 @@ class Question:
     def holds(self, weights: Floats) -> bool:
         """Whether the relative criterion holds under these weights."""
         return self.risk.of(self.alternative, weights) <= self.risk.of(self.decision, weights) + self.tau
+
+    def rival(self, weights: Floats) -> Floats | None:
+        """What `better` says, for as long as the limits allow.
+
+        Raises
+        ------
+        OutOfTime
+            Where there is no time to begin, or where the solve could be interrupted when the time was up.
+        """
+        limits, began = self.limits, time.perf_counter()
+        with until(began + limits.remaining):
+            check_time()
+            found = self.better(weights)
+        limits.reserve = max(limits.reserve, time.perf_counter() - began)
+        return found
 
 
 @dataclass(frozen=True)

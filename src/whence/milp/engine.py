@@ -22,6 +22,7 @@ from whence.milp.solvers import solver_named
 from whence.milp.solvers.base import Outcome, Row, Settings, Solver
 from whence.milp.solvers.highs import Highs
 from whence.milp.weighting import Weighting
+from whence.problems._deadline import OutOfTime
 from whence.weights import ForestWeights
 
 __all__ = ["check", "explain"]
@@ -106,10 +107,14 @@ class _Run:
             return self._solved()
         except KeyboardInterrupt:
             return self._result("interrupted", None, self.lower)
+        except OutOfTime:
+            return self._result("time_limit", None, self.lower)
 
     def _solved(self) -> Answer:
         while True:
             program = self.model.program()
+            if self.question.limits.remaining <= 0:
+                return self._result("time_limit", None, self.lower)
             outcome = self._outcome(program)
             self.nodes += outcome.nodes
             if outcome.status == "infeasible":
@@ -171,7 +176,7 @@ class _Run:
         rows = [self.weighting.leave(x)]
         if weights.tobytes() in self._refused:
             return rows
-        rival = question.better(weights)
+        rival = question.rival(weights)
         if rival is None:
             return []
         self._refused.add(weights.tobytes())

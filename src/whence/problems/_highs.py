@@ -11,6 +11,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from whence.errors import SolverError
+from whence.problems._deadline import OutOfTime, check_time, seconds_left
 
 __all__ = ["Program", "minimise"]
 
@@ -67,6 +68,8 @@ def minimise(program: Program, caller: str) -> Floats:
     ------
     SolverError
         Where the program is infeasible or unbounded, or HiGHS gives up.
+    OutOfTime
+        Where the search that asks has a time limit, and it passes.
     """
     integer = program.integer
     if integer is None or not integer.any():
@@ -80,6 +83,8 @@ def minimise(program: Program, caller: str) -> Floats:
     lower[integer] = upper[integer] = whole
     try:
         return _run(replace(program, lower=lower, upper=upper), None, caller)
+    except OutOfTime:
+        raise
     except SolverError:
         raise SolverError(f"{caller} was not solved: HiGHS left integer variables that cannot be rounded.") from None
 
@@ -116,10 +121,16 @@ def _run(program: Program, integer: NDArray[np.bool_] | None, caller: str) -> Fl
         rows.data.astype(np.float64),
         kinds,
     )
+    check_time()
+    left = seconds_left()
+    if np.isfinite(left):
+        highs.setOptionValue("time_limit", left)
     highs.run()
     status = highs.getModelStatus()
     if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
         status = _settle(highs)
+    if status == highspy.HighsModelStatus.kTimeLimit and np.isfinite(left):
+        raise OutOfTime(f"{caller} was not solved within the time limit.")
     if status != highspy.HighsModelStatus.kOptimal:
         raise SolverError(f"{caller} {_reason(status)}.")
     # Adding zero turns -0.0 into 0.0, which reads better in a plan.

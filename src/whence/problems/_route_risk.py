@@ -14,6 +14,7 @@ import scipy.sparse as sp
 from numpy.typing import NDArray
 
 from whence.errors import InputError
+from whence.problems._deadline import check_time
 from whence.problems._route_network import RouteNetwork
 from whence.risk import tail_flow
 
@@ -35,6 +36,7 @@ def safest_of(incidence: sp.csr_matrix, Y: Floats, weights: Floats, tail: float)
     lower = incidence @ (_mean(w, tail) @ y)
     best, best_row, rounds = np.inf, -1, 0
     while lower.size:
+        check_time()
         at = int(lower.argmin())
         if lower[at] >= best:
             break
@@ -68,6 +70,7 @@ def safest_route(network: RouteNetwork, Y: Floats, weights: Floats, tail: float)
     on_path[network.source] = True
     stack = [_continuations(network, network.source, np.zeros(len(costs)), costs, remaining)]
     while stack:
+        check_time()
         step = next(stack[-1], None)
         if step is None or step[0] >= best:
             stack.pop()

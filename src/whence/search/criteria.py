@@ -16,6 +16,10 @@ Floats = NDArray[np.float64]
 
 #: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes a number).
 TABLE_LIMIT = 20_000_000
+#: The same for all plans together.
+TABLES_LIMIT = 60_000_000
+#: Seconds that a number takes, about; a table that would take a fifth of the time left is not made.
+ONE_NUMBER = 1e-8
 #: Costs of a plan count as one where they differ by at most this share of its largest: far more than rounding, far
 #: less than any tolerance.
 SAME = 1e-12
@@ -33,22 +37,25 @@ def criterion_of(question: Question, kept: KeptGrid) -> _core.Criterion:
         tail=tail,
         trees=kept.grid.trees,
     )
-    _add_plan(criterion, kept, question.alternative)
+    _add_plan(criterion, question, kept, question.alternative)
     return criterion
 
 
 def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
     """Ask that the alternative cost no more than one more plan with these sample costs."""
     if isinstance(criterion, _core.TailCriterion):
-        _add_plan(criterion, kept, costs)
+        _add_plan(criterion, question, kept, costs)
     else:
         assert isinstance(criterion, _core.MeanCriterion)
         criterion.add_rival(leaf_means(kept, question.alternative - costs))
 
 
-def _add_plan(criterion: _core.TailCriterion, kept: KeptGrid, costs: Floats) -> None:
+def _add_plan(criterion: _core.TailCriterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
     etas, rank = _distinct(costs)
-    criterion.add_plan(etas, rank, kept=kept.grid.leaves * etas.size <= TABLE_LIMIT)
+    numbers = kept.grid.leaves * etas.size
+    in_time = 0.2 * max(question.limits.remaining, 0.0) / ONE_NUMBER
+    room = TABLES_LIMIT - kept.grid.leaves * criterion.all_etas
+    criterion.add_plan(etas, rank, kept=numbers <= min(TABLE_LIMIT, in_time, room))
 
 
 def _distinct(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:

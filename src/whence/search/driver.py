@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.explain.question import Answer, Question, Status
+from whence.problems._deadline import OutOfTime
 
 __all__ = ["Frontier", "run"]
 
@@ -21,6 +22,8 @@ Floats = NDArray[np.float64]
 
 #: Seconds that a frontier should search before it is asked again whether to go on.
 SLICE = 0.05
+#: A slice has at most so many times the boxes of the one before: the next ones may take longer than those measured.
+GROWTH = 8
 
 
 class Frontier(Protocol):
@@ -79,6 +82,8 @@ def run(question: Question, frontier: Frontier) -> Answer:
                 return answer
     except KeyboardInterrupt:
         return search.stopped("interrupted")
+    except OutOfTime:
+        return search.stopped("time_limit")
 
 
 class _Search:
@@ -96,10 +101,7 @@ class _Search:
     def step(self) -> Answer | None:
         """Search on for one slice; the answer, once there is one."""
         limits, frontier = self.question.limits, self.frontier
-        began = time.perf_counter()
-        if limits.node_limit is not None:
-            self.budget = max(1, min(self.budget, limits.node_limit - frontier.nodes))
-        point = frontier.advance(self.budget, self.cutoff)
+        point = self._slice()
         if point is not None:
             if self._stands(point):
                 distance = self.question.space.distance(point)
@@ -113,11 +115,22 @@ class _Search:
             return self.stopped(stop)
         if point is None:
             self._try_proposal()
-            spent = time.perf_counter() - began
-            slice_ = min(SLICE, max(0.25 * limits.remaining, 0.002))
-            scale = float(np.clip(slice_ / max(spent, 1e-6), 0.02, 8.0))
-            self.budget = int(np.clip(self.budget * scale, 1, 1_000_000))
         return None
+
+    def _slice(self) -> Floats | None:
+        """Search on for about `SLICE` seconds: for as many boxes as took that long in the slice before."""
+        limits, frontier = self.question.limits, self.frontier
+        began, before = time.perf_counter(), frontier.nodes
+        budget = self.budget
+        if limits.node_limit is not None:
+            budget = max(1, min(budget, limits.node_limit - before))
+        point = frontier.advance(budget, self.cutoff)
+        boxes, spent = frontier.nodes - before, time.perf_counter() - began
+        if boxes > 0:
+            # A slice that examined no box says nothing about how long boxes take.
+            wanted = min(SLICE, max(0.25 * limits.remaining, 0.002))
+            self.budget = int(np.clip(wanted * boxes / max(spent, 1e-6), 1, GROWTH * boxes))
+        return point
 
     def stopped(self, status: Status) -> Answer:
         """What is known when the search has to stop."""
@@ -152,7 +165,7 @@ class _Search:
         """Costs of a plan that beats the alternative at `point`, where an absolute explanation is asked for."""
         if self.question.kind == "relative":
             return None
-        return self.question.better(self.frontier.weights(point))
+        return self.question.rival(self.frontier.weights(point))
 
     def _answer(self, status: Status, point: Floats | None, distance: float, bound: float) -> Answer:
         room = None if point is None else self.frontier.room(point)

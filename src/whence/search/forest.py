@@ -29,8 +29,12 @@ STRONG_FROM = (8, 25)
 #: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
 #: from which that is done: as long as there is none.
 SHARP_TO, SHARP_FROM = 24, np.inf
+#: Seconds of which the first lesson of the strong bound takes a fifth at most, about.
+LESSON = 10.0
 #: Leaves above which a proposal is looked for before the first box is opened.
 LARGE = 200_000
+#: Seconds left below which that first look is left out.
+SHORT = 0.25
 
 
 class ForestFrontier:
@@ -70,6 +74,8 @@ class ForestFrontier:
             return None
         if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[self.tail]:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
+            # The first box has the longest lesson: a slice of its own.
+            nodes = 1
         # What was looked for without proof and not found is far away, or does not exist.
         sharp = self.proposed > 0 and self.columns <= SHARP_TO and cutoff >= SHARP_FROM
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
@@ -81,8 +87,11 @@ class ForestFrontier:
         return self._point(self.search.cells) if reached else None
 
     def _lesson(self) -> int:
-        """Rounds in which the strong bound first learns its shares: fewer for very long paths."""
-        return min(100, max(8, 4_000_000 // max(1, self.kept.grid.path_entries)))
+        """Rounds in which the strong bound first learns its shares: fewer for long paths, many etas or little time."""
+        entries = self.kept.grid.path_entries
+        one = 10e-9 * (entries + 1) + 2e-9 * self.kept.grid.leaves * (self.criterion.etas if self.tail else 0)
+        longest = min(100, max(8, 4_000_000 // max(1, entries)))
+        return int(np.clip(0.2 * min(self.question.limits.remaining, LESSON) / one, 1, longest))
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -93,7 +102,7 @@ class ForestFrontier:
 
     def _due(self) -> int:
         """Which proposal should be looked for before the search goes on: 1 or 2, or 0 for none."""
-        large = self.kept.grid.leaves > LARGE
+        large = self.kept.grid.leaves > LARGE and self.question.limits.remaining > SHORT
         for stage, after in ((1, PATIENCE[self.tail]), (2, STALLED)):
             if self.proposed < stage:
                 return stage if large or self.nodes >= after else 0
@@ -105,8 +114,8 @@ class ForestFrontier:
         if stage == 0:
             return None
         self.proposed = stage
-        left = looks(self.kept, self.criterion, 0.5 * self.question.limits.remaining)
-        proposals = _core.Proposals(self.located, self.criterion, float(self.question.tau), left)
+        proposals = _core.Proposals(self.located, self.criterion, float(self.question.tau), 0)
+        proposals.looks = looks(self.kept, self.criterion, proposals, 0.25 * self.question.limits.remaining)
         if stage == 1:
             if self.kept.past is None:
                 assert isinstance(self.question.weights, ForestWeights)

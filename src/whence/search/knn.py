@@ -110,7 +110,7 @@ class NeighbourFrontier:
             at = self.search.met
             self.search.forget_met()
         elif self.nodes >= self.seeds.due:
-            at = self.seeds.propose(cutoff)
+            at = self.seeds.propose(cutoff, 0.25 * self.question.limits.remaining)
         if at is None:
             return None
         point = self.layout.to_coordinates(at)

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -41,10 +43,12 @@ class Seeds:
         self.next = 0
         self.random = np.random.default_rng(0)
         self.order = np.empty(0, dtype=np.int64)
+        self.ends = np.inf
 
-    def propose(self, cutoff: float) -> Floats | None:
-        """An explanation nearer than `cutoff`, along the axes, or None."""
+    def propose(self, cutoff: float, seconds: float = np.inf) -> Floats | None:
+        """An explanation nearer than `cutoff`, along the axes, or None where none was met in so many seconds."""
         self.due *= 2
+        self.ends = time.perf_counter() + seconds
         if not self.order.size:
             self.order = np.argsort(self._distance(self._allowed(self.axes.points)), kind="stable")
         tries = max(20, DISTANCES // len(self.axes.base))
@@ -53,13 +57,23 @@ class Seeds:
         near = min(cutoff, self._distance(self.axes.points[self.order[-1:]]).item())
         best: Floats | None = None
         for contexts in (self._allowed(past), self._allowed(self._scattered(tries, near))):
-            contexts = contexts[self.search.standing(contexts)]
+            contexts = contexts[self._standing(contexts)]
             for at in contexts[np.argsort(self._distance(contexts), kind="stable")[:3]]:
                 pulled = self._pulled(at)
                 distance = self._distance(pulled[None, :]).item()
                 if distance < cutoff:
                     best, cutoff = pulled, distance
         return best
+
+    def _standing(self, contexts: Floats) -> NDArray[np.bool_]:
+        """Which contexts are explanations; those that are not looked at in time count as none."""
+        stands = np.zeros(len(contexts), dtype=np.bool_)
+        contexts, many = np.ascontiguousarray(contexts), max(1, DISTANCES // len(self.axes.base))
+        for at in range(0, len(contexts), many):
+            if time.perf_counter() >= self.ends:
+                break
+            stands[at : at + many] = self.search.standing(contexts[at : at + many])
+        return stands
 
     def _distance(self, contexts: Floats) -> Floats:
         """Distance of every context from the start."""
@@ -110,7 +124,7 @@ class Seeds:
             step = np.where(self.whole, shares == 1.0, shares)
             contexts = self._allowed(at + step * (self.start - at))
             distances = self._distance(contexts)
-            stands = self.search.standing(contexts) & (distances < distance - 1e-9)
+            stands = self._standing(contexts) & (distances < distance - 1e-9)
             if not stands.any():
                 break
             chosen = np.flatnonzero(stands)[distances[stands].argmin()]
