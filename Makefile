@@ -10,6 +10,9 @@ TEST_ENV := MPLBACKEND=Agg OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1
 # An environment that was moved with the folder, or whose Python is gone, is set up again.
 STALE := $(shell [ -e .venv/.home ] && { [ "$$(cat .venv/.home)" = "$$(pwd)" ] && .venv/bin/python -c "" 2>/dev/null || echo FORCE; })
 
+# What the compiled core is made of. With the tools of development it is built again by itself, when it is imported.
+CORE := CMakeLists.txt $(wildcard core/*.cpp core/*.hpp)
+
 help: ## Show this list
 	@sed -n 's/^\([a-z]*\):.*## \(.*\)/  make \1|\2/p' Makefile | awk -F'|' '{ printf "%-13s %s\n", $$1, $$2 }'
 
@@ -42,10 +45,10 @@ docs: .venv/.ready-dev ## Build the documentation into docs/_build/html
 	@echo "docs: open docs/_build/html/index.html"
 
 clean: ## Remove the environment and everything that was generated
-	@rm -rf .venv .venv.installing build dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-report whence-demo
+	@rm -rf .venv .venv.installing build src/whence/_core.*.so dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-report whence-demo
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-.venv/.ready-demo: pyproject.toml scripts/setup $(STALE)
+.venv/.ready-demo: pyproject.toml scripts/setup $(CORE) $(STALE)
 	@if [ -z "$(STALE)" ] && [ .venv/.ready-dev -nt pyproject.toml ] && [ .venv/.ready-dev -nt scripts/setup ]; \
 	then touch $@; else scripts/setup $@ plot; fi
 

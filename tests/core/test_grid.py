@@ -1,0 +1,64 @@
+"""A forest in cells: which leaf a cell belongs to, and which cells a leaf allows."""
+
+from __future__ import annotations
+
+import numpy as np
+from tests.core.forest_scene import scenes
+
+from whence import _core
+
+
+def test_cells_have_the_leaves_that_the_trees_send_them_to() -> None:
+    """At every allowed cell the leaf of every tree is that of scikit-learn's own walk."""
+    for scene in scenes(25):
+        for cells, leaves in zip(scene.cells, scene.leaves, strict=True):
+            assert scene.grid.leaves_at(cells).tolist() == leaves.tolist()
+
+
+def test_a_path_allows_exactly_the_cells_of_its_leaf() -> None:
+    """A cell satisfies the path of one leaf a tree: its own."""
+    for scene in scenes(15, 100):
+        own = np.zeros((len(scene.cells), scene.grid.leaves), dtype=bool)
+        own[np.arange(len(scene.cells))[:, None], scene.leaves] = True
+        for leaf in range(scene.grid.leaves):
+            column, low, high = scene.grid.path(leaf).T
+            assert len(set(column.tolist())) == column.size
+            allowed = ((scene.cells[:, column] >= low) & (scene.cells[:, column] <= high)).all(axis=1)
+            assert (allowed == own[:, leaf]).all()
+
+
+def test_trees_ask_for_the_columns_that_they_split() -> None:
+    """`asks` says which trees split which columns."""
+    for scene in scenes(10, 200):
+        for t, tree in enumerate(scene.question.weights.trees):
+            split = set(tree.feature[tree.feature >= 0].tolist())
+            assert set(np.flatnonzero(scene.grid.asks[:, t]).tolist()) == split
+
+
+def small(**changed: np.ndarray) -> _core.Grid:
+    """Two trees over two columns with two faces and one: a split in each, and one tree with two."""
+    given = {
+        "face_start": [0, 2, 3],
+        "column": [0, -1, 1, -1, -1, 0, -1, -1],
+        "split": [1, 0, 0, 0, 0, 0, 0, 0],
+        "left": [1, 0, 3, 0, 0, 6, 0, 0],
+        "right": [2, 0, 4, 0, 0, 7, 0, 0],
+        "root": [0, 5],
+    }
+    arrays = {name: np.array(numbers, dtype=np.int32) for name, numbers in given.items()}
+    return _core.Grid(**{**arrays, "cut": np.array([0.25, 0.5, 0.5], dtype=np.float32), **changed})
+
+
+def test_paths_can_be_laid_out_a_few_trees_at_a_time() -> None:
+    """One tree a step, and what comes out is the same as in one go."""
+    steps, whole = small(), small()
+    assert not steps.lay_paths(1)
+    assert steps.lay_paths(1)
+    assert whole.lay_paths(1000)
+    assert whole.leaves == 5
+    assert whole.path_entries == steps.path_entries == 7
+    for leaf in range(5):
+        assert steps.path(leaf).tolist() == whole.path(leaf).tolist()
+    assert whole.path(0).tolist() == [[0, 0, 1]]
+    assert whole.path(2).tolist() == [[1, 1, 1], [0, 2, 2]]
+    assert whole.leaves_at(np.array([2, 1], dtype=np.int32)).tolist() == [2, 4]
