@@ -241,7 +241,8 @@ def _without_search(question: Question, before: Floats, prescribed: Floats) -> A
     if gap <= question.tau:
         return Answer("already", question.space.start, 0.0, 0.0)
     if (question.alternative - question.rival_decision > question.tau).all():
-        note = "every past observation costs more with the alternative than with the decision"
+        more = f"over {100 * question.within:.4g} % more" if question.within else "more"
+        note = f"every past observation costs {more} with the alternative than with the decision"
         return Answer("none", None, np.inf, np.inf, note=note)
     return None
 
@@ -286,6 +287,7 @@ def _draft(
         engine=engine,
         seconds=0.0,
         nodes=0,
+        within=question.within,
         tolerance=question.tau,
         separation=None if isinstance(policy.weights_, ForestWeights) else question.separation,
         decision_text=policy.problem.describe(decision, policy.outcome_names_),

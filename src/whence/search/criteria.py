@@ -50,13 +50,14 @@ def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, co
         criterion.add_rival(leaf_means(kept, question.alternative - costs))
 
 
-def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats) -> Floats:
+def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats | None) -> Floats:
     """What each leaf adds to the criterion against a plan with these sample costs.
 
-    Any threshold bounds the CVaR of the plan from above; the one that is taken is the best under `weights`.
+    Any threshold bounds the CVaR of the plan from above; the one that is taken is the best under `weights`, which
+    expected costs do not need.
     """
     tail = tail_of(question.risk)
-    if tail is None:
+    if tail is None or weights is None:
         return leaf_means(kept, question.alternative - costs)
     order = np.argsort(-costs, kind="stable")
     begins = order[min(int(np.searchsorted(np.cumsum(weights[order]), tail)), order.size - 1)]

@@ -68,7 +68,7 @@ class ForestFrontier:
         if not self.absolute or self.criterion.rivals == 0:
             add_rival(self.criterion, self.question, self.kept, rival)
             return
-        row = rival_row(self.question, self.kept, rival, self._weights())
+        row = rival_row(self.question, self.kept, rival, self._weights() if self.tail else None)
         if self.proposing:
             self.search.meet(row)
             self.refuted += 1
