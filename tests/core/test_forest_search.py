@@ -95,7 +95,7 @@ def test_nothing_at_the_cutoff_or_beyond_is_handed_out() -> None:
 
 
 def test_a_box_under_way_is_judged_again_when_a_rival_or_a_cutoff_comes_in() -> None:
-    """Between slices of one box, rivals are added and the cutoff falls: the end is that of a search with all of them."""
+    """Between slices of one box, rivals come in and the cutoff falls: the end is that of a search with all of them."""
     for scene in scenes(60, 600):
         if len(scene.rivals) < 2:
             continue
