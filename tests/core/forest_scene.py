@@ -41,6 +41,7 @@ class ForestScene:
         table: bool = True,
         plain: bool = False,
         n: int = 24,
+        coarse: bool = False,
     ) -> None:
         rng = np.random.default_rng([seed, 23])
         shape = SHAPES[seed % len(SHAPES)] if shape is None else shape
@@ -50,6 +51,9 @@ class ForestScene:
         Y = 2.0 * (points - points.mean(axis=0)) @ rng.normal(size=(points.shape[1], 1 + rivals))
         # The alternative is dearer on most days, or it would be best where the question begins.
         Y = (Y + rng.normal(size=Y.shape) + np.arange(1 + rivals)[::-1] * 0.3).round(2)
+        if coarse:
+            # Few different costs: where most days cost the least, the tail begins at the first of them.
+            Y = np.clip(Y.round(), 0.0, 3.0)
         self.risk = Expectation() if alpha is None else CVaR(alpha)
         policy = Policy(OneOf(), ForestWeights(trees, depth, random_state=seed), self.risk, declared).fit(X, Y)
         context = policy.schema_.row(contexts(rng, 1, shape).iloc[0])

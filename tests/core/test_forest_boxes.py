@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from tests.core.forest_scene import ForestScene, scenes
+from tests.core.forest_scene import ForestScene, forest_scene, scenes
 from tests.oracle import cells as oracle_cells
 
 from whence._core import Box, Hull, Reach
+from whence.search.grid import locate
 
 SCENES = 20
 
@@ -88,6 +91,23 @@ def test_a_category_is_never_empty_nor_double() -> None:
             assert not box.restrict(members[1], on[1], on[1])
             tried += 1
     assert tried > 5
+
+
+@pytest.mark.parametrize("value", [0.0, 0.5])
+def test_a_feature_with_no_category_or_all_of_them_allows_nothing(value: float) -> None:
+    """Where a question asks for no category of a feature, or for several at once, there is no box at all."""
+    scene = forest_scene(4, plain=True)
+    space = scene.question.space
+    category = space.group >= 0
+    impossible = replace(
+        space,
+        start=np.where(category, value, space.start),
+        lower=np.where(category, value, space.lower),
+        upper=np.where(category, value, space.upper),
+        levels=tuple(np.full(1, value) if c else levels for c, levels in zip(category, space.levels, strict=True)),
+    )
+    with pytest.raises(ValueError, match="allows nothing"):
+        Box(locate(replace(scene.question, space=impossible), scene.kept))
 
 
 def test_the_projection_is_the_nearest_cell() -> None:

@@ -59,6 +59,19 @@ def test_the_candidate_is_the_nearest_of_all_cells(way: str) -> None:
 
 
 @pytest.mark.parametrize("way", WAYS)
+def test_tails_that_begin_at_the_least_cost(way: str) -> None:
+    """With few different costs the first threshold decides in many cells, and the nearest explanation is among them."""
+    first = 0
+    for scene, _ in scenes(16, tails=True, coarse=True, depth=4):
+        search = ForestSearch(scene.located, scene.criterion, scene.tau)
+        reached, bound = _run(search, 10_000, np.inf, _how(scene, way))
+        assert (reached, bound) == (scene.optimum < np.inf, pytest.approx(scene.optimum, abs=1e-9))
+        sums = scene.table(0)[scene.leaves[scene.holds]].sum(axis=1)
+        first += int((sums.argmin(axis=1) == 0).sum())
+    assert first > 50
+
+
+@pytest.mark.parametrize("way", WAYS)
 def test_nothing_within_a_cutoff_is_lost(way: str) -> None:
     """With the cutoff just beyond the optimum it is found; just before it, the search ends without."""
     for scene, rng in scenes(SCENES):
