@@ -42,6 +42,7 @@ class ForestScene:
         plain: bool = False,
         n: int = 24,
         coarse: bool = False,
+        never_cheaper: bool = False,
     ) -> None:
         rng = np.random.default_rng([seed, 23])
         shape = SHAPES[seed % len(SHAPES)] if shape is None else shape
@@ -54,6 +55,9 @@ class ForestScene:
         if coarse:
             # Few different costs: where most days cost the least, the tail begins at the first of them.
             Y = np.clip(Y.round(), 0.0, 3.0)
+        if never_cheaper:
+            # The alternative stands only where it costs the same: there the strong bound is as good as it can be.
+            Y[:, 0] = np.maximum(Y.max(axis=1), Y[:, 0])
         self.risk = Expectation() if alpha is None else CVaR(alpha)
         policy = Policy(OneOf(), ForestWeights(trees, depth, random_state=seed), self.risk, declared).fit(X, Y)
         context = policy.schema_.row(contexts(rng, 1, shape).iloc[0])

@@ -71,6 +71,18 @@ def test_tails_that_begin_at_the_least_cost(way: str) -> None:
     assert first > 50
 
 
+@pytest.mark.parametrize("tails", [False, True])
+def test_where_plans_tie_the_strong_bound_does_not_overshoot(tails: bool) -> None:
+    """An alternative that is nowhere cheaper stands where it ties, and the bound that is proved is that distance."""
+    away = 0
+    for scene, _ in scenes(30, tails=tails, coarse=True, never_cheaper=True, trees=2, depth=4, plain=True):
+        search = ForestSearch(scene.located, scene.criterion, scene.tau)
+        reached, bound = _run(search, 1, np.inf, {**_how(scene, "strong"), "lesson": 100})
+        assert (reached, bound) == (scene.optimum < np.inf, pytest.approx(scene.optimum, abs=1e-9))
+        away += 0.0 < scene.optimum < np.inf
+    assert away > 5
+
+
 @pytest.mark.parametrize("way", WAYS)
 def test_nothing_within_a_cutoff_is_lost(way: str) -> None:
     """With the cutoff just beyond the optimum it is found; just before it, the search ends without."""
