@@ -34,7 +34,19 @@ def random_axis(rng: np.random.Generator, kind: str) -> Axis:
 class Scene:
     """A question with random past contexts, costs and one or two rivals."""
 
-    def __init__(self, seed: int, shape: str = "cc", n: int = 9, k: int = 3, rivals: int = 1, risk: Risk | None = None):
+    def __init__(
+        self,
+        seed: int,
+        shape: str = "cc",
+        n: int = 9,
+        k: int = 3,
+        rivals: int = 1,
+        risk: Risk | None = None,
+        *,
+        separation: float = 1e-6,
+        tau: float = 1e-9,
+        threads: int = 1,
+    ) -> None:
         rng = np.random.default_rng(seed)
         self.rng, self.n, self.k = rng, n, k
         self.axes = [random_axis(rng, kind) for kind in shape]
@@ -42,12 +54,12 @@ class Scene:
         self.points = np.array([[self.coordinate(axis) for axis in self.axes] for _ in range(n)]).reshape(n, len(shape))
         self.base = 0.2 * rng.random(n)
         self.risk: Risk = risk or Expectation()
-        self.separation, self.margin, self.tau = 1e-6, 1e-6 + 2e-9, 1e-9
+        self.separation, self.margin, self.tau = separation, separation + 2e-9, tau
         self.alternative = rng.random(n)
         self.rivals = [rng.random(n) for _ in range(rivals)]
         tail = (1.0 - self.risk.alpha) * k if isinstance(self.risk, CVaR) else None
         self.search = NeighbourSearch(
-            self.axes, self.points, self.base, k, self.separation, self.margin, self.alternative, self.tau, tail
+            self.axes, self.points, self.base, k, self.separation, self.margin, self.alternative, tau, tail, threads
         )
         for rival in self.rivals:
             self.search.cut(rival)

@@ -40,6 +40,18 @@ def test_the_candidate_is_the_nearest_of_all_contexts(seed: int) -> None:
         assert scene.search.met_distance == np.inf
 
 
+@pytest.mark.parametrize("shape", ["ccc", "ccd", "cck", "cgc"])
+def test_a_candidate_is_handed_out_only_when_no_box_left_is_nearer(shape: str) -> None:
+    """A box that is solved waits for its turn: at the candidate's distance, and not before, the bound stands."""
+    candidates = 0
+    for seed in range(10):
+        scene = Scene(seed, shape, n=30, k=1 + seed % 5, rivals=1 + seed % 2, risk=CVaR(0.6) if seed % 3 else None)
+        if _run(scene, 50)[0] is NeighbourProgress.CANDIDATE:
+            assert scene.search.bound == pytest.approx(scene.far(scene.search.candidate), abs=1e-9)
+            candidates += 1
+    assert candidates > 3
+
+
 @pytest.mark.parametrize("seed", range(12))
 def test_slices_do_not_change_the_course(seed: int) -> None:
     """One box at a time or all at once: the same boxes, the same candidate, to the last bit."""

@@ -1,0 +1,225 @@
+"""Small forest questions as the core sees them, and what looking at every cell says about them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache, cached_property
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.typing import NDArray
+from tests.cases import Case, OneOf, contexts, schema
+from tests.oracle import risk_of_rows
+
+from whence import CVaR, Expectation, ForestWeights, Policy
+from whence._core import Box, Reach, TailCriterion
+from whence.search import criteria
+from whence.search.grid import grid_of, locate
+
+Floats = NDArray[np.float64]
+Ints = NDArray[np.int32]
+Mask = NDArray[np.bool_]
+
+#: Features of the scenes: c number, r rounded number, d few integers, b binary, k category.
+SHAPES = ["cc", "k", "cr", "dk", "ck", "rb", "kk", "cdb", "crk", "ccc"]
+
+
+class ForestScene:
+    """A question with a random forest, an alternative (plan 0) and some rivals (plans 1, 2, ...)."""
+
+    def __init__(
+        self,
+        seed: int,
+        shape: str | None = None,
+        *,
+        alpha: float | None = None,
+        rivals: int = 1,
+        trees: int = 4,
+        depth: int = 3,
+        tau: float = 1e-6,
+        table: bool = True,
+        plain: bool = False,
+        n: int = 24,
+        coarse: bool = False,
+        never_cheaper: bool = False,
+    ) -> None:
+        rng = np.random.default_rng([seed, 23])
+        shape = SHAPES[seed % len(SHAPES)] if shape is None else shape
+        X = contexts(rng, n, shape)
+        declared = schema(rng, X, shape, plain=plain)
+        points = declared.fit(X).encode(X)
+        Y = 2.0 * (points - points.mean(axis=0)) @ rng.normal(size=(points.shape[1], 1 + rivals))
+        # The alternative is dearer on most days, or it would be best where the question begins.
+        Y = (Y + rng.normal(size=Y.shape) + np.arange(1 + rivals)[::-1] * 0.3).round(2)
+        if coarse:
+            # Few different costs: where most days cost the least, the tail begins at the first of them.
+            Y = np.clip(Y.round(), 0.0, 3.0)
+        if never_cheaper:
+            # The alternative stands only where it costs the same: there the strong bound is as good as it can be.
+            Y[:, 0] = np.maximum(Y.max(axis=1), Y[:, 0])
+        self.risk = Expectation() if alpha is None else CVaR(alpha)
+        policy = Policy(OneOf(), ForestWeights(trees, depth, random_state=seed), self.risk, declared).fit(X, Y)
+        context = policy.schema_.row(contexts(rng, 1, shape).iloc[0])
+        self.policy, self.tau, self.rivals = policy, tau, rivals
+        self.question = Case(seed, policy, context, 1, 0).question()
+        kept = grid_of(self.question)
+        assert kept is not None
+        self.kept, self.grid = kept, kept.grid
+        self.located = locate(self.question, kept)
+        with pytest.MonkeyPatch.context() as patch:
+            if not table:
+                patch.setattr(criteria, "TABLE_LIMIT", 0)
+            self.criterion = criteria.criterion_of(self.question, kept)
+            for rival in range(1, 1 + rivals):
+                criteria.add_rival(self.criterion, self.question, kept, np.ascontiguousarray(Y[:, rival]))
+
+    # ---- cells ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def columns(self) -> list[Floats]:
+        """Distance of every cell, column by column; infinite where it is not allowed."""
+        start = self.kept.face_start
+        edges = [int(start[j]) + j for j in range(len(start))]
+        return [self.located.distance[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+
+    @cached_property
+    def cells(self) -> Ints:
+        """All cells that the question allows: one category of each feature is on."""
+        allowed = [np.flatnonzero(np.isfinite(column)) for column in self.columns]
+        rows = np.stack(np.meshgrid(*allowed, indexing="ij"), axis=-1).reshape(-1, len(allowed))
+        for g in np.unique(self.located.group[self.located.group >= 0]):
+            rows = rows[(rows[:, self.located.group == g] > 0).sum(axis=1) == 1]
+        assert 0 < len(rows) <= 20_000
+        return np.ascontiguousarray(rows, dtype=np.int32)
+
+    @cached_property
+    def distance(self) -> Floats:
+        """Distance of every cell from the start."""
+        return np.asarray(self.located.distance[self.kept.places(self.cells)].sum(axis=1))
+
+    @cached_property
+    def leaves(self) -> Ints:
+        """Leaf of every tree at every cell."""
+        return np.array([self.grid.leaves_at(row) for row in self.cells])
+
+    # ---- costs ---------------------------------------------------------------------------------------
+
+    @cached_property
+    def members(self) -> Floats:
+        """Weight of every sample in every leaf, by one tree."""
+        weights = np.zeros((self.grid.leaves, len(self.policy.Y_)))
+        samples = self.kept.samples.ravel()
+        for leaf, (first, size) in enumerate(zip(self.kept.first, self.kept.size, strict=True)):
+            np.add.at(weights[leaf], samples[first : first + size], 1.0 / size)
+        return weights
+
+    @cached_property
+    def weights(self) -> Floats:
+        """Weights of the samples at every cell."""
+        return np.asarray(self.members[self.leaves].mean(axis=1))
+
+    @cached_property
+    def excess(self) -> Floats:
+        """By how much the alternative's risk exceeds each rival's, at every cell."""
+        risks = [risk_of_rows(self.risk, costs, self.weights) for costs in self.policy.Y_.T]
+        return np.column_stack([risks[0] - rival for rival in risks[1:]])
+
+    @cached_property
+    def holds(self) -> Mask:
+        """Where the alternative stands against all rivals."""
+        return np.asarray((self.excess <= self.tau).all(axis=1))
+
+    @cached_property
+    def clear(self) -> bool:
+        """Whether no cell is so close to the tolerance that rounding decides."""
+        return bool((np.abs(self.excess.max(axis=1) - self.tau) > 1e-9).all())
+
+    @cached_property
+    def optimum(self) -> float:
+        """Distance of the nearest explanation; infinite for none."""
+        return float(self.distance[self.holds].min(initial=np.inf))
+
+    # ---- thresholds ------------------------------------------------------------------------------------
+
+    def etas(self, plan: int) -> Floats:
+        """The distinct costs of a plan: the thresholds of its CVaR."""
+        return criteria._distinct(np.ascontiguousarray(self.policy.Y_[:, plan]))[0]
+
+    def table(self, plan: int) -> Floats:
+        """(eta + mean excess over eta / tail) / trees, by leaf and eta, from the definition."""
+        assert isinstance(self.risk, CVaR)
+        etas = self.etas(plan)
+        over = np.maximum(self.policy.Y_[:, plan, None] - etas, 0.0)
+        return np.asarray((etas + self.members @ over / (1.0 - self.risk.alpha)) / self.grid.trees)
+
+    def worth(self, rival: int, eta: int, level: int) -> Floats:
+        """What every leaf adds to the alternative's excess over a rival."""
+        if not isinstance(self.criterion, TailCriterion):
+            return np.asarray(self.members @ (self.policy.Y_[:, 0] - self.policy.Y_[:, 1 + rival]) / self.grid.trees)
+        return np.asarray(self.table(0)[:, eta] - self.table(1 + rival)[:, level])
+
+    # ---- boxes -----------------------------------------------------------------------------------------
+
+    def inside(self, box: Box) -> Mask:
+        """Which cells lie in a box."""
+        return np.asarray(((box.low <= self.cells) & (self.cells <= box.high)).all(axis=1))
+
+    def box(self, rng: np.random.Generator, restrictions: int = 3) -> Box:
+        """A random box that is not empty."""
+        box = Box(self.located)
+        for _ in range(restrictions):
+            row = self.cells[rng.choice(np.flatnonzero(self.inside(box)))]
+            j = int(rng.integers(len(row)))
+            first = int(rng.integers(0, row[j] + 1))
+            last = int(rng.integers(row[j], len(self.columns[j])))
+            assert box.restrict(j, first, last)
+        return box
+
+    def reach(self, box: Box) -> Reach:
+        """The leaves that a box meets."""
+        reach = Reach(self.located)
+        reach.gather(box)
+        return reach
+
+    def tree_of(self, leaves: Ints) -> list[Ints]:
+        """Leaves sorted by their tree."""
+        ends = np.append(self.first_leaf, self.grid.leaves)
+        return [leaves[(leaves >= a) & (leaves < b)] for a, b in zip(ends, ends[1:], strict=False)]
+
+    @cached_property
+    def first_leaf(self) -> NDArray[np.int64]:
+        """The first leaf of every tree: each tree's leaves hold all samples once."""
+        held = np.cumsum(self.kept.size)
+        return np.concatenate([[0], np.searchsorted(held, len(self.policy.Y_) * np.arange(1, self.grid.trees)) + 1])
+
+    def spans(self, leaf: int) -> dict[int, tuple[int, int]]:
+        """First and last cell that a leaf allows in the columns on its path."""
+        return {int(j): (int(low), int(high)) for j, low, high in self.grid.path(leaf)}
+
+    def meets(self, leaf: int, box: Box) -> bool:
+        """Whether a leaf's cells and a box overlap in every column."""
+        return all(low <= box.high[j] and high >= box.low[j] for j, (low, high) in self.spans(leaf).items())
+
+    def extra(self, leaf: int, cells: Ints) -> dict[int, float]:
+        """By column, how much farther than at a cell the leaf begins, along numbers."""
+        found: dict[int, float] = {}
+        for j, (low, high) in self.spans(leaf).items():
+            if self.located.group[j] < 0 and not low <= cells[j] <= high:
+                found[j] = float(self.columns[j][low : high + 1].min() - self.columns[j][cells[j]])
+        return found
+
+
+@cache
+def forest_scene(seed: int, alpha: float | None = None, rivals: int = 1, tau: float = 1e-6, **how: Any) -> ForestScene:
+    """A scene, made once: nothing that tests do to it changes it."""
+    return ForestScene(seed, alpha=alpha, rivals=rivals, tau=tau, **how)
+
+
+def scenes(count: int, *, tails: bool | None = None, **how: Any) -> Iterator[tuple[ForestScene, np.random.Generator]]:
+    """Scenes of every shape with expected costs and tails (or only one of them), and random numbers for each."""
+    for seed in range(count):
+        tail = seed % 4 >= 2 if tails is None else tails
+        alpha = (0.3, 0.5, 0.8)[seed % 3] if tail else None
+        scene = forest_scene(seed, alpha, 1 + seed % 3, (1e-6, 0.3)[seed % 2], **how)
+        yield scene, np.random.default_rng([seed, 29])

@@ -1,0 +1,135 @@
+"""Explanations found without proof: always explanations, and the nearest ones where that can be said."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.core.forest_cells import Ints, Mask, ForestScene, scenes
+
+from whence._core import Proposals
+from whence.search.proposals import pulled
+
+SCENES = 20
+MANY = 1_000_000
+
+
+def _at(scene: ForestScene, cells: Ints) -> int:
+    """Which of all cells these are."""
+    (found,) = np.flatnonzero((scene.cells == cells).all(axis=1))
+    return int(found)
+
+
+def _one_feature_away(scene: ForestScene) -> Mask:
+    """Cells that differ from the start in one feature: a number, or a category, which is several columns."""
+    group = scene.located.group
+    feature = np.where(group >= 0, -1 - group, np.arange(group.size))
+    differs = scene.cells != scene.located.start
+    return np.asarray(np.array([differs[:, feature == f].any(axis=1) for f in np.unique(feature)]).sum(axis=0) == 1)
+
+
+def test_lines_find_the_nearest_change_of_one_feature() -> None:
+    """What is found along the lines through the start is the nearest explanation that changes one feature."""
+    found = 0
+    for scene, _ in scenes(SCENES, plain=True):
+        proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+        proposals.try_lines()
+        expected = float(scene.distance[scene.holds & _one_feature_away(scene)].min(initial=np.inf))
+        assert proposals.found == pytest.approx(expected, abs=1e-12)
+        if expected < np.inf:
+            at = _at(scene, proposals.best)
+            assert scene.holds[at]
+            assert scene.distance[at] == pytest.approx(expected, abs=1e-12)
+            found += 1
+    assert found > 8
+
+
+def test_only_what_is_nearer_than_the_cutoff_counts() -> None:
+    """With the cutoff at the distance of the nearest change, lines find nothing; just beyond, they find it."""
+    for scene, _ in scenes(SCENES, plain=True):
+        expected = float(scene.distance[scene.holds & _one_feature_away(scene)].min(initial=np.inf))
+        if expected == np.inf:
+            continue
+        proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+        for cutoff, wanted in ((expected - 1e-9, expected - 1e-9), (expected + 1e-6, expected)):
+            proposals.found = cutoff
+            proposals.try_lines()
+            assert proposals.found == pytest.approx(wanted, abs=1e-12)
+
+
+def test_pulling_back_leads_to_nearer_explanations() -> None:
+    """From explanations that lie far, one is reached that stands and from which no single number can go back."""
+    pulled_back = 0
+    for scene, rng in scenes(SCENES):
+        starts = np.flatnonzero(scene.holds)
+        if not starts.size:
+            continue
+        for start in rng.choice(starts, 6):
+            proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+            proposals.pull_back(scene.cells[[start]], 1)
+            at = _at(scene, proposals.best)
+            assert scene.holds[at]
+            assert scene.distance[at] == pytest.approx(proposals.found, abs=1e-12)
+            assert proposals.found <= scene.distance[start] + 1e-12
+            pulled_back += proposals.found < scene.distance[start] - 1e-9
+            for j in np.flatnonzero((scene.located.group < 0) & (scene.cells[at] != scene.located.start)).tolist():
+                back = scene.cells[at].copy()
+                back[j] = scene.located.start[j]
+                same = (scene.cells == back).all(axis=1)
+                assert not scene.holds[same].any()
+    assert pulled_back > 20
+
+
+def test_contexts_that_do_not_hold_are_not_pulled() -> None:
+    """Where none of the contexts is an explanation, none is found."""
+    for scene, _ in scenes(SCENES):
+        proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+        proposals.pull_back(scene.cells[~scene.holds], 10)
+        assert proposals.found == np.inf
+
+
+def test_climbing_ends_at_an_explanation_within_the_cutoff() -> None:
+    """Where it arrives, the context stands and is nearer than the cutoff, though several steps led there."""
+    arrived = refused = 0
+    for scene, rng in scenes(SCENES):
+        for cutoff in (np.inf, *rng.choice(scene.distance, 6).tolist()):
+            proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+            if proposals.climb(cutoff):
+                at = _at(scene, proposals.cells)
+                assert scene.holds[at]
+                assert scene.distance[at] < cutoff or scene.distance[at] == 0.0
+                arrived += 1
+            else:
+                refused += 1
+    assert min(arrived, refused) > 20
+
+
+def test_proposals_end_when_the_looks_are_used_up() -> None:
+    """A look at a context counts, and without any left nothing more is looked at than what is under way."""
+    scene = ForestScene(19)
+    proposals = Proposals(scene.located, scene.criterion, scene.tau, 1)
+    proposals.try_lines()
+    proposals.pull_back(scene.cells, 100)
+    assert proposals.looks > -len(scene.cells)
+    used = proposals.looks
+    proposals.pull_back(scene.cells, 100)
+    assert proposals.looks == used <= 0
+
+
+def test_past_contexts_become_allowed_cells() -> None:
+    """Values that may not be taken stay as they are today, a category as a whole, and what is found stands."""
+    found = 0
+    for scene, rng in scenes(SCENES):
+        past = np.stack([rng.integers(0, len(column), 40) for column in scene.columns], axis=1).astype(np.int32)
+        # Past contexts have one category each, allowed today or not.
+        for g in np.unique(scene.located.group[scene.located.group >= 0]):
+            members = np.flatnonzero(scene.located.group == g)
+            on = np.array([len(scene.columns[j]) - 1 for j in members])
+            past[:, members] = np.where(rng.integers(0, members.size, 40)[:, None] == np.arange(members.size), on, 0)
+        proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+        cells = pulled(scene.kept, scene.located, proposals, past, np.inf)
+        if cells is not None:
+            at = _at(scene, cells)
+            assert scene.holds[at]
+            assert scene.distance[at] == pytest.approx(proposals.found, abs=1e-12)
+            found += 1
+    assert found > 8
