@@ -45,7 +45,6 @@ class Scene:
         *,
         separation: float = 1e-6,
         tau: float = 1e-9,
-        threads: int = 1,
     ) -> None:
         rng = np.random.default_rng(seed)
         self.rng, self.n, self.k = rng, n, k
@@ -59,7 +58,7 @@ class Scene:
         self.rivals = [rng.random(n) for _ in range(rivals)]
         tail = (1.0 - self.risk.alpha) * k if isinstance(self.risk, CVaR) else None
         self.search = NeighbourSearch(
-            self.axes, self.points, self.base, k, self.separation, self.margin, self.alternative, tau, tail, threads
+            self.axes, self.points, self.base, k, self.separation, self.margin, self.alternative, tau, tail
         )
         for rival in self.rivals:
             self.search.cut(rival)

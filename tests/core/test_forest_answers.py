@@ -20,7 +20,7 @@ def _how(scene: ForestScene, way: str) -> dict[str, Any]:
     """What `advance` needs to search this way."""
     strong = way in ("strong", "both")
     shares = equal_shares(scene.kept, scene.located, 2.0) if strong else None
-    return {"shares": shares, "sharp": way in ("sharp", "both"), "lesson": 10}
+    return {"shares": shares, "sharp": way in ("sharp", "both")}
 
 
 def _run(search: ForestSearch, budget: int, cutoff: float, how: dict[str, Any]) -> tuple[bool, float]:
@@ -77,7 +77,7 @@ def test_where_plans_tie_the_strong_bound_does_not_overshoot(tails: bool) -> Non
     away = 0
     for scene, _ in scenes(30, tails=tails, coarse=True, never_cheaper=True, trees=2, depth=4, plain=True):
         search = ForestSearch(scene.located, scene.criterion, scene.tau)
-        reached, bound = _run(search, 1, np.inf, {**_how(scene, "strong"), "lesson": 100})
+        reached, bound = _run(search, 1, np.inf, _how(scene, "strong"))
         assert (reached, bound) == (scene.optimum < np.inf, pytest.approx(scene.optimum, abs=1e-9))
         away += 0.0 < scene.optimum < np.inf
     assert away > 5
@@ -148,4 +148,4 @@ def test_a_search_needs_a_rival_and_a_thread() -> None:
     with pytest.raises(ValueError, match="rival"):
         ForestSearch(scene.located, criterion, scene.tau).advance(1, np.inf)
     with pytest.raises(ValueError, match="threads"):
-        ForestSearch(scene.located, scene.criterion, scene.tau, 0)
+        ForestSearch(scene.located, scene.criterion, scene.tau, threads=0)

@@ -22,9 +22,9 @@ def test_a_leaf_holds_the_cells_that_its_path_allows() -> None:
             allows = np.zeros((len(leaves), len(scene.cells)), dtype=bool)
             for i, leaf in enumerate(leaves.tolist()):
                 path = scene.grid.path(leaf)
-                allows[i] = ((path[:, 1] <= scene.cells[:, path[:, 0]]) & (scene.cells[:, path[:, 0]] <= path[:, 2])).all(
-                    axis=1
-                )
+                allows[i] = (
+                    (path[:, 1] <= scene.cells[:, path[:, 0]]) & (scene.cells[:, path[:, 0]] <= path[:, 2])
+                ).all(axis=1)
             assert (allows.sum(axis=0) == 1).all()
             assert np.array_equal(leaves[allows.argmax(axis=0)], scene.leaves[:, tree])
 

@@ -18,7 +18,14 @@ WIDE = 0.08
 def _scene(seed: int, n: int = 9) -> Scene:
     risk = CVaR(0.6) if seed % 3 == 0 else Expectation()
     return Scene(
-        seed, SHAPES[seed % len(SHAPES)], n, 1 + seed % (n - 2), 1 + seed % 2, risk, separation=WIDE, tau=0.1 * (seed % 2)
+        seed,
+        SHAPES[seed % len(SHAPES)],
+        n,
+        1 + seed % (n - 2),
+        1 + seed % 2,
+        risk,
+        separation=WIDE,
+        tau=0.1 * (seed % 2),
     )
 
 

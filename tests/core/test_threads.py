@@ -22,8 +22,8 @@ def _forest_answer(scene: ForestScene, way: str, threads: int, cutoff: float) ->
     """Whether there is an explanation and its distance, which nothing left in the queue may undercut."""
     strong, sharp = WAYS[way]
     shares = equal_shares(scene.kept, scene.located, 2.0) if strong else None
-    how: dict[str, Any] = {"shares": shares, "sharp": sharp, "lesson": 10}
-    search = ForestSearch(scene.located, scene.criterion, scene.tau, threads)
+    how: dict[str, Any] = {"shares": shares, "sharp": sharp}
+    search = ForestSearch(scene.located, scene.criterion, scene.tau, threads=threads)
     before = 0.0
     while True:
         reached, bound = search.advance(50, cutoff, **how)
@@ -51,10 +51,10 @@ def test_forests_are_searched_alike_by_any_number_of_threads(way: str, threads: 
             assert not _forest_answer(scene, way, threads, scene.optimum - 1e-6)[0]
 
 
-def _neighbour_answer(scene: Scene, radius: float) -> tuple[NeighbourProgress, float]:
+def _neighbour_answer(scene: Scene, radius: float, threads: int) -> tuple[NeighbourProgress, float]:
     """How a search in slices ends, and the candidate's distance, which no box left may undercut."""
     search, before = scene.search, 0.0
-    while (progress := search.advance(20, radius)) is NeighbourProgress.SPENT:
+    while (progress := search.advance(20, radius, threads)) is NeighbourProgress.SPENT:
         assert search.bound >= before - 1e-12
         before = search.bound
     if progress is not NeighbourProgress.CANDIDATE:
@@ -70,9 +70,14 @@ def test_neighbours_are_searched_alike_by_any_number_of_threads(block: int) -> N
     """Status and distance are those of one thread, in every kind of space, for the mean and for tails."""
     ends = set()
     for seed in range(5 * block, 5 * block + 5):
-        how: dict[str, Any] = {"n": 40, "k": 1 + seed % 6, "rivals": 1 + seed % 3, "risk": CVaR(0.6) if seed % 2 else None}
+        how: dict[str, Any] = {
+            "n": 40,
+            "k": 1 + seed % 6,
+            "rivals": 1 + seed % 3,
+            "risk": CVaR(0.6) if seed % 2 else None,
+        }
         shape = ["ccc", "ccd", "cck", "cgc", "cccc"][seed % 5]
-        answers = [_neighbour_answer(Scene(seed, shape, threads=threads, **how), 50.0) for threads in THREADS]
+        answers = [_neighbour_answer(Scene(seed, shape, **how), 50.0, threads) for threads in THREADS]
         ends.add(answers[0][0])
         for progress, distance in answers[1:]:
             assert progress is answers[0][0]
