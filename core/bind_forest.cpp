@@ -3,6 +3,8 @@
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/vector.h>
 
+#include <limits>
+
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "forest_search.hpp"
@@ -237,20 +239,28 @@ void bind_search(nb::module_& m) {
             },
             "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
-        .def(nb::init<const Located&, const Criterion&, double>(), "located"_a, "criterion"_a, "tau"_a,
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(nb::init<const Located&, Criterion&, double, bool>(), "located"_a, "criterion"_a, "tau"_a,
+             "absolute"_a = false, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def(
             "advance",
             [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp,
-               std::int32_t lesson) {
+               double seconds) {
                 require(shares == nullptr || &shares->located().grid() == &search.grid(),
                         "The shares must belong to the search's grid.");
-                const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp, lesson});
+                const ForestSearch::Slice slice = search.advance(budget, cutoff, {shares, sharp}, Deadline(seconds));
                 return std::pair(slice.end == ForestSearch::End::candidate, slice.bound);
             },
-            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false, "lesson"_a = 100,
-            nb::call_guard<nb::gil_scoped_release>(),
-            "Search on for so many boxes: whether the nearest candidate was reached, and the proved bound.")
+            "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false,
+            "seconds"_a = std::numeric_limits<double>::infinity(), nb::call_guard<nb::gil_scoped_release>(),
+            "Search on for so many boxes or seconds: whether the nearest candidate was reached, and the proved bound.")
+        .def(
+            "answer", [](ForestSearch& search, Vector row) { search.answer(copied(row)); }, "row"_a.noconvert(),
+            "A plan that beats the alternative at the candidate: what each leaf adds to the criterion against it.")
+        .def(
+            "meet", [](ForestSearch& search, Vector row) { search.meet(copied(row)); }, "row"_a.noconvert(),
+            "A plan that was met elsewhere.")
+        .def("show_latest", &ForestSearch::show_latest, "count"_a, "Show the criterion the rivals met last.")
+        .def_prop_ro("rivals_met", &ForestSearch::rivals_met)
         .def(
             "exclude",
             [](ForestSearch& search, Integers cells) { search.exclude(cells_of(search.grid(), cells)); },
@@ -258,8 +268,12 @@ void bind_search(nb::module_& m) {
         .def_prop_ro("cells", [](const ForestSearch& search) { return array_of(search.cells()); })
         .def_prop_ro("examined", &ForestSearch::examined);
     nb::class_<Proposals>(m, "Proposals", "Good explanations found without proof.")
-        .def(nb::init<const Located&, const Criterion&, double, std::int64_t>(), "located"_a, "criterion"_a, "tau"_a,
-             "looks"_a, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(
+            "__init__",
+            [](Proposals* self, const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
+               double seconds) { new (self) Proposals(located, criterion, tau, looks, Deadline(seconds)); },
+            "located"_a, "criterion"_a, "tau"_a, "looks"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
         .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
         .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
         .def_prop_ro("best", [](const Proposals& proposals) { return array_of(proposals.best()); })

@@ -31,6 +31,15 @@ public:
     // What a leaf adds to the alternative's excess over a rival, under thresholds of the one and of the other.
     virtual double worth(std::int32_t rival, std::int32_t leaf, std::int32_t eta, std::int32_t level) const = 0;
 
+    // The part of that which the rival alone makes.
+    virtual double rival_part(std::int32_t rival, std::int32_t leaf, std::int32_t level) const = 0;
+
+    // The alternative's threshold that suits the leaves of a context.
+    virtual std::int32_t eta_at(const Leaves& leaves, EtaRange etas) const = 0;
+
+    // Take these rows for further rivals, after those that were added, until others are shown: what each leaf adds.
+    virtual void show(std::span<const double* const> rows) = 0;
+
     // Bound the criterion over the box and drop the leaves that it rules out; false where nothing is left.
     virtual bool bound(OpenBox& open, double tau) const = 0;
 

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 
 namespace whence {
@@ -16,30 +17,38 @@ constexpr std::int64_t LEARN_EVERY = 64;
 // optimum.
 constexpr double ROUNDING = 1e-10;
 
-// What the shares learn at a box: most at the first one.
-Shares::Lesson lesson(std::int64_t bounds_taken, std::int32_t longest) {
-    if (bounds_taken == 0) return {longest, 1.0};
-    if (bounds_taken % LEARN_EVERY == 0) return {std::min(8, longest), 0.1};
-    return {1, 0.0};
+// What the shares learn at a box. The first lesson is the longest; a forest with very long paths gets a shorter one.
+Shares::Lesson lesson(std::int64_t bounds_taken, std::size_t path_entries, const Deadline& deadline) {
+    if (bounds_taken == 0) {
+        const auto entries = static_cast<std::int64_t>(std::max<std::size_t>(1, path_entries));
+        const auto longest = std::min<std::int64_t>(100, std::max<std::int64_t>(8, 4'000'000 / entries));
+        return {static_cast<std::int32_t>(longest), 1.0, deadline};
+    }
+    if (bounds_taken % LEARN_EVERY == 0) return {8, 0.1, deadline};
+    return {1, 0.0, deadline};
 }
 
 }  // namespace
 
-ForestSearch::ForestSearch(const Located& located, const Criterion& criterion, double tau)
+ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute)
     : located_(located),
       criterion_(criterion),
       tau_(tau),
+      absolute_(absolute),
       open_(located),
       hull_(located.grid()),
       faces_(located),
       narrowed_(located),
       moved_(located.grid().columns()),
-      candidate_(located.grid().columns()) {
+      candidate_(located.grid().columns()),
+      met_(located.grid().leaves()),
+      mixture_(absolute ? located.grid().leaves() : 0) {
     if (criterion.leaves() != located.grid().leaves())
         throw std::invalid_argument("The criterion must be about the leaves of the grid.");
 }
 
-ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Hard hard) {
+ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline) {
+    criterion_.show(rows_);
     if (criterion_.rivals() < 1) throw std::invalid_argument("There must be a rival.");
     resume(cutoff);
     const std::int64_t stop_at = examined_ + budget;
@@ -47,10 +56,10 @@ ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Ha
         if (!under_way_) {
             if (queue_.empty()) return {End::exhausted, INFINITE};
             if (queue_.nearest() >= cutoff) return {End::exhausted, queue_.nearest()};
-            if (examined_ >= stop_at) return {End::budget, queue_.nearest()};
+            if (examined_ >= stop_at || deadline.passed()) return {End::budget, queue_.nearest()};
             if (!open_next(cutoff)) continue;
-            if (hard.shares != nullptr && !strengthen(hard, cutoff)) continue;
-        } else if (examined_ >= stop_at) {
+            if (hard.shares != nullptr && !strengthen(*hard.shares, cutoff, deadline)) continue;
+        } else if (examined_ >= stop_at || deadline.passed()) {
             return {End::budget, queue_.nearer_than(open_.key) ? queue_.nearest() : open_.key};
         }
         const Verdict verdict = examine(hard, cutoff);
@@ -86,24 +95,91 @@ bool ForestSearch::open_next(double cutoff) {
     open_.near = open_.box.project(open_.cells);
     const double room = cutoff - open_.near;
     if (room < INFINITE && !open_.box.tighten(open_.cells, room)) return false;
+    if (absolute_) recall();
     look();
     open_.reach.gather(open_.box);
     if (room < INFINITE) open_.reach.drop_far(open_.cells, room);
+    if (absolute_) mix();
     return true;
+}
+
+// Show the criterion what the box knows about plans.
+void ForestSearch::recall() {
+    note_ = queue_.note(open_.link);
+    rows_.clear();
+    numbers_.clear();
+    for (const std::int32_t number : note_.rivals)
+        if (const double* row = met_.row(number)) {
+            rows_.push_back(row);
+            numbers_.push_back(number);
+        }
+    criterion_.show(rows_);
+    open_.fit(criterion_.rivals(), criterion_.etas());
+}
+
+// Mix the rivals of the box; the mixture becomes the worst of them, and the best ones are kept for its halves.
+void ForestSearch::mix() {
+    mixture_.raise(open_, criterion_, criterion_.eta_at(open_.here, open_.etas));
+    const std::size_t added = mixture_.alone().size() - numbers_.size();
+    std::vector<std::size_t> order(numbers_.size());
+    std::iota(order.begin(), order.end(), std::size_t{0});
+    std::stable_sort(order.begin(), order.end(), [&](std::size_t a, std::size_t b) {
+        return mixture_.alone()[added + a] > mixture_.alone()[added + b];
+    });
+    note_.rivals.fill(-1);
+    for (std::size_t i = 0; i < order.size(); ++i) note_.rivals[i] = numbers_[order[i]];
+    rows_.push_back(mixture_.row());
+    criterion_.show(rows_);
+    open_.fit(criterion_.rivals(), criterion_.etas());
+    open_.worst = criterion_.rivals() - 1;
+}
+
+// Put the box back and hand out its projection; with a link of its own where a plan may be answered.
+ForestSearch::Verdict ForestSearch::hand_out() {
+    if (absolute_) {
+        open_.link = queue_.link(open_.link, 0, open_.box[0].low, open_.box[0].high, open_.etas);
+        note_.here = true;
+        queue_.set_note(open_.link, note_);
+        waiting_ = open_.link;
+    }
+    put_back();
+    candidate_ = open_.cells;
+    return Verdict::candidate;
+}
+
+void ForestSearch::answer(std::vector<double> row) {
+    if (waiting_ == Queue::WHOLE) throw std::invalid_argument("No box waits for a plan.");
+    Note note = queue_.note(waiting_);
+    std::copy_backward(note.rivals.begin(), note.rivals.end() - 1, note.rivals.end());
+    note.rivals[0] = met_.add(std::move(row));
+    queue_.set_note(waiting_, note);
+}
+
+void ForestSearch::meet(std::vector<double> row) {
+    met_.add(std::move(row));
+    rivals_ = 0;  // a rival of the box under way may have made room for it
+}
+
+void ForestSearch::show_latest(std::int32_t count) {
+    std::vector<const double*> rows;
+    for (std::int32_t number = met_.count() - 1; number >= 0 && count > 0; --number, --count)
+        if (const double* row = met_.row(number)) rows.push_back(row);
+    criterion_.show(rows);
 }
 
 // Judge the projection of the box, and whether it was excluded.
 void ForestSearch::look() {
     open_.judge(criterion_, tau_);
+    if (rows_.size() > numbers_.size()) open_.worst = criterion_.rivals() - 1;  // the mixture
     open_.barred = open_.holds && std::find(excluded_.begin(), excluded_.end(), open_.here) != excluded_.end();
 }
 
 // Take the strong bound of the box; false where that ends its turn.
-bool ForestSearch::strengthen(Hard hard, double cutoff) {
+bool ForestSearch::strengthen(Shares& shares, double cutoff, const Deadline& deadline) {
     if (open_.holds || queue_.strong(open_.link)) return true;
-    const Shares::Lesson now = lesson(strong_bounds_, std::max(1, hard.lesson));
+    const Shares::Lesson now = lesson(strong_bounds_, located_.grid().path_entries(), deadline);
     ++strong_bounds_;
-    double least = hard.shares->bound(open_, criterion_, tau_, cutoff, now);
+    double least = shares.bound(open_, criterion_, tau_, cutoff, now);
     least -= ROUNDING * std::max(1.0, std::abs(least));
     if (least >= cutoff) {
         ++examined_;
@@ -125,11 +201,7 @@ bool ForestSearch::strengthen(Hard hard, double cutoff) {
 // Examine the box under way: it holds a candidate, is done with, or is left, smaller, to be examined again.
 ForestSearch::Verdict ForestSearch::examine(Hard hard, double cutoff) {
     ++examined_;
-    if (open_.holds && !open_.barred) {
-        put_back();
-        candidate_ = open_.cells;
-        return Verdict::candidate;
-    }
+    if (open_.holds && !open_.barred) return hand_out();
     const Verdict verdict = open_.barred ? Verdict::split : refine(cutoff);
     return verdict == Verdict::split ? split(hard, cutoff) : verdict;
 }
@@ -137,6 +209,7 @@ ForestSearch::Verdict ForestSearch::examine(Hard hard, double cutoff) {
 // Bound the box and narrow it to the hull of the leaves left.
 ForestSearch::Verdict ForestSearch::refine(double cutoff) {
     if (!criterion_.bound(open_, tau_)) return Verdict::done;
+    if (absolute_ && !note_.here) return hand_out();
     narrowed_ = open_.box;
     if (!hull_.narrow(open_.reach, narrowed_)) return Verdict::split;
     for (std::int32_t j = 0; j < narrowed_.size(); ++j) {
@@ -149,6 +222,7 @@ ForestSearch::Verdict ForestSearch::refine(double cutoff) {
     if (moved_ == open_.cells) return Verdict::again;
     open_.cells = moved_;
     open_.near = near;
+    note_.here = false;
     open_.key = std::max(open_.key, near);
     if (open_.key >= cutoff) return Verdict::done;
     if (queue_.nearer_than(open_.key)) {
@@ -198,10 +272,21 @@ void ForestSearch::split_at(Face face, double cutoff) {
     if (open_.cells[column] > cut) std::swap(near, far);
     if (far.low <= far.high) {
         const double key = std::max(open_.key, far_distance(column, far.low, far.high));
-        if (key < cutoff) queue_.wait(key, queue_.link(open_.link, column, far.low, far.high, open_.etas));
+        if (key < cutoff) {
+            const std::int32_t link = queue_.link(open_.link, column, far.low, far.high, open_.etas);
+            if (absolute_) queue_.set_note(link, {note_.rivals, false});
+            queue_.wait(key, link);
+        }
     }
     open_.link = queue_.link(open_.link, column, near.low, near.high, open_.etas);
+    if (absolute_) queue_.set_note(open_.link, note_);
     restrict(column, near.low, near.high);
+    if (absolute_) {
+        // The rivals are mixed again for the half.
+        recall();
+        look();
+        mix();
+    }
 }
 
 // Distance of the box when column j is restricted to first..last, infinite where that is empty.

@@ -8,8 +8,11 @@
 #include <cstdint>
 #include <vector>
 
+#include "deadline.hpp"
 #include "faces.hpp"
+#include "mixture.hpp"
 #include "queue.hpp"
+#include "rivals.hpp"
 #include "shares.hpp"
 
 namespace whence {
@@ -27,15 +30,26 @@ public:
     struct Hard {
         Shares* shares = nullptr;
         bool sharp = false;
-        std::int32_t lesson = 100;
     };
 
-    ForestSearch(const Located& located, const Criterion& criterion, double tau);
+    // An absolute question hands out the nearest point of every box that its rivals do not rule out, so that the best
+    // plan there becomes a rival: there are too many plans to list.
+    ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute);
 
-    // Search on for `budget` boxes, or until nothing nearer than `cutoff` is left; a candidate is then `cells()`, and
-    // it is handed out again unless a rival or an exclusion removes it. Where a slice ends changes nothing: the next one
-    // goes on with the box under way.
-    Slice advance(std::int64_t budget, double cutoff, Hard hard);
+    // Search on for `budget` boxes, until the deadline, or until nothing nearer than `cutoff` is left; a candidate is
+    // then `cells()`, and it is handed out again unless a rival or an exclusion removes it. Where a slice ends changes
+    // nothing: the next one goes on with the box under way.
+    Slice advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline);
+
+    // Of an absolute question: a plan that beats the alternative at the candidate, as a row of what each leaf adds to
+    // the criterion against it. The box of the candidate and its parts keep it in mind.
+    void answer(std::vector<double> row);
+    // A plan that was met elsewhere.
+    void meet(std::vector<double> row);
+    std::int32_t rivals_met() const { return met_.count(); }
+
+    // Show the criterion the rivals met last, for whoever else looks at it; the search goes on with those of its box.
+    void show_latest(std::int32_t count);
 
     // Leave out the contexts in which every tree has the same leaf as in this cell.
     void exclude(const Cells& cells);
@@ -51,7 +65,10 @@ private:
     void resume(double cutoff);
     bool open_next(double cutoff);
     void look();
-    bool strengthen(Hard hard, double cutoff);
+    bool strengthen(Shares& shares, double cutoff, const Deadline& deadline);
+    void recall();
+    void mix();
+    Verdict hand_out();
     Verdict examine(Hard hard, double cutoff);
     Verdict refine(double cutoff);
     bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
@@ -62,8 +79,9 @@ private:
     void put_back() { queue_.wait(open_.key, open_.link); }
 
     const Located& located_;
-    const Criterion& criterion_;
+    Criterion& criterion_;
     double tau_;
+    bool absolute_;
     Queue queue_;
     OpenBox open_;
     Hull hull_;
@@ -77,6 +95,14 @@ private:
     std::int32_t rivals_ = 0;  // and the number of rivals
     std::int64_t examined_ = 0;
     std::int64_t strong_bounds_ = 0;
+
+    // Of absolute questions.
+    Rivals met_;
+    Mixture mixture_;
+    Note note_;                          // of the box under way
+    std::vector<std::int32_t> numbers_;  // of the rivals that it knows,
+    std::vector<const double*> rows_;    // and their rows, that of the mixture after them
+    std::int32_t waiting_ = Queue::WHOLE;  // link of the box that waits for an answer
 };
 
 }  // namespace whence

@@ -47,7 +47,7 @@ Criterion::Excess MeanCriterion::excess(const Leaves& leaves, EtaRange, std::spa
     Excess found{-INFINITE, 0};
     for (std::int32_t r = 0; r < rivals(); ++r) {
         double total = 0.0;
-        for (const std::int32_t leaf : leaves) total += means_[r][leaf];
+        for (const std::int32_t leaf : leaves) total += values(r)[leaf];
         if (total > found.over) found = {total, r};
     }
     return found;
@@ -55,7 +55,7 @@ Criterion::Excess MeanCriterion::excess(const Leaves& leaves, EtaRange, std::spa
 
 bool MeanCriterion::bound(OpenBox& open, double tau) const {
     for (std::int32_t i = 0; i < rivals(); ++i) {
-        const double* values = means_[nth_rival(i, open.worst)].data();
+        const double* values = this->values(nth_rival(i, open.worst));
         Leaves& best = i == 0 ? open.best : open.other;
         const double total = least_sum(open.reach, values, best);
         if (total > tau) return false;
@@ -63,7 +63,7 @@ bool MeanCriterion::bound(OpenBox& open, double tau) const {
         drop_dear(open.reach, values, best, tau - total);
     }
     if (rivals() == 0) return true;
-    const double* values = means_[open.worst].data();
+    const double* values = this->values(open.worst);
     for (std::size_t t = 0; t < open.gains.size(); ++t) open.gains[t] = values[open.here[t]] - values[open.best[t]];
     return true;
 }

@@ -16,11 +16,13 @@ constexpr std::int32_t ALONG_A_LINE = 64;
 
 }  // namespace
 
-Proposals::Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks)
+Proposals::Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
+                     Deadline deadline)
     : located_(located),
       criterion_(criterion),
       tau_(tau),
       looks_(looks),
+      deadline_(deadline),
       found_(std::numeric_limits<double>::infinity()),
       best_(located.grid().columns()),
       cells_(located.grid().columns()),
@@ -35,7 +37,7 @@ Proposals::Proposals(const Located& located, const Criterion& criterion, double 
 
 // The criterion at `cells_`.
 double Proposals::excess() {
-    --looks_;
+    looks_ = deadline_.passed() ? 0 : looks_ - 1;
     located_.grid().leaves_at(cells_, leaves_);
     return criterion_.excess(leaves_, {0, criterion_.etas() - 1}, levels_).over;
 }

@@ -6,13 +6,15 @@
 #include <vector>
 
 #include "criterion.hpp"
+#include "deadline.hpp"
 
 namespace whence {
 
 class Proposals {
 public:
-    // Every look at a context counts against `looks`, so that proposals end in time on forests of any size.
-    Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks);
+    // Every look at a context counts against `looks`; there are none left after the deadline. So proposals end in time
+    // on forests of any size.
+    Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks, Deadline deadline);
 
     std::int64_t looks() const { return looks_; }
     void set_looks(std::int64_t looks) { looks_ = looks; }
@@ -56,6 +58,7 @@ private:
     const Criterion& criterion_;
     double tau_;
     std::int64_t looks_;
+    Deadline deadline_;
     double found_;
     Cells best_, cells_, before_;
     Leaves leaves_;

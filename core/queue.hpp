@@ -4,6 +4,7 @@
 // millions of boxes costs a few numbers a box whatever the dimension.
 #pragma once
 
+#include <array>
 #include <cstdint>
 #include <vector>
 
@@ -11,6 +12,15 @@
 #include "open_box.hpp"
 
 namespace whence {
+
+// What a box of an absolute question knows about plans: the rivals that bound it best, and whether the best plan at its
+// projection was asked for.
+struct Note {
+    static constexpr std::size_t KEPT = 6;
+
+    std::array<std::int32_t, KEPT> rivals = {-1, -1, -1, -1, -1, -1};
+    bool here = false;
+};
 
 class Queue {
 public:
@@ -30,8 +40,17 @@ public:
 
     // A new link: the box of `parent` with one column restricted.
     std::int32_t link(std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last, EtaRange etas) {
-        chain_.push_back({parent, column, {first, last}, etas, false});
+        chain_.push_back({parent, column, {first, last}, etas, false, parent == WHOLE ? -1 : chain_[parent].note});
         return static_cast<std::int32_t>(chain_.size()) - 1;
+    }
+
+    // What the box of a link knows about plans; a new link knows what its parent did.
+    Note note(std::int32_t link) const {
+        return link == WHOLE || chain_[link].note < 0 ? Note{} : notes_[chain_[link].note];
+    }
+    void set_note(std::int32_t link, const Note& note) {
+        chain_[link].note = static_cast<std::int32_t>(notes_.size());
+        notes_.push_back(note);
     }
 
     // Lay out the box of a link; false where it is empty.
@@ -64,9 +83,11 @@ private:
         Interval cells;
         EtaRange etas;
         bool strong;
+        std::int32_t note;  // -1 for none
     };
 
     std::vector<Link> chain_;
+    std::vector<Note> notes_;
     Heap<std::int32_t> heap_;
 };
 

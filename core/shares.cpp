@@ -113,7 +113,7 @@ double Shares::bound(OpenBox& open, const Criterion& criterion, double tau, doub
         // With several etas left the prices are those of one of them, and say nothing about the others.
         if (range.first == range.last && now < cutoff && cutoff < INFINITE)
             drop_unaffordable(open, cutoff - now + 1e-9 * std::max(1.0, cutoff));
-        if (i == lesson.rounds - 1) break;
+        if (i == lesson.rounds - 1 || lesson.deadline.passed()) break;
         const double step = lesson.rate / (1.0 + 0.05 * i);
         learn(open.best, open.cells, step);
         multiplier_ *= slope > tau ? 1.0 + step : 1.0 / (1.0 + step);

@@ -13,6 +13,7 @@
 #include <vector>
 
 #include "criterion.hpp"
+#include "deadline.hpp"
 
 namespace whence {
 
@@ -28,6 +29,7 @@ public:
     struct Lesson {
         std::int32_t rounds;  // how often the shares and the multiplier learn, and one more bound is taken
         double rate;          // how much at first
+        Deadline deadline{};  // no further round after it
     };
 
     // Lower bound on the distance of the criterion over a box. ``open.joint`` receives for every eta the best bound

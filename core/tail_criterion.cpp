@@ -117,11 +117,19 @@ Criterion::Excess TailCriterion::excess(const Leaves& leaves, EtaRange etas, std
     Excess found{-INFINITE, 0};
     const double mine = alternative().least(leaves, etas).sum;
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        const TailTable::Least least = rival(r).least(leaves, all_of(rival(r)));
+        const TailTable::Least least = least_of(r, leaves);
         levels[r] = least.eta;
         if (mine - least.sum > found.over) found = {mine - least.sum, r};
     }
     return found;
+}
+
+// CVaR of a rival at the leaves of a context, or what bounds it from above, and the threshold it belongs to.
+TailTable::Least TailCriterion::least_of(std::int32_t r, const Leaves& leaves) const {
+    if (r < added()) return rival(r).least(leaves, all_of(rival(r)));
+    double total = 0.0;
+    for (const std::int32_t leaf : leaves) total -= shown_[r - added()][leaf];
+    return {total, 0};
 }
 
 // For every eta, the tree's smallest A(leaf, eta) - B(leaf) in reach, into ``open.part``; the number of leaves.
@@ -131,7 +139,7 @@ std::int32_t TailCriterion::least_rows(OpenBox& open, std::int32_t tree, std::in
     std::int32_t count = 0;
     open.reach.each(tree, [&](std::int32_t leaf) {
         const double* row = alternative().row(leaf, range, open.row);
-        const double b = rival(r).value(leaf, level);
+        const double b = -rival_part(r, leaf, level);
         if (++count == 1) {
             for (std::int32_t k = range.first; k <= range.last; ++k) part[k] = row[k] - b;
         } else {
@@ -224,7 +232,7 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
         if (least_rows(open, t, open.worst, range) < 2) continue;
         open.reach.drop(t, [&](std::int32_t leaf) {
             const double* row = alternative().row(leaf, range, open.row);
-            const double b = rival(open.worst).value(leaf, open.levels[open.worst]);
+            const double b = -rival_part(open.worst, leaf, open.levels[open.worst]);
             const auto fits = [&](std::int32_t k) { return open.worst_sums[k] - open.part[k] + row[k] - b <= tau; };
             if (fits(open.eta)) return false;
             for (std::int32_t k = range.first; k <= range.last; ++k)
@@ -271,7 +279,7 @@ bool TailCriterion::bound(OpenBox& open, double tau) const {
 }
 
 bool TailCriterion::bound_again(OpenBox& open, double tau) const {
-    const std::int32_t level = rival(open.worst).least(open.best, all_of(rival(open.worst))).eta;
+    const std::int32_t level = least_of(open.worst, open.best).eta;
     if (level == open.levels[open.worst]) return true;
     open.levels[open.worst] = level;
     return bound_under(open, tau, open.etas);
@@ -286,7 +294,7 @@ std::int32_t TailCriterion::cheapest_eta(OpenBox& open, double multiplier, std::
         bool fresh = true;
         open.reach.each(t, [&](std::int32_t leaf) {
             const double* row = alternative().row(leaf, range, open.row);
-            const double b = way[leaf] - multiplier * rival(open.worst).value(leaf, level);
+            const double b = way[leaf] + multiplier * rival_part(open.worst, leaf, level);
             if (fresh) {
                 for (std::int32_t k = range.first; k <= range.last; ++k) part[k] = multiplier * row[k] + b;
             } else {

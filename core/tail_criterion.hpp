@@ -83,13 +83,20 @@ public:
     // The alternative first, then the plans that it must not cost more than: see TailTable.
     void add_plan(std::vector<double> etas, std::vector<std::int32_t> rank, bool kept);
 
-    std::int32_t rivals() const override { return static_cast<std::int32_t>(plans_.size()) - 1; }
+    std::int32_t rivals() const override { return added() + static_cast<std::int32_t>(shown_.size()); }
     std::int32_t leaves() const override { return static_cast<std::int32_t>(samples_.size.size()); }
     std::int32_t etas() const override { return plans_.empty() ? 0 : plans_.front().etas(); }
     Excess excess(const Leaves& leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
     double worth(std::int32_t rival, std::int32_t leaf, std::int32_t eta, std::int32_t level) const override {
-        return alternative().value(leaf, eta) - this->rival(rival).value(leaf, level);
+        return alternative().value(leaf, eta) + rival_part(rival, leaf, level);
     }
+    double rival_part(std::int32_t rival, std::int32_t leaf, std::int32_t level) const override {
+        return rival < added() ? -this->rival(rival).value(leaf, level) : shown_[rival - added()][leaf];
+    }
+    std::int32_t eta_at(const Leaves& leaves, EtaRange etas) const override {
+        return alternative().least(leaves, etas).eta;
+    }
+    void show(std::span<const double* const> rows) override { shown_.assign(rows.begin(), rows.end()); }
     bool bound(OpenBox& open, double tau) const override;
     bool bound_again(OpenBox& open, double tau) const override;
     std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const override;
@@ -107,6 +114,9 @@ public:
 private:
     const TailTable& alternative() const { return plans_.front(); }
     const TailTable& rival(std::int32_t r) const { return plans_[static_cast<std::size_t>(r) + 1]; }
+    // Rivals with a table of their own; the others are shown as rows, under one threshold each.
+    std::int32_t added() const { return static_cast<std::int32_t>(plans_.size()) - 1; }
+    TailTable::Least least_of(std::int32_t r, const Leaves& leaves) const;
     EtaRange all_of(const TailTable& plan) const { return {0, plan.etas() - 1}; }
 
     double smallest_above(const OpenBox& open, std::int32_t eta) const;
@@ -123,6 +133,7 @@ private:
     std::int32_t trees_;
     std::int32_t n_samples_ = 0;
     std::vector<TailTable> plans_;
+    std::vector<const double*> shown_;
 };
 
 }  // namespace whence

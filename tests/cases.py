@@ -52,6 +52,7 @@ class Case:
     decision: int
     instead: int
     kind: str = "relative"
+    within: float = 0.0
     fixed: tuple[str, ...] = ()
     bounds: dict[str, Any] = field(default_factory=dict)
 
@@ -62,9 +63,8 @@ class Case:
         tau = TOLERANCE * float(np.abs(costs[self.instead]).max())
 
         def better(weights: np.ndarray) -> np.ndarray | None:
-            values = [risk.of(c, weights) for c in costs]
-            best = int(np.argmin(values))
-            return costs[best] if values[self.instead] - values[best] > tau else None
+            best = (1.0 + self.within) * costs[int(np.argmin([risk.of(c, weights) for c in costs]))]
+            return best if risk.of(costs[self.instead], weights) - risk.of(best, weights) > tau else None
 
         return Question(
             space=policy.schema_.space(self.context, self.fixed, self.bounds),
@@ -78,6 +78,7 @@ class Case:
             separation=1e-6,
             better=better,
             limits=Limits(**limits),
+            within=self.within,
         )
 
     def but(self, **changes: Any) -> Case:

@@ -51,7 +51,7 @@ def estimator_rows(question: Question, points: np.ndarray) -> np.ndarray:
 def satisfied(question: Question, weights: np.ndarray) -> np.ndarray:
     """For every row of weights, whether the relative criterion may hold, with a hair of slack for rounding."""
     alternative = risk_of_rows(question.risk, question.alternative, weights)
-    decision = risk_of_rows(question.risk, question.decision, weights)
+    decision = risk_of_rows(question.risk, (1.0 + question.within) * question.decision, weights)
     slack = 1e-9 * (1.0 + np.abs(decision))
     return alternative <= decision + question.tau + slack
 

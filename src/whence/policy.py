@@ -151,6 +151,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         instead: Any,
         *,
         kind: Kind = "relative",
+        within: float = 0.0,
         decision: Any = None,
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
@@ -172,6 +173,9 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             The alternative that the planner has in mind.
         kind : {"relative", "absolute"}
             Whether `instead` must cost no more than the decision, or be optimal.
+        within : float
+            For ``kind="absolute"``: by which share of the best plan's cost `instead` may cost more and still count as
+            good enough; 0.02 asks for the nearest context in which it is within 2 % of the best.
         decision : plan, optional
             The plan to be explained where it is not what the policy decides.
         fixed : collection of str
@@ -201,6 +205,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             context=context,
             instead=instead,
             kind=kind,
+            within=within,
             decision=decision,
             fixed=fixed,
             bounds=bounds,
@@ -250,7 +255,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         on_progress : callable, optional
             Called with the rows done and the rows in all. What it raises ends the batch.
         **options
-            As in :meth:`explain`, for all rows: kind, fixed, bounds, engine, time_limit, node_limit, tolerance,
+            As in :meth:`explain`, for all rows: kind, within, fixed, bounds, engine, time_limit, node_limit, tolerance,
             separation, and the options of the engine. Limits are for each row.
 
         Returns

@@ -58,7 +58,9 @@ def test_tightening_loses_nothing_near() -> None:
             numbers = np.flatnonzero(scene.located.group < 0)
             for j in numbers.tolist():
                 # A column by itself goes no farther than the room.
-                low, high = (scene.located.distance[scene.kept.face_start[j] + j + c] for c in (box.low[j], box.high[j]))
+                low, high = (
+                    scene.located.distance[scene.kept.face_start[j] + j + c] for c in (box.low[j], box.high[j])
+                )
                 here = scene.located.distance[scene.kept.face_start[j] + j + cells[j]]
                 assert max(low, high) - here < room
             narrowed += (before & ~after).any()
@@ -109,7 +111,7 @@ def test_the_hull_is_that_of_the_leaves_left() -> None:
     for scene in scenes(40, 500):
         trees = tree_of_leaves(scene)
         for box in scene.random_boxes(rng, 5):
-            near, cells = box.project()
+            _, cells = box.project()
             reach = _core.Reach(scene.located)
             reach.gather(box)
             reach.drop_far(box, cells, float(rng.uniform(0.02, 0.6)))

@@ -96,7 +96,9 @@ def test_values_and_counts_of_a_leaf_follow_their_definitions(limit: int, monkey
                 first, size = scene.kept.first[leaf], scene.kept.size[leaf]
                 own = costs[scene.kept.samples.ravel()[first : first + size]]
                 for k, eta in enumerate(etas.tolist()):
-                    assert criterion.value(plan, leaf, k) == pytest.approx(direct_value(scene, costs, leaf, eta), abs=1e-9)
+                    assert criterion.value(plan, leaf, k) == pytest.approx(
+                        direct_value(scene, costs, leaf, eta), abs=1e-9
+                    )
                     assert criterion.share_above(plan, leaf, k) == pytest.approx((own > eta + 1e-9).mean())
 
 
@@ -130,7 +132,9 @@ def test_an_eta_stays_possible_wherever_a_cell_holds_under_it() -> None:
             narrowed += last - first + 1 < criterion.etas
             for cell in holding.tolist():
                 sums = [sum(criterion.value(0, leaf, k) for leaf in scene.leaves[cell]) for k in range(first, last + 1)]
-                own = min(sum(criterion.value(0, leaf, k) for leaf in scene.leaves[cell]) for k in range(criterion.etas))
+                own = min(
+                    sum(criterion.value(0, leaf, k) for leaf in scene.leaves[cell]) for k in range(criterion.etas)
+                )
                 assert min(sums) <= own + scene.tau + 1e-9 + (-scene.excess[cell] if scene.excess[cell] < 0 else 0.0)
     assert narrowed >= 20
 
@@ -146,6 +150,8 @@ def test_quantiles_hold_the_beginning_of_every_tail_in_the_box() -> None:
             first, last = opened(scene, box).quantiles(criterion)
             narrowed += last - first + 1 < criterion.etas
             for cell in np.flatnonzero(scene.inside(box))[:40].tolist():
-                values = [sum(criterion.value(0, leaf, k) for leaf in scene.leaves[cell]) for k in range(criterion.etas)]
+                values = [
+                    sum(criterion.value(0, leaf, k) for leaf in scene.leaves[cell]) for k in range(criterion.etas)
+                ]
                 assert min(values[first : last + 1]) <= min(values) + 1e-9
     assert narrowed >= 50

@@ -8,7 +8,7 @@ from typing import Annotated
 import typer
 
 from whence.cli.exits import BAD_INPUT, STOPPED
-from whence.cli.explaining import BoundOption, EngineOption, FixOption, KindOption, LimitOption, asked
+from whence.cli.explaining import BoundOption, EngineOption, FixOption, KindOption, LimitOption, WithinOption, asked
 from whence.cli.opening import PolicyOption, ProjectArgument, opened
 from whence.cli.screen import counting, note, print_text, waiting
 from whence.errors import InputError
@@ -33,6 +33,7 @@ def batch(
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1: as many as there are cores.")] = 1,
     kind: KindOption = None,
+    within: WithinOption = None,
     fix: FixOption = None,
     bound: BoundOption = None,
     time_limit: LimitOption = None,
@@ -58,7 +59,7 @@ def batch(
     if jobs == 0:
         raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
     ready = opened(project, policy)
-    options = asked(ready, kind, fix, bound, time_limit, engine)
+    options = asked(ready, (kind, within), fix, bound, time_limit, engine)
     with waiting(f"Reading {questions.name} ..."):
         rows = read_questions(ready, questions, instead)
         run = BatchRun(ready, rows, answers, options, restart)

@@ -49,6 +49,14 @@ KindOption = Annotated[
     KindName | None,
     typer.Option(help="Better than the decision (relative), or best of all plans (absolute).", show_default=False),
 ]
+WithinOption = Annotated[
+    float | None,
+    typer.Option(
+        metavar="SHARE",
+        help="With --kind absolute: how much more than the best plan yours may cost, such as 0.02 for 2 %.",
+        show_default=False,
+    ),
+]
 FixOption = Annotated[
     list[str] | None,
     typer.Option(
@@ -83,6 +91,7 @@ def explain(
         typer.Option(metavar="PLAN", help="The plan to be explained, where it is not what the policy decides."),
     ] = None,
     kind: KindOption = None,
+    within: WithinOption = None,
     fix: FixOption = None,
     bound: BoundOption = None,
     time_limit: LimitOption = None,
@@ -108,7 +117,7 @@ def explain(
     if report is not None and (report.is_dir() or not report.parent.is_dir()):
         raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
     ready = opened(project, policy)
-    options = asked(ready, kind, fix, bound, time_limit, engine)
+    options = asked(ready, (kind, within), fix, bound, time_limit, engine)
     if decision is not None:
         options["decision"] = ready.plan(decision)
     given, plan = ready.context(context), ready.plan(instead)
@@ -122,17 +131,22 @@ def explain(
 
 def asked(
     project: Project,
-    kind: KindName | None,
+    question: tuple[KindName | None, float | None],
     fix: list[str] | None,
     bound: list[str] | None,
     time_limit: float | None,
     engine: EngineName | None,
 ) -> dict[str, Any]:
-    """Arguments of `Policy.explain`: what the command line says, and otherwise the project."""
+    """Arguments of `Policy.explain`: what the command line says, and otherwise the project.
+
+    A `question` is its kind, and the share of the best plan's cost that it allows for.
+    """
+    kind, within = question
     schema = project.fitted().schema_
     fixed = [name.strip() for names in fix or () for name in ([names] if names in schema.names else names.split(","))]
     return project.asking.options(
         kind=None if kind is None else kind.value,
+        within=within,
         fixed=(*project.asking.fixed, *fixed),
         bounds=read_bounds(bound or (), schema) or None,
         time_limit=time_limit,

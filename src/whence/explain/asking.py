@@ -40,6 +40,7 @@ class Request:
     context: Any
     instead: Any
     kind: Kind = "relative"
+    within: float = 0.0
     decision: Any = None
     fixed: Collection[str] = ()
     bounds: Mapping[str, Any] | None = None
@@ -54,6 +55,10 @@ class Request:
     def __post_init__(self) -> None:
         if self.kind not in ("relative", "absolute"):
             raise InputError(f"'kind' must be 'relative' or 'absolute'. Got {self.kind!r} instead.")
+        if not _is_number(self.within) or not 0 <= float(self.within) < np.inf:
+            raise InputError(f"'within' must be a number >= 0, such as 0.02 for 2 %. Got {self.within!r} instead.")
+        if self.within and self.kind != "absolute":
+            raise InputError("'within' is a share of the best plan's cost: use it with kind='absolute'.")
         if self.engine not in ("auto", "search", "milp"):
             raise InputError(f"'engine' must be 'auto', 'search' or 'milp'. Got {self.engine!r} instead.")
         for name in ("tolerance", "separation"):
@@ -66,6 +71,10 @@ class Request:
                 isinstance(value, bool) or not isinstance(value, int | float | np.number) or not value > 0
             ):
                 raise InputError(f"{name!r} must be a positive number or None. Got {value!r} instead.")
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
 
 
 def explain(policy: Policy, request: Request) -> Explanation:
@@ -82,11 +91,15 @@ def explain(policy: Policy, request: Request) -> Explanation:
         _feasible(policy, "decision", decision)
     alternative_costs = _costs(policy, request.instead, "instead")
     decision_costs = _costs(policy, decision, "decision")
+    if request.within:
+        _not_negative(alternative_costs), _not_negative(decision_costs)
     tau = float(request.tolerance) * float(np.abs(alternative_costs).max())
 
     def better(weights: Floats) -> Floats | None:
         rival = policy.problem.solve(policy.Y_, weights, policy.risk_)
         costs = _costs(policy, rival, "decision")
+        if request.within:
+            costs = (1.0 + request.within) * _not_negative(costs)
         regret = policy.risk_.of(alternative_costs, weights) - policy.risk_.of(costs, weights)
         return costs if regret > tau else None
 
@@ -103,6 +116,7 @@ def explain(policy: Policy, request: Request) -> Explanation:
         better=better,
         limits=limits,
         options=_options(policy, request),
+        within=float(request.within),
     )
     if request.engine == "milp":
         from whence import milp
@@ -182,14 +196,24 @@ def _costs(policy: Policy, plan: Any, name: str) -> Floats:
     return costs
 
 
+def _not_negative(costs: Floats) -> Floats:
+    """`costs`, where a share of them is something to compare with."""
+    if costs.min() < 0.0:
+        raise InputError(
+            f"'within' is a share of the best plan's cost, so that no cost may be negative. Got a cost of {costs.min():g}."
+        )
+    return costs
+
+
 def _without_search(question: Question, before: Floats, prescribed: Floats) -> Answer | None:
     """The answers that need no search: the criterion holds already, or no observation speaks for the plan."""
-    reference = question.decision if question.kind == "relative" else prescribed
+    reference = question.decision if question.kind == "relative" else (1.0 + question.within) * prescribed
     gap = question.risk.of(question.alternative, before) - question.risk.of(reference, before)
     if gap <= question.tau:
         return Answer("already", question.space.start, 0.0, 0.0)
-    if (question.alternative - question.decision > question.tau).all():
-        note = "every past observation costs more with the alternative than with the decision"
+    if (question.alternative - question.rival_decision > question.tau).all():
+        more = f"over {100 * question.within:.4g} % more" if question.within else "more"
+        note = f"every past observation costs {more} with the alternative than with the decision"
         return Answer("none", None, np.inf, np.inf, note=note)
     return None
 
@@ -234,6 +258,7 @@ def _draft(
         engine=engine,
         seconds=0.0,
         nodes=0,
+        within=question.within,
         tolerance=question.tau,
         separation=None if isinstance(policy.weights_, ForestWeights) else question.separation,
         decision_text=policy.problem.describe(decision, policy.outcome_names_),

@@ -85,6 +85,8 @@ class Explanation:
     seconds: float
     nodes: int
     cuts: int = 0
+    #: For absolute questions: by which share of the best plan's cost the alternative was allowed to cost more.
+    within: float = 0.0
     tolerance: float = 0.0
     separation: float | None = None
     #: Readable text of either plan.

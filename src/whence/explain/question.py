@@ -131,11 +131,13 @@ class Question:
         Least gap between the k-th and (k+1)-th neighbour distance.
     better : callable
         For absolute questions: given weights, the sample costs of a plan that beats the alternative by more
-        than `tau`, or None where the alternative is optimal within `tau`.
+        than `tau`, times ``1 + within``, or None where the alternative is as good as asked for.
     limits : Limits
         When to stop.
     options : dict
         What only some engines understand.
+    within : float
+        For absolute questions: by which share of the best plan's cost the alternative may cost more.
     """
 
     space: Space
@@ -150,10 +152,16 @@ class Question:
     better: Callable[[Floats], Floats | None]
     limits: Limits
     options: dict[str, Any] = field(default_factory=dict)
+    within: float = 0.0
+
+    @property
+    def rival_decision(self) -> Floats:
+        """What the alternative must not cost more than: the sample costs of the decision, times ``1 + within``."""
+        return self.decision if self.within == 0.0 else (1.0 + self.within) * self.decision
 
     def holds(self, weights: Floats) -> bool:
-        """Whether the relative criterion holds under these weights."""
-        return self.risk.of(self.alternative, weights) <= self.risk.of(self.decision, weights) + self.tau
+        """Whether the alternative costs no more than the decision under these weights, or that share more."""
+        return self.risk.of(self.alternative, weights) <= self.risk.of(self.rival_decision, weights) + self.tau
 
     def rival(self, weights: Floats) -> Floats | None:
         """What `better` says, for as long as the limits allow.

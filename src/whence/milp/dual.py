@@ -21,7 +21,7 @@ Floats = NDArray[np.float64]
 
 
 def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any) -> None:
-    """Rows that hold exactly where the alternative is an optimal plan, within tau.
+    """Rows that hold exactly where the alternative is an optimal plan, within tau and the share the question allows.
 
     For plans in ``{z : A_ub z <= b_ub, A_eq z = b_eq, lower <= z <= upper}`` and the weighted cost vector d, the
     multipliers mu <= 0, nu, low >= 0 and high <= 0 with ``A_ub' mu + A_eq' nu + low + high = d`` prove that no plan
@@ -57,7 +57,7 @@ def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any
     for j, price in enumerate(weighting.means(costs / size)):
         part = slice(together.indptr[j], together.indptr[j + 1])
         model.row(Linear(columns[together.indices[part]], together.data[part]) - price, 0.0, 0.0)
-    proved = Linear(columns, np.concatenate(limits))
+    proved = Linear(columns, np.concatenate(limits)) * (1.0 + question.within)
     row = scaled(weighting.mean(costs @ plan / size) - proved, question.tau / size)
     model.row(row.expression, row.lower, row.upper)
 

@@ -92,7 +92,7 @@ class _Run:
         if self.plausibility is not None:
             self.plausibility.add(self.model, self.weighting.axes)
         self.criterion: Criterion = criterion_of(self.model, self.weighting, question, options.w_max)
-        self._add(self.criterion.against(question.decision))
+        self._add(self.criterion.against(question.rival_decision))
         self.lazy = question.kind == "absolute" and options.method == "lazy"
         if self.lazy:
             # No variables can be added while a solver runs.

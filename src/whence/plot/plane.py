@@ -163,7 +163,8 @@ def _winner(policy: Policy, why: Explanation, weights: Floats, costs: list[Float
     if not absolute:
         return 1
     best = policy.problem.solve(policy.Y_, weights, risk)
-    return 2 if alternative <= risk.of(policy.problem.costs(best, policy.Y_), weights) + why.tolerance else 1
+    least = (1.0 + why.within) * risk.of(policy.problem.costs(best, policy.Y_), weights)
+    return 2 if alternative <= least + why.tolerance else 1
 
 
 def _marks(ax: Axes, marked: list[Explanation], sides: tuple[Side, Side]) -> None:

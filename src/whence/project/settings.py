@@ -21,6 +21,7 @@ SHARE = Rule(
     "'sqrt', 'log2', a whole number of features or a share of them in (0, 1]",
     lambda value: value in ("sqrt", "log2") or COUNT.fits(value) or (is_number(value) and 0 < value <= 1),
 )
+PART = Rule("a number of at least 0, such as 0.02 for 2 %", lambda value: is_number(value) and 0 <= value < float("inf"))
 ALPHA = Rule("a number in [0, 1)", lambda value: is_number(value) and 0 <= value < 1)
 
 
@@ -29,6 +30,7 @@ class Asking:
     """How questions are asked unless a call says otherwise."""
 
     kind: Kind = "relative"
+    within: float = 0.0
     time_limit: float | None = None
     fixed: tuple[str, ...] = ()
     engine: str = "auto"
@@ -36,7 +38,9 @@ class Asking:
     def options(self, **given: Any) -> dict[str, Any]:
         """Arguments of `Policy.explain`: these defaults, and over them what is given and not None."""
         defaults = {"kind": self.kind, "time_limit": self.time_limit, "fixed": self.fixed, "engine": self.engine}
-        return {**defaults, **{name: value for name, value in given.items() if value is not None}}
+        found = {**defaults, **{name: value for name, value in given.items() if value is not None}}
+        # The project's share belongs to its absolute questions; one that is given is judged by `explain`.
+        return {"within": self.within if found["kind"] == "absolute" else 0.0, **found}
 
 
 def read_weights(weights: Section) -> ForestWeights | KNNWeights:
@@ -81,6 +85,7 @@ def read_asking(explain: Section, features: Collection[str]) -> Asking:
     limit = explain.take("time_limit", POSITIVE)
     made = Asking(
         kind=explain.take("kind", one_of("relative", "absolute"), "relative"),
+        within=float(explain.take("within", PART, 0.0)),
         time_limit=None if limit is None else float(limit),
         fixed=tuple(fixed),
         engine=explain.take("engine", one_of("auto", "search", "milp"), "auto"),

@@ -185,6 +185,7 @@ kind = "expectation"
 
 [explain]
 # kind = "relative"    # better than the decision, or "absolute": best of all plans
+# within = 0.02        # absolute only: within 2 % of the best is good enough
 # time_limit = 60      # seconds
 # fixed = []           # features that no explanation may change"""
 

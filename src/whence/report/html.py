@@ -243,6 +243,8 @@ def _certificate(explanation: Explanation, now: str) -> Markup:
         ("boxes or nodes searched", str(explanation.nodes)),
         ("time", duration(explanation.seconds)),
     ]
+    if explanation.within:
+        entries.insert(2, ("asked for", words.nearly_best(explanation)))
     if explanation.kind == "absolute":
         entries.append(("rival plans met", str(explanation.cuts)))
     if explanation.separation is not None:

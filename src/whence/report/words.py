@@ -65,14 +65,16 @@ def plans(explanation: Explanation) -> str:
 
 def verdict(explanation: Explanation) -> str:
     """The smallest change of context that turns the verdict, or why there is none."""
-    absolute = explanation.kind == "absolute"
+    absolute, nearly = explanation.kind == "absolute", nearly_best(explanation)
     if explanation.status == "already":
+        if nearly:
+            return f"Nothing has to change: your plan is {nearly} in the context as it is."
         if absolute:
             return "Nothing has to change: no plan is better than yours in the context as it is."
         return f"Nothing has to change: your plan is {_compared(explanation)} the decision in the context as it is."
     if explanation.context is None:
         return _without_context(explanation)
-    would = "No plan would have been better than yours"
+    would = f"Your plan would have been {nearly}" if nearly else "No plan would have been better than yours"
     if not absolute:
         would = f"Your plan would have been {_compared(explanation)} the decision"
     told = changes(explanation)
@@ -84,6 +86,11 @@ def verdict(explanation: Explanation) -> str:
     if len(told) > len(listed):
         lines.append(f"  - and {len(told) - len(listed)} more, none of them larger")
     return f"{would} if these {len(told)} things had been different together:\n" + "\n".join(lines) + "\n"
+
+
+def nearly_best(explanation: Explanation) -> str:
+    """ "within 2 % of the best" where a share of the best plan's cost was allowed for, otherwise nothing."""
+    return f"within {plain(100.0 * explanation.within, 4)} % of the best" if explanation.within else ""
 
 
 def changes(explanation: Explanation) -> list[tuple[str, str, str]]:
@@ -194,8 +201,10 @@ def certainty(explanation: Explanation) -> str:
 
 
 def _without_context(explanation: Explanation) -> str:
+    nearly = nearly_best(explanation)
     if explanation.status != "none":
         better = "no plan would have been better than yours" if explanation.kind == "absolute" else ""
+        better = f"your plan would have been {nearly}" if nearly else better
         return f"No context was found in which {better or 'your plan would have been as good as the decision'}."
     where = "Within the ranges of the history"
     if explanation.unrestricted is not None:
@@ -203,6 +212,8 @@ def _without_context(explanation: Explanation) -> str:
     said = f"{where}, there is no context in which your plan would have been as good as the decision."
     if explanation.kind == "absolute":
         said = f"{where}, some other plan is better than yours in every context."
+    if nearly:
+        said = f"{where}, there is no context in which your plan would have been {nearly}."
     return f"{said} The reason: {explanation.note}." if explanation.note else said
 
 

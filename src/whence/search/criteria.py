@@ -10,7 +10,7 @@ from whence.explain.question import Question
 from whence.risk import tail_of
 from whence.search.grid import KeptGrid, leaf_means
 
-__all__ = ["add_rival", "criterion_of"]
+__all__ = ["add_rival", "criterion_of", "rival_row"]
 
 Floats = NDArray[np.float64]
 
@@ -48,6 +48,21 @@ def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, co
     else:
         assert isinstance(criterion, _core.MeanCriterion)
         criterion.add_rival(leaf_means(kept, question.alternative - costs))
+
+
+def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats | None) -> Floats:
+    """What each leaf adds to the criterion against a plan with these sample costs.
+
+    Any threshold bounds the CVaR of the plan from above; the one that is taken is the best under `weights`, which
+    expected costs do not need.
+    """
+    tail = tail_of(question.risk)
+    if tail is None or weights is None:
+        return leaf_means(kept, question.alternative - costs)
+    order = np.argsort(-costs, kind="stable")
+    begins = order[min(int(np.searchsorted(np.cumsum(weights[order]), tail)), order.size - 1)]
+    level = float(costs[begins])
+    return -leaf_means(kept, level + np.maximum(costs - level, 0.0) / tail)
 
 
 def _add_plan(criterion: _core.TailCriterion, question: Question, kept: KeptGrid, costs: Floats) -> None:

@@ -2,7 +2,8 @@
 
 A frontier hands out candidate contexts in the order of their distance. The first one that stands the
 test is the nearest explanation. For an absolute explanation the test is a solve of the decision problem;
-a better plan found there becomes a cut, and the same frontier goes on: nothing is restarted.
+a better plan found there becomes a cut, and the same frontier goes on: nothing is restarted. As there may be a
+continuum of plans, a frontier may hand out more points than those that satisfy all cuts, to learn the best plan there.
 """
 
 from __future__ import annotations
@@ -43,7 +44,10 @@ class Frontier(Protocol):
         ...
 
     def cut(self, rival: Floats) -> None:
-        """From now on the alternative must cost no more than a plan with these sample costs (plus tau)."""
+        """The alternative must cost no more than a plan with these sample costs (plus tau), one that beats it.
+
+        The first one always counts; a later one at least at the point handed out last.
+        """
         ...
 
     def exclude(self, point: Floats) -> None:
@@ -51,7 +55,7 @@ class Frontier(Protocol):
         ...
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
-        """Examine at most `nodes` boxes; the nearest context left that satisfies all cuts, once it is proved nearest.
+        """Examine at most `nodes` boxes; the nearest context left that may satisfy all cuts, once it is proved nearest.
 
         None where the budget is spent, or nothing nearer than `cutoff` is left (then ``bound >= cutoff``).
         The same point is handed out again unless a cut or an exclusion removes it.
@@ -74,7 +78,7 @@ class Frontier(Protocol):
 def run(question: Question, frontier: Frontier) -> Answer:
     """Answer `question` by the candidates of `frontier`; Ctrl-C ends the search with the best found so far."""
     search = _Search(question, frontier)
-    frontier.cut(question.decision)
+    frontier.cut(question.rival_decision)
     try:
         while True:
             answer = search.step()
@@ -97,6 +101,7 @@ class _Search:
         self.cuts = 0
         self.budget = 1
         self.refused: Floats | None = None
+        self.told = -np.inf
 
     def step(self) -> Answer | None:
         """Search on for one slice; the answer, once there is one."""
@@ -110,9 +115,12 @@ class _Search:
             if self.best is None:
                 return self._answer("none", None, np.inf, np.inf)
             return self._answer("optimal", self.best, self.cutoff, self.cutoff)
-        stop = limits.reached(frontier.nodes, self.cutoff, min(frontier.bound, self.cutoff))
-        if stop is not None:
-            return self.stopped(stop)
+        if point is None or limits.node_limit is not None or limits.seconds - self.told > SLICE:
+            # Candidates may follow each other quickly.
+            self.told = limits.seconds
+            stop = limits.reached(frontier.nodes, self.cutoff, min(frontier.bound, self.cutoff))
+            if stop is not None:
+                return self.stopped(stop)
         if point is None:
             self._try_proposal()
         return None

@@ -9,7 +9,7 @@ from whence import _core
 from whence.explain.question import Answer, Question
 from whence.risk import tail_of
 from whence.search import driver
-from whence.search.criteria import add_rival, criterion_of
+from whence.search.criteria import add_rival, criterion_of, rival_row
 from whence.search.grid import KeptGrid, grid_of, locate
 from whence.search.proposals import climbed, looks, past_cells, pulled
 from whence.search.shares import equal_shares
@@ -29,12 +29,11 @@ STRONG_FROM = (8, 25)
 #: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
 #: from which that is done: as long as there is none.
 SHARP_TO, SHARP_FROM = 24, np.inf
-#: Seconds of which the first lesson of the strong bound takes a fifth at most, about.
-LESSON = 10.0
-#: Leaves above which a proposal is looked for before the first box is opened.
-LARGE = 200_000
-#: Seconds left below which that first look is left out.
-SHORT = 0.25
+#: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
+LARGE, SHORT = 200_000, 0.25
+#: Of an absolute question: boxes to examine before the first proposals, the factor until the next ones, rivals that
+#: they are judged by, and how many of them may be refuted in a row.
+FIRST_LOOK, LATER, RECENT, REFUTED = 16, 4, 24, 8
 
 
 class ForestFrontier:
@@ -46,11 +45,14 @@ class ForestFrontier:
         self.located = locate(question, kept)
         self.value = self.located.value
         self.criterion = criterion_of(question, kept)
-        self.search = _core.ForestSearch(self.located, self.criterion, float(question.tau))
+        self.absolute = question.kind == "absolute"
+        self.search = _core.ForestSearch(self.located, self.criterion, float(question.tau), self.absolute)
         self.columns = kept.grid.columns
         self.shown = self.located.start
         self.bound = 0.0
         self.proposed = 0
+        self.proposing = False
+        self.refuted = 0
         self.tail = tail_of(question.risk) is not None
         self.shares: _core.Shares | None = None
 
@@ -61,8 +63,15 @@ class ForestFrontier:
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
-        add_rival(self.criterion, self.question, self.kept, rival)
-        self.proposed = 0
+        if not self.absolute or self.criterion.rivals == 0:
+            add_rival(self.criterion, self.question, self.kept, rival)
+            return
+        row = rival_row(self.question, self.kept, rival, self._weights() if self.tail else None)
+        if self.proposing:
+            self.search.meet(row)
+            self.refuted += 1
+        else:
+            self.search.answer(row)
 
     def exclude(self, point: Floats) -> None:
         """Leave out the region in which every tree has the same leaf as at the point handed out last."""
@@ -72,26 +81,20 @@ class ForestFrontier:
         """Search on; the nearest candidate left, if it was reached."""
         if self._due():
             return None
+        self.proposing = False
         if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[self.tail]:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
-            # The first box has the longest lesson: a slice of its own.
-            nodes = 1
-        # What was looked for without proof and not found is far away, or does not exist.
-        sharp = self.proposed > 0 and self.columns <= SHARP_TO and cutoff >= SHARP_FROM
+        # What was looked for without proof and not found is far away, or does not exist; and whether a plan is near the
+        # best one is never settled next to the start alone.
+        sharp = self.absolute or (self.proposed > 0 and self.columns <= SHARP_TO and cutoff >= SHARP_FROM)
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
         for milestone in (PATIENCE[self.tail], STALLED):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
-        reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp, self._lesson())
+        seconds = self.question.limits.remaining
+        reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp, seconds)
         self.bound = max(self.bound, bound)
         return self._point(self.search.cells) if reached else None
-
-    def _lesson(self) -> int:
-        """Rounds in which the strong bound first learns its shares: fewer for long paths, many etas or little time."""
-        entries = self.kept.grid.path_entries
-        one = 10e-9 * (entries + 1) + 2e-9 * self.kept.grid.leaves * (self.criterion.etas if self.tail else 0)
-        longest = min(100, max(8, 4_000_000 // max(1, entries)))
-        return int(np.clip(0.2 * min(self.question.limits.remaining, LESSON) / one, 1, longest))
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -103,30 +106,46 @@ class ForestFrontier:
     def _due(self) -> int:
         """Which proposal should be looked for before the search goes on: 1 or 2, or 0 for none."""
         large = self.kept.grid.leaves > LARGE and self.question.limits.remaining > SHORT
-        for stage, after in ((1, PATIENCE[self.tail]), (2, STALLED)):
-            if self.proposed < stage:
-                return stage if large or self.nodes >= after else 0
-        return 0
+        stage = self.proposed + 1
+        if self.absolute:
+            after = FIRST_LOOK * LATER**self.proposed
+            return 2 - stage % 2 if self.nodes >= after else 0
+        if stage > 2:
+            return 0
+        return stage if large or self.nodes >= (PATIENCE[self.tail], STALLED)[stage - 1] else 0
 
     def propose(self, cutoff: float) -> Floats | None:
         """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""
         stage = self._due()
         if stage == 0:
             return None
-        self.proposed = stage
-        proposals = _core.Proposals(self.located, self.criterion, float(self.question.tau), 0)
-        proposals.looks = looks(self.kept, self.criterion, proposals, 0.25 * self.question.limits.remaining)
-        if stage == 1:
-            if self.kept.past is None:
-                assert isinstance(self.question.weights, ForestWeights)
-                self.kept.past = past_cells(self.kept, self.question.weights)
-            cells = pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
-        else:
-            cells = climbed(proposals, cutoff)
+        cells = self._proposal(stage, cutoff)
+        # A plan that refutes a proposal of an absolute question makes the next one better.
+        self.proposing = cells is not None
+        if not self.absolute or cells is None or self.refuted >= REFUTED:
+            self.proposed += 1
+            self.refuted = 0
         return None if cells is None else self._point(cells)
 
+    def _proposal(self, stage: int, cutoff: float) -> Ints | None:
+        seconds = 0.25 * self.question.limits.remaining
+        if self.absolute:
+            self.search.show_latest(RECENT)
+        left = looks(self.kept, self.criterion, seconds)
+        proposals = _core.Proposals(self.located, self.criterion, float(self.question.tau), left, seconds)
+        if stage == 2:
+            return climbed(proposals, cutoff)
+        if self.kept.past is None:
+            assert isinstance(self.question.weights, ForestWeights)
+            self.kept.past = past_cells(self.kept, self.question.weights)
+        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
+
     def weights(self, point: Floats) -> Floats:
-        """Weights at the point handed out last, from the leaves of its cells."""
+        """Weights at the point handed out last."""
+        return self._weights()
+
+    def _weights(self) -> Floats:
+        """The same, from the leaves of its cells."""
         leaves = self.kept.grid.leaves_at(self.shown)
         size = self.kept.size[leaves]
         places = np.arange(int(size.sum())) + np.repeat(self.kept.first[leaves] - np.cumsum(size) + size, size)

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import time
-
 import numpy as np
 from numpy.typing import NDArray
 
@@ -19,8 +17,6 @@ Ints = NDArray[np.int32]
 TRIED, IMPROVED = 4000, 6
 #: Seconds that one proposal may take, about.
 SECONDS = 0.1
-#: Contexts that are looked at to see how long one takes.
-SAMPLE = 8
 
 
 def past_cells(kept: KeptGrid, weights: ForestWeights) -> Ints:
@@ -32,17 +28,11 @@ def past_cells(kept: KeptGrid, weights: ForestWeights) -> Ints:
     return cells
 
 
-def looks(kept: KeptGrid, criterion: _core.Criterion, proposals: _core.Proposals, seconds: float) -> int:
+def looks(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:
     """How many contexts can be looked at in about so many seconds (or in `SECONDS`)."""
     depth = np.log2(max(2, kept.grid.leaves / kept.grid.trees))
     values = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals
     one = kept.grid.trees * (10e-9 * depth + 1e-9 * values) + 1e-7
-    if np.isfinite(seconds):
-        # A time limit is kept by what looks really take; without one the search does not depend on the clock.
-        proposals.looks, began = SAMPLE, time.perf_counter()
-        proposals.try_lines()
-        spent, done = time.perf_counter() - began, SAMPLE - proposals.looks
-        seconds = (seconds - spent) * one * done / max(spent, 1e-9) if done else seconds
     return int(max(1, min(SECONDS, seconds) / one))
 
 

@@ -122,6 +122,7 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) ->
         fixed=[*scene.fixed, *asked.fixed],
         bounds=asked.bounds,
         time_limit=min(asked.time_limit or scene.time_limit or settings.time_limit, settings.time_limit),
+        within=asked.within,
     )
 
 

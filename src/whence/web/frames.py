@@ -28,6 +28,7 @@ class Asked:
     fixed: list[str]
     bounds: dict[str, Any]
     time_limit: float
+    within: float = 0.0
 
 
 @dataclass(frozen=True)

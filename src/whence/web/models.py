@@ -216,6 +216,13 @@ class ExplainRequest(PlanRequest):
     """The question "why not my plan?"."""
 
     kind: Literal["relative", "absolute"] = "relative"
+    within: float = Field(
+        default=0.0,
+        ge=0,
+        le=LARGEST,
+        allow_inf_nan=False,
+        description="For absolute questions: how much more than the best plan the plan may cost, as a share of it.",
+    )
     fixed: list[Name] = Field(default=[], max_length=10_000, description="Features that cannot change.")
     bounds: dict[Name, list[Value | None]] = Field(
         default={},

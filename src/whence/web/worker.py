@@ -93,6 +93,7 @@ class Worker:
                 scene.row_of(asked.context),
                 scene.plan_of(asked.plan),
                 kind=asked.kind,
+                within=asked.within,
                 fixed=asked.fixed,
                 bounds=scene.bounds_of(asked.bounds),
                 engine=scene.engine,

@@ -1,0 +1,43 @@
+// Plans met on the way to an absolute explanation, as rows: what each leaf adds to the criterion against such a plan.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <stdexcept>
+#include <vector>
+
+namespace whence {
+
+class Rivals {
+public:
+    explicit Rivals(std::int32_t leaves)
+        : leaves_(leaves), capacity_(std::max<std::int64_t>(LEAST, NUMBERS / std::max(1, leaves))) {}
+
+    // Number of a new plan.
+    std::int32_t add(std::vector<double> row) {
+        if (row.size() != static_cast<std::size_t>(leaves_))
+            throw std::invalid_argument("A rival must have one number a leaf.");
+        if (count_ < capacity_) rows_.emplace_back();
+        rows_[static_cast<std::size_t>(count_ % capacity_)] = std::move(row);
+        return count_++;
+    }
+
+    // The row of a plan; none where it had to make room for later ones.
+    const double* row(std::int32_t number) const {
+        if (number < 0 || number + capacity_ < count_) return nullptr;
+        return rows_[static_cast<std::size_t>(number % capacity_)].data();
+    }
+
+    std::int32_t count() const { return count_; }
+
+private:
+    // Numbers that are kept at most, and plans that are kept at least.
+    static constexpr std::int64_t NUMBERS = 16'000'000, LEAST = 64;
+
+    std::int32_t leaves_;
+    std::int64_t capacity_;
+    std::int32_t count_ = 0;
+    std::vector<std::vector<double>> rows_;
+};
+
+}  // namespace whence

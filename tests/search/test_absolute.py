@@ -1,0 +1,226 @@
+"""Absolute questions: the best plan, or one within a share of it, held against the true optimum in every cell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from itertools import product
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cases import cases, contexts
+from tests.knn_reference import nearest_by_vertices
+from tests.oracle import nearest
+from tests.search.test_forest import assert_same, one_product, question_of, small_grid, two_products
+from tests.search.test_knn import random_case
+
+import whence as wh
+from whence.errors import InputError
+from whence.explain.question import Question
+from whence.search import forest, knn
+from whence.search.criteria import rival_row
+
+SHARES = (0.0, 0.01, 0.05, 0.2)
+EXACT = 1e-6
+
+
+class Stock(wh.DecisionProblem):
+    """A problem of one's own: stock one thing at a price, and pay the square of what is short."""
+
+    def costs(self, decision: Any, Y: np.ndarray) -> np.ndarray:
+        """Price of the stock, and the square of what is short."""
+        return 2.0 * float(decision) + np.maximum(np.asarray(Y)[:, 0] - float(decision), 0.0) ** 2
+
+    def solve(self, Y: np.ndarray, weights: np.ndarray, risk: Any) -> float:
+        """By trying many stocks."""
+        tried = np.linspace(0.0, float(np.asarray(Y).max()), 60)
+        return float(tried[np.argmin([risk.of(self.costs(z, Y), weights) for z in tried])])
+
+
+def own(rng: np.random.Generator, n: int, points: np.ndarray) -> tuple[Any, np.ndarray]:
+    """Demands of one thing."""
+    return Stock(), (3 + 4 * points[:, :1] + rng.normal(size=(n, 1))).clip(0.0).round(1)
+
+
+def scaled(question: Question, within: float) -> Question:
+    """The question with a share, its rivals made dearer by it."""
+    better = question.better
+
+    def nearly(weights: np.ndarray) -> np.ndarray | None:
+        best = better(weights)
+        if best is None:
+            return None
+        best = (1.0 + within) * best
+        gap = question.risk.of(question.alternative, weights) - question.risk.of(best, weights)
+        return best if gap > question.tau else None
+
+    return replace(question, better=nearly, within=within)
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_a_share_of_the_best_equals_brute_force(block: int) -> None:
+    """500 questions about one of several plans, with every share and both risks: as by looking at all cells."""
+    away = 0
+    for seed in range(200_000 + 25 * block, 200_000 + 25 * (block + 1)):
+        for i, case in enumerate(cases(seed, 4)):
+            asked = case.but(kind="absolute", within=SHARES[(seed + i) % 4])
+            truth = nearest(asked.question())
+            away += truth is not None and truth.distance > 0
+            assert_same(asked.question(), forest.explain(asked.question()), truth)
+    assert away >= 30
+
+
+@pytest.mark.parametrize(("problem", "alpha"), list(product((one_product, two_products, small_grid, own), (None, 0.7))))
+def test_plans_without_end_equal_brute_force(problem: Any, alpha: float | None) -> None:
+    """Plans from a continuum, from routes and of a problem of one's own, against the true optimum in every cell."""
+    found = 0
+    for seed in range(16):
+        rng = np.random.default_rng([seed, 5])
+        kinds = "".join(rng.choice(list("crdbk"), 3))
+        n = int(rng.integers(8, 18))
+        X = contexts(rng, n, kinds)
+        real, Y = problem(rng, n, wh.Schema.infer(X).encode(X))
+        weights = wh.ForestWeights(n_trees=int(rng.integers(1, 6)), max_depth=3, random_state=seed)
+        policy = wh.Policy(real, weights, wh.Expectation() if alpha is None else wh.CVaR(alpha)).fit(X, Y)
+        context, other = contexts(rng, 2, kinds).iloc[[0]], X.iloc[int(rng.integers(n))]
+        instead = policy.decide(other)
+        if isinstance(real, wh.Newsvendor | Stock) and seed % 2:
+            instead = 0.9 * policy.decide(context)
+        before = 0.0
+        for within in SHARES[::-1]:
+            truth = nearest(scaled(question_of(policy, context, instead, "absolute"), within))
+            why = policy.explain(context, instead, kind="absolute", within=within)
+            found += truth is not None and truth.distance > 0
+            assert why.distance == pytest.approx(np.inf if truth is None else truth.distance, abs=EXACT)
+            assert (why.status == "already") == (truth is not None and truth.distance == 0)
+            # A smaller share is never nearer.
+            assert why.distance >= before - EXACT
+            before = why.distance
+            if why.context is not None:
+                at = policy.weights_at(why.context)
+                best, mine = (policy.risk_.of(real.costs(z, policy.Y_), at) for z in (policy.decide(why.context), instead))
+                assert mine <= (1.0 + within) * best + why.tolerance + 1e-9
+    assert found >= 5
+
+
+def test_neighbours_within_a_share_equal_the_arrangement() -> None:
+    """Among neighbours too, by looking at every vertex of the arrangement of their distances."""
+    away = 0
+    for seed in range(700):
+        question, rivals = random_case(seed, most=6)
+        if question.kind != "absolute" or question.alternative.min() < 0.0:
+            continue
+        within = SHARES[seed % 4]
+        asked = scaled(question, within)
+        found = knn.explain(asked)
+        truth = nearest_by_vertices(asked, [(1.0 + within) * rival for rival in rivals])
+        assert found.distance == pytest.approx(truth, abs=1e-5)
+        away += 0.0 < truth < np.inf
+    assert away >= 50
+
+
+@pytest.mark.parametrize("weights", ["forest", "knn"])
+def test_the_integer_program_agrees(weights: str) -> None:
+    """Search and integer program share no code and give the same distance within every share."""
+    from whence import milp
+
+    away = 0
+    for seed in range(300_000, 300_024):
+        case = cases(seed, 1, weights=weights)[0].but(kind="absolute", within=SHARES[seed % 4])
+        engine = forest.explain if weights == "forest" else knn.explain
+        mine, other = engine(case.question()), milp.explain(case.question(time_limit=60.0))
+        assert mine.distance == pytest.approx(other.distance, abs=1e-5)
+        away += 0.0 < mine.distance < np.inf
+    assert away >= 5
+
+
+def test_the_dual_program_agrees() -> None:
+    """The dual of a linear problem certifies a share of its optimum as well."""
+    away = 0
+    for seed in range(24):
+        rng = np.random.default_rng([seed, 9])
+        X = contexts(rng, 12, "cr")
+        real, Y = small_grid(rng, 12, wh.Schema.infer(X).encode(X))
+        policy = wh.Policy(real, wh.ForestWeights(n_trees=3, max_depth=3, random_state=seed)).fit(X, Y)
+        instead = policy.decide(X.iloc[5])
+        within = SHARES[seed % 4]
+        asked = {"context": X.iloc[2], "instead": instead, "kind": "absolute", "within": within}
+        mine, dual = policy.explain(**asked), policy.explain(**asked, engine="milp", method="dual")
+        assert mine.distance == pytest.approx(dual.distance, abs=1e-5)
+        away += 0.0 < mine.distance < np.inf
+    assert away >= 3
+
+
+def test_the_row_of_a_rival_bounds_its_cost() -> None:
+    """A row adds up to the rival's risk where its threshold was taken, and to no less anywhere else."""
+    from whence.search.grid import grid_of
+
+    case = next(c for seed in range(50) for c in cases(seed, 1, weights="forest") if c.policy.risk_ == wh.CVaR(0.8))
+    question = case.but(kind="absolute").question()
+    kept = grid_of(question)
+    assert kept is not None
+    costs, points = question.decision, case.policy.weights_.inputs_
+    for here in (0, 1):
+        weights = case.policy.weights_.weights(points)
+        row = rival_row(question, kept, costs, weights[here])
+        for i, at in enumerate(weights):
+            cells = np.array(
+                [
+                    np.searchsorted(kept.cut[kept.face_start[c] : kept.face_start[c + 1]], np.float32(points[i, c]))
+                    for c in range(points.shape[1])
+                ],
+                dtype=np.int32,
+            )
+            total = -row[kept.grid.leaves_at(cells)].sum()
+            assert total >= question.risk.of(costs, at) - 1e-9
+            assert i != here or total == pytest.approx(question.risk.of(costs, at))
+
+
+def test_a_hard_question_opens_boxes_and_ends() -> None:
+    """Where better plans have no end, boxes are opened and the bound rises, instead of proposals and cuts alone."""
+    from tests.search.test_driver import policy, restaurant
+
+    asked, (X, _) = policy("forest", "mean"), restaurant()
+    mine = asked.decide(X.iloc[60]).copy()
+    mine[4] *= 1.2
+    exact = asked.explain(X.iloc[60], instead=mine, kind="absolute", node_limit=2000)
+    assert exact.nodes >= 2000 or exact.status in ("optimal", "none")
+    assert exact.bound > 0.3
+    near = asked.explain(X.iloc[60], instead=mine, kind="absolute", within=0.02, time_limit=60.0)
+    assert near.status in ("optimal", "none", "already")
+    assert near.distance <= exact.distance
+
+
+@pytest.mark.parametrize(
+    ("given", "sentence"),
+    [
+        ({"within": 0.1}, "use it with kind='absolute'"),
+        ({"within": -0.1, "kind": "absolute"}, "'within' must be a number >= 0"),
+        ({"within": True, "kind": "absolute"}, "'within' must be a number >= 0"),
+        ({"within": "2 %", "kind": "absolute"}, "'within' must be a number >= 0"),
+        ({"within": np.nan, "kind": "absolute"}, "'within' must be a number >= 0"),
+    ],
+)
+def test_shares_that_make_no_sense_are_refused(given: Any, sentence: str) -> None:
+    """One sentence that says what was expected."""
+    X = np.linspace(0, 1, 12)[:, None]
+    policy = wh.Policy(wh.Newsvendor(1.0, 4.0), wh.ForestWeights(n_trees=3, random_state=0)).fit(X, 10 * X)
+    with pytest.raises(InputError, match=sentence):
+        policy.explain(X[2], policy.decide(X[9]), **given)
+
+
+def test_a_share_of_negative_costs_is_refused() -> None:
+    """Two percent of a profit is not two percent of a cost."""
+    case = next(c for seed in range(99) for c in cases(seed, 1) if c.policy.Y_.min() < 0.0)
+    with pytest.raises(InputError, match="no cost may be negative"):
+        case.policy.explain(case.context, int(case.policy.Y_.min(axis=0).argmin()), kind="absolute", within=0.1)
+
+
+def test_no_share_is_the_answer_without_one() -> None:
+    """``within=0`` is the plain absolute question, to the last bit."""
+    for seed in range(40):
+        case = cases(seed, 1)[0]
+        plain, none = (case.policy.explain(case.context, case.instead, kind="absolute", **g) for g in ({}, {"within": 0}))
+        assert (plain.status, plain.distance, plain.bound) == (none.status, none.distance, none.bound)
+
+
