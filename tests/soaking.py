@@ -202,7 +202,9 @@ def outside(case: Case, why: Explanation) -> str:
             low, high = case.policy.schema_.training_range(name)
             limits += [(feature.low if feature.low is not None else -np.inf, np.inf)]
             limits += [(-np.inf, feature.high if feature.high is not None else np.inf)]
-            limits += [(min(low, float(case.context[name])), max(high, float(case.context[name])))] if low < high else []
+            limits += (
+                [(min(low, float(case.context[name])), max(high, float(case.context[name])))] if low < high else []
+            )
         for first, last in limits:
             if not first <= value <= last:
                 return f"{name} = {value!r} lies outside {first!r} to {last!r}"
@@ -214,5 +216,7 @@ def but_scaled(case: Case, weight: float) -> Case:
     schema_ = case.policy.schema
     name = case.policy.schema_.names[0]
     heavy = replace(schema_.features[name], weight=weight)
-    policy = Policy(case.policy.problem, case.policy.weights, case.policy.risk, type(schema_)({**schema_.features, name: heavy}))
+    policy = Policy(
+        case.policy.problem, case.policy.weights, case.policy.risk, type(schema_)({**schema_.features, name: heavy})
+    )
     return case.but(policy=policy.fit(case.policy.X_, case.policy.Y_))

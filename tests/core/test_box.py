@@ -58,7 +58,9 @@ def test_tightening_loses_nothing_near() -> None:
             numbers = np.flatnonzero(scene.located.group < 0)
             for j in numbers.tolist():
                 # A column by itself goes no farther than the room.
-                low, high = (scene.located.distance[scene.kept.face_start[j] + j + c] for c in (box.low[j], box.high[j]))
+                low, high = (
+                    scene.located.distance[scene.kept.face_start[j] + j + c] for c in (box.low[j], box.high[j])
+                )
                 here = scene.located.distance[scene.kept.face_start[j] + j + cells[j]]
                 assert max(low, high) - here < room
             narrowed += (before & ~after).any()

@@ -282,7 +282,12 @@ def test_cvar_of_everything_is_the_expected_cost(weights: wh.ForestWeights | wh.
     assert tails.decide(X[7]).tolist() == mine.tolist()
     for kind in ("relative", "absolute"):
         one, other = (policy.explain(X[2], instead=mine, kind=kind, engine=engine) for policy in (means, tails))
-        assert (one.status, one.distance, one.nodes, one.cuts) == (other.status, other.distance, other.nodes, other.cuts)
+        assert (one.status, one.distance, one.nodes, one.cuts) == (
+            other.status,
+            other.distance,
+            other.nodes,
+            other.cuts,
+        )
         assert str(one) == str(other)
         assert "CVaR" not in str(other)
 

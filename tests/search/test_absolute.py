@@ -98,7 +98,9 @@ def test_plans_without_end_equal_brute_force(problem: Any, alpha: float | None) 
             before = why.distance
             if why.context is not None:
                 at = policy.weights_at(why.context)
-                best, mine = (policy.risk_.of(real.costs(z, policy.Y_), at) for z in (policy.decide(why.context), instead))
+                best, mine = (
+                    policy.risk_.of(real.costs(z, policy.Y_), at) for z in (policy.decide(why.context), instead)
+                )
                 assert mine <= (1.0 + within) * best + why.tolerance + 1e-9
     assert found >= 5
 
@@ -220,7 +222,7 @@ def test_no_share_is_the_answer_without_one() -> None:
     """``within=0`` is the plain absolute question, to the last bit."""
     for seed in range(40):
         case = cases(seed, 1)[0]
-        plain, none = (case.policy.explain(case.context, case.instead, kind="absolute", **g) for g in ({}, {"within": 0}))
+        plain, none = (
+            case.policy.explain(case.context, case.instead, kind="absolute", **g) for g in ({}, {"within": 0})
+        )
         assert (plain.status, plain.distance, plain.bound) == (none.status, none.distance, none.bound)
-
-

@@ -97,8 +97,9 @@ class InputMap:
         below, beyond = (last - offset) / scale, (first - offset) / scale
         # Both inputs may have one coordinate; then its neighbours are clear of the turn.
         one = below >= beyond
-        below, beyond = np.where(one, np.nextafter(beyond, -np.inf), below), np.where(
-            one, np.nextafter(below, np.inf), beyond
+        below, beyond = (
+            np.where(one, np.nextafter(beyond, -np.inf), below),
+            np.where(one, np.nextafter(below, np.inf), beyond),
         )
         for _ in range(ROUNDINGS):
             below = np.where(below * scale + offset > last, np.nextafter(below, -np.inf), below)
