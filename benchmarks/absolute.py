@@ -2,10 +2,10 @@
 
     python benchmarks/absolute.py [--quick] [--instances 40]
 
-The table goes to ``docs/benchmarks/tables/absolute.md``; with ``--quick``, to ``.benchmarks``. The data are those of the
-package ``ddop`` (765 days of a restaurant in Stuttgart, seven products): they are taken from the folder that the
-environment variable ``WHENCE_YAZ`` names (``yaz_data.csv`` and ``yaz_target.csv``), or from an installed ``ddop``; where
-there is neither, a synthetic history of the same shape stands in, and the table says so.
+The table goes to ``docs/benchmarks/tables/absolute.md``; with ``--quick``, to ``.benchmarks``. The data are those of
+the package ``ddop`` (765 days of a restaurant in Stuttgart, seven products): they are taken from the folder that the
+environment variable ``WHENCE_YAZ`` names (``yaz_data.csv`` and ``yaz_target.csv``), or from an installed ``ddop``;
+where there is neither, a synthetic history of the same shape stands in, and the table says so.
 """
 
 from __future__ import annotations
@@ -90,7 +90,7 @@ def more_of_one(policy: wh.Policy, today: Any, product: int, budget: float | Non
 
 
 def measure(report: Report, policy: wh.Policy, questions: list[tuple[Any, np.ndarray]], **labels: Any) -> None:
-    """Two rows of the table: all questions within a share, and half of them without, which mostly take all their time."""
+    """Two rows of the table: all questions within a share, and half of them without, which mostly take their time."""
     for within, part in ((0.02, 1), (0.0, 2)):
         ended: Counter[str] = Counter()
         worked, waited = [], []

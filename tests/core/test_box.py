@@ -111,7 +111,7 @@ def test_the_hull_is_that_of_the_leaves_left() -> None:
     for scene in scenes(40, 500):
         trees = tree_of_leaves(scene)
         for box in scene.random_boxes(rng, 5):
-            near, cells = box.project()
+            _, cells = box.project()
             reach = _core.Reach(scene.located)
             reach.gather(box)
             reach.drop_far(box, cells, float(rng.uniform(0.02, 0.6)))
