@@ -207,7 +207,7 @@ void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
                                                    is_rank(high(j), axes[j].costs.size())),
                 "Along a category axis a box must end at ranks.");
     }
-    Examiner& examiner = self.examiner();
+    Examiner& examiner = self.worker().examiner;
     examiner.box.low = copied(low);
     examiner.box.high = copied(high);
     examiner.sets.settled.clear();
@@ -217,7 +217,7 @@ void put_box(NeighbourSearch& self, const Vector& low, const Vector& high) {
 
 Look examine(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
     put_box(self, low, high);
-    Examiner& examiner = self.examiner();
+    Examiner& examiner = self.worker().examiner;
     const Verdict verdict = examiner.examine(self.criterion(), radius);
     const Box& box = examiner.box;
     return {verdict, examiner.distance, examiner.sets, box.low, box.high, box.nearest};
@@ -228,12 +228,12 @@ Look examine(NeighbourSearch& self, const Vector& low, const Vector& high, doubl
 std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Vector& low, const Vector& high, double radius,
                                    std::int64_t patience) {
     put_box(self, low, high);
-    Examiner& examiner = self.examiner();
+    Examiner& examiner = self.worker().examiner;
     const Verdict verdict = examiner.examine(self.criterion(), radius);
     if (verdict != Verdict::leaf && verdict != Verdict::split) return std::nullopt;
     std::vector<double> found(self.space().axes.size());
     const auto [best, open] =
-        self.leaf().solve(self.criterion(), examiner, radius - examiner.distance, patience, found);
+        self.worker().leaf.solve(self.criterion(), examiner, radius - examiner.distance, patience, found);
     return nb::make_tuple(best, open, to_numpy(found));
 }
 
@@ -241,8 +241,8 @@ std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Vector& low, con
 nb::tuple relations(NeighbourSearch& self, const Vector& low, const Vector& high, double radius) {
     require(self.space().size() <= Pairs::kMost, "There are more points than pairs are compared of.");
     put_box(self, low, high);
-    require(radius >= self.examiner().box.project(self.space()), "'radius' must reach the box.");
-    const Pairs& pairs = self.examiner().compare(radius);
+    require(radius >= self.worker().examiner.box.project(self.space()), "'radius' must reach the box.");
+    const Pairs& pairs = self.worker().examiner.compare(radius);
     const auto counts = [&](const std::int64_t* first) {
         return to_numpy(first, static_cast<std::size_t>(self.space().size()));
     };
@@ -254,12 +254,12 @@ bool hopeless(NeighbourSearch& self, const Ints& inside, const Ints& undecided) 
     const std::vector<int> in = member_list(self, inside), maybe = member_list(self, undecided);
     require(in.size() + maybe.size() <= static_cast<std::size_t>(self.space().size()),
             "There are more members than points.");
-    return self.criterion().hopeless(in, maybe, self.examiner().buffer);
+    return self.criterion().hopeless(in, maybe, self.worker().examiner.buffer);
 }
 
 bool satisfied(NeighbourSearch& self, const Ints& members) {
     require_size(members, self.space().k, "members");
-    return self.criterion().satisfied(member_list(self, members), self.examiner().buffer);
+    return self.criterion().satisfied(member_list(self, members), self.worker().examiner.buffer);
 }
 
 void bind_look(nb::module_& m) {
@@ -300,8 +300,14 @@ void bind_search(nb::module_& m) {
         .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
         .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
         .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")
-        .def("advance", &NeighbourSearch::advance, "boxes"_a, "radius"_a, nb::call_guard<nb::gil_scoped_release>(),
-             "Examine at most so many boxes nearer than the radius.")
+        .def(
+            "advance",
+            [](NeighbourSearch& self, std::int64_t boxes, double radius, int threads) {
+                require(threads >= 1 && threads <= 1024, "'threads' must be at least 1 and at most 1024.");
+                const nb::gil_scoped_release release;
+                return self.advance(boxes, radius, threads);
+            },
+            "boxes"_a, "radius"_a, "threads"_a = 1, "Examine at most so many boxes nearer than the radius.")
         .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
         .def("forget_met", &NeighbourSearch::forget_met, "Forget the explanation that was met.")
         .def_prop_ro("nodes", &NeighbourSearch::nodes, "Boxes examined since the last restart.")

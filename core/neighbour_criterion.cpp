@@ -49,14 +49,15 @@ bool MeanCriterion::any_cut_hopeless(Members inside, Members undecided, std::spa
 
 TailCriterion::Tail TailCriterion::tail_of(std::span<double> values) const {
     const auto count = static_cast<int>(values.size());
-    const int whole = std::min(static_cast<int>(std::ceil(tail_ - 1e-9)), count);
+    const int whole = std::clamp(static_cast<int>(std::ceil(tail_ - 1e-9)), 1, count);
     smallest_first(values, count - whole);
     double total = 0.0, begin = std::numeric_limits<double>::infinity();
     for (int i = count - whole; i < count; ++i) {
         total += values[i];
         begin = std::min(begin, values[i]);
     }
-    return {(total - (whole - tail_) * begin) / tail_, begin};
+    // The last of them is split. Taking what is left out off the sum instead, a short tail would magnify its rounding.
+    return {(total - begin + (tail_ - (whole - 1)) * begin) / tail_, begin};
 }
 
 // The tail over the decided members and the smallest (sign 1) or largest (-1) others.

@@ -2,8 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <condition_variable>
 #include <limits>
+#include <mutex>
 #include <numeric>
+#include <optional>
+#include <thread>
 
 #include "select.hpp"
 
@@ -20,6 +24,13 @@ constexpr std::int64_t kEndless = std::int64_t{1} << 60;
 
 // A leaf counts as solved once its key is its value, up to rounding.
 constexpr double kSame = 1e-12;
+
+bool categories_decided(const Space& space, const Box& box) {
+    for (int j = 0; j < space.dimension(); ++j) {
+        if (space.axes[j].kind == Kind::category && box.moves(j)) return false;
+    }
+    return true;
+}
 
 }  // namespace
 
@@ -51,8 +62,6 @@ void Tree::forget(int node) {
 NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion)
     : space_(std::move(space)),
       criterion_(std::move(criterion)),
-      examiner_(space_),
-      leaf_(space_),
       candidate_(space_.axes.size()),
       met_(space_.axes.size()),
       met_distance_(kInfinity),
@@ -60,6 +69,7 @@ NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criteri
     for (int i = 0; i < space_.size(); ++i) {
         for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = space_.point(i)[j];
     }
+    workers_.push_back(std::make_unique<Worker>(space_));
     restart();
 }
 
@@ -81,41 +91,36 @@ double NeighbourSearch::bound() const { return tree_.empty() ? kInfinity : tree_
 
 void NeighbourSearch::forget_met() { met_distance_ = kInfinity; }
 
-// Copy a box and its members to where they are examined.
-void NeighbourSearch::load(int node) {
-    examiner_.box.low = tree_[node].low;
-    examiner_.box.high = tree_[node].high;
-    examiner_.sets = *tree_[node].sets;
-}
-
-bool NeighbourSearch::categories_decided() const {
-    for (int j = 0; j < space_.dimension(); ++j) {
-        if (space_.axes[j].kind == Kind::category && examiner_.box.moves(j)) return false;
-    }
-    return true;
-}
-
-// Extra distance of the best explanation in the box last examined, and of the nearest place that is undecided.
-LeafSolver::Outcome NeighbourSearch::solve(Verdict verdict, double radius) {
-    const double room = radius - examiner_.distance;
+LeafSolver::Outcome Worker::look(const Space& space, const Criterion& criterion, double radius) {
+    const Verdict verdict = examiner.examine(criterion, radius);
+    const double room = radius - examiner.distance;
     if (verdict == Verdict::pruned) return {kInfinity, kInfinity};
     if (verdict == Verdict::feasible) {
-        candidate_ = examiner_.box.nearest;
+        found = examiner.box.nearest;
         return {0.0, kInfinity};
     }
-    if (verdict == Verdict::leaf) return leaf_.solve(*criterion_, examiner_, room, kEndless, candidate_);
-    if (examiner_.sets.open.size() <= kFew && categories_decided()) {
-        return leaf_.solve(*criterion_, examiner_, room, kPatience, candidate_);
+    if (verdict == Verdict::leaf) return leaf.solve(criterion, examiner, room, kEndless, found);
+    if (examiner.sets.open.size() <= kFew && categories_decided(space, examiner.box)) {
+        return leaf.solve(criterion, examiner, room, kPatience, found);
     }
     return {kInfinity, 0.0};
 }
 
-// Add the two parts of the box last examined, none of them nearer than `least`.
-void NeighbourSearch::add_parts(double least, double radius) {
-    Box& box = examiner_.box;
-    const Split split = examiner_.split.axis >= 0 ? examiner_.split : halves(space_, box);
+// Take the nearest box to where it is looked at, all but its members.
+NeighbourSearch::Taken NeighbourSearch::take(Worker& worker) {
+    const auto [key, node] = tree_.take();
+    ++nodes_;
+    worker.examiner.box.low = tree_[node].low;
+    worker.examiner.box.high = tree_[node].high;
+    return {key, node, tree_[node].sets};
+}
+
+// Add the two parts of the box that was looked at, none of them nearer than `least`.
+void NeighbourSearch::add_parts(Worker& worker, double least, double radius) {
+    Box& box = worker.examiner.box;
+    const Split split = worker.examiner.split.axis >= 0 ? worker.examiner.split : halves(space_, box);
     const double low = box.low[split.axis], high = box.high[split.axis];
-    const auto sets = std::make_shared<const MemberSets>(examiner_.sets);
+    const auto sets = std::make_shared<const MemberSets>(worker.examiner.sets);
     const auto add = [&](double from, double to) {
         box.low[split.axis] = from;
         box.high[split.axis] = to;
@@ -126,34 +131,84 @@ void NeighbourSearch::add_parts(double least, double radius) {
     add(split.above, high);
 }
 
-Progress NeighbourSearch::advance(std::int64_t boxes, double radius) {
+// Put to the tree what is left of a box; whether the explanation found in it is the nearest one, given that no box that
+// others look at is nearer than `under_way`.
+bool NeighbourSearch::settle(Worker& worker, const Taken& taken, LeafSolver::Outcome outcome, double radius,
+                             double under_way) {
+    const auto [best, open] = outcome;
+    const double distance = worker.examiner.distance;
+    const double value = std::max(taken.key, distance + std::min(best, open));
+    if (distance + best < met_distance_) {
+        met_distance_ = distance + best;
+        met_ = worker.found;
+    }
+    if (best <= open && value < radius) {
+        tree_.put_back(value, taken.node);
+        if (value > std::min(tree_.nearest(), under_way) + kSame) return false;
+        candidate_ = worker.found;
+        return true;
+    }
+    tree_.forget(taken.node);
+    if (open < best && value < radius) add_parts(worker, value, radius);
+    return false;
+}
+
+Progress NeighbourSearch::advance(std::int64_t boxes, double radius, int threads) {
+    if (threads > 1) return advance_together(boxes, radius, threads);
+    Worker& worker = *workers_.front();
     for (std::int64_t step = 0; step < boxes; ++step) {
-        if (tree_.empty() || tree_.nearest() >= radius) return Progress::exhausted;
-        const auto [key, node] = tree_.take();
-        ++nodes_;
-        load(node);
-        const Verdict verdict = examiner_.examine(*criterion_, radius);
-        const auto [best, open] = solve(verdict, radius);
-        const double value = std::max(key, examiner_.distance + std::min(best, open));
-        if (examiner_.distance + best < met_distance_) {
-            met_distance_ = examiner_.distance + best;
-            met_ = candidate_;
+        if (bound() >= radius) return Progress::exhausted;
+        const Taken taken = take(worker);
+        worker.examiner.sets = *taken.sets;
+        if (settle(worker, taken, worker.look(space_, *criterion_, radius), radius, kInfinity)) {
+            return Progress::candidate;
         }
-        if (best <= open && value < radius) {
-            tree_.put_back(value, node);
-            if (value <= tree_.nearest() + kSame) return Progress::candidate;
-            continue;
-        }
-        tree_.forget(node);
-        if (open < best && value < radius) add_parts(value, radius);
     }
     return Progress::spent;
 }
 
+Progress NeighbourSearch::advance_together(std::int64_t boxes, double radius, int threads) {
+    while (static_cast<int>(workers_.size()) < threads) workers_.push_back(std::make_unique<Worker>(space_));
+    std::mutex tree_in_use;
+    std::condition_variable changed;
+    std::vector<double> under_way(threads, kInfinity);  // distance of the box that each thread looks at
+    std::int64_t left = boxes;
+    std::optional<Progress> end;
+    const auto work = [&](int thread) {
+        Worker& worker = *workers_[thread];
+        std::unique_lock lock(tree_in_use);
+        const auto idle = [&] { return std::ranges::min(under_way) == kInfinity; };
+        while (true) {
+            changed.wait(lock, [&] { return end || left == 0 || bound() < radius || idle(); });
+            if (!end && left == 0) end = Progress::spent;
+            if (!end && bound() >= radius) end = Progress::exhausted;
+            if (end) break;
+            --left;
+            const Taken taken = take(worker);
+            under_way[thread] = taken.key;
+            lock.unlock();
+            worker.examiner.sets = *taken.sets;
+            const LeafSolver::Outcome outcome = worker.look(space_, *criterion_, radius);
+            lock.lock();
+            under_way[thread] = kInfinity;
+            if (settle(worker, taken, outcome, radius, std::ranges::min(under_way))) end = Progress::candidate;
+            changed.notify_all();
+        }
+        changed.notify_all();
+    };
+    {
+        std::vector<std::jthread> others;
+        for (int thread = 1; thread < threads; ++thread) others.emplace_back(work, thread);
+        work(0);
+    }
+    return *end;
+}
+
 bool NeighbourSearch::stands(std::span<const double> context) {
     const std::size_t n = space_.base.size();
-    std::vector<double>& buffer = examiner_.buffer;
-    double* const here = examiner_.here.data();
+    Examiner& examiner = workers_.front()->examiner;
+    std::vector<double>& buffer = examiner.buffer;
+    double* const here = examiner.here.data();
     std::ranges::copy(space_.base, here);
     for (int j = 0; j < space_.dimension(); ++j) {
         const double* const x = columns_.data() + j * n;
@@ -167,7 +222,7 @@ bool NeighbourSearch::stands(std::span<const double> context) {
     std::copy_n(here, n, buffer.begin());
     const Boundary ends = boundary(std::span(buffer).first(n), space_.k);
     if (ends.following - ends.last < space_.margin) return false;
-    std::vector<int>& chosen = examiner_.chosen;
+    std::vector<int>& chosen = examiner.chosen;
     chosen.clear();
     for (int i = 0; i < space_.size(); ++i) {
         if (here[i] <= ends.last) chosen.push_back(i);

@@ -46,6 +46,19 @@ enum class Progress {
     exhausted,  // nothing nearer than the radius is left
 };
 
+// What one thread needs to look at boxes.
+struct Worker {
+    explicit Worker(const Space& space) : examiner(space), leaf(space), found(space.axes.size()) {}
+
+    // Extra distance of the best explanation in the box that was loaded, written to `found`, and of the nearest place
+    // that is undecided.
+    LeafSolver::Outcome look(const Space& space, const Criterion& criterion, double radius);
+
+    Examiner examiner;
+    LeafSolver leaf;
+    std::vector<double> found;
+};
+
 class NeighbourSearch {
 public:
     NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion);
@@ -54,14 +67,13 @@ public:
 
     const Space& space() const { return space_; }
     Criterion& criterion() { return *criterion_; }
-    Examiner& examiner() { return examiner_; }
-    LeafSolver& leaf() { return leaf_; }
+    Worker& worker() { return *workers_.front(); }
 
     // Begin again with the whole space.
     void restart();
     // Examine at most `boxes` boxes nearer than `radius`, which may only shrink until a restart: what lies beyond it is
-    // cut off.
-    Progress advance(std::int64_t boxes, double radius);
+    // cut off. Several threads share the tree, each with a box of its own; a candidate is proved nearest all the same.
+    Progress advance(std::int64_t boxes, double radius, int threads = 1);
     // Whether a context is an explanation.
     bool stands(std::span<const double> context);
     // Forget the explanation that was met.
@@ -77,15 +89,21 @@ public:
     double met_distance() const { return met_distance_; }
 
 private:
-    void load(int node);
-    bool categories_decided() const;
-    LeafSolver::Outcome solve(Verdict verdict, double radius);
-    void add_parts(double least, double radius);
+    // A box that was taken off the tree.
+    struct Taken {
+        double key;
+        int node;
+        std::shared_ptr<const MemberSets> sets;
+    };
+
+    Taken take(Worker& worker);
+    bool settle(Worker& worker, const Taken& taken, LeafSolver::Outcome outcome, double radius, double under_way);
+    void add_parts(Worker& worker, double least, double radius);
+    Progress advance_together(std::int64_t boxes, double radius, int threads);
 
     Space space_;
     std::unique_ptr<Criterion> criterion_;
-    Examiner examiner_;
-    LeafSolver leaf_;
+    std::vector<std::unique_ptr<Worker>> workers_;
     Tree tree_;
     std::vector<double> candidate_, met_;
     double met_distance_;

@@ -24,7 +24,7 @@ def random_axis(rng: np.random.Generator, kind: str) -> Axis:
         costs[0] = 0.0
         return Axis(AxisKind.CATEGORY, 0.0, 1.0, 0.0, 3.0, costs=costs)
     if kind == "d":
-        levels = np.array([0.0, 0.3, 0.55, 1.0])
+        levels = np.array([0.0, 0.1, 0.2, 0.5, 0.6, 0.8, 1.0])
         return Axis(AxisKind.DISCRETE, float(rng.choice(levels)), weight, 0.0, 1.0, levels=levels)
     if kind == "g":
         return Axis(AxisKind.CONTINUOUS, 0.1, weight, 0.1, 0.9, gap_low=0.1, gap_high=0.4)

@@ -11,7 +11,7 @@ from tests.core.neighbour_scene import Scene
 
 from whence.risk import CVaR, Expectation, Risk
 
-RISKS: list[Risk] = [Expectation(), CVaR(0.25), CVaR(0.5), CVaR(0.7), CVaR(0.95)]
+RISKS: list[Risk] = [Expectation(), CVaR(0.25), CVaR(0.5), CVaR(0.7), CVaR(0.95), CVaR(1.0 - 1e-12)]
 
 Ids = NDArray[np.int64]
 

@@ -126,6 +126,8 @@ def test_methods_of_a_search_refuse_what_does_not_fit() -> None:
         lambda: search.examine(low, np.array([1.0, 4.0]), 1.0),
         lambda: search.examine(np.array([0.0, 0.5]), high, 1.0),
         lambda: search.relations(low, high, -1.0),
+        lambda: search.advance(1, 1.0, 0),
+        lambda: search.advance(1, 1.0, 2000),
     ):
         with pytest.raises(ValueError, match=r"must|more"):
             beyond()

@@ -51,6 +51,35 @@ def test_slices_do_not_change_the_course(seed: int) -> None:
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("threads", [2, 3, 8])
+def test_threads_prove_the_same_distance(threads: int) -> None:
+    """On 60 questions several threads end as one does, at an explanation of the same distance."""
+    ends = set()
+    for seed in range(60):
+        shape, risk = ["ccc", "cd", "ck", "gcc"][seed % 4], CVaR(0.7) if seed % 2 else Expectation()
+        alone, together = (Scene(seed, shape, n=24, k=1 + seed % 9, rivals=2, risk=risk) for _ in range(2))
+        radius = 50.0 if seed % 3 else 0.1
+        progress, _ = _run(alone, 1000, radius)
+        while (end := together.search.advance(40, radius, threads)) is NeighbourProgress.SPENT:
+            assert together.search.bound <= alone.search.bound + 1e-12
+        assert end is progress
+        ends.add(end)
+        if end is NeighbourProgress.CANDIDATE:
+            found = together.search.candidate
+            assert together.is_explanation(found, together.separation)
+            assert together.far(found) == pytest.approx(alone.far(alone.search.candidate), abs=1e-11)
+    assert ends == {NeighbourProgress.CANDIDATE, NeighbourProgress.EXHAUSTED}
+
+
+def test_threads_keep_to_the_boxes_that_were_allowed() -> None:
+    """However many threads there are, no more boxes are examined than one would have."""
+    scene = Scene(1, "cccccccc", n=200, k=10, rivals=5)
+    for boxes in (1, 3, 50):
+        before = scene.search.nodes
+        assert scene.search.advance(boxes, 5.0, 4) is NeighbourProgress.SPENT
+        assert scene.search.nodes - before == boxes
+
+
 def test_a_restart_begins_anew() -> None:
     """After a restart the same search takes the same boxes; within a smaller radius there may be nothing."""
     scene = Scene(5, "ccc", n=30, k=4)
@@ -76,7 +105,7 @@ def test_what_was_met_can_be_forgotten() -> None:
 
 
 def test_other_threads_go_on_while_it_searches() -> None:
-    """The interpreter's lock is not held: a thread that counts gets on during a search of several tenths of a second."""
+    """The lock of the interpreter is not held: a thread that counts gets on during a search of 0.3 s."""
     scene = Scene(1, "cccccccccc", n=200, k=10, rivals=5)
     counted = [0]
     stop = threading.Event()

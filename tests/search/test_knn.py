@@ -385,6 +385,15 @@ def test_an_excluded_set_of_neighbours_does_not_come_back(seed: int) -> None:
         frontier.exclude(point)
 
 
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+@pytest.mark.parametrize("seed", range(4))
+def test_two_threads_find_the_same_distance(seed: int, kind: Any) -> None:
+    """The proved distance is the same whatever the number of threads."""
+    alone, together = explain(_large(seed, kind=kind)[0]), explain(_large(seed, kind=kind)[0], threads=2)
+    assert together.status == alone.status
+    assert together.distance == pytest.approx(alone.distance, abs=1e-9)
+
+
 def test_a_candidate_is_handed_out_again_until_something_removes_it() -> None:
     """Asking once more without a new cut gives the same context."""
     question = _large(0)[0]

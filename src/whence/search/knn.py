@@ -35,13 +35,13 @@ CLOSE = 1.2
 class NeighbourFrontier:
     """Boxes of contexts in the order of their distance (see :class:`whence.search.driver.Frontier`)."""
 
-    def __init__(self, question: Question) -> None:
+    def __init__(self, question: Question, threads: int = 1) -> None:
         weights = question.weights
         if not isinstance(weights, KNNWeights):
             raise InputTypeError(
                 f"The 'weights' of the question must be KNNWeights. Got {type(weights).__name__} instead."
             )
-        self.question = question
+        self.question, self.threads = question, threads
         self.estimator = weights
         self.layout = Layout.of(question.space, weights.points_, int(weights.k), question.separation)
         self.axes = self.layout.axes
@@ -80,7 +80,7 @@ class NeighbourFrontier:
             # Within one tree the radius may only shrink: what lies beyond it was cut off.
             self.radius = radius = min(cutoff, self.radius)
             before = self.search.nodes
-            progress = self.search.advance(last - self.nodes, radius)
+            progress = self.search.advance(last - self.nodes, radius, self.threads)
             self.nodes += self.search.nodes - before
             if progress is NeighbourProgress.EXHAUSTED:
                 self.bound = max(self.bound, np.inf if radius > self.farthest else radius)
@@ -157,6 +157,6 @@ def _farthest(axes: Axes) -> float:
     return float(np.sum(reach))
 
 
-def explain(question: Question) -> Answer:
-    """Answer `question`, whose weights are nearest-neighbour weights."""
-    return driver.run(question, NeighbourFrontier(question))
+def explain(question: Question, threads: int = 1) -> Answer:
+    """Answer `question`, whose weights are nearest-neighbour weights; several threads look at boxes side by side."""
+    return driver.run(question, NeighbourFrontier(question, threads))
