@@ -264,6 +264,8 @@ def test_locks_and_limits(client: httpx.Client) -> None:
         {"plan": [True, 0, 0, 0]},
         {"plan": ["5", 0, 0, 0]},
         {"plan": [float("nan"), 0, 0, 0]},
+        {"within": 0.02},
+        {"kind": "absolute", "within": -0.02},
         {"time_limit": 0},
         {"time_limit": True},
         {"time_limit": "5"},

@@ -13,6 +13,7 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from whence.explain.asking import Request as Question
 from whence.explain.explanation import Explanation
 from whence.report.html import page
 from whence.web import models
@@ -157,6 +158,7 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) ->
 
 def _check(scene: Scene, asked: Asked) -> list[str]:
     """Refuse at once what the engine would refuse, an InputError saying why; what to know about the context."""
+    Question(asked.context, asked.plan, kind=asked.kind, within=asked.within)
     row = scene.row_of(asked.context)
     scene.plan_of(asked.plan)
     scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))
