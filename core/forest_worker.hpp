@@ -39,8 +39,7 @@ struct Allowance {
 
 class ForestWorker {
 public:
-    // What only hard questions need: the strong bound (where there are shares), whose first lesson has so many rounds,
-    // and splits at the sharpest face.
+    // What only hard questions need: the strong bound (where there are shares), and splits at the sharpest face.
     struct Hard {
         const Shares* shares = nullptr;
         bool sharp = false;
