@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from tests.core.forest_cells import Ints, Mask, ForestScene, scenes
+from tests.core.forest_cells import ForestScene, Ints, Mask, scenes
 
 from whence._core import Proposals
 from whence.search.proposals import pulled
