@@ -1,7 +1,7 @@
 # Every target sets up what it needs in .venv: nothing but make and Python 3.11+ (or uv) has to be there.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench docs clean FORCE
+.PHONY: help demo test lint format bench sanitize docs clean FORCE
 
 PYTHON_ENV := .venv/bin/python
 # The tests run in parallel processes; threads inside each would only get in each other's way.
@@ -38,6 +38,9 @@ format: .venv/.ready-dev ## Rewrite the code in the project's style
 bench: .venv/.ready-dev ## Measure in some minutes; ARGS="--instances 20" takes hours and writes the documentation's tables
 	@for script in decide forest_search knn_search; do echo "bench: $$script"; \
 	$(TEST_ENV) $(PYTHON_ENV) benchmarks/$$script.py $(or $(ARGS),--quick) || exit 1; done
+
+sanitize: .venv/.ready-dev ## Run the tests of the searches on builds of the core with sanitizers (needs g++)
+	@scripts/sanitize $(ARGS)
 
 docs: .venv/.ready-dev ## Build the documentation into docs/_build/html
 	@echo "docs: sphinx"
