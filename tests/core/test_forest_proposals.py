@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
-from tests.core.forest_cells import ForestScene, Ints, Mask, scenes
+from tests.core.forest_cells import ForestScene, Ints, Mask, forest_scene, scenes
 
 from whence._core import Proposals
+from whence.search.grid import locate
 from whence.search.proposals import pulled
 
 SCENES = 20
@@ -79,6 +82,21 @@ def test_pulling_back_leads_to_nearer_explanations() -> None:
     assert pulled_back > 20
 
 
+def test_a_category_that_is_needed_stays() -> None:
+    """Where the alternative stands in another category only, pulling back does not end in the initial one."""
+    needed = 0
+    for seed in range(16):
+        scene = forest_scene(seed, None, 1, 1e-6, shape="ck", plain=True, depth=4)
+        at_home = (scene.cells[:, scene.located.group >= 0] == scene.located.start[scene.located.group >= 0]).all(axis=1)
+        for start in np.flatnonzero(scene.holds & ~at_home)[:20]:
+            proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+            proposals.pull_back(scene.cells[[start]], 1)
+            at = _at(scene, proposals.best)
+            assert scene.holds[at]
+            needed += not at_home[at]
+    assert needed > 10
+
+
 def test_contexts_that_do_not_hold_are_not_pulled() -> None:
     """Where none of the contexts is an explanation, none is found."""
     for scene, _ in scenes(SCENES):
@@ -115,21 +133,36 @@ def test_proposals_end_when_the_looks_are_used_up() -> None:
     assert proposals.looks == used <= 0
 
 
+class _Told:
+    """Stands in for the proposals: keeps the contexts that it is told to pull back."""
+
+    found = np.inf
+
+    def try_lines(self) -> None:
+        """Nothing to try."""
+
+    def pull_back(self, starts: Ints, improved: int) -> None:
+        """Remember the contexts."""
+        self.starts = starts
+
+
 def test_past_contexts_become_allowed_cells() -> None:
-    """Values that may not be taken stay as they are today, a category as a whole, and what is found stands."""
-    found = 0
-    for scene, rng in scenes(SCENES):
+    """Values that may not be taken stay as they are today; where a category is ruled out, so does the whole feature."""
+    ruled_out = 0
+    for scene, rng in scenes(SCENES, plain=True):
+        space, group = scene.question.space, scene.located.group
+        banned = np.zeros(group.size, dtype=bool)
         past = np.stack([rng.integers(0, len(column), 40) for column in scene.columns], axis=1).astype(np.int32)
-        # Past contexts have one category each, allowed today or not.
-        for g in np.unique(scene.located.group[scene.located.group >= 0]):
-            members = np.flatnonzero(scene.located.group == g)
+        for g in np.unique(group[group >= 0]):
+            members = np.flatnonzero(group == g)
+            banned[members[scene.located.start[members] == 0][0]] = True
             on = np.array([len(scene.columns[j]) - 1 for j in members])
             past[:, members] = np.where(rng.integers(0, members.size, 40)[:, None] == np.arange(members.size), on, 0)
-        proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
-        cells = pulled(scene.kept, scene.located, proposals, past, np.inf)
-        if cells is not None:
-            at = _at(scene, cells)
-            assert scene.holds[at]
-            assert scene.distance[at] == pytest.approx(proposals.found, abs=1e-12)
-            found += 1
-    assert found > 8
+        levels = tuple(np.zeros(1) if banned[j] else levels for j, levels in enumerate(space.levels))
+        question = replace(scene.question, space=replace(space, levels=levels, upper=np.where(banned, 0.0, space.upper)))
+        told = _Told()
+        pulled(scene.kept, locate(question, scene.kept), told, past, np.inf)  # type: ignore[arg-type]
+        allowed = {row.tobytes() for row in scene.cells[~(scene.cells[:, banned] > 0).any(axis=1)]}
+        assert all(row.tobytes() in allowed for row in told.starts)
+        ruled_out += int((past[:, banned] > 0).any(axis=1).sum())
+    assert ruled_out > 50

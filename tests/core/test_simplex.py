@@ -119,3 +119,21 @@ def test_without_rows_everything_is_at_zero() -> None:
     simplex.clear_rows()
     assert simplex.minimise() == (SimplexStatus.SOLVED, 0.0)
     assert simplex.solution().tolist() == [0.0, 0.0]
+
+
+def test_the_cutoff_decides_at_the_least_cost_itself() -> None:
+    """On 60 programs a cutoff just above the least cost lets it through, and one just below does not."""
+    decided = 0
+    for seed in range(60):
+        program = Program(seed)
+        expected = program.least(len(program.rows))
+        if not 0.0 < expected < np.inf:
+            continue
+        for factor in (1.01, 0.99):
+            simplex = Simplex(program.upper, program.cost, 0.0 * program.cost, 50)
+            for row, limit in zip(program.rows, program.limits, strict=True):
+                simplex.add_row(row, limit)
+            solved = simplex.minimise(factor * expected)[0] is SimplexStatus.SOLVED
+            assert solved == (factor > 1.0), seed
+            decided += 1
+    assert decided > 20
