@@ -110,7 +110,7 @@ def asked(rng: np.random.Generator, seed: int, policy: Policy, far: tuple[float,
     others = liked if liked and rng.random() < 0.9 else [j for j in range(len(risks)) if j != decision]
     fixed, bounds = restrictions(rng, policy)
     kind = "absolute" if rng.random() < 0.5 else "relative"
-    return Case(seed, policy, context, decision, int(rng.choice(others)), kind, fixed, bounds)
+    return Case(seed, policy, context, decision, int(rng.choice(others)), kind, fixed=fixed, bounds=bounds)
 
 
 def weighty(seed: int, declared: Schema) -> Schema:
