@@ -30,11 +30,10 @@ Shares::Lesson lesson(std::int64_t bounds_taken, std::size_t path_entries, const
 
 }  // namespace
 
-ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute)
+ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau)
     : located_(located),
       criterion_(criterion),
       tau_(tau),
-      absolute_(absolute),
       open_(located),
       hull_(located.grid()),
       faces_(located),
@@ -42,7 +41,7 @@ ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double 
       moved_(located.grid().columns()),
       candidate_(located.grid().columns()),
       met_(located.grid().leaves()),
-      mixture_(absolute ? located.grid().leaves() : 0) {
+      mixture_(0) {
     if (criterion.leaves() != located.grid().leaves())
         throw std::invalid_argument("The criterion must be about the leaves of the grid.");
 }
@@ -101,6 +100,13 @@ bool ForestSearch::open_next(double cutoff) {
     if (room < INFINITE) open_.reach.drop_far(open_.cells, room);
     if (absolute_) mix();
     return true;
+}
+
+void ForestSearch::ask_in_boxes(bool eager) {
+    if (!absolute_) mixture_ = Mixture(located_.grid().leaves());
+    absolute_ = true;
+    eager_ = eager;
+    rivals_ = 0;  // the box under way has to be looked at again
 }
 
 // Show the criterion what the box knows about plans.
@@ -209,7 +215,7 @@ ForestSearch::Verdict ForestSearch::examine(Hard hard, double cutoff) {
 // Bound the box and narrow it to the hull of the leaves left.
 ForestSearch::Verdict ForestSearch::refine(double cutoff) {
     if (!criterion_.bound(open_, tau_)) return Verdict::done;
-    if (absolute_ && !note_.here) return hand_out();
+    if (eager_ && !note_.here) return hand_out();
     narrowed_ = open_.box;
     if (!hull_.narrow(open_.reach, narrowed_)) return Verdict::split;
     for (std::int32_t j = 0; j < narrowed_.size(); ++j) {
