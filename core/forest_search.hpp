@@ -25,8 +25,7 @@ public:
         End end;
         double bound;  // proved: nothing left is nearer
     };
-    // What only hard questions need: the strong bound (where there are shares), whose first lesson has so many rounds,
-    // and splits at the sharpest face.
+    // What only hard questions need: the strong bound (where there are shares), and splits at the sharpest face.
     struct Hard {
         Shares* shares = nullptr;
         bool sharp = false;

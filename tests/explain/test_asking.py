@@ -293,7 +293,7 @@ def test_cvar_of_everything_is_the_expected_cost(weights: wh.ForestWeights | wh.
 
 
 def test_the_nearest_context_is_the_last_double_that_turns() -> None:
-    """From seconds since 1970, which float32 counts in steps of 128, the answer stops at the turn, not 64 s after it."""
+    """From seconds since 1970, which float32 counts in steps of 128, the answer stops at the turn, not 64 s beyond."""
     seconds = 1.7e9 + 86400.0 * np.arange(20.0)
     Y = np.where(seconds < seconds[10], 1.0, 9.0)[:, None]
     tree = DecisionTreeRegressor(max_depth=1).fit(seconds[:, None], Y)

@@ -393,3 +393,14 @@ def test_what_neighbours_say_can_be_typed_in_again() -> None:
                 again = policy.explain(typed, why.alternative, kind=kind, decision=why.decision)
                 assert again.status == "already", (seed, kind, typed.to_dict())
     assert told > 5
+
+
+def test_costs_are_never_bent_towards_the_verdict(make: Make, weekday: Change) -> None:
+    """A plan that costs more within a wide tolerance is shown with its own cost, and the text says what counts."""
+    why = make([weekday], cost_unit="€", cost_after=Costs(59.67, 68.57), tolerance=9.2)
+    assert "In the changed context: 59.67 € for the decision, 68.57 € for your plan. " in str(why)
+    assert "That counts as equal: within the tolerance of 9.2 €." in str(why)
+    already = make([], status="already", cost_before=Costs(59.67, 68.57), cost_after=Costs(59.67, 68.57), tolerance=9.2)
+    assert "59.67 for the decision, 68.57 for your plan. That counts as equal" in str(already)
+    assert "counts as equal" not in str(make([weekday]))
+    assert "counts as equal" not in str(make([weekday], cost_after=Costs(41.3, 41.30000001), tolerance=1e-4))
