@@ -15,13 +15,18 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 }  // namespace
 
-ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute, int threads)
-    : shared_{located, criterion, tau, absolute, {}, {}}, candidate_{INFINITE, Cells(located.grid().columns())} {
+ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau, int threads)
+    : shared_{located, criterion, tau, {}, {}}, candidate_{INFINITE, Cells(located.grid().columns())} {
     if (criterion.leaves() != located.grid().leaves())
         throw std::invalid_argument("The criterion must be about the leaves of the grid.");
     if (threads < 1) throw std::invalid_argument("'threads' must be positive.");
-    const int size = absolute ? 1 : threads;
-    for (int i = 0; i < size; ++i) workers_.push_back(std::make_unique<ForestWorker>(shared_, size == 1));
+    for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<ForestWorker>(shared_, threads == 1));
+}
+
+void ForestSearch::ask_in_boxes(bool eager) {
+    // Between two slices none of several threads has a box under way.
+    workers_.resize(1);
+    workers_[0]->ask_in_boxes(eager);
 }
 
 ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline) {

@@ -22,9 +22,13 @@ public:
     };
     using Hard = ForestWorker::Hard;
 
-    // An absolute question hands out the nearest point of every box that its rivals do not rule out, so that the best
-    // plan there becomes a rival: there are too many plans to list. It takes one thread, since it waits for plans.
-    ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute, int threads = 1);
+    ForestSearch(const Located& located, Criterion& criterion, double tau, int threads = 1);
+
+    // From now on boxes of an absolute question have rivals of their own: a plan that is answered at a candidate, which
+    // its box and the parts of it keep in mind. There are too many plans for one list. Where `eager`, the nearest point
+    // of every box that its rivals do not rule out is handed out, so that the best plan there becomes one. One thread
+    // goes on, since it waits for plans.
+    void ask_in_boxes(bool eager);
 
     // Search on for `budget` boxes, until the deadline, or until nothing nearer than `cutoff` is left; a candidate is
     // then `cells()`, and it is handed out again unless a rival or an exclusion removes it. With one thread, where a

@@ -36,7 +36,6 @@ ForestWorker::ForestWorker(Shared& shared, bool alone)
       criterion_(shared.criterion),
       queue_(shared.queue),
       tau_(shared.tau),
-      absolute_(shared.absolute),
       alone_(alone),
       open_(located_),
       hull_(located_.grid()),
@@ -44,11 +43,11 @@ ForestWorker::ForestWorker(Shared& shared, bool alone)
       narrowed_(located_),
       moved_(located_.grid().columns()),
       met_(located_.grid().leaves()),
-      mixture_(absolute_ ? located_.grid().leaves() : 0) {}
+      mixture_(0) {}
 
 std::optional<ForestWorker::Candidate> ForestWorker::work(const Allowance& allowance, Hard hard) {
     const double cutoff = allowance.cutoff;
-    // Several threads share the criterion; only an absolute question, which has one, changes it.
+    // Several threads share the criterion; only a worker that is alone changes it.
     if (absolute_) criterion_.show(rows_);
     if (hard.shares != nullptr && !shares_) shares_ = *hard.shares;
     resume(cutoff);
@@ -118,6 +117,13 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     if (room < INFINITE) open_.reach.drop_far(open_.cells, room);
     if (absolute_) mix();
     return true;
+}
+
+void ForestWorker::ask_in_boxes(bool eager) {
+    if (!absolute_) mixture_ = Mixture(located_.grid().leaves());
+    absolute_ = alone_ = true;
+    eager_ = eager;
+    rivals_ = 0;  // the box under way has to be looked at again
 }
 
 // Show the criterion what the box knows about plans.
@@ -226,7 +232,7 @@ ForestWorker::Verdict ForestWorker::examine(Hard hard, double cutoff) {
 // Bound the box and narrow it to the hull of the leaves left.
 ForestWorker::Verdict ForestWorker::refine(double cutoff) {
     if (!criterion_.bound(open_, tau_)) return Verdict::done;
-    if (absolute_ && !note_.here) return hand_out();
+    if (eager_ && !note_.here) return hand_out();
     narrowed_ = open_.box;
     if (!hull_.narrow(open_.reach, narrowed_)) return Verdict::split;
     for (std::int32_t j = 0; j < narrowed_.size(); ++j) {

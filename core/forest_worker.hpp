@@ -24,7 +24,6 @@ struct Shared {
     const Located& located;
     Criterion& criterion;
     double tau;
-    bool absolute;
     Queue queue;
     std::vector<Leaves> excluded;
     std::atomic<std::int64_t> examined = 0;  // boxes
@@ -62,7 +61,8 @@ public:
     // The box under way has to be looked at again.
     void forget_look() { rivals_ = 0; }
 
-    // Of an absolute question, which has one worker: see ForestSearch.
+    // Of an absolute question, for which one worker goes on alone: see ForestSearch.
+    void ask_in_boxes(bool eager);
     void answer(std::vector<double> row);
     void meet(std::vector<double> row);
     std::int32_t rivals_met() const { return met_.count(); }
@@ -95,7 +95,7 @@ private:
     Criterion& criterion_;
     Queue& queue_;
     double tau_;
-    bool absolute_, alone_;
+    bool alone_;
     OpenBox open_;
     Hull hull_;
     Faces faces_;
@@ -108,6 +108,7 @@ private:
     std::int64_t strong_bounds_ = 0;
 
     // Of absolute questions.
+    bool absolute_ = false, eager_ = false;  // whether boxes have rivals of their own, and ask for them at once
     Rivals met_;
     Mixture mixture_;
     Note note_;                          // of the box under way

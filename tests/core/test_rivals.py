@@ -84,7 +84,8 @@ def test_an_absolute_search_hands_out_points_and_learns() -> None:
     handed = 0
     for scene in scenes(30, first=500, tail=False):
         criterion = scene.new_criterion()
-        search = _core.ForestSearch(scene.located, criterion, scene.tau, absolute=True)
+        search = _core.ForestSearch(scene.located, criterion, scene.tau)
+        search.ask_in_boxes(eager=True)
         with pytest.raises(ValueError, match="No box waits"):
             search.answer(np.zeros(scene.grid.leaves))
         seen: list[tuple[int, ...]] = []
