@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from functools import cache, cached_property
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -81,7 +82,7 @@ class ForestScene:
         """Distance of every cell, column by column; infinite where it is not allowed."""
         start = self.kept.face_start
         edges = [int(start[j]) + j for j in range(len(start))]
-        return [self.located.distance[a:b] for a, b in zip(edges, edges[1:], strict=False)]
+        return [self.located.distance[a:b] for a, b in pairwise(edges)]
 
     @cached_property
     def cells(self) -> Ints:
@@ -185,7 +186,7 @@ class ForestScene:
     def tree_of(self, leaves: Ints) -> list[Ints]:
         """Leaves sorted by their tree."""
         ends = np.append(self.first_leaf, self.grid.leaves)
-        return [leaves[(leaves >= a) & (leaves < b)] for a, b in zip(ends, ends[1:], strict=False)]
+        return [leaves[(leaves >= a) & (leaves < b)] for a, b in pairwise(ends.tolist())]
 
     @cached_property
     def first_leaf(self) -> NDArray[np.int64]:

@@ -22,15 +22,15 @@ def test_a_leaf_holds_the_cells_that_its_path_allows() -> None:
             allows = np.zeros((len(leaves), len(scene.cells)), dtype=bool)
             for i, leaf in enumerate(leaves.tolist()):
                 path = scene.grid.path(leaf)
-                allows[i] = ((path[:, 1] <= scene.cells[:, path[:, 0]]) & (scene.cells[:, path[:, 0]] <= path[:, 2])).all(
-                    axis=1
-                )
+                allows[i] = (
+                    (path[:, 1] <= scene.cells[:, path[:, 0]]) & (scene.cells[:, path[:, 0]] <= path[:, 2])
+                ).all(axis=1)
             assert (allows.sum(axis=0) == 1).all()
             assert np.array_equal(leaves[allows.argmax(axis=0)], scene.leaves[:, tree])
 
 
 def test_cells_are_as_far_as_their_nearest_context() -> None:
-    """Cells and distances are those of the oracle, which shares nothing with the core, and values lie in their cells."""
+    """Cells and distances are those of the oracle, which shares nothing with the core; values lie in their cells."""
     for scene, _ in scenes(SCENES):
         space = scene.question.space
         expected = np.sort(np.abs(oracle_cells(scene.question) - space.start) @ space.weight)

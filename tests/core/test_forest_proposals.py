@@ -87,7 +87,9 @@ def test_a_category_that_is_needed_stays() -> None:
     needed = 0
     for seed in range(16):
         scene = forest_scene(seed, None, 1, 1e-6, shape="ck", plain=True, depth=4)
-        at_home = (scene.cells[:, scene.located.group >= 0] == scene.located.start[scene.located.group >= 0]).all(axis=1)
+        at_home = (scene.cells[:, scene.located.group >= 0] == scene.located.start[scene.located.group >= 0]).all(
+            axis=1
+        )
         for start in np.flatnonzero(scene.holds & ~at_home)[:20]:
             proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
             proposals.pull_back(scene.cells[[start]], 1)
@@ -159,7 +161,9 @@ def test_past_contexts_become_allowed_cells() -> None:
             on = np.array([len(scene.columns[j]) - 1 for j in members])
             past[:, members] = np.where(rng.integers(0, members.size, 40)[:, None] == np.arange(members.size), on, 0)
         levels = tuple(np.zeros(1) if banned[j] else levels for j, levels in enumerate(space.levels))
-        question = replace(scene.question, space=replace(space, levels=levels, upper=np.where(banned, 0.0, space.upper)))
+        question = replace(
+            scene.question, space=replace(space, levels=levels, upper=np.where(banned, 0.0, space.upper))
+        )
         told = _Told()
         pulled(scene.kept, locate(question, scene.kept), told, past, np.inf)  # type: ignore[arg-type]
         allowed = {row.tobytes() for row in scene.cells[~(scene.cells[:, banned] > 0).any(axis=1)]}

@@ -31,7 +31,9 @@ def _ways(scene: ForestScene, open_: OpenBox) -> Floats:
             for g in np.unique(group[group >= 0]):
                 members = np.flatnonzero(group == g)
                 home = members[scene.located.start[members] > 0]
-                asked = [j for j, (low, high) in scene.spans(leaf).items() if group[j] == g and not low <= cells[j] <= high]
+                asked = [
+                    j for j, (low, high) in scene.spans(leaf).items() if group[j] == g and not low <= cells[j] <= high
+                ]
                 # Another category costs its price once, however many columns of the feature the path asks about.
                 if asked and home.size and cells[home[0]] > 0:
                     ways[leaf] += parts[home[0], tree] * scene.columns[home[0]][0]
@@ -53,7 +55,9 @@ def test_the_first_round_shares_the_way_out_among_the_trees() -> None:
             level = _level(scene, open_)
             least = open_.strong_bound(scene.criterion, scene.tau, shares, np.inf, 1, 0.0)
             expected = [
-                open_.near - scene.tau + sum(float((scene.worth(open_.worst, eta, level) + ways)[x].min()) for x in trees)
+                open_.near
+                - scene.tau
+                + sum(float((scene.worth(open_.worst, eta, level) + ways)[x].min()) for x in trees)
                 for eta in range(first, last + 1)
             ]
             assert open_.joint[first : last + 1] == pytest.approx(expected, abs=1e-8)

@@ -18,7 +18,14 @@ WIDE = 0.08
 def _scene(seed: int, n: int = 9) -> Scene:
     risk = CVaR(0.6) if seed % 3 == 0 else Expectation()
     return Scene(
-        seed, SHAPES[seed % len(SHAPES)], n, 1 + seed % (n - 2), 1 + seed % 2, risk, separation=WIDE, tau=0.1 * (seed % 2)
+        seed,
+        SHAPES[seed % len(SHAPES)],
+        n,
+        1 + seed % (n - 2),
+        1 + seed % 2,
+        risk,
+        separation=WIDE,
+        tau=0.1 * (seed % 2),
     )
 
 
@@ -73,7 +80,7 @@ def test_members_are_settled_by_the_margin_and_no_sooner() -> None:
 @pytest.mark.parametrize("tau", [0.05, 0.2])
 @pytest.mark.parametrize("risk", [Expectation(), CVaR(0.5), CVaR(0.7)], ids=str)
 def test_the_tolerance_is_one_of_means_and_tails(risk: Expectation | CVaR, tau: float) -> None:
-    """Every set is judged with the tolerance as it is, whatever the number of neighbours; no partial set is given up."""
+    """Every set is judged with the tolerance as it is, however many neighbours; no partial set is given up."""
     within = 0
     for k in range(1, 7):
         scene = Scene(k, "c", n=7, k=k, rivals=2, risk=risk, tau=tau)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.core.forest_scene import ForestScene, scenes
+from tests.core.forest_scene import ForestScene, forest_scene, scenes
 from tests.core.neighbour_scene import Scene
 
 from whence._core import ForestSearch, NeighbourProgress
@@ -51,6 +51,18 @@ def test_forests_are_searched_alike_by_any_number_of_threads(way: str, threads: 
             assert not _forest_answer(scene, way, threads, scene.optimum - 1e-6)[0]
 
 
+@pytest.mark.parametrize("way", WAYS)
+def test_larger_forests_are_searched_alike_by_any_number_of_threads(way: str) -> None:
+    """With hundreds of boxes, which threads take from each other, the distance is that of one thread."""
+    for seed in range(12):
+        alpha = 0.5 if seed % 3 == 0 else None
+        scene = forest_scene(seed, alpha, 1, 1e-6, shape="ccccc", trees=12, depth=5, n=120, plain=True)
+        expected = _forest_answer(scene, way, 1, np.inf)
+        for threads in (2, 4, 16, 16, 16):
+            reached, distance = _forest_answer(scene, way, threads, np.inf)
+            assert (reached, distance) == (expected[0], pytest.approx(expected[1], abs=1e-9))
+
+
 def _neighbour_answer(scene: Scene, radius: float) -> tuple[NeighbourProgress, float]:
     """How a search in slices ends, and the candidate's distance, which no box left may undercut."""
     search, before = scene.search, 0.0
@@ -70,7 +82,12 @@ def test_neighbours_are_searched_alike_by_any_number_of_threads(block: int) -> N
     """Status and distance are those of one thread, in every kind of space, for the mean and for tails."""
     ends = set()
     for seed in range(5 * block, 5 * block + 5):
-        how: dict[str, Any] = {"n": 40, "k": 1 + seed % 6, "rivals": 1 + seed % 3, "risk": CVaR(0.6) if seed % 2 else None}
+        how: dict[str, Any] = {
+            "n": 40,
+            "k": 1 + seed % 6,
+            "rivals": 1 + seed % 3,
+            "risk": CVaR(0.6) if seed % 2 else None,
+        }
         shape = ["ccc", "ccd", "cck", "cgc", "cccc"][seed % 5]
         answers = [_neighbour_answer(Scene(seed, shape, threads=threads, **how), 50.0) for threads in THREADS]
         ends.add(answers[0][0])
