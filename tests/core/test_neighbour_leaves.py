@@ -123,7 +123,7 @@ def test_a_small_radius_leaves_out_what_lies_beyond() -> None:
 
 @pytest.mark.parametrize("shape", ["cc", "ccc"])
 def test_with_many_members_nothing_nearer_is_missed(shape: str) -> None:
-    """Where several pairs of members bind at once, no random context of a cell is a nearer explanation than the best."""
+    """Where several pairs of members bind at once, no random context of a cell is a nearer explanation."""
     tried = hit = 0
     for seed in range(400):
         scene = Scene(seed, shape, n=16, k=3 + seed % 8)
