@@ -186,7 +186,7 @@ class ForestScene:
     def tree_of(self, leaves: Ints) -> list[Ints]:
         """Leaves sorted by their tree."""
         ends = np.append(self.first_leaf, self.grid.leaves)
-        return [leaves[(leaves >= a) & (leaves < b)] for a, b in pairwise(ends)]
+        return [leaves[(leaves >= a) & (leaves < b)] for a, b in pairwise(ends.tolist())]
 
     @cached_property
     def first_leaf(self) -> NDArray[np.int64]:

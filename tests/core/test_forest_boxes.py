@@ -30,7 +30,7 @@ def test_a_leaf_holds_the_cells_that_its_path_allows() -> None:
 
 
 def test_cells_are_as_far_as_their_nearest_context() -> None:
-    """Cells and distances are those of the oracle, which shares no code with it, and values lie in their cells."""
+    """Cells and distances are those of the oracle, which shares nothing with the core; values lie in their cells."""
     for scene, _ in scenes(SCENES):
         space = scene.question.space
         expected = np.sort(np.abs(oracle_cells(scene.question) - space.start) @ space.weight)

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from scipy.optimize import linprog
 from tests.core.neighbour_scene import Scene
 
-from whence._core import BoxVerdict
+from whence._core import BoxVerdict, NeighbourSearch
 from whence.risk import CVaR, Expectation
 
 Floats = NDArray[np.float64]
@@ -119,3 +119,34 @@ def test_a_small_radius_leaves_out_what_lies_beyond() -> None:
             if answer is not None:
                 best = distance + answer[0]
                 assert best == np.inf if radius < expected else best == pytest.approx(expected, abs=1e-7)
+
+
+@pytest.mark.parametrize("shape", ["cc", "ccc"])
+def test_with_many_members_nothing_nearer_is_missed(shape: str) -> None:
+    """Where several pairs of members bind at once, no random context of a cell is a nearer explanation."""
+    tried = hit = 0
+    for seed in range(400):
+        scene = Scene(seed, shape, n=16, k=3 + seed % 8)
+        low, high = np.zeros(len(shape)), np.ones(len(shape))
+        # A cell without a coordinate of a past context inside: half of them lie on either side of it, far out.
+        side = scene.rng.random(scene.points.shape) < 0.5
+        points = np.where(side, low - scene.rng.random(side.shape), high + scene.rng.random(side.shape))
+        search = NeighbourSearch(
+            scene.axes, points, scene.base, scene.k, scene.separation, scene.margin, scene.alternative, scene.tau
+        )
+        search.cut(scene.rivals[0])
+        scene.points = points
+        answer = search.solve_box(low, high, 10.0, PATIENT)
+        if answer is None:
+            continue
+        best, left, found = answer
+        assert left == np.inf
+        tried += 1
+        if best < np.inf:
+            assert scene.is_explanation(found, scene.separation)
+        for context in scene.rng.random((40, len(shape))):
+            if scene.is_explanation(context):
+                hit += 1
+                assert scene.far(context) >= best - 1e-9, seed
+    assert tried > 100
+    assert hit > 100

@@ -119,7 +119,7 @@ def test_what_was_met_can_be_forgotten() -> None:
 
 
 def test_other_threads_go_on_while_it_searches() -> None:
-    """The lock of the interpreter is not held: a thread that counts gets on during a search of 0.3 s."""
+    """The interpreter's lock is not held: a thread that counts gets on during a search of some tenths of a second."""
     scene = Scene(1, "cccccccccc", n=200, k=10, rivals=5)
     counted = [0]
     stop = threading.Event()

@@ -80,7 +80,7 @@ def test_members_are_settled_by_the_margin_and_no_sooner() -> None:
 @pytest.mark.parametrize("tau", [0.05, 0.2])
 @pytest.mark.parametrize("risk", [Expectation(), CVaR(0.5), CVaR(0.7)], ids=str)
 def test_the_tolerance_is_one_of_means_and_tails(risk: Expectation | CVaR, tau: float) -> None:
-    """Every set is judged with the tolerance as it is, whatever the number of neighbours; no part of one is given up."""
+    """Every set is judged with the tolerance as it is, however many neighbours; no partial set is given up."""
     within = 0
     for k in range(1, 7):
         scene = Scene(k, "c", n=7, k=k, rivals=2, risk=risk, tau=tau)

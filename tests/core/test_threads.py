@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tests.core.forest_cells import ForestScene, scenes
+from tests.core.forest_cells import ForestScene, forest_scene, scenes
 from tests.core.neighbour_scene import Scene
 
 from whence._core import ForestSearch, NeighbourProgress
@@ -49,6 +49,18 @@ def test_forests_are_searched_alike_by_any_number_of_threads(way: str, threads: 
         assert distance == pytest.approx(scene.optimum, abs=1e-9)
         if 0.0 < scene.optimum < np.inf:
             assert not _forest_answer(scene, way, threads, scene.optimum - 1e-6)[0]
+
+
+@pytest.mark.parametrize("way", WAYS)
+def test_larger_forests_are_searched_alike_by_any_number_of_threads(way: str) -> None:
+    """With hundreds of boxes, which threads take from each other, the distance is that of one thread."""
+    for seed in range(12):
+        alpha = 0.5 if seed % 3 == 0 else None
+        scene = forest_scene(seed, alpha, 1, 1e-6, shape="ccccc", trees=12, depth=5, n=120, plain=True)
+        expected = _forest_answer(scene, way, 1, np.inf)
+        for threads in (2, 4, 16, 16, 16):
+            reached, distance = _forest_answer(scene, way, threads, np.inf)
+            assert (reached, distance) == (expected[0], pytest.approx(expected[1], abs=1e-9))
 
 
 def _neighbour_answer(scene: Scene, radius: float, threads: int) -> tuple[NeighbourProgress, float]:

@@ -23,6 +23,7 @@ from whence.search.grid import grid_of, leaf_means
 from whence.search.knn import NeighbourFrontier
 from whence.search.knn_axes import Layout
 from whence.search.knn_seeds import Seeds
+from whence.search.proposals import past_cells
 
 Floats = np.ndarray[Any, np.dtype[np.float64]]
 
@@ -60,6 +61,24 @@ def test_a_threshold_that_rounds_up_to_the_next_float32_is_cut_below_it() -> Non
     kept = grid_of(question)
     assert kept is not None
     assert kept.cut.tolist() == [float(np.nextafter(np.float32(threshold), np.float32(-1.0)))]
+
+
+def test_past_contexts_at_a_cut_lie_below_it() -> None:
+    """A past context whose value is the threshold itself goes left, in the tree and in its cell."""
+    X = np.array([[0.25], [0.5], [0.75]])
+    tree = DecisionTreeRegressor(max_depth=1).fit(X, [0.0, 0.0, 1.0])
+    state = tree.tree_.__getstate__()
+    state["nodes"]["threshold"][0] = 0.5
+    tree.tree_.__setstate__(state)
+    policy = Policy(OneOf(), ForestWeights.of(tree), Expectation()).fit(X, np.eye(3)[:, :2])
+    question = Case(0, policy, policy.schema_.row(X[0]), 0, 1).question()
+    kept = grid_of(question)
+    assert kept is not None
+    cells = past_cells(kept, policy.weights_)
+    assert cells.tolist() == [[0], [0], [1]]
+    leaves = [kept.grid.leaves_at(row).item() for row in cells]
+    assert leaves[0] == leaves[1] != leaves[2]
+    assert policy.weights_at(X[1]) == pytest.approx(policy.weights_at(X[0]))
 
 
 def test_costs_that_differ_by_more_than_rounding_stay_apart() -> None:
