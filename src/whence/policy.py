@@ -235,8 +235,8 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             Neighbours only: least gap between the k-th and the next distance.
         threads : int, optional
             Threads for one question, by default one (with ``engine="milp"`` what the solver takes). The proved distance
-            does not depend on it. An absolute question about a forest that asks for the best plan in every box goes on in
-            one thread.
+            does not depend on it. An absolute question about a forest goes on in one thread once it asks for the best
+            plan in every box.
         on_progress : callable, optional
             Called with a `Progress` (nodes, distance, bound, seconds); returning False stops the search.
         **engine_options
