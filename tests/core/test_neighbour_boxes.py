@@ -7,7 +7,7 @@ import pytest
 from numpy.typing import NDArray
 from tests.core.neighbour_scene import Scene
 
-from whence._core import AxisKind, BoxVerdict
+from whence._core import Axis, AxisKind, BoxVerdict, NeighbourSearch
 from whence.risk import CVaR, Expectation
 
 SHAPES = ["c", "cc", "ccc", "cd", "ck", "gc", "kk", "dk", "cgdk"]
@@ -165,3 +165,13 @@ def test_contexts_stand_as_plain_arithmetic_says(shape: str) -> None:
         assert scene.search.standing(contexts).tolist() == expected
         found.update(expected)
     assert found == {True, False}
+
+
+def test_at_a_single_context_the_separation_itself_suffices() -> None:
+    """The margin is for contexts that are placed; one that stands there already needs no more than the separation."""
+    axes = [Axis(AxisKind.DISCRETE, 0.0, 1.0, 0.0, 1.0, levels=np.array([0.0, 1.0]))]
+    points, base, at = np.array([[0.0], [0.0]]), np.array([0.0, 0.25]), np.zeros(1)
+    for separation, verdict in ((0.25, BoxVerdict.FEASIBLE), (0.25 + 1e-9, BoxVerdict.PRUNED)):
+        search = NeighbourSearch(axes, points, base, 1, separation, separation + 1e-3, np.zeros(2), 0.0)
+        search.cut(np.ones(2))
+        assert search.examine(at, at, 1.0).verdict is verdict

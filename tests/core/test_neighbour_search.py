@@ -63,6 +63,20 @@ def test_slices_do_not_change_the_course(seed: int) -> None:
     assert found[0] == found[1] == found[2]
 
 
+@pytest.mark.parametrize("seed", range(40))
+def test_a_candidate_is_handed_out_only_once_it_is_proved(seed: int) -> None:
+    """No box left is nearer; a ball that just holds the candidate leads to it, and a little smaller one to nothing."""
+    scene = Scene(seed, ["cc", "ccc", "cdc", "gck"][seed % 4], n=30, k=1 + seed % 9, rivals=2)
+    assert _run(scene, 1)[0] is NeighbourProgress.CANDIDATE
+    distance = scene.far(scene.search.candidate)
+    assert scene.search.bound >= distance - 1e-11
+    if distance > 0.0:
+        for radius, end in ((1.0 + 1e-6, NeighbourProgress.CANDIDATE), (1.0 - 1e-6, NeighbourProgress.EXHAUSTED)):
+            scene.search.restart()
+            assert _run(scene, 1000, radius * distance)[0] is end
+        assert scene.search.bound >= (1.0 - 1e-6) * distance
+
+
 @pytest.mark.parametrize("threads", [2, 3, 8])
 def test_threads_prove_the_same_distance(threads: int) -> None:
     """On 60 questions several threads end as one does, at the same distance and after not many more boxes."""
