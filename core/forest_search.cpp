@@ -50,15 +50,17 @@ ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Ha
     criterion_.show(rows_);
     if (criterion_.rivals() < 1) throw std::invalid_argument("There must be a rival.");
     resume(cutoff);
-    const std::int64_t stop_at = examined_ + budget;
+    const std::int64_t first = examined_, stop_at = examined_ + budget;
+    // One box at least, so that questions asked again and again come forward however little time they have.
+    const auto spent = [&] { return examined_ >= stop_at || (examined_ > first && deadline.passed()); };
     while (true) {
         if (!under_way_) {
             if (queue_.empty()) return {End::exhausted, INFINITE};
             if (queue_.nearest() >= cutoff) return {End::exhausted, queue_.nearest()};
-            if (examined_ >= stop_at || deadline.passed()) return {End::budget, queue_.nearest()};
+            if (spent()) return {End::budget, queue_.nearest()};
             if (!open_next(cutoff)) continue;
             if (hard.shares != nullptr && !strengthen(*hard.shares, cutoff, deadline)) continue;
-        } else if (examined_ >= stop_at || deadline.passed()) {
+        } else if (spent()) {
             return {End::budget, queue_.nearer_than(open_.key) ? queue_.nearest() : open_.key};
         }
         const Verdict verdict = examine(hard, cutoff);

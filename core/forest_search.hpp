@@ -38,7 +38,7 @@ public:
     // of every box that its rivals do not rule out is handed out, so that the best plan there becomes one.
     void ask_in_boxes(bool eager);
 
-    // Search on for `budget` boxes, until the deadline, or until nothing nearer than `cutoff` is left; a candidate is
+    // Search on for `budget` boxes, until the deadline (but one box at least), or until nothing nearer than `cutoff` is left; a candidate is
     // then `cells()`, and it is handed out again unless a rival or an exclusion removes it. Where a slice ends changes
     // nothing: the next one goes on with the box under way.
     Slice advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline);
