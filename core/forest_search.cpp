@@ -31,12 +31,12 @@ void ForestSearch::ask_in_boxes(bool eager) {
 
 ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline) {
     if (shared_.criterion.rivals() < 1) throw std::invalid_argument("There must be a rival.");
-    const Allowance allowance{shared_.examined + budget, deadline, cutoff};
+    const Allowance allowance{shared_.examined, budget, deadline, cutoff};
     do {
         // A thread may have split a nearer box while another met the candidate: then the search goes on.
         if (work(allowance, hard) && candidate_.key <= bound()) return {End::candidate, candidate_.key};
         if (bound() >= cutoff) return {End::exhausted, bound()};
-    } while (shared_.examined < allowance.stop_at && !deadline.passed());
+    } while (!allowance.spent(shared_.examined));
     return {End::budget, bound()};
 }
 

@@ -30,8 +30,8 @@ public:
     // goes on, since it waits for plans.
     void ask_in_boxes(bool eager);
 
-    // Search on for `budget` boxes, until the deadline, or until nothing nearer than `cutoff` is left; a candidate is
-    // then `cells()`, and it is handed out again unless a rival or an exclusion removes it. With one thread, where a
+    // Search on for `budget` boxes, until the deadline (but for one box), or until nothing nearer than `cutoff` is left; a
+    // candidate is then `cells()`, and it is handed out again unless a rival or an exclusion removes it. With one thread, where a
     // slice ends changes nothing: the next one goes on with the box under way.
     Slice advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline);
 

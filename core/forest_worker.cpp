@@ -52,8 +52,7 @@ std::optional<ForestWorker::Candidate> ForestWorker::work(const Allowance& allow
     if (hard.shares != nullptr && !shares_) shares_ = *hard.shares;
     resume(cutoff);
     while (under_way_ || open_next(allowance)) {
-        const bool over = shared_.examined >= allowance.stop_at || allowance.deadline.passed();
-        if (over) queue_.heap.close();
+        if (allowance.spent(shared_.examined)) queue_.heap.close();
         if (queue_.heap.closed()) break;
         const Verdict verdict = under_way_ ? examine(hard, cutoff) : Verdict::done;
         if (verdict == Verdict::again) continue;
@@ -72,7 +71,7 @@ std::optional<ForestWorker::Candidate> ForestWorker::work(const Allowance& allow
 
 // Open the nearest box, if there is one; it is not under way where it turned out to be empty, or has to wait.
 bool ForestWorker::open_next(const Allowance& allowance) {
-    if (shared_.examined >= allowance.stop_at || allowance.deadline.passed()) {
+    if (allowance.spent(shared_.examined)) {
         queue_.heap.close();
         return false;
     }

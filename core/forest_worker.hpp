@@ -29,11 +29,16 @@ struct Shared {
     std::atomic<std::int64_t> examined = 0;  // boxes
 };
 
-// What a slice of the search may use: boxes up to this number of them, the clock, contexts nearer than the cutoff.
+// What a slice of the search may use: so many boxes after the first ones, the clock, contexts nearer than the cutoff.
 struct Allowance {
-    std::int64_t stop_at;
+    std::int64_t first, budget;
     const Deadline& deadline;
     double cutoff;
+
+    // One box at least is examined, so that questions asked again and again come forward however little time they have.
+    bool spent(std::int64_t examined) const {
+        return examined >= first + budget || (examined > first && deadline.passed());
+    }
 };
 
 class ForestWorker {
