@@ -144,6 +144,7 @@ bool NeighbourSearch::settle(Worker& worker, const Taken& taken, LeafSolver::Out
     }
     if (best <= open && value < radius) {
         tree_.put_back(value, taken.node);
+        solved_ = std::min(solved_, value);
         if (value > std::min(tree_.nearest(), under_way) + kSame) return false;
         candidate_ = worker.found;
         return true;
@@ -174,12 +175,17 @@ Progress NeighbourSearch::advance_together(std::int64_t boxes, double radius, in
     std::vector<double> under_way(threads, kInfinity);  // distance of the box that each thread looks at
     std::int64_t left = boxes;
     std::optional<Progress> end;
+    solved_ = kInfinity;
+    // A box to look at; one that is solved already has to wait for those that may hold something nearer.
+    const auto there_is_work = [&] {
+        const double others = std::ranges::min(under_way);
+        return others == kInfinity || (bound() < radius && (bound() < solved_ || bound() <= others + kSame));
+    };
     const auto work = [&](int thread) {
         Worker& worker = *workers_[thread];
         std::unique_lock lock(tree_in_use);
-        const auto idle = [&] { return std::ranges::min(under_way) == kInfinity; };
         while (true) {
-            changed.wait(lock, [&] { return end || left == 0 || bound() < radius || idle(); });
+            changed.wait(lock, [&] { return end || left == 0 || there_is_work(); });
             if (!end && left == 0) end = Progress::spent;
             if (!end && bound() >= radius) end = Progress::exhausted;
             if (end) break;

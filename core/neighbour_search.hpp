@@ -109,6 +109,7 @@ private:
     double met_distance_;
     std::vector<double> columns_;  // past contexts, axis by axis
     std::int64_t nodes_ = 0;
+    double solved_ = 0.0;  // distance of the nearest explanation that several threads have put back to the tree
 };
 
 }  // namespace whence::neighbours
