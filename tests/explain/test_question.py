@@ -8,7 +8,7 @@ from whence.explain.question import InputMap
 
 
 def test_both_sides_of_a_turn_stay_apart() -> None:
-    """Whatever is lost by scaling, coordinates lie on the side of their inputs, and no input of the other side on them."""
+    """Whatever scaling loses, coordinates lie on the side of their inputs, and no input of the other side on them."""
     rng = np.random.default_rng(6)
     size = 4000
     offset = rng.choice([0.0, 1.0, -3.5, 1000.0, 1.7e9], size) + rng.normal(size=size)
