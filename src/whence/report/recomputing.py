@@ -151,7 +151,7 @@ class _AsWritten:
     def __init__(self, schema: Schema, context: pd.Series) -> None:
         self.schema, self.context = schema, context
 
-    def decode(self, point: Any, like: Any = None, room: Any = None) -> pd.Series:
+    def decode(self, point: Any, like: Any = None, room: Any = None, ends: Any = None) -> pd.Series:
         """The context as it is written."""
         return self.context
 
