@@ -10,6 +10,7 @@ from joblib import parallel_config
 from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from whence.encoding import SHORT
 from whence.errors import InternalError
 from whence.explain.question import Answer, Question
 from whence.explain.room import forest_room
@@ -47,6 +48,9 @@ def confirmed(
     distance = space.distance(point)
     if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
+    plausibility = question.options.get("plausibility")
+    if plausibility is not None and not _plausibility(plausibility, point).accepts(point):
+        raise InternalError(f"The isolation forest takes the context found for an outlier: {context.to_dict()}.")
     row = inputs_of(context)
     weights = _weights(question, row)
     slack = COST_SLACK * max(
@@ -65,12 +69,28 @@ def confirmed(
 
 
 def _room(question: Question, point: Floats) -> tuple[Floats, Floats] | None:
-    """Where an engine names none, the allowed part of the cell around a forest's `point`: it may lie on its edge."""
-    if not isinstance(question.weights, ForestWeights):
-        return None
+    """Where an engine names none, the allowed part of the cell around a forest's `point`: it may lie on its edge.
+
+    With an isolation forest the cell is that of both, and that of the isolation forest alone with neighbours.
+    """
     inputs, space = question.inputs, question.space
-    low, high = forest_room(question, point, point[inputs.coordinate] * inputs.scale + inputs.offset)
+    plausibility = question.options.get("plausibility")
+    if isinstance(question.weights, ForestWeights):
+        low, high = forest_room(question, point, point[inputs.coordinate] * inputs.scale + inputs.offset)
+    elif plausibility is not None:
+        low, high = point - SHORT, point + SHORT
+    else:
+        return None
+    if plausibility is not None:
+        inner = _plausibility(plausibility, point).room(point)
+        low, high = np.maximum(low, inner[0]), np.minimum(high, inner[1])
     return np.maximum(low, np.minimum(space.lower, point)), np.minimum(high, np.maximum(space.upper, point))
+
+
+def _plausibility(given: Any, point: Floats) -> Any:
+    from whence.milp.plausibility import Plausibility
+
+    return Plausibility.of(given, point.size)
 
 
 def _weights(question: Question, row: Floats) -> Floats:

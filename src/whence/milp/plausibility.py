@@ -14,6 +14,7 @@ from whence.explain.question import InputMap
 from whence.milp.axes import Axis, Splits
 from whence.milp.model import Linear, Model
 from whence.milp.trees import add_trees, splits_of
+from whence.weights.forest import turning_points
 
 __all__ = ["Plausibility"]
 
@@ -71,6 +72,20 @@ class Plausibility:
     def accepts(self, context: Floats) -> bool:
         """Whether `context` (in coordinates) is an inlier."""
         return bool(self.forest.score_samples(context[None, :])[0] >= self.score - 1e-9)
+
+    def room(self, point: Floats) -> tuple[Floats, Floats]:
+        """Lower and upper corner of the box around `point` in which every isolation tree has the same leaf."""
+        low, high = np.full(point.size, -np.inf), np.full(point.size, np.inf)
+        for tree, inputs in self._trees():
+            row = point[inputs.coordinate].astype(np.float32)
+            path = tree.decision_path(row[None, :]).indices
+            split = path[tree.children_left[path] >= 0]
+            column, threshold = tree.feature[split], tree.threshold[split]
+            left, at = row[column] <= threshold, inputs.coordinate[column]
+            below, beyond = turning_points(threshold)
+            np.minimum.at(high, at[left], below[left])
+            np.maximum.at(low, at[~left], beyond[~left])
+        return low, high
 
     def splits(self) -> list[tuple[int, Splits]]:
         """The thresholds that coordinates are compared with."""
