@@ -109,7 +109,7 @@ def test_what_is_no_isolation_forest_is_refused() -> None:
         Plausibility(isolation(points, 0), 0.5)
 
 
-@pytest.mark.parametrize("seed", range(12))
+@pytest.mark.parametrize("seed", range(4))
 def test_rounding_to_few_digits_does_not_make_an_outlier(seed: int) -> None:
     """The context returned, in the user's units, is one that the isolation forest accepts: next to its splits too."""
     rng = np.random.default_rng(seed)
@@ -119,7 +119,7 @@ def test_rounding_to_few_digits_does_not_make_an_outlier(seed: int) -> None:
     forest = IsolationForest(n_estimators=10, random_state=seed).fit(policy.schema_.encode(X))
     plan = policy.decide(X[int(np.argmax(X[:, 0]))])
     start = X[int(np.argmin(X[:, 0]))]
-    why = policy.explain(start, instead=plan, engine="milp", plausibility=forest, time_limit=20.0)
+    why = policy.explain(start, instead=plan, engine="milp", plausibility=forest, time_limit=5.0)
     assert why.status in ("optimal", "none", "already", "time_limit")
     if why.status == "optimal":
         assert forest.predict(policy.schema_.encode(why.context.to_frame().T))[0] == 1
