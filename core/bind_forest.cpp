@@ -239,8 +239,10 @@ void bind_search(nb::module_& m) {
             },
             "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
-        .def(nb::init<const Located&, Criterion&, double, bool>(), "located"_a, "criterion"_a, "tau"_a,
-             "absolute"_a = false, nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(nb::init<const Located&, Criterion&, double>(), "located"_a, "criterion"_a, "tau"_a, nb::keep_alive<1, 2>(),
+             nb::keep_alive<1, 3>())
+        .def("ask_in_boxes", &ForestSearch::ask_in_boxes, "eager"_a,
+             "From now on boxes of an absolute question have rivals of their own, and ask for them at once where eager.")
         .def(
             "advance",
             [](ForestSearch& search, std::int64_t budget, double cutoff, Shares* shares, bool sharp,

@@ -6,7 +6,9 @@
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "faces.hpp"
+#include "mixture.hpp"
 #include "queue.hpp"
+#include "rivals.hpp"
 #include "shares.hpp"
 #include "tail_criterion.hpp"
 
@@ -253,6 +255,42 @@ void bind_faces(nb::module_& m) {
             "open"_a, "criterion"_a);
 }
 
+void bind_rivals(nb::module_& m) {
+    nb::class_<Rivals>(m, "Rivals", "Plans met on the way, as rows; the oldest make room for new ones.")
+        .def(nb::init<std::int32_t>(), "leaves"_a)
+        .def("add", [](Rivals& rivals, Vector row) { return rivals.add(copied(row)); }, "row"_a.noconvert(),
+             "Number of a new plan.")
+        .def(
+            "row",
+            [](const Rivals& rivals, std::int32_t number) -> nb::object {
+                const double* row = rivals.row(number);
+                return row == nullptr ? nb::none() : nb::cast(to_numpy(row, static_cast<std::size_t>(rivals.leaves())));
+            },
+            "number"_a, "The row of a plan; None where it made room for later ones.")
+        .def_prop_ro("capacity", &Rivals::capacity);
+    nb::class_<Mixture>(m, "Mixture", "The mixture of rivals that bounds the criterion best over a box.")
+        .def(nb::init<std::int32_t>(), "leaves"_a)
+        .def(
+            "mix",
+            [](Mixture& mixture, OpenBox& open, const Criterion& criterion, std::int32_t eta) {
+                require_fit(open, criterion);
+                require(mixture.leaves() == criterion.leaves(), "The mixture must be about the criterion's leaves.");
+                require(eta >= 0 && eta < criterion.etas(), "'eta' must be one of the criterion's.");
+                mixture.mix(open, criterion, eta);
+            },
+            "open"_a, "criterion"_a, "eta"_a)
+        .def_prop_ro(
+            "row",
+            [](const Mixture& mixture) {
+                return nb::cast(to_numpy(mixture.row(), static_cast<std::size_t>(mixture.leaves())));
+            },
+            "The mixture as a rival, for the leaves that the box meets and those of its projection.")
+        .def_prop_ro("alone", [](const Mixture& mixture) { return array_of(mixture.alone()); },
+                     "The bound of each rival by itself.")
+        .def_prop_ro("weight", [](const Mixture& mixture) { return array_of(mixture.weight()); },
+                     "Weight of each rival in the mixture.");
+}
+
 }  // namespace
 
 }  // namespace whence
@@ -262,4 +300,5 @@ void bind_forest_parts(nanobind::module_& m) {
     whence::bind_queues(m);
     whence::bind_open_box(m);
     whence::bind_faces(m);
+    whence::bind_rivals(m);
 }

@@ -30,11 +30,10 @@ Shares::Lesson lesson(std::int64_t bounds_taken, std::size_t path_entries, const
 
 }  // namespace
 
-ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute)
+ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau)
     : located_(located),
       criterion_(criterion),
       tau_(tau),
-      absolute_(absolute),
       open_(located),
       hull_(located.grid()),
       faces_(located),
@@ -42,7 +41,7 @@ ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double 
       moved_(located.grid().columns()),
       candidate_(located.grid().columns()),
       met_(located.grid().leaves()),
-      mixture_(absolute ? located.grid().leaves() : 0) {
+      mixture_(0) {
     if (criterion.leaves() != located.grid().leaves())
         throw std::invalid_argument("The criterion must be about the leaves of the grid.");
 }
@@ -51,15 +50,17 @@ ForestSearch::Slice ForestSearch::advance(std::int64_t budget, double cutoff, Ha
     criterion_.show(rows_);
     if (criterion_.rivals() < 1) throw std::invalid_argument("There must be a rival.");
     resume(cutoff);
-    const std::int64_t stop_at = examined_ + budget;
+    const std::int64_t first = examined_, stop_at = examined_ + budget;
+    // One box at least, so that questions asked again and again come forward however little time they have.
+    const auto spent = [&] { return examined_ >= stop_at || (examined_ > first && deadline.passed()); };
     while (true) {
         if (!under_way_) {
             if (queue_.empty()) return {End::exhausted, INFINITE};
             if (queue_.nearest() >= cutoff) return {End::exhausted, queue_.nearest()};
-            if (examined_ >= stop_at || deadline.passed()) return {End::budget, queue_.nearest()};
+            if (spent()) return {End::budget, queue_.nearest()};
             if (!open_next(cutoff)) continue;
             if (hard.shares != nullptr && !strengthen(*hard.shares, cutoff, deadline)) continue;
-        } else if (examined_ >= stop_at || deadline.passed()) {
+        } else if (spent()) {
             return {End::budget, queue_.nearer_than(open_.key) ? queue_.nearest() : open_.key};
         }
         const Verdict verdict = examine(hard, cutoff);
@@ -103,6 +104,13 @@ bool ForestSearch::open_next(double cutoff) {
     return true;
 }
 
+void ForestSearch::ask_in_boxes(bool eager) {
+    if (!absolute_) mixture_ = Mixture(located_.grid().leaves());
+    absolute_ = true;
+    eager_ = eager;
+    rivals_ = 0;  // the box under way has to be looked at again
+}
+
 // Show the criterion what the box knows about plans.
 void ForestSearch::recall() {
     note_ = queue_.note(open_.link);
@@ -119,7 +127,7 @@ void ForestSearch::recall() {
 
 // Mix the rivals of the box; the mixture becomes the worst of them, and the best ones are kept for its halves.
 void ForestSearch::mix() {
-    mixture_.raise(open_, criterion_, criterion_.eta_at(open_.here, open_.etas));
+    mixture_.mix(open_, criterion_, criterion_.eta_at(open_.here, open_.etas));
     const std::size_t added = mixture_.alone().size() - numbers_.size();
     std::vector<std::size_t> order(numbers_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
@@ -209,7 +217,7 @@ ForestSearch::Verdict ForestSearch::examine(Hard hard, double cutoff) {
 // Bound the box and narrow it to the hull of the leaves left.
 ForestSearch::Verdict ForestSearch::refine(double cutoff) {
     if (!criterion_.bound(open_, tau_)) return Verdict::done;
-    if (absolute_ && !note_.here) return hand_out();
+    if (eager_ && !note_.here) return hand_out();
     narrowed_ = open_.box;
     if (!hull_.narrow(open_.reach, narrowed_)) return Verdict::split;
     for (std::int32_t j = 0; j < narrowed_.size(); ++j) {

@@ -25,18 +25,20 @@ public:
         End end;
         double bound;  // proved: nothing left is nearer
     };
-    // What only hard questions need: the strong bound (where there are shares), whose first lesson has so many rounds,
-    // and splits at the sharpest face.
+    // What only hard questions need: the strong bound (where there are shares), and splits at the sharpest face.
     struct Hard {
         Shares* shares = nullptr;
         bool sharp = false;
     };
 
-    // An absolute question hands out the nearest point of every box that its rivals do not rule out, so that the best
-    // plan there becomes a rival: there are too many plans to list.
-    ForestSearch(const Located& located, Criterion& criterion, double tau, bool absolute);
+    ForestSearch(const Located& located, Criterion& criterion, double tau);
 
-    // Search on for `budget` boxes, until the deadline, or until nothing nearer than `cutoff` is left; a candidate is
+    // From now on boxes of an absolute question have rivals of their own: a plan that is answered at a candidate, which
+    // its box and the parts of it keep in mind. There are too many plans for one list. Where `eager`, the nearest point
+    // of every box that its rivals do not rule out is handed out, so that the best plan there becomes one.
+    void ask_in_boxes(bool eager);
+
+    // Search on for `budget` boxes, until the deadline (but one box at least), or until nothing nearer than `cutoff` is left; a candidate is
     // then `cells()`, and it is handed out again unless a rival or an exclusion removes it. Where a slice ends changes
     // nothing: the next one goes on with the box under way.
     Slice advance(std::int64_t budget, double cutoff, Hard hard, const Deadline& deadline);
@@ -81,7 +83,6 @@ private:
     const Located& located_;
     Criterion& criterion_;
     double tau_;
-    bool absolute_;
     Queue queue_;
     OpenBox open_;
     Hull hull_;
@@ -97,6 +98,7 @@ private:
     std::int64_t strong_bounds_ = 0;
 
     // Of absolute questions.
+    bool absolute_ = false, eager_ = false;  // whether boxes have rivals of their own, and ask for them at once
     Rivals met_;
     Mixture mixture_;
     Note note_;                          // of the box under way

@@ -15,7 +15,7 @@ constexpr double RATE = 1.5;
 
 }  // namespace
 
-void Mixture::raise(const OpenBox& open, const Criterion& criterion, std::int32_t eta) {
+void Mixture::mix(const OpenBox& open, const Criterion& criterion, std::int32_t eta) {
     list(open, criterion, eta);
     const std::size_t rivals = values_.size();
     alone_.assign(rivals, INFINITE);

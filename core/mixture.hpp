@@ -15,10 +15,13 @@ public:
 
     // Look for the mixture of all rivals of the criterion that bounds it best over the box, under one threshold of the
     // alternative.
-    void raise(const OpenBox& open, const Criterion& criterion, std::int32_t eta);
+    void mix(const OpenBox& open, const Criterion& criterion, std::int32_t eta);
 
     // The mixture as a rival of its own, for the leaves that the box meets and those of its projection.
     const double* row() const { return row_.data(); }
+    std::int32_t leaves() const { return static_cast<std::int32_t>(row_.size()); }
+    // Weight of each rival in the mixture.
+    const std::vector<double>& weight() const { return found_; }
     // The bound of each rival by itself.
     const std::vector<double>& alone() const { return alone_; }
 

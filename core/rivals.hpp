@@ -29,6 +29,8 @@ public:
     }
 
     std::int32_t count() const { return count_; }
+    std::int32_t leaves() const { return leaves_; }
+    std::int64_t capacity() const { return capacity_; }
 
 private:
     // Numbers that are kept at most, and plans that are kept at least.

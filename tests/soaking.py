@@ -1,12 +1,12 @@
 """Random small questions over awkward data, each held against brute force: what `benchmarks/soak.py` runs for hours.
 
-`forest_case(seed)` and `neighbour_case(seed)` always give the same question, `disagreement(case)` says in what the answer
-of `Policy.explain` differs from looking at every cell (or at every vertex of the neighbours' arrangement).
+`forest_case(seed)` and `neighbour_case(seed)` always give the same question, `disagreement(case)` says in what the
+answer of `Policy.explain` differs from looking at every cell (or at every vertex of the neighbours' arrangement).
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+import copy
 from typing import Any
 
 import numpy as np
@@ -18,7 +18,7 @@ from tests.oracle import MOST_CELLS, nearest
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.question import Question
-from whence.features import Categorical, Continuous
+from whence.features import Categorical, Continuous, Schema
 from whence.policy import Policy
 from whence.risk import CVaR, Expectation
 from whence.weights import KNNWeights
@@ -113,6 +113,16 @@ def asked(rng: np.random.Generator, seed: int, policy: Policy, far: tuple[float,
     return Case(seed, policy, context, decision, int(rng.choice(others)), kind, fixed, bounds)
 
 
+def weighty(seed: int, declared: Schema) -> Schema:
+    """`declared`, one time in ten with features that weigh thousands."""
+    if np.random.default_rng([seed, 22]).random() > 0.1:
+        return declared
+    features = {name: copy.copy(feature) for name, feature in declared.features.items()}
+    for feature in features.values():
+        object.__setattr__(feature, "weight", 3000.0 * feature.weight)
+    return Schema(features)
+
+
 def forest_case(seed: int) -> Case:
     """A question about a small forest; one in eight has so many distinct costs that ranges of them are searched."""
     rng = np.random.default_rng([seed, 20])
@@ -121,7 +131,7 @@ def forest_case(seed: int) -> Case:
     kinds = "".join(rng.choice(list("cccrrrddbk1"), int(rng.integers(1, 3 if many else 5))))
     frozen = rng.random() < 0.3
     X = table(rng, n, kinds, frozen)
-    declared = schema(rng, X, kinds, frozen)
+    declared = weighty(seed, schema(rng, X, kinds, frozen))
     Y = costs(rng, declared.fit(X).encode(X), int(rng.integers(2, 6)))
     weights = forest(rng, X, Y, frozen)
     if many and not frozen:
@@ -138,7 +148,7 @@ def neighbour_case(seed: int) -> Case:
         rng.choice(list("dbk"), int(rng.integers(0, 3)))
     )
     X = table(rng, n, kinds, spread=False)
-    declared = schema(rng, X, kinds)
+    declared = weighty(seed, schema(rng, X, kinds))
     Y = costs(rng, declared.fit(X).encode(X), int(rng.integers(2, 5)))
     weights = KNNWeights(int(rng.integers(1, n)))
     policy = Policy(OneOf(), weights, RISKS[int(rng.integers(len(RISKS)))], declared).fit(X, Y)
@@ -209,14 +219,3 @@ def outside(case: Case, why: Explanation) -> str:
             if not first <= value <= last:
                 return f"{name} = {value!r} lies outside {first!r} to {last!r}"
     return ""
-
-
-def but_scaled(case: Case, weight: float) -> Case:
-    """The same question about a policy whose first feature counts `weight` times."""
-    schema_ = case.policy.schema
-    name = case.policy.schema_.names[0]
-    heavy = replace(schema_.features[name], weight=weight)
-    policy = Policy(
-        case.policy.problem, case.policy.weights, case.policy.risk, type(schema_)({**schema_.features, name: heavy})
-    )
-    return case.but(policy=policy.fit(case.policy.X_, case.policy.Y_))

@@ -164,6 +164,23 @@ def test_explain_as_json(small: Path) -> None:
     assert told.exit_code == {"optimal": 0, "already": 0, "none": 3}[why.status]
 
 
+def test_a_share_of_the_best_from_the_command_line_and_the_project(small: Path) -> None:
+    """`--within` and the project's `within` reach the policy; a relative question of the command line has none."""
+    asked = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--json")
+    project = Project.load(small)
+    expected = project.fitted().explain(project.context(3), [20.0, 30.0], kind="absolute", within=0.2)
+    told = json.loads(run(*asked, "--kind", "absolute", "--within", "0.2").stdout)
+    assert (told["status"], told["within"]) == (expected.status, 0.2)
+    small.write_text(PROJECT.replace("time_limit = 30", 'time_limit = 30\nkind = "absolute"\nwithin = 0.2'), "utf-8")
+    assert json.loads(run(*asked).stdout)["within"] == 0.2
+    assert "within" not in json.loads(run(*asked, "--kind", "relative").stdout)
+    refused = run(*asked, "--kind", "relative", "--within", "0.2")
+    assert refused.exit_code == 2
+    assert "use it with kind='absolute'" in refused.output
+    small.write_text(PROJECT.replace("time_limit = 30", 'time_limit = 30\nwithin = "2 %"'), "utf-8")
+    assert "a number of at least 0, such as 0.02 for 2 %" in run(*asked).output
+
+
 def test_none_is_exit_code_three(bakery: Path) -> None:
     """A proof that there is no such context is exit code 3; restrictions of the command line count."""
     told = run("explain", bakery, "-c", "4", "-i", "row:13", "--fix", "weekday", "--bound", "temperature=0:20")

@@ -1,10 +1,11 @@
-"""The built wheel works by itself: away from the repository, with nothing but the dependencies that it declares."""
+"""The built wheel works by itself: away from the repository and from any compiler, with what it declares alone."""
 
 from __future__ import annotations
 
 import os
 import subprocess
 import sys
+import tarfile
 import venv
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
@@ -15,9 +16,10 @@ from packaging.utils import canonicalize_name
 ROOT = Path(__file__).resolve().parents[1]
 
 
-def run(*command: str | Path, cwd: Path) -> str:
+def run(*command: str | Path, cwd: Path, **changed: str) -> str:
     """Output of a command that must succeed, run without this process's Python settings."""
     environment = {name: value for name, value in os.environ.items() if not name.startswith(("PYTHON", "COV_"))}
+    environment |= changed
     done = subprocess.run(
         [str(part) for part in command], cwd=cwd, env=environment, capture_output=True, text=True, check=False
     )
@@ -50,8 +52,15 @@ def share(dist: Distribution, site: Path) -> None:
 
 
 def build(out: Path) -> Path:
-    """The wheel, built from this repository."""
-    run(sys.executable, "-m", "build", "--wheel", "--no-isolation", "--outdir", out, ROOT, cwd=out)
+    """The wheel, built from the sdist of this repository."""
+    # The tools of the environment that runs the tests, not those of the system: what is tested is what is declared.
+    path = os.pathsep.join([str(Path(sys.executable).parent), os.environ["PATH"]])
+    run(sys.executable, "-m", "build", "--no-isolation", "--outdir", out, ROOT, cwd=out, PATH=path)
+    (sdist,) = out.glob("*.tar.gz")
+    with tarfile.open(sdist) as archive:
+        names = {name.partition("/")[2] for name in archive.getnames()}
+    assert {"CMakeLists.txt", "core/heap.hpp", "scripts/backend.py", "pyproject.toml", "src/whence/_core.pyi"} <= names
+    assert not [name for name in names if name.endswith((".so", ".pyd"))]
     (built,) = out.glob("*.whl")
     return built
 
@@ -68,14 +77,14 @@ def environment_with(wheel: Path, home: Path) -> Path:
 
 
 def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
-    """In an empty environment whence comes from the wheel, typed and without the tests, and `whence demo` runs."""
+    """In an empty environment without a compiler whence comes from the wheel, typed and without tests, and runs."""
     # One test, not three: the environment is dear, and parallel processes would each make their own.
     elsewhere = environment_with(build(tmp_path), tmp_path / "env")
     python = elsewhere / "bin" / "python"
 
     module = Path(run(python, "-c", "import whence; print(whence.__file__)", cwd=tmp_path).strip()).resolve()
     assert module.is_relative_to(elsewhere.resolve())
-    for shipped in ("py.typed", "experiments/published.csv", "report/explanation.schema.json"):
+    for shipped in ("py.typed", "_core.pyi", "experiments/published.csv", "report/explanation.schema.json"):
         assert (module.parent / shipped).is_file(), shipped
     for shipped in ("static/main.js", "static/page.css", "templates/index.html"):
         assert (module.parent / "web" / shipped).is_file(), shipped
@@ -85,7 +94,7 @@ def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
     assert [top for top in tops if not top.startswith(("whence", ".."))] == []
 
     out = tmp_path / "report"
-    said = run(elsewhere / "bin" / "whence", "demo", "--out", out, cwd=tmp_path)
+    said = run(elsewhere / "bin" / "whence", "demo", "--out", out, cwd=tmp_path, PATH=str(elsewhere / "bin"))
     assert "decision" in said.lower()
     reports = list(out.glob("*.html"))
     assert reports

@@ -27,6 +27,8 @@ NumberType = Literal["bool", "int", "float"]
 
 #: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
 SHORT = 1e-12
+#: What scaling and back may cost, as a share of the range or of the number.
+ROUNDING = 1e-12
 
 
 class Range(NamedTuple):
@@ -138,8 +140,9 @@ class NumberColumn(Column):
         return raw
 
     def within(self, value: float, least: float, most: float) -> Any:
-        """`value`, or the end that it lies beyond by a rounding error."""
-        return _restored(float(min(max(value, least), most)), self.type)
+        """`value`, or the end that it lies beyond by a rounding error; a larger one is not for here to hide."""
+        end = float(min(max(value, least), most))
+        return _restored(end, self.type) if abs(value - end) <= ROUNDING * max(self.scale, abs(end)) else value
 
     def value(self, row: Mapping[str, Any]) -> Any:
         return row[self.name]

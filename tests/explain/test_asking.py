@@ -293,7 +293,7 @@ def test_cvar_of_everything_is_the_expected_cost(weights: wh.ForestWeights | wh.
 
 
 def test_the_nearest_context_is_the_last_double_that_turns() -> None:
-    """From seconds since 1970, which float32 counts in steps of 128, the answer stops at the turn, not 64 s after it."""
+    """From seconds since 1970, which float32 counts in steps of 128, the answer stops at the turn, not 64 s beyond."""
     seconds = 1.7e9 + 86400.0 * np.arange(20.0)
     Y = np.where(seconds < seconds[10], 1.0, 9.0)[:, None]
     tree = DecisionTreeRegressor(max_depth=1).fit(seconds[:, None], Y)
@@ -310,22 +310,19 @@ def test_the_nearest_context_is_the_last_double_that_turns() -> None:
 
 
 @pytest.mark.parametrize("engine", ["search", "milp"])
-def test_values_do_not_lie_outside_the_bounds_given(engine: str) -> None:
-    """A value found at a bound is that very number, though scaling and back it would be off by its last digit."""
-    moved = 0
-    for seed in range(40):
-        rng = np.random.default_rng(seed)
-        X = (rng.random((20, 1)) * rng.choice([1.0, 7.3, 1e9])).round(3)
-        Y = 10.0 * X / X.max() + rng.random((20, 1))
-        policy = wh.Policy(wh.Newsvendor(1.0, 1.0), wh.ForestWeights(3, 3, random_state=seed)).fit(X, Y)
-        low, high = np.sort(X.max() * rng.random(2)).round(2)
-        mine = policy.decide([0.5 * (low + high)])
-        start = float(X.min() if rng.random() < 0.5 else X.max())
-        why = policy.explain([start], instead=mine, bounds={"x0": (low, high)}, engine=engine)
-        if why.context is not None and why.status == "optimal":
-            moved += 1
-            assert low <= why.context.iloc[0] <= high or why.context.iloc[0] == start
-    assert moved > 10
+@pytest.mark.parametrize("seed", [6, 101, 130, 180, 360, *range(4)])
+def test_values_do_not_lie_outside_the_bounds_given(seed: int, engine: str) -> None:
+    """A bound near 0 of a wide range loses digits when it is scaled; a value found there is not outside for that."""
+    rng = np.random.default_rng(seed)
+    X = (rng.random((20, 1)) - 0.5) * rng.choice([50.0, 1e9])
+    Y = 10.0 * X / X.max() + 10 + rng.random((20, 1))
+    policy = wh.Policy(wh.Newsvendor(1.0, 1.0), wh.ForestWeights(3, 3, random_state=seed)).fit(X, Y)
+    low, high = np.sort(X.max() * rng.choice([1e-3, 1e-6]) * rng.normal(size=2))
+    start = float(X.min() if rng.random() < 0.5 else X.max())
+    mine = policy.decide([0.5 * (low + high)])
+    why = policy.explain([start], instead=mine, bounds={"x0": (low, high)}, engine=engine)
+    assert why.status == "optimal"
+    assert low <= why.context.iloc[0] <= high
 
 
 @pytest.mark.parametrize("weight", [1e-4, 5e3, 1e6])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from types import SimpleNamespace
 
 import numpy as np
@@ -72,6 +73,11 @@ def test_leaves_stay_the_same_in_the_whole_cell(frozen: bool) -> None:
         for _ in range(30):
             corner = np.where(rng.random(3) < 0.5, inside[0] + 1e-9, inside[1] - 1e-9)
             assert np.array_equal(policy.weights_at(offset + scale * corner), expected)
+        ends = np.where(np.isfinite([low, high]), [low, high], point)
+        for j, end in product(range(3), ends):
+            at = np.where(np.arange(3) == j, end, point)
+            seen = at * policy.input_map_.scale + policy.input_map_.offset
+            assert np.array_equal(policy.weights_.at(seen), expected)
         for j in range(3):
             outside = point.copy()
             outside[j] = high[j] + 1e-5

@@ -7,6 +7,9 @@ import numpy as np
 from whence.explain.space import Space
 from whence.milp.axes import Splits, cell_axis, floor32, line_axis
 
+#: The last number that rounds to 0.25.
+LAST = 0.25 + 2.0**-26
+
 
 def space(start: float, lower: float, upper: float, levels: list[float] | None = None) -> Space:
     """One coordinate."""
@@ -29,16 +32,25 @@ def test_floor32_is_the_largest_float32_not_above() -> None:
 
 
 def test_cells_are_reached_at_their_near_ends() -> None:
-    """Below the start a cell is entered at its threshold, above it at the next float32."""
+    """A cell is entered at the last number that rounds to its side, half-way to the next float32."""
     axis = cell_axis(space(0.5, 0.0, 1.0), 0, [splits(0.25, 0.75)])
-    above = float(np.nextafter(np.float32(0.75), np.float32(1)))
-    assert axis.points.tolist() == [0.25, 0.5, above]
+    assert axis.points.tolist() == [LAST, 0.5, float(np.nextafter(0.75 + 2.0**-25, 1.0))]
+
+
+def test_sides_are_neighbouring_numbers() -> None:
+    """No number lies between the two sides of a threshold, and the estimator tells them apart; ties go to even."""
+    rng = np.random.default_rng(2)
+    column = splits(*rng.normal(size=200), 0.25, float(np.nextafter(np.float32(0.25), np.float32(1.0))))
+    before, after = column.sides()
+    assert (np.nextafter(before, np.inf) == after).all()
+    assert (before.astype(np.float32) <= column.thresholds).all()
+    assert (after.astype(np.float32) > column.thresholds).all()
 
 
 def test_bounds_cut_cells_off() -> None:
     """A cell that the bounds leave empty has no point; one that they cut is entered at the bound."""
     assert cell_axis(space(0.5, 0.3, 1.0), 0, [splits(0.25, 0.75)]).points.size == 2
-    assert cell_axis(space(0.5, 0.2, 0.6), 0, [splits(0.25, 0.75)]).points.tolist() == [0.25, 0.5]
+    assert cell_axis(space(0.5, 0.2, 0.6), 0, [splits(0.25, 0.75)]).points.tolist() == [LAST, 0.5]
     far = cell_axis(space(0.1, 0.3, 0.6), 0, [splits(0.2)])
     assert far.points.tolist() == [0.1, 0.3]
 

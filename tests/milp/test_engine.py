@@ -12,11 +12,12 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import cases
-from tests.milp.asked import answered, asked, expected, forests
+from tests.milp.asked import agree, answered, asked, expected, forests
 
 from whence.errors import InputError
 from whence.explain.question import Limits, Progress, Question
-from whence.milp import explain
+from whence.milp import criteria, explain
+from whence.milp.solvers.base import Row
 from whence.policy import Policy
 from whence.risk import CVaR
 from whence.weights import ForestWeights
@@ -178,3 +179,17 @@ def test_an_error_of_the_signal_handler_comes_through() -> None:
     finally:
         sender.wait(timeout=10)
         signal.signal(signal.SIGINT, before)
+
+
+def test_what_the_rows_let_through_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A solution is only an answer where the criterion holds: rows that say nothing make it slower, not wrong."""
+    monkeypatch.setattr(criteria, "scaled", lambda expression, upper: Row(expression, -np.inf, np.inf))
+    away = 0
+    for case in forests(range(60), samples=10, kind="relative"):
+        question = asked(case)
+        if question.weights.n_samples_ > 8 or len(question.weights.trees) > 3:
+            continue
+        distance = expected(case, question)
+        agree(answered(question), distance, case)
+        away += 0 < distance < np.inf
+    assert away >= 3

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests import oracle
@@ -9,7 +11,7 @@ from tests.milp.asked import asked, built, fixed_at, forests, neighbours
 
 from whence.milp.criteria import TailCost
 from whence.milp.model import Linear
-from whence.risk import CVaR
+from whence.risk import CVaR, tail_of
 
 
 def some_contexts(points: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -28,7 +30,7 @@ def test_forest_weights() -> None:
             outcome = fixed_at(program, weighting, context)
             weights = question.weights.at(oracle.estimator_rows(question, context[None, :])[0])
             assert np.allclose(outcome.values[columns], weights, atol=1e-7), case
-            assert np.array_equal(weighting.context(outcome.values), context)
+            assert np.allclose(weighting.context(outcome.values), context, rtol=0.0, atol=1e-12)
             assert abs(outcome.bound - question.space.distance(context)) < 1e-7
 
 
@@ -89,3 +91,24 @@ def test_means() -> None:
         weights = question.weights.at(oracle.estimator_rows(question, context[None, :])[0])
         assert np.allclose([m.value(outcome.values) for m in means], weights @ values, atol=1e-6)
         assert np.isclose(weighting.mean(values[:, 0]).value(outcome.values), weights @ values[:, 0], atol=1e-6)
+
+
+def test_a_row_holds_exactly_where_the_criterion_does() -> None:
+    """With the context fixed, the row against a rival is feasible just above its excess and infeasible below it."""
+    tried = {True: 0, False: 0}
+    for case in forests(range(200), samples=12):
+        question = asked(case)
+        context = some_contexts(oracle.cells(question), 1, case.seed)[0]
+        weights = question.weights.at(oracle.estimator_rows(question, context[None, :])[0])
+        excess = question.risk.of(question.alternative, weights) - question.risk.of(question.decision, weights)
+        tail = tail_of(question.risk)
+        if excess <= 0.1 or tried[tail is None] >= 12:
+            continue
+        tried[tail is None] += 1
+        for tau, feasible in ((0.97 * excess, False), (1.03 * excess, True)):
+            model, weighting, criterion = built(replace(question, tau=tau))
+            row = criterion.against(question.decision)
+            model.row(row.expression, row.lower, row.upper)
+            outcome = fixed_at(model.program(), weighting, context)
+            assert (outcome.status != "infeasible") == feasible, (case, tau)
+    assert tried[True] == tried[False] == 12

@@ -14,6 +14,7 @@ from scipy.optimize import Bounds, LinearConstraint, linprog, milp
 from sklearn.base import clone
 
 from whence.errors import InputError, InputTypeError
+from whence.problems import shortest_path
 from whence.problems._route_network import RouteNetwork
 from whence.problems._route_risk import safest_route
 from whence.problems.shortest_path import ShortestPath
@@ -411,3 +412,20 @@ def test_copies_behave_the_same():
     assert problem.solve(Y, weights, CVaR(0.5))[-1] == (1, 1)
     with pytest.raises(InputError, match="must be a node of the graph"):
         problem.set_params(target="nowhere").parts()
+
+
+@pytest.mark.parametrize("listed", [True, False], ids=["listed", "searched"])
+def test_routes_a_thousandth_apart_are_told_apart(listed, monkeypatch):
+    """Where all routes cost about the same, the best is found all the same: no bound gives up too early."""
+    if not listed:
+        monkeypatch.setattr(shortest_path, "LISTED_ROUTES", 1)
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        problem = ShortestPath.grid(4)
+        Y = 10.0 + 0.1 * rng.random((15, problem.outcome_columns()))
+        weights = rng.dirichlet(np.ones(15))
+        routes = list(nx.all_simple_paths(problem.graph, problem.source, problem.target))
+        for risk in (Expectation(), CVaR(0.3), CVaR(0.8)):
+            best = min(risk.of(problem.costs(route, Y), weights) for route in routes)
+            found = risk.of(problem.costs(problem.solve(Y, weights, risk), Y), weights)
+            assert found <= best * (1.0 + 1e-12)

@@ -46,7 +46,21 @@ def driven() -> wh.Explanation:
     return explained(city)
 
 
-SORTS = ["optimal", "many", "absolute", "cvar", "already", "none", "blocked", "time", "nothing", "bare", "grid", "odd"]
+SORTS = [
+    "optimal",
+    "many",
+    "absolute",
+    "nearly",
+    "cvar",
+    "already",
+    "none",
+    "blocked",
+    "time",
+    "nothing",
+    "bare",
+    "grid",
+    "odd",
+]
 
 
 @pytest.fixture(params=SORTS)
@@ -57,6 +71,7 @@ def any_explanation(request: pytest.FixtureRequest, make: Make, weekday: Change,
         "optimal": lambda: make([weekday]),
         "many": lambda: make(every_change, room={"temperature": (16.25, 16.4)}),
         "absolute": lambda: make([weekday], kind="absolute", cuts=3),
+        "nearly": lambda: make([weekday], kind="absolute", cuts=3, within=0.02),
         "cvar": lambda: make([weekday], risk="CVaR at 0.9", separation=1e-6),
         "already": lambda: make(status="already", cost_before=Costs(5.0, 5.0)),
         "none": lambda: make(status="none", note="nothing speaks for it"),

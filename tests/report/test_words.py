@@ -146,6 +146,31 @@ def test_absolute_explanations_speak_of_all_plans(make: Make, weekday: Change) -
     assert "No plan would have been better than yours if weekday were Saturday" in str(make([weekday], kind="absolute"))
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        ({}, "Your plan would have been within 2 % of the best if weekday were Saturday"),
+        ({"within": 0.005}, "Your plan would have been within 0.5 % of the best if"),
+        ({"status": "already"}, "Nothing has to change: your plan is within 2 % of the best in the context as it is."),
+    ],
+)
+def test_a_share_of_the_best_is_named(make: Make, weekday: Change, given: dict[str, Any], said: str) -> None:
+    """Where a share of the best plan's cost was allowed for, the sentence says how much."""
+    assert said in str(make([weekday], **{"kind": "absolute", "within": 0.02, **given}))
+
+
+@pytest.mark.parametrize(
+    ("status", "said"),
+    [
+        ("none", "there is no context in which your plan would have been within 2 % of the best."),
+        ("time_limit", "No context was found in which your plan would have been within 2 % of the best."),
+    ],
+)
+def test_no_share_of_the_best_is_reached(make: Make, status: str, said: str) -> None:
+    """Also where there is no such context, or none was found."""
+    assert said in str(make(status=status, kind="absolute", within=0.02, bound=0.1, seconds=1.0))
+
+
 @pytest.mark.parametrize(("kind", "said"), [("relative", "your plan is as good as"), ("absolute", "no plan is better")])
 def test_already(make: Make, kind: str, said: str) -> None:
     """Where the criterion holds as it is, the text says so and names no changed context."""
@@ -368,3 +393,14 @@ def test_what_neighbours_say_can_be_typed_in_again() -> None:
                 again = policy.explain(typed, why.alternative, kind=kind, decision=why.decision)
                 assert again.status == "already", (seed, kind, typed.to_dict())
     assert told > 5
+
+
+def test_costs_are_never_bent_towards_the_verdict(make: Make, weekday: Change) -> None:
+    """A plan that costs more within a wide tolerance is shown with its own cost, and the text says what counts."""
+    why = make([weekday], cost_unit="€", cost_after=Costs(59.67, 68.57), tolerance=9.2)
+    assert "In the changed context: 59.67 € for the decision, 68.57 € for your plan. " in str(why)
+    assert "That counts as equal: within the tolerance of 9.2 €." in str(why)
+    already = make([], status="already", cost_before=Costs(59.67, 68.57), cost_after=Costs(59.67, 68.57), tolerance=9.2)
+    assert "59.67 for the decision, 68.57 for your plan. That counts as equal" in str(already)
+    assert "counts as equal" not in str(make([weekday]))
+    assert "counts as equal" not in str(make([weekday], cost_after=Costs(41.3, 41.30000001), tolerance=1e-4))

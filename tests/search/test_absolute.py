@@ -22,6 +22,29 @@ from whence.search.criteria import rival_row
 
 SHARES = (0.0, 0.01, 0.05, 0.2)
 EXACT = 1e-6
+#: How large questions are searched one after the other, and settings under which small ones are too: rivals that all
+#: boxes share, a box's own rivals, and the best plan at the nearest point of every box, with proposals.
+WAYS: dict[str, dict[str, Any]] = {
+    "shared": {},
+    "own": {"COMMON": 0},
+    "eager": {"COMMON": 0, "EAGER_FROM": (0, 0), "FIRST_LOOK": 2, "LATER": 2},
+    "late": {
+        "COMMON": 1,
+        "EAGER_FROM": (6, 6),
+        "FIRST_LOOK": 4,
+        "PATIENCE": (3, 3),
+        "STALLED": 9,
+        "STRONG_FROM": (1, 1),
+    },
+}
+
+
+@pytest.fixture(params=list(WAYS))
+def way(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """One of the ways to search."""
+    for name, value in WAYS[request.param].items():
+        monkeypatch.setattr(forest, name, value)
+    return str(request.param)
 
 
 class Stock(wh.DecisionProblem):
@@ -57,6 +80,7 @@ def scaled(question: Question, within: float) -> Question:
     return replace(question, better=nearly, within=within)
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize("block", range(5))
 def test_a_share_of_the_best_equals_brute_force(block: int) -> None:
     """500 questions about one of several plans, with every share and both risks: as by looking at all cells."""
@@ -70,6 +94,7 @@ def test_a_share_of_the_best_equals_brute_force(block: int) -> None:
     assert away >= 30
 
 
+@pytest.mark.usefixtures("way")
 @pytest.mark.parametrize(("problem", "alpha"), list(product((one_product, two_products, small_grid, own), (None, 0.7))))
 def test_plans_without_end_equal_brute_force(problem: Any, alpha: float | None) -> None:
     """Plans from a continuum, from routes and of a problem of one's own, against the true optimum in every cell."""
@@ -98,7 +123,9 @@ def test_plans_without_end_equal_brute_force(problem: Any, alpha: float | None) 
             before = why.distance
             if why.context is not None:
                 at = policy.weights_at(why.context)
-                best, mine = (policy.risk_.of(real.costs(z, policy.Y_), at) for z in (policy.decide(why.context), instead))
+                best, mine = (
+                    policy.risk_.of(real.costs(z, policy.Y_), at) for z in (policy.decide(why.context), instead)
+                )
                 assert mine <= (1.0 + within) * best + why.tolerance + 1e-9
     assert found >= 5
 
@@ -220,7 +247,7 @@ def test_no_share_is_the_answer_without_one() -> None:
     """``within=0`` is the plain absolute question, to the last bit."""
     for seed in range(40):
         case = cases(seed, 1)[0]
-        plain, none = (case.policy.explain(case.context, case.instead, kind="absolute", **g) for g in ({}, {"within": 0}))
+        plain, none = (
+            case.policy.explain(case.context, case.instead, kind="absolute", **g) for g in ({}, {"within": 0})
+        )
         assert (plain.status, plain.distance, plain.bound) == (none.status, none.distance, none.bound)
-
-

@@ -219,6 +219,8 @@ def test_locks_and_limits(client: httpx.Client) -> None:
         {"bounds": {"temperature": [5, 1]}},
         {"bounds": {"temperature": ["low", "high"]}},
         {"kind": "spiritual"},
+        {"within": 0.02},
+        {"kind": "absolute", "within": -0.02},
         {"time_limit": 0},
         {"surprise": 1},
     ],

@@ -92,7 +92,7 @@ def explain(policy: Policy, request: Request) -> Explanation:
     alternative_costs = _costs(policy, request.instead, "instead")
     decision_costs = _costs(policy, decision, "decision")
     if request.within:
-        _not_negative(alternative_costs), _not_negative(decision_costs)
+        _not_negative(np.append(alternative_costs, decision_costs))
     tau = float(request.tolerance) * float(np.abs(alternative_costs).max())
 
     def better(weights: Floats) -> Floats | None:
@@ -200,7 +200,8 @@ def _not_negative(costs: Floats) -> Floats:
     """`costs`, where a share of them is something to compare with."""
     if costs.min() < 0.0:
         raise InputError(
-            f"'within' is a share of the best plan's cost, so that no cost may be negative. Got a cost of {costs.min():g}."
+            "'within' is a share of the best plan's cost, so that no cost may be negative. "
+            f"Got a cost of {costs.min():g}."
         )
     return costs
 

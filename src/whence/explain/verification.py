@@ -49,7 +49,9 @@ def confirmed(
         raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
     row = inputs_of(context)
     weights = _weights(question, row)
-    slack = COST_SLACK * max(1e-300, float(np.abs(question.alternative).max()), float(np.abs(question.rival_decision).max()))
+    slack = COST_SLACK * max(
+        1e-300, float(np.abs(question.alternative).max()), float(np.abs(question.rival_decision).max())
+    )
     gap = question.risk.of(question.alternative, weights) - question.risk.of(question.rival_decision, weights)
     if gap > question.tau + slack:
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")

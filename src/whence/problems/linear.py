@@ -180,10 +180,7 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         space = self._constraints(rows.shape[1])
         assert space is not None
         tail = tail_of(risk)
-        if tail is None:
-            program = _expectation_program(space, w @ rows)
-        else:
-            program = _cvar_program(space, rows, w / tail)
+        program = _expectation_program(space, w @ rows) if tail is None else _cvar_program(space, rows, w / tail)
         return minimise(program, "LinearProblem")[: space.variables]
 
     def check(self, decision: Any) -> str | None:

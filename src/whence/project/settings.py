@@ -21,7 +21,9 @@ SHARE = Rule(
     "'sqrt', 'log2', a whole number of features or a share of them in (0, 1]",
     lambda value: value in ("sqrt", "log2") or COUNT.fits(value) or (is_number(value) and 0 < value <= 1),
 )
-PART = Rule("a number of at least 0, such as 0.02 for 2 %", lambda value: is_number(value) and 0 <= value < float("inf"))
+PART = Rule(
+    "a number of at least 0, such as 0.02 for 2 %", lambda value: is_number(value) and 0 <= value < float("inf")
+)
 ALPHA = Rule("a number in [0, 1)", lambda value: is_number(value) and 0 <= value < 1)
 
 

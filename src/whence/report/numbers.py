@@ -51,7 +51,7 @@ def at_least(number: float, digits: int = 3) -> str:
 def aligned(pairs: Sequence[tuple[float, float]], tolerance: float = 0.0) -> list[tuple[str, str]]:
     """Pairs of costs with the same decimals, as many as it takes to see which of a pair is smaller.
 
-    Costs that differ by no more than `tolerance` count as equal: the second is never shown as the larger one.
+    A difference of no more than `tolerance` asks for no further decimals.
 
     Examples
     --------
@@ -69,10 +69,7 @@ def aligned(pairs: Sequence[tuple[float, float]], tolerance: float = 0.0) -> lis
     for a, b in pairs:
         while abs(a - b) > tolerance and decimals < most and f"{a:.{decimals}f}" == f"{b:.{decimals}f}":
             decimals += 1
-    shown = []
-    for a, b in pairs:
-        equal = 0 < b - a <= tolerance
-        shown.append((_signed(f"{a:.{decimals}f}"), _signed(f"{a if equal else b:.{decimals}f}")))
+    shown = [(_signed(f"{a:.{decimals}f}"), _signed(f"{b:.{decimals}f}")) for a, b in pairs]
     needless = min(len(text) - len(text.rstrip("0")) for pair in shown for text in pair) if decimals else 0
     if needless == decimals > 0:
         needless += 1

@@ -130,9 +130,18 @@ def costs(explanation: Explanation) -> str:
     shown = [(with_unit(decision, unit), with_unit(plan, unit)) for decision, plan in costs_shown(explanation)]
     before = "{} for the decision, {} for your plan".format(*shown[0])
     if len(shown) == 1:
-        return f"{risk}: {before}."
+        return f"{risk}: {before}." + (_allowance(explanation, shown[0]) if explanation.status == "already" else "")
     after = "{} for the decision, {} for your plan".format(*shown[1])
-    return f"{risk}, as it is: {before}. In the changed context: {after}."
+    return f"{risk}, as it is: {before}. In the changed context: {after}." + _allowance(explanation, shown[1])
+
+
+def _allowance(explanation: Explanation, shown: tuple[str, str]) -> str:
+    """That the plan counts as equal, where it is seen to cost more within the tolerance."""
+    costs = explanation.cost_after or explanation.cost_before
+    if shown[0] == shown[1] or not 0 < costs.alternative - costs.decision <= explanation.tolerance:
+        return ""
+    allowed = with_unit(plain(explanation.tolerance, 3), explanation.cost_unit)
+    return f" That counts as equal: within the tolerance of {allowed}."
 
 
 def risk_named(risk: str) -> str:

@@ -31,9 +31,12 @@ STRONG_FROM = (8, 25)
 SHARP_TO, SHARP_FROM = 24, np.inf
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
-#: Of an absolute question: boxes to examine before the first proposals, the factor until the next ones, rivals that
-#: they are judged by, and how many of them may be refuted in a row.
-FIRST_LOOK, LATER, RECENT, REFUTED = 16, 4, 24, 8
+#: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which each one asks
+#: for the best plan at its nearest point (expected cost, CVaR, whose plans take longer to find).
+COMMON, EAGER_FROM = 12, (1000, 2000)
+#: Boxes to examine before its first proposals, the factor until the next ones, rivals that they are judged by, and how
+#: many of them may be refuted in a row.
+FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
 
 
 class ForestFrontier:
@@ -46,11 +49,13 @@ class ForestFrontier:
         self.value = self.located.value
         self.criterion = criterion_of(question, kept)
         self.absolute = question.kind == "absolute"
-        self.search = _core.ForestSearch(self.located, self.criterion, float(question.tau), self.absolute)
+        self.search = _core.ForestSearch(self.located, self.criterion, float(question.tau))
         self.columns = kept.grid.columns
         self.shown = self.located.start
         self.bound = 0.0
         self.proposed = 0
+        self.asking = False
+        self.eager = False
         self.proposing = False
         self.refuted = 0
         self.tail = tail_of(question.risk) is not None
@@ -63,7 +68,7 @@ class ForestFrontier:
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
-        if not self.absolute or self.criterion.rivals == 0:
+        if not (self.asking or self.proposing):
             add_rival(self.criterion, self.question, self.kept, rival)
             return
         row = rival_row(self.question, self.kept, rival, self._weights() if self.tail else None)
@@ -86,15 +91,26 @@ class ForestFrontier:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
         # What was looked for without proof and not found is far away, or does not exist; and whether a plan is near the
         # best one is never settled next to the start alone.
-        sharp = self.absolute or (self.proposed > 0 and self.columns <= SHARP_TO and cutoff >= SHARP_FROM)
+        sharp = self.proposed > 0 and self.columns <= SHARP_TO and cutoff >= SHARP_FROM
+        if self.absolute:
+            self._ask_in_boxes()
+            sharp = self.eager
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
-        for milestone in (PATIENCE[self.tail], STALLED):
+        for milestone in (FIRST_LOOK, EAGER_FROM[self.tail], PATIENCE[self.tail], STALLED):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         seconds = self.question.limits.remaining
         reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp, seconds)
         self.bound = max(self.bound, bound)
         return self._point(self.search.cells) if reached else None
+
+    def _ask_in_boxes(self) -> None:
+        """Where a few rivals for all boxes did not settle an absolute question, give every box its own."""
+        eager = self.nodes >= EAGER_FROM[self.tail]
+        many = self.criterion.rivals > COMMON
+        if (eager or many) and (not self.asking or eager != self.eager):
+            self.search.ask_in_boxes(eager)
+            self.asking, self.eager = True, eager
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""

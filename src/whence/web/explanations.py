@@ -11,6 +11,7 @@ from typing import Annotated
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
+from whence.explain.asking import Request as Question
 from whence.explain.explanation import Explanation
 from whence.report.html import page
 from whence.web import models
@@ -128,6 +129,7 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) ->
 
 def _check(scene: Scene, asked: Asked) -> None:
     """Refuse at once what the engine would refuse; an InputError says why."""
+    Question(asked.context, asked.plan, kind=asked.kind, within=asked.within)
     row = scene.row_of(asked.context)
     scene.plan_of(asked.plan)
     scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))

@@ -172,14 +172,18 @@ def _guard(scip: Any, model: Any, x: Sequence[Any], program: Program, lazy: Lazy
 
 
 def _reporter(scip: Any, model: Any, report: Callable[[int, float, float], bool]) -> Any:
-    solved = scip.SCIP_EVENTTYPE.NODESOLVED
+    kinds = scip.SCIP_EVENTTYPE
+    # The first node may take long: its linear programs, and the rounds before it, are occasions to stop as well.
+    occasions = (kinds.PRESOLVEROUND, kinds.FIRSTLPSOLVED, kinds.LPSOLVED, kinds.NODESOLVED)
 
     class Reporter(scip.Eventhdlr):  # type: ignore[misc]
         def eventinit(self) -> None:
-            self.model.catchEvent(solved, self)
+            for occasion in occasions:
+                self.model.catchEvent(occasion, self)
 
         def eventexit(self) -> None:
-            self.model.dropEvent(solved, self)
+            for occasion in occasions:
+                self.model.dropEvent(occasion, self)
 
         def eventexec(self, event: Any) -> None:
             best, bound = float(self.model.getPrimalbound()), float(self.model.getDualbound())

@@ -1,0 +1,102 @@
+"""Random small questions against brute force for hours: forests by every cell, neighbours by every vertex.
+
+    python benchmarks/soak.py --cases 20000 --weights forest
+    python benchmarks/soak.py --cases 5000 --weights knn --milp
+    python benchmarks/soak.py --weights forest --seed 1348
+
+Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
+contexts outside the history, both kinds and all risks (see ``tests/soaking.py``). With ``--milp`` the integer program
+answers too, as a second judge. Seeds that are done are kept in a results file, and the next run goes on behind them. A
+disagreement is written there with its seed, and the exit code is then 1.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import sys
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
+
+from tests.cases import Case
+from tests.soaking import disagreement, forest_case, neighbour_case
+
+MAKERS: dict[str, Callable[[int], Case]] = {"forest": forest_case, "knn": neighbour_case}
+#: Seeds after which the results file is written.
+BLOCK = 50
+#: Seconds that the integer program may take for one question; what it has not settled by then is no disagreement.
+MILP_SECONDS = 20.0
+
+
+def judged(weights: str, seed: int, milp: bool) -> str:
+    """What is wrong with the answers to the question of `seed`; empty where nothing is."""
+    try:
+        case = MAKERS[weights](seed)
+        found = disagreement(case)
+        if milp and not found:
+            found = disagreement(case, engine="milp", time_limit=MILP_SECONDS)
+            found = "" if found == "status time_limit" else found and f"integer program: {found}"
+    except Exception as error:  # Whatever else goes wrong is a finding too.
+        found = f"{type(error).__name__}: {error}"
+    return found
+
+
+def done(results: Path, weights: str, milp: bool) -> tuple[int, int]:
+    """The first seed that is not done yet, and how many disagreements are known."""
+    first = wrong = 0
+    for line in results.read_text(encoding="utf-8").splitlines() if results.exists() else []:
+        entry = json.loads(line)
+        if (entry["weights"], entry["milp"]) == (weights, milp):
+            first = max(first, entry.get("until", 0))
+            wrong += "wrong" in entry
+    return first, wrong
+
+
+def soak(weights: str, milp: bool, cases: int, until: float, results: Path) -> int:
+    """Go on until `cases` questions are done in all, or the clock says `until`; the number of disagreements."""
+    first, wrong = done(results, weights, milp)
+    began, start = time.perf_counter(), first
+    label = f"{weights}{' and integer program' if milp else ''}"
+    while first < cases and time.perf_counter() < until:
+        last = min(first + BLOCK, cases)
+        entries = []
+        for seed in range(first, last):
+            found = judged(weights, seed, milp)
+            if found:
+                wrong += 1
+                entries.append({"weights": weights, "milp": milp, "seed": seed, "wrong": found})
+                print(f"\n{label}, seed {seed}: {found}", flush=True)
+        entries.append({"weights": weights, "milp": milp, "until": last})
+        with results.open("a", encoding="utf-8") as file:
+            file.writelines(json.dumps(entry) + "\n" for entry in entries)
+        first = last
+        each = (time.perf_counter() - began) / (first - start)
+        print(f"\r{label}: {first} of {cases} done, {wrong} wrong, {1e3 * each:.0f} ms each ", end="", flush=True)
+    print()
+    return wrong
+
+
+def main() -> int:
+    """Run the soak, or repeat one seed."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("--weights", choices=["forest", "knn", "both"], default="both", help="which policies to ask")
+    parser.add_argument("--cases", type=int, default=1000, help="questions in all, those of earlier runs included")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many minutes")
+    parser.add_argument("--milp", action="store_true", help="let the integer program answer too")
+    parser.add_argument("--seed", type=int, help="repeat this one question")
+    parser.add_argument("--results", type=Path, default=Path("soak.jsonl"), help="file with the seeds done")
+    given = parser.parse_args()
+    kinds = ["forest", "knn"] if given.weights == "both" else [given.weights]
+    if given.seed is not None:
+        found = [judged(weights, given.seed, given.milp) for weights in kinds]
+        print("\n".join(f"{weights}: {text or 'agrees'}" for weights, text in zip(kinds, found, strict=True)))
+        return int(any(found))
+    until = time.perf_counter() + 60.0 * given.minutes
+    return int(sum(soak(weights, given.milp, given.cases, until, given.results) for weights in kinds) > 0)
+
+
+if __name__ == "__main__":
+    sys.exit(main())
