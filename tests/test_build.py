@@ -40,7 +40,9 @@ def tree(folder: Path) -> Path:
 
 def imported(folder: Path) -> subprocess.CompletedProcess[str]:
     """What a new process with the hook says when it imports the core of a tree."""
-    program = f"exec(open({str(HOOK)!r}).read()); from whence import _core; print(_core.built)"
+    # The environment of the tests may be an editable install, with a hook of its own.
+    alone = "import sys; sys.meta_path[:] = [f for f in sys.meta_path if getattr(f, '__name__', '') != '_Rebuild']"
+    program = f"{alone}; exec(open({str(HOOK)!r}).read()); from whence import _core; print(_core.built)"
     environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
     return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
 
