@@ -138,7 +138,8 @@ def test_ctrl_c_while_it_runs(tmp_path: Path) -> None:
     time.sleep(0.1)
     running.send_signal(signal.SIGINT)
     _, said = running.communicate(timeout=60)
-    assert running.returncode == 130, said
+    # Where the signal comes in the midst of an `exec`, Python ends by the signal itself: a shell says 130 to both.
+    assert running.returncode in (130, -signal.SIGINT), said
     assert "Traceback" not in said
 
 

@@ -117,5 +117,6 @@ def write_text(path: Any, text: str, what: str) -> None:
             partial.write_text(text, "utf-8")
     except OSError as error:
         # A disk that is full does not say of which file.
-        error.filename, error.filename2 = str(target), None
+        if error.errno is not None:
+            error.filename, error.filename2 = str(target), None
         raise

@@ -200,7 +200,7 @@ class Explanation:
         >>> why.verify(policy).agrees
         True
         >>> print(why.verify(policy.fit([[0.0], [2.0]], [[10.0], [20.0]])).differences[0])
-        The model is another one than that of the explanation.
+        The history is another one than that of the explanation.
         """
         from whence.report.verifying import verify
 
