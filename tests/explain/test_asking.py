@@ -354,3 +354,19 @@ def test_neighbours_out_of_sight_are_refused() -> None:
     near = policy.explain(far | {"wind": 3e3}, instead=mine)
     assert near.status == "optimal"
     assert near.distance == pytest.approx(3e3 / np.ptp(X["wind"]), abs=1.5)
+
+
+@pytest.mark.parametrize("weights", [wh.ForestWeights(n_trees=20, random_state=0), wh.KNNWeights(k=4)])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_threads_change_nothing_but_the_time(weights: wh.ForestWeights | wh.KNNWeights, kind: str) -> None:
+    """With one thread or three the status and the proved distance are the same; no other number is taken."""
+    X = np.random.default_rng(3).random((60, 3))
+    policy = wh.Policy(wh.Newsvendor(1.0, 3.0), weights).fit(X, 10.0 + 5.0 * X[:, :1])
+    plan = policy.decide(X[int(np.argmax(X[:, 0]))])
+    start = X[int(np.argmin(X[:, 0]))]
+    one, three = (policy.explain(start, plan, kind=kind, threads=threads) for threads in (None, 3))
+    assert one.status == three.status == "optimal"
+    assert three.distance == pytest.approx(one.distance, abs=1e-9)
+    for wrong in (0, -1, 1.5, True, 257):
+        with pytest.raises(InputError, match="'threads' must be an int from 1 to 256"):
+            policy.explain(start, plan, kind=kind, threads=wrong)
