@@ -11,10 +11,10 @@ import pandas as pd
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
 
-from whence.explain.question import Limits, Question
 from whence.features import Binary, Categorical, Continuous, Discrete, Feature, Schema
 from whence.policy import Policy
 from whence.problems.base import DecisionProblem
+from whence.question import Limits, Question
 from whence.risk import CVaR, Expectation, Risk
 from whence.weights import ForestWeights, KNNWeights
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from whence.explain.question import Question
+from whence.question import Question
 from whence.risk import CVaR, Expectation
 from whence.weights import KNNWeights
 

@@ -11,8 +11,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from whence.explain.question import Question
-from whence.explain.space import Space
+from whence.question import Question, Space
 from whence.risk import CVaR, Expectation, Risk
 
 #: More cells than this are a mistake of the test, which would take too long.

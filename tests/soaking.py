@@ -17,9 +17,9 @@ from tests.oracle import MOST_CELLS, nearest
 
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
-from whence.explain.question import Question
 from whence.features import Categorical, Continuous, Schema
 from whence.policy import Policy
+from whence.question import Question
 from whence.risk import CVaR, Expectation
 from whence.weights import KNNWeights
 

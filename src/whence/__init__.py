@@ -14,10 +14,10 @@ if TYPE_CHECKING:
     from whence.errors import WhenceError
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
-    from whence.explain.question import Progress
     from whence.features import Binary, Categorical, Continuous, Discrete, Schema
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
+    from whence.question.question import Progress
     from whence.risk import CVaR, Expectation
     from whence.weights import ForestWeights, KNNWeights
 
@@ -53,7 +53,7 @@ _HOMES = {
     "errors": ("WhenceError",),
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
-    "explain.question": ("Progress",),
+    "question": ("Progress",),
     "features": ("Binary", "Categorical", "Continuous", "Discrete", "Schema"),
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
@@ -61,7 +61,7 @@ _HOMES = {
     "weights": ("ForestWeights", "KNNWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = frozenset({"errors", "explain", "features", "plot", "policy", "problems", "risk", "weights"})
+_MODULES = frozenset({"errors", "explain", "features", "plot", "policy", "problems", "question", "risk", "weights"})
 
 
 def __getattr__(name: str) -> Any:

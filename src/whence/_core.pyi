@@ -5,7 +5,8 @@ from enum import Enum
 import numpy as np
 from numpy.typing import NDArray
 
-Floats = NDArray[np.float64]
+from whence.aliases import Floats
+
 Ints = NDArray[np.int32]
 
 class Grid:

@@ -11,6 +11,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.column import Column, NumberType, Range, Unknown, restored
 from whence.errors import InputError, UnknownCategoryError
 from whence.kinds import Change
@@ -18,7 +19,6 @@ from whence.tables import missing_error, no_missing, number, numbers
 
 __all__ = ["CategoryColumn"]
 
-Floats = NDArray[np.float64]
 
 #: Categories that an error names at most.
 OFFERED = 12

@@ -7,15 +7,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.kinds import Feature
 
 __all__ = ["Column", "NumberType", "Range", "Unknown", "restored"]
 
-Floats = NDArray[np.float64]
 NumberType = Literal["bool", "int", "float"]
 #: What to do with a category that the history has not seen: refuse it, or take it for none of those known.
 Unknown = Literal["error", "ignore"]

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.categories import CategoryColumn
 from whence.column import Column, NumberType, Range, Unknown, restored
 from whence.errors import InputError, InputTypeError
@@ -32,7 +33,6 @@ __all__ = [
     "sorted_categories",
 ]
 
-Floats = NDArray[np.float64]
 
 #: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
 SHORT = 1e-12

@@ -19,7 +19,27 @@ __all__ = [
 
 
 class WhenceError(Exception):
-    """Base class of every error that whence raises on purpose."""
+    """Base class of every error that whence raises on purpose.
+
+    Parameters
+    ----------
+    *message : str
+        One sentence.
+    parameter : str, optional
+        The name of the argument that the error is about, for whoever has to point at it.
+
+    Examples
+    --------
+    >>> InputError("'k' must be positive. Got 0 instead.", parameter="k").parameter
+    'k'
+    """
+
+    parameter: str | None = None
+
+    def __init__(self, *message: object, parameter: str | None = None) -> None:
+        super().__init__(*message)
+        if parameter is not None:
+            self.parameter = parameter
 
 
 class InputError(WhenceError, ValueError):

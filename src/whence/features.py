@@ -12,18 +12,17 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.encoding import CategoryColumn, Column, NumberColumn, Unknown, fitted_column
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.explain.space import Space
 from whence.inference import inferred
 from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.numeric import Numbers
+from whence.question.space import Space
 from whence.spelling import nearest
 from whence.tables import as_row, as_table, numbers
 
 __all__ = ["Binary", "Categorical", "Continuous", "Discrete", "Feature", "Schema"]
-
-Floats = NDArray[np.float64]
 
 
 class Schema:

@@ -6,14 +6,13 @@ from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.encoding import NumberColumn, interval
 from whence.kinds import Binary, Continuous
 
 __all__ = ["Numbers"]
 
-Floats = NDArray[np.float64]
 
 #: Types whose values are plain numbers; all others are looked at one by one.
 PLAIN = frozenset((float, int, bool))

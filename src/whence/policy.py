@@ -7,26 +7,24 @@ from typing import Any, Self
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import UNUSED
 
+from whence.aliases import Floats, Kind
 from whence.encoding import Unknown
 from whence.errors import InputError, InputTypeError, NotFittedError, UnknownCategoryError
 from whence.explain.asking import Request, explain
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
 from whence.explain.many import Batch, explain_many
-from whence.explain.question import InputMap, Kind, Progress
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
+from whence.question import InputMap, Progress
 from whence.risk import CVaR, Expectation, Risk
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
 from whence.weights import ForestWeights, KNNWeights
 
 __all__ = ["Policy"]
-
-Floats = NDArray[np.float64]
 
 
 class Policy(BaseEstimator):  # type: ignore[misc]

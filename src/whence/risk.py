@@ -7,13 +7,12 @@ from numbers import Real
 from typing import Protocol, runtime_checkable
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 
 __all__ = ["CVaR", "Expectation", "Risk", "tail_flow", "tail_of"]
-
-Floats = NDArray[np.float64]
 
 
 @runtime_checkable

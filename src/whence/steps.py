@@ -7,9 +7,10 @@ from collections.abc import Callable, Sequence
 import numpy as np
 from numpy.typing import NDArray
 
+from whence.aliases import Floats
+
 __all__ = ["CHOICES", "LISTED", "MOST", "beside", "spread"]
 
-Floats = NDArray[np.float64]
 
 #: So many values can be chosen from a list; of more, only the range is shown.
 CHOICES = 100

@@ -11,6 +11,7 @@ import pandas as pd
 from numpy.typing import NDArray
 from sklearn.utils import check_array
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.spelling import nearest
 
@@ -28,7 +29,6 @@ __all__ = [
     "numbers",
 ]
 
-Floats = NDArray[np.float64]
 
 #: Most columns that an error names.
 NAMED = 20

@@ -11,7 +11,7 @@ from tests.cases import cases
 from tests.oracle import estimator_rows
 
 from whence import _core
-from whence.explain.question import Question
+from whence.question import Question
 from whence.search.criteria import add_rival, criterion_of
 from whence.search.grid import KeptGrid, grid_of, locate
 from whence.search.shares import equal_shares

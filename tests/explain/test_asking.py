@@ -13,8 +13,8 @@ from tests.cases import OneOf
 
 import whence as wh
 from whence.errors import InputError, InternalError
-from whence.explain.question import Answer, InputMap, Limits, Question
 from whence.explain.verification import confirmed
+from whence.question import Answer, InputMap, Limits, Question
 
 
 def demand(n: int = 200, seed: int = 0) -> tuple[pd.DataFrame, pd.DataFrame]:

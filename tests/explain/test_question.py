@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.explain.question import InputMap
+from whence.question import InputMap
 
 
 def test_both_sides_of_a_turn_stay_apart() -> None:

@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 
 import whence as wh
-from whence.explain.space import Space
+from whence.question import Space
 
 
 @pytest.fixture

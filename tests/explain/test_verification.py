@@ -11,8 +11,8 @@ from tests.cases import OneOf
 
 import whence as wh
 from whence.errors import InternalError
-from whence.explain.question import Answer, Limits, Question
 from whence.explain.verification import confirmed
+from whence.question import Answer, Limits, Question
 
 
 def asked(policy: wh.Policy, start: list[float], **given: Any) -> Question:

@@ -10,7 +10,6 @@ import numpy as np
 from tests import cases, oracle
 from tests.knn_reference import nearest_by_vertices
 
-from whence.explain.question import Answer, Question
 from whence.milp.criteria import criterion_of
 from whence.milp.engine import explain
 from whence.milp.forest import ForestWeighting
@@ -18,6 +17,7 @@ from whence.milp.knn import NeighbourWeighting
 from whence.milp.model import Model, Program
 from whence.milp.solvers.base import Outcome, Settings
 from whence.milp.solvers.highs import Highs
+from whence.question import Answer, Question
 from whence.weights import KNNWeights
 
 __all__ = ["agree", "answered", "asked", "built", "expected", "fixed_at", "forests", "neighbours"]

@@ -11,9 +11,9 @@ from tests import oracle
 from tests.milp.asked import answered
 
 from whence.errors import InputError
-from whence.explain.question import Limits, Question
 from whence.policy import Policy
 from whence.problems.linear import LinearProblem
+from whence.question import Limits, Question
 from whence.risk import CVaR, Expectation
 from whence.weights import ForestWeights, KNNWeights
 

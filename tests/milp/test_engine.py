@@ -15,10 +15,10 @@ from tests import cases
 from tests.milp.asked import agree, answered, asked, expected, forests
 
 from whence.errors import InputError
-from whence.explain.question import Limits, Progress, Question
 from whence.milp import criteria, explain
 from whence.milp.solvers.base import Row
 from whence.policy import Policy
+from whence.question import Limits, Progress, Question
 from whence.risk import CVaR
 from whence.weights import ForestWeights
 

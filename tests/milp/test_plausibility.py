@@ -12,8 +12,8 @@ from tests.milp.asked import answered, asked, forests, neighbours
 
 import whence as wh
 from whence.errors import InputError, InputTypeError
-from whence.explain.question import Question
 from whence.milp import Plausibility
+from whence.question import Question
 from whence.weights import KNNWeights
 
 

@@ -16,7 +16,7 @@ from tests.search.test_knn import random_case
 
 import whence as wh
 from whence.errors import InputError
-from whence.explain.question import Question
+from whence.question import Question
 from whence.search import forest, knn
 from whence.search.criteria import rival_row
 

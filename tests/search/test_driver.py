@@ -12,8 +12,7 @@ import pytest
 from numpy.typing import NDArray
 
 import whence as wh
-from whence.explain.question import InputMap, Limits, Question
-from whence.explain.space import Space
+from whence.question import InputMap, Limits, Question, Space
 from whence.search import driver
 
 Floats = NDArray[np.float64]

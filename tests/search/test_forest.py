@@ -15,8 +15,8 @@ from tests.cases import TOLERANCE, Case, OneOf, cases, contexts
 from tests.oracle import Nearest, estimator_rows, nearest
 
 from whence import CVaR, Expectation, ForestWeights, Newsvendor, Policy, Schema, ShortestPath
-from whence.explain.question import Answer, Limits, Question
 from whence.problems.linear import LinearProblem
+from whence.question import Answer, Limits, Question
 from whence.search import criteria
 from whence.search import forest as forest_search
 from whence.search.forest import explain

@@ -12,8 +12,7 @@ from numpy.typing import NDArray
 from tests.knn_reference import judge, nearest_by_milp, nearest_by_vertices
 
 from whence.errors import InputTypeError
-from whence.explain.question import Answer, InputMap, Limits, Question
-from whence.explain.space import Space
+from whence.question import Answer, InputMap, Limits, Question, Space
 from whence.risk import CVaR, Expectation, Risk
 from whence.search import driver
 from whence.search.knn import NeighbourFrontier, explain

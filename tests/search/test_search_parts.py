@@ -15,8 +15,7 @@ from tests.search.test_knn import ask, random_case
 
 from whence import Expectation, ForestWeights, Policy
 from whence._core import AxisKind
-from whence.explain.question import Question
-from whence.explain.space import Space
+from whence.question import Question, Space
 from whence.search import criteria, driver
 from whence.search.forest import ForestFrontier, explain
 from whence.search.grid import grid_of, leaf_means

@@ -9,10 +9,10 @@ import typer
 from rich.console import Console
 from rich.markup import escape
 
+from whence.aliases import Kind
 from whence.cli.screen import console, waiting
 from whence.errors import InputError
 from whence.examples import Example, bakery, city
-from whence.explain.question import Kind
 
 __all__ = ["demo"]
 

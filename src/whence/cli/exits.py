@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from whence.explain.question import Status
+from whence.aliases import Status
 
 __all__ = ["BAD_INPUT", "DIFFERS", "EXIT_CODES", "FOUND", "NONE", "STOPPED", "TIME_LIMIT", "UNEXPECTED", "exit_code"]
 

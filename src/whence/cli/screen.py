@@ -17,7 +17,7 @@ from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, T
 from rich.status import Status
 from rich.text import Text
 
-from whence.explain import question
+from whence import question
 
 __all__ = ["Waiting", "console", "counting", "ending_well", "note", "print_text", "searching", "waiting"]
 

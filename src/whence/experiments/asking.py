@@ -9,10 +9,10 @@ from typing import Any
 
 import numpy as np
 
+from whence.aliases import Kind
 from whence.experiments.experiment import Row
 from whence.experiments.instances import Instance
 from whence.explain.explanation import Explanation
-from whence.explain.question import Kind
 
 __all__ = ["KINDS", "Answered", "ask"]
 

@@ -9,18 +9,18 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from whence.aliases import Floats, Kind
 from whence.errors import InputError
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.fingerprints import Origin
 from whence.explain.named_plans import in_order
-from whence.explain.question import Answer, Engine, Kind, Limits, Progress, Question
 from whence.explain.room import room_around
 from whence.explain.verification import confirmed
 from whence.plain import to_plain
 from whence.problems.base import cost_unit_of
 from whence.problems.linear import LinearPlans
+from whence.question import Answer, Engine, Limits, Progress, Question
 from whence.weights import ForestWeights, KNNWeights
 
 if TYPE_CHECKING:
@@ -28,7 +28,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Request", "engine_of", "explain"]
 
-Floats = NDArray[np.float64]
 
 #: Distances are known to 16 digits: how far outside the history a context may lie, in ranges for a separation of 1, so
 #: that the rounding of a distance stays a thousand times below the separation; and the least separation that counts.

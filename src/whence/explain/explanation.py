@@ -5,12 +5,10 @@ from __future__ import annotations
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from whence.aliases import Floats, Kind, Status
 from whence.explain.packing import SILENT, packed, unpacked
-from whence.explain.question import Kind, Status
 from whence.problems.base import DecisionProblem
 
 if TYPE_CHECKING:
@@ -22,8 +20,6 @@ if TYPE_CHECKING:
     from whence.report.verifying import Verification
 
 __all__ = ["Costs", "Explanation"]
-
-Floats = NDArray[np.float64]
 
 
 class Costs(NamedTuple):

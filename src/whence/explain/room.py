@@ -5,13 +5,13 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.explain.question import Question
+from whence.aliases import Floats
+from whence.question import Question
 from whence.weights import ForestWeights, KNNWeights
 from whence.weights.forest import turning_points
 
 __all__ = ["forest_room", "neighbour_room", "room_around"]
 
-Floats = NDArray[np.float64]
 
 #: Numbers are rounded away from where they started, by no more than this share of their change.
 FURTHER = 0.05

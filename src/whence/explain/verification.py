@@ -7,19 +7,18 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from joblib import parallel_config
-from numpy.typing import NDArray
 from sklearn.neighbors import NearestNeighbors
 
+from whence.aliases import Floats
 from whence.encoding import SHORT
 from whence.errors import InternalError
-from whence.explain.question import Answer, Question
 from whence.explain.room import forest_room
 from whence.features import Schema
+from whence.question import Answer, Question
 from whence.weights import ForestWeights, KNNWeights
 
 __all__ = ["confirmed"]
 
-Floats = NDArray[np.float64]
 
 #: Coordinates may differ by this much between an engine and the context it leads to (by this share where they are
 #: larger than 1), and distances by as much times the largest weight of a feature.

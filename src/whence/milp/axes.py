@@ -14,12 +14,11 @@ from dataclasses import dataclass, field
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.explain.space import Space
+from whence.aliases import Floats
 from whence.milp.model import Columns, Linear, Model
+from whence.question import Space
 
 __all__ = ["Axis", "Splits", "add_axes", "cell_axis", "floor32", "line_axis"]
-
-Floats = NDArray[np.float64]
 
 
 def floor32(thresholds: Floats) -> NDArray[np.float32]:

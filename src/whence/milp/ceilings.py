@@ -5,13 +5,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import InputError
 from whence.weights import ForestWeights, KNNWeights
 from whence.weights.forest import LeafMembers
 
 __all__ = ["w_max"]
-
-Floats = NDArray[np.float64]
 
 
 def w_max(weights: ForestWeights | KNNWeights, how: str = "sample") -> Floats:

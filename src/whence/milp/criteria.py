@@ -5,18 +5,16 @@ from __future__ import annotations
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import InputError
-from whence.explain.question import Question
 from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
 from whence.milp.weighting import Weighting
+from whence.question import Question
 from whence.risk import CVaR, Expectation, tail_of
 
 __all__ = ["Criterion", "criterion_of"]
-
-Floats = NDArray[np.float64]
 
 
 class Criterion(Protocol):

@@ -5,19 +5,17 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from whence.aliases import Floats
 from whence.errors import InputError
-from whence.explain.question import Question
 from whence.milp.criteria import scaled
 from whence.milp.model import Linear, Model
 from whence.milp.weighting import Weighting
+from whence.question import Question
 from whence.risk import CVaR, Expectation, tail_of
 
 __all__ = ["add_dual", "check_dual"]
-
-Floats = NDArray[np.float64]
 
 
 def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any) -> None:

@@ -7,9 +7,8 @@ from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
 import numpy as np
-from numpy.typing import NDArray
 
-from whence.explain.question import Answer, Limits, Progress, Question, Status
+from whence.aliases import Floats, Status
 from whence.milp.criteria import Criterion, criterion_of
 from whence.milp.dual import add_dual, check_dual
 from whence.milp.forest import ForestWeighting
@@ -23,11 +22,11 @@ from whence.milp.solvers.base import Outcome, Row, Settings, Solver
 from whence.milp.solvers.highs import Highs
 from whence.milp.weighting import Weighting
 from whence.problems._deadline import OutOfTime
+from whence.question import Answer, Limits, Progress, Question
 from whence.weights import ForestWeights
 
 __all__ = ["check", "explain"]
 
-Floats = NDArray[np.float64]
 
 #: Seconds between two reports of progress from within a solver.
 PACE = 0.05

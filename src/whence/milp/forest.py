@@ -6,21 +6,18 @@ from collections.abc import Sequence
 from functools import cached_property
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
-from whence.explain.question import InputMap
-from whence.explain.space import Space
+from whence.aliases import Floats
 from whence.milp.axes import Splits, add_axes, cell_axis
 from whence.milp.ceilings import w_max
 from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
 from whence.milp.trees import add_trees, splits_of
+from whence.question import InputMap, Space
 from whence.weights import ForestWeights
 
 __all__ = ["ForestWeighting"]
-
-Floats = NDArray[np.float64]
 
 
 class ForestWeighting:

@@ -5,18 +5,17 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 import numpy as np
-from numpy.typing import NDArray
 
-from whence.explain.space import Space
+from whence.aliases import Floats
 from whence.milp.axes import Axis, Splits, add_axes, line_axis
 from whence.milp.ceilings import w_max
 from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
+from whence.question import Space
 from whence.weights import KNNWeights
 
 __all__ = ["NeighbourWeighting"]
 
-Floats = NDArray[np.float64]
 
 #: What is asked beyond the separation, so that a solver's rounding does not fall short of it.
 MARGIN = 1e-8

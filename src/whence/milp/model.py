@@ -9,9 +9,10 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 
+from whence.aliases import Floats
+
 __all__ = ["Linear", "Model", "Program"]
 
-Floats = NDArray[np.float64]
 Columns = NDArray[np.int64]
 
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from whence.errors import InputError
-from whence.explain.question import Question
 from whence.milp.solvers.base import Solver
+from whence.question import Question
 
 __all__ = ["Options"]
 

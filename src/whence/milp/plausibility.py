@@ -9,16 +9,15 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.ensemble import IsolationForest
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
-from whence.explain.question import InputMap
 from whence.milp.axes import Axis, Splits
 from whence.milp.model import Linear, Model
 from whence.milp.trees import add_trees, splits_of
+from whence.question import InputMap
 from whence.weights.forest import turning_points
 
 __all__ = ["Plausibility"]
-
-Floats = NDArray[np.float64]
 
 
 class Plausibility:

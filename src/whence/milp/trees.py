@@ -9,9 +9,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.explain.question import InputMap
 from whence.milp.axes import Axis, Splits, floor32
 from whence.milp.model import Columns, Model
+from whence.question import InputMap
 
 __all__ = ["Leaves", "add_trees", "splits_of"]
 

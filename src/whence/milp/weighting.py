@@ -4,16 +4,12 @@ from __future__ import annotations
 
 from typing import Protocol
 
-import numpy as np
-from numpy.typing import NDArray
-
+from whence.aliases import Floats
 from whence.milp.axes import Axis
 from whence.milp.model import Columns, Linear
 from whence.milp.solvers.base import Row
 
 __all__ = ["Weighting"]
-
-Floats = NDArray[np.float64]
 
 
 class Weighting(Protocol):

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.explain.explanation import Explanation
 from whence.features import Binary, Categorical, Discrete
@@ -23,7 +24,6 @@ if TYPE_CHECKING:
 
 __all__ = ["plane"]
 
-Floats = NDArray[np.float64]
 
 #: Contexts whose weights are held at one time.
 AT_ONCE = 512

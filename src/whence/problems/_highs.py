@@ -10,12 +10,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from whence.aliases import Floats
 from whence.errors import SolverError
 from whence.problems._deadline import OutOfTime, check_time, seconds_left
 
 __all__ = ["Program", "minimise"]
 
-Floats = NDArray[np.float64]
 
 _ROWWISE = 2
 _MINIMISE = 1

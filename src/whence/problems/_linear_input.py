@@ -9,11 +9,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 from scipy.optimize import Bounds
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 
 __all__ = ["read_bounds", "read_cost_map", "read_integrality", "read_rows"]
-
-Floats = NDArray[np.float64]
 
 
 def read_rows(kind: str, A: Any, b: Any, sizes: dict[str, int]) -> tuple[sparse.csr_array | None, Floats]:

@@ -16,12 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from whence.aliases import Floats
 from whence.problems._highs import Program, minimise
 from whence.risk import CVaR
 
 __all__ = ["least_cvar"]
 
-Floats = NDArray[np.float64]
 Terms = tuple[Floats, Floats, float]
 
 _SPARE = 1.2

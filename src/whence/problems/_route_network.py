@@ -9,13 +9,12 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 
 __all__ = ["RouteNetwork"]
 
-Floats = NDArray[np.float64]
 
 # Bellman-Ford takes an improvement below this share of the largest edge cost for rounding, not for a negative cycle.
 ROUNDING = 1e-12

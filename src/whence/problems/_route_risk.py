@@ -11,8 +11,8 @@ from collections.abc import Iterator
 
 import numpy as np
 import scipy.sparse as sp
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import InputError
 from whence.problems._deadline import check_time
 from whence.problems._route_network import RouteNetwork
@@ -20,7 +20,6 @@ from whence.risk import tail_flow
 
 __all__ = ["safest_of", "safest_route"]
 
-Floats = NDArray[np.float64]
 
 # Distributions tried at the root, and how many of the best stay to bound partial routes.
 ROOT_ROUNDS = 30

@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 
+from whence.aliases import Floats
 from whence.problems._highs import Program, minimise
 
 __all__ = ["first_stage", "recourse_costs"]
-
-Floats = NDArray[np.float64]
 
 
 def first_stage(ship: Floats, spot: float, production: float, Y: Floats, weights: Floats, tail: float) -> Floats:

@@ -7,14 +7,13 @@ from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import InputError
 from whence.risk import Risk
 
 __all__ = ["DecisionProblem", "check_samples", "cost_unit_of"]
 
-Floats = NDArray[np.float64]
 
 #: So many quantities are named where all of them are 0.
 FEW_PARTS = 8

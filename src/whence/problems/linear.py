@@ -11,6 +11,7 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.problems._highs import Program, minimise
 from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
@@ -19,7 +20,6 @@ from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["LinearPlans", "LinearProblem", "Polytope"]
 
-Floats = NDArray[np.float64]
 
 _FEASIBILITY = 1e-6
 

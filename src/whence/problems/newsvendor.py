@@ -10,6 +10,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.problems._newsvendor_tail import least_cvar
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
@@ -17,7 +18,6 @@ from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["Newsvendor"]
 
-Floats = NDArray[np.float64]
 
 _FEASIBILITY = 1e-6
 #: Quantities are taken as the demand next to them where they differ by less than this share of the largest one.

@@ -7,10 +7,10 @@ from functools import cache
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 from sklearn.base import BaseEstimator
 
 from whence._core import best_recourse, cutting_planes
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.problems import _shipment_program as program
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
@@ -18,7 +18,6 @@ from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["Shipment"]
 
-Floats = NDArray[np.float64]
 
 # The kernels look at every set of warehouses; beyond this many the linear program is written out instead.
 MOST_WAREHOUSES = 8

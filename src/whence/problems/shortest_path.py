@@ -7,10 +7,10 @@ from typing import Any
 
 import networkx as nx
 import numpy as np
-from numpy.typing import NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.problems._route_network import RouteNetwork
 from whence.problems._route_plans import read_route
@@ -21,7 +21,6 @@ from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["ShortestPath"]
 
-Floats = NDArray[np.float64]
 
 # Up to here every route of an acyclic graph is listed once for CVaR; beyond, partial routes are searched.
 LISTED_ROUTES = 20_000

@@ -6,7 +6,7 @@ from collections.abc import Collection
 from dataclasses import dataclass
 from typing import Any
 
-from whence.explain.question import Kind
+from whence.aliases import Kind
 from whence.project.findings import nearest
 from whence.project.source import COUNT, POSITIVE, SEED, TEXTS, Rule, Section, is_number, one_of
 from whence.risk import CVaR, Expectation

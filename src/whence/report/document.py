@@ -10,11 +10,11 @@ from typing import Any, NoReturn, cast
 
 import pandas as pd
 
+from whence.aliases import Kind, Status
 from whence.errors import InputError
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.fingerprints import digest
 from whence.explain.packing import SILENT, packed, unpacked
-from whence.explain.question import Kind, Status
 from whence.files import read_file, write_text
 from whence.plain import quoted, to_plain
 from whence.report.material import Material, material_of

@@ -5,9 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
-import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
 from whence.plain import nodes_of
 from whence.problems.shortest_path import ShortestPath
@@ -20,7 +18,6 @@ if TYPE_CHECKING:
 
 __all__ = ["Material", "Plans", "material_of"]
 
-Floats = NDArray[np.float64]
 
 #: How many observations that gain weight, and as many that lose it, are kept with their contexts.
 KEPT = 8

@@ -6,16 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.risk import Expectation, tail_flow
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
 __all__ = ["Observation", "most_moved", "moved_share", "speaking"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

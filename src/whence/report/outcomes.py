@@ -6,14 +6,14 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+
+from whence.aliases import Floats
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
 __all__ = ["Curve", "Spread", "masses", "spread_of"]
 
-Floats = NDArray[np.float64]
 
 #: Bins of a distribution of outcomes.
 BINS = 30

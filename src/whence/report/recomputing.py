@@ -13,11 +13,11 @@ import pandas as pd
 from whence.errors import InternalError
 from whence.explain.asking import Request, _changes, _room, explain
 from whence.explain.explanation import Costs, Explanation
-from whence.explain.question import Answer, Question
 from whence.explain.verification import confirmed
 from whence.features import Schema
 from whence.kinds import Categorical
 from whence.plain import number_from_plain, plan_from_plain, to_plain
+from whence.question import Answer, Question
 from whence.report.plan_document import scalar
 
 if TYPE_CHECKING:

@@ -10,9 +10,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-import numpy as np
-from numpy.typing import NDArray
-
+from whence.aliases import Floats
 from whence.report.layout import LETTER, labels, placed
 from whence.report.markup import Markup, tag
 from whence.report.numbers import plain, share
@@ -21,7 +19,6 @@ from whence.report.routes import Point, RouteMap
 
 __all__ = ["Bar", "bars", "distribution", "route_map", "ticks"]
 
-Floats = NDArray[np.float64]
 
 WIDTH = 360.0
 

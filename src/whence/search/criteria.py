@@ -6,13 +6,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.explain.question import Question
+from whence.aliases import Floats
+from whence.question import Question
 from whence.risk import tail_of
 from whence.search.grid import KeptGrid, leaf_means
 
 __all__ = ["add_rival", "criterion_of", "rival_row"]
 
-Floats = NDArray[np.float64]
 
 #: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes a number).
 TABLE_LIMIT = 20_000_000

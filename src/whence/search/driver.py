@@ -12,14 +12,13 @@ import time
 from typing import Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
-from whence.explain.question import Answer, Question, Status
+from whence.aliases import Floats, Status
 from whence.problems._deadline import OutOfTime
+from whence.question import Answer, Question
 
 __all__ = ["Frontier", "run"]
 
-Floats = NDArray[np.float64]
 
 #: Seconds that a frontier should search before it is asked again whether to go on.
 SLICE = 0.05

@@ -6,7 +6,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.explain.question import Answer, Question
+from whence.aliases import Floats
+from whence.question import Answer, Question
 from whence.risk import tail_of
 from whence.search import driver
 from whence.search.criteria import add_rival, criterion_of, rival_row
@@ -17,7 +18,6 @@ from whence.weights import ForestWeights
 
 __all__ = ["ForestFrontier", "explain"]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 #: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR.

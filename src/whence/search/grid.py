@@ -15,13 +15,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
-from whence.explain.question import InputMap, Question
+from whence.aliases import Floats
+from whence.question import InputMap, Question
 from whence.weights import ForestWeights
 from whence.weights.forest import LeafMembers, turning_points
 
 __all__ = ["KeptGrid", "grid_of", "leaf_means", "locate"]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int32]
 
 #: Nodes or thresholds that one step of building a grid deals with.

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence._core import AxisKind, NeighbourProgress, NeighbourSearch
+from whence.aliases import Floats
 from whence.errors import InputTypeError
-from whence.explain.question import Answer, Question
+from whence.question import Answer, Question
 from whence.risk import tail_of
 from whence.search import driver
 from whence.search.knn_axes import Axes, Layout
@@ -16,7 +16,6 @@ from whence.weights import KNNWeights
 
 __all__ = ["NeighbourFrontier", "explain"]
 
-Floats = NDArray[np.float64]
 
 #: Rounding allowance on costs inside the search; what it lets through is judged again by the risk measure itself.
 ROUNDING = 1e-12

@@ -13,11 +13,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._core import Axis, AxisKind
-from whence.explain.space import Space
+from whence.aliases import Floats
+from whence.question import Space
 
 __all__ = ["Axes", "Layout"]
 
-Floats = NDArray[np.float64]
 Ints = NDArray[np.int64]
 
 #: Added to the separation that a returned context must keep, so that rounding cannot break it.

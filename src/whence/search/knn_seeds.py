@@ -8,11 +8,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence._core import AxisKind, NeighbourSearch
+from whence.aliases import Floats
 from whence.search.knn_axes import Axes
 
 __all__ = ["Seeds"]
 
-Floats = NDArray[np.float64]
 
 #: Boxes before the first proposal, and distances that one proposal may compute at random contexts.
 FIRST_PROPOSAL = 256

@@ -10,8 +10,8 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import InputError
 from whence.examples import bakery, city
 from whence.examples.example import Example
@@ -29,7 +29,6 @@ from whence.weights import ForestWeights
 
 __all__ = ["Scene", "built_in", "example_scene", "los_angeles_scene", "project_scene"]
 
-Floats = NDArray[np.float64]
 
 #: Observations that are named as those that weigh most.
 NAMED = 8

@@ -9,8 +9,8 @@ from typing import Any
 import networkx as nx
 import numpy as np
 import pandas as pd
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import InputError
 from whence.features import Categorical, Continuous, Discrete, Schema
 from whence.plain import to_plain
@@ -24,7 +24,6 @@ from whence.web.models import Edge, Feature, Node, PlanShape
 
 __all__ = ["controls", "plan_shape"]
 
-Floats = NDArray[np.float64]
 
 #: A continuous control has about so many steps.
 STEPS = 100

@@ -20,7 +20,7 @@ from typing import IO, Any
 
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
-from whence.explain.question import Progress
+from whence.question import Progress
 from whence.web import models
 from whence.web.frames import Answered, Asked, Cancel, Failed, Progressed, Ready, packed, receive
 from whence.web.scenes import Scene

@@ -14,11 +14,11 @@ from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
+from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError
 
 __all__ = ["ForestWeights", "LeafMembers", "turning_points"]
 
-Floats = NDArray[np.float64]
 
 #: Weights computed at once in a batch of contexts (rows times samples): what bounds its memory.
 BATCH = 2_000_000

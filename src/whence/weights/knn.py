@@ -9,11 +9,11 @@ from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from whence.aliases import Floats
 from whence.errors import InputError, NotFittedError
 
 __all__ = ["KNNWeights"]
 
-Floats = NDArray[np.float64]
 
 #: Distances that agree to this many decimals count as equal, whatever the order in which they were summed.
 TIE_DECIMALS = 12

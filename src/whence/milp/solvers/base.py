@@ -7,13 +7,11 @@ from dataclasses import dataclass
 from typing import Literal, Protocol
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.milp.model import Columns, Linear, Program
 
 __all__ = ["Abilities", "Lazy", "Outcome", "Row", "Settings", "Solver"]
-
-Floats = NDArray[np.float64]
 
 
 @dataclass(frozen=True)

@@ -5,15 +5,14 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import MissingDependencyError, SolverError
 from whence.milp.model import Columns, Program
 from whence.milp.solvers.base import Abilities, Lazy, Outcome, Settings
 
 __all__ = ["Gurobi"]
 
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 _SIZE_LIMIT = 10010

@@ -8,15 +8,14 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import InputError, SolverError
 from whence.milp.model import Columns, Program
 from whence.milp.solvers.base import Abilities, Lazy, Outcome, Settings
 
 __all__ = ["Highs"]
 
-Floats = NDArray[np.float64]
 
 #: Feasibility and integrality tolerance. Criteria may differ by 1e-6 of a cost, so that the default 1e-6 is too loose.
 TOLERANCE = 1e-9

@@ -6,15 +6,14 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from whence.aliases import Floats
 from whence.errors import MissingDependencyError, SolverError
 from whence.milp.model import Columns, Linear, Program
 from whence.milp.solvers.base import Abilities, Lazy, Outcome, Row, Settings
 
 __all__ = ["Scip"]
 
-Floats = NDArray[np.float64]
 
 TOLERANCE = 1e-9
 

@@ -7,9 +7,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-__all__ = ["Space"]
+from whence.aliases import Floats
 
-Floats = NDArray[np.float64]
+__all__ = ["Space"]
 
 
 @dataclass(frozen=True)

@@ -9,21 +9,19 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Literal, Protocol
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.explain.space import Space
+from whence.aliases import Floats, Kind, Status
 from whence.problems._deadline import check_time, until
+from whence.question.space import Space
 from whence.risk import Risk
 from whence.weights import ForestWeights, KNNWeights
 
-__all__ = ["Answer", "Engine", "InputMap", "Kind", "Limits", "Progress", "Question", "Status"]
+__all__ = ["Answer", "Engine", "InputMap", "Limits", "Progress", "Question"]
 
-Floats = NDArray[np.float64]
-Kind = Literal["relative", "absolute"]
-Status = Literal["optimal", "already", "none", "time_limit", "interrupted"]
 
 #: Steps by which a coordinate may miss its input: the rounding of a product and a sum.
 ROUNDINGS = 4
