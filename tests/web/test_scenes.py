@@ -15,7 +15,6 @@ from whence.errors import InputError
 from whence.experiments import los_angeles
 from whence.project import Project
 from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
-from whence.web.shapes import plan_shape
 
 DATA = Path(os.environ.get(los_angeles.VARIABLE) or Path(__file__).resolve().parents[3] / "shared" / "uber")
 NO_DATA = not (DATA / "travel_times.csv").is_file()
@@ -163,27 +162,3 @@ def test_many_outcomes_are_put_together() -> None:
     assert (np.diff(values) > 0).all()
     assert weights.sum() == pytest.approx(1.0)
     assert values @ weights == pytest.approx(decided.cost)
-
-
-def test_shapes_of_other_plans() -> None:
-    """Warehouses are bars, many variables a table, a network without positions gets a layout, unreadable plans text."""
-    Y = np.ones((3, 12))
-    shipment = wh.Shipment()
-    shape = plan_shape(shipment, Y, [], [np.ones(4)])
-    assert (shape.type, len(shape.parts), shape.lower) == ("quantities", 4, [0.0] * 4)
-    linear = wh.LinearProblem(A_eq=np.ones((1, 30)), b_eq=[2], bounds=(0, 1), integrality=1)
-    shape = plan_shape(linear, np.ones((3, 30)), [f"y{j}" for j in range(30)], [np.ones(30)])
-    assert (shape.type, shape.upper[0], shape.whole[0]) == ("table", 1.0, True)
-    graph = wh.ShortestPath.grid(2).graph.__class__([("a", "b"), ("b", "c")])
-    shape = plan_shape(wh.ShortestPath(graph, "a", "c"), Y[:, :2], [], [["a", "b", "c"]])
-    assert not shape.drawn
-    assert {node.id for node in shape.nodes} == {"a", "b", "c"}
-
-    class Words(wh.DecisionProblem):
-        def costs(self, decision: str, Y: np.ndarray) -> np.ndarray:
-            return np.full(len(Y), float(len(decision)))
-
-        def solve(self, Y: np.ndarray, weights: np.ndarray, risk: object) -> str:
-            return "wait"
-
-    assert plan_shape(Words(), Y, [], ["wait"]).type == "table"

@@ -8,7 +8,7 @@ from rich.markup import escape
 
 from whence.cli.opening import ContextOption, JsonOption, PolicyOption, ProjectArgument, opened
 from whence.cli.screen import console, note
-from whence.plain import plan_to_plain, to_plain
+from whence.plain_values import to_plain
 from whence.problems.base import cost_unit_of
 from whence.report.numbers import plain, value, with_unit
 
@@ -41,7 +41,7 @@ def decide(
         parts = fitted.problem.parts(fitted.outcome_names_)
         answer = {
             "context": to_plain(given),
-            "plan": plan_to_plain(fitted.problem, plan),
+            "plan": fitted.problem.to_plain(plan),
             "parts": parts,
             "text": text,
             "risk": risk,

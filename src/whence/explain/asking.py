@@ -17,9 +17,8 @@ from whence.explain.fingerprints import Origin
 from whence.explain.named_plans import in_order
 from whence.explain.room import room_around
 from whence.explain.verification import confirmed
-from whence.plain import to_plain
+from whence.plain_values import to_plain
 from whence.problems.base import cost_unit_of
-from whence.problems.linear import LinearPlans
 from whence.question import Answer, Engine, Limits, Progress, Question
 from whence.weights import ForestWeights, KNNWeights
 
@@ -193,8 +192,9 @@ def _options(policy: Policy, request: Request) -> dict[str, Any]:
     if request.engine == "milp":
         options["threads"] = request.threads
     dual = request.engine == "milp" and request.kind == "absolute" and options.get("method") == "dual"
-    if dual and isinstance(problem, LinearPlans):
-        options["linear"] = (problem.polytope(), problem.cost_rows(policy.Y_), problem.vector(request.instead))
+    polytope = problem.polytope() if dual else None
+    if polytope is not None:
+        options["linear"] = (polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead))
     return options
 
 

@@ -3,14 +3,21 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from whence.aliases import Floats
 from whence.errors import InputError
+from whence.plain_values import to_plain
+from whence.problems import plan_forms
+from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans
 from whence.risk import Risk
+
+if TYPE_CHECKING:
+    from whence.problems.linear import Polytope
 
 __all__ = ["DecisionProblem", "check_samples", "cost_unit_of"]
 
@@ -23,7 +30,8 @@ class DecisionProblem(ABC):
     """A decision under uncertainty: what a plan costs, and which plan is best for weighted samples.
 
     A problem of your own needs the two methods :meth:`costs` and :meth:`solve`. The others have
-    defaults that fit plans which are arrays of quantities.
+    defaults that fit plans which are arrays of quantities; a problem with another kind of plan says with them how its
+    plans are written, read, drawn and edited.
 
     Attributes
     ----------
@@ -86,6 +94,85 @@ class DecisionProblem(ABC):
         if not shown and len(names) > FEW_PARTS:
             return f"0 of each of {len(names)} parts"
         return ", ".join(shown or [f"{name} 0" for name in names])
+
+    # ---- plans outside of the problem: as plain data, as typed text, on paper and on the page -------------------
+
+    def to_plain(self, plan: Any) -> Any:
+        """`plan` as lists, numbers and texts, which JSON can hold.
+
+        Examples
+        --------
+        >>> from whence.problems import Newsvendor
+        >>> Newsvendor(1, 2).to_plain(np.array([3.0, 4.5]))
+        [3.0, 4.5]
+        """
+        try:
+            return to_plain(self.vector(plan))
+        except (TypeError, ValueError):
+            return to_plain(plan)
+
+    def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> Any:
+        """The feasible plan that `value`, as read from JSON, stands for; an InputError says why where it is none.
+
+        Parameters
+        ----------
+        value : list or dict
+            A list of numbers, or a dict from the names of the parts to numbers, where those left out are 0.
+        outcomes : sequence of str
+            Names of the columns of Y, after which some problems name their parts.
+
+        Examples
+        --------
+        >>> from whence.problems import Newsvendor
+        >>> Newsvendor(holding=[1, 1], backorder=[2, 3], names=["rolls", "rye bread"]).from_plain({"rye bread": 40})
+        array([ 0., 40.])
+        """
+        plan = plan_forms.quantities_from_plain(self, value, outcomes)
+        plan_forms.check_feasible(self, plan)
+        return plan
+
+    def plain_from_text(self, text: str, number: Callable[[str], float]) -> Any:
+        """What :meth:`from_plain` takes, from a plan as people type it; `number` reads a number in it."""
+        return plan_forms.quantities_from_text(text, number)
+
+    def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
+        """What :meth:`from_plain` takes, from the texts of a table that holds one plan."""
+        return plan_forms.quantities_from_cells(cells, number)
+
+    def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
+        """Two plans in a form that reports and charts can draw; by their text alone where none of the forms fits."""
+        return plan_forms.shown_quantities(self, (decision, alternative), outcomes)
+
+    def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
+        """What the page offers to see and change of a plan.
+
+        Parameters
+        ----------
+        Y : ndarray
+            The outcomes on record, for sensible axes.
+        outcomes : sequence of str
+            Names of the columns of Y.
+        plans : sequence of plans
+            Some that axes must hold, at least one.
+        """
+        return plan_forms.quantities_editor(self, outcomes, plans, self.quantity_limits(Y))
+
+    def quantity_limits(self, Y: Floats) -> QuantityLimits:
+        """What the quantities of a plan may be, for the page: no limits unless the problem knows better."""
+        return QuantityLimits()
+
+    # ---- problems that are linear programs ----------------------------------------------------------------------
+
+    def polytope(self) -> Polytope | None:
+        """What :meth:`vector` of a plan must satisfy, where the best plans are corners of a polytope; otherwise None.
+
+        Absolute explanations of such a problem may use ``engine="milp", method="dual"`` under expected cost.
+        """
+        return None
+
+    def cost_rows(self, Y: Floats) -> Floats:
+        """Cost of one unit of every entry of :meth:`vector`, one row per row of `Y`; goes with :meth:`polytope`."""
+        raise NotImplementedError(f"{type(self).__name__} has no cost per unit.")
 
 
 def cost_unit_of(problem: Any) -> str:

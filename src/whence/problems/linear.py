@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,9 +16,10 @@ from whence.errors import InputError, InputTypeError
 from whence.problems._highs import Program, minimise
 from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
+from whence.problems.plan_forms import QuantityLimits
 from whence.risk import CVaR, Expectation, Risk, tail_of
 
-__all__ = ["LinearPlans", "LinearProblem", "Polytope"]
+__all__ = ["LinearProblem", "Polytope"]
 
 
 _FEASIBILITY = 1e-6
@@ -52,22 +53,6 @@ class Polytope:
     def variables(self) -> int:
         """Number of variables."""
         return int(self.lower.size)
-
-
-@runtime_checkable
-class LinearPlans(Protocol):
-    """A problem whose best plans are corners of a polytope, at a cost linear in ``vector(plan)``.
-
-    Absolute explanations of such a problem may use ``engine="milp", method="dual"`` under expected cost.
-    """
-
-    def polytope(self) -> Polytope:
-        """What a plan's vector must satisfy."""
-        ...
-
-    def cost_rows(self, Y: Floats) -> Floats:
-        """Cost of one unit of every entry of a plan's vector, one row a row of `Y`."""
-        ...
 
 
 class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
@@ -206,6 +191,13 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         if self.cost_map is None and len(outcomes) and variables in (None, len(outcomes)):
             return [str(name) for name in outcomes]
         return None
+
+    def quantity_limits(self, Y: Floats) -> QuantityLimits:
+        """The bounds of the variables, and which of them are whole numbers."""
+        space = self._constraints(None)
+        if space is None:
+            return QuantityLimits()
+        return QuantityLimits(space.lower, space.upper, space.integrality)
 
     def _variables(self) -> int | None:
         found = self._constraints(None)

@@ -14,6 +14,7 @@ from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.problems._newsvendor_tail import least_cvar
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
+from whence.problems.plan_forms import QuantityLimits
 from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["Newsvendor"]
@@ -154,6 +155,10 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         """The quantities that are not zero, as short readable text."""
         values = self.vector(decision)
         return super().describe(decision, self.parts(outcomes) or self._labels(values.size))
+
+    def quantity_limits(self, Y: Floats) -> QuantityLimits:
+        """Quantities of at least 0 within the budget; axes reach up to the largest demands."""
+        return QuantityLimits(lower=0.0, budget=self.budget, reach=Y.max(axis=0))
 
     def _labels(self, products: int) -> list[str]:
         if self.names is not None:

@@ -14,6 +14,7 @@ from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.problems import _shipment_program as program
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
+from whence.problems.plan_forms import QuantityLimits
 from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["Shipment"]
@@ -153,6 +154,10 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     def parts(self, outcomes: Sequence[str] = ()) -> list[str]:
         """Names of the warehouses."""
         return [f"warehouse {i + 1}" for i in range(self._shipping().shape[0])]
+
+    def quantity_limits(self, Y: Floats) -> QuantityLimits:
+        """Quantities of at least 0."""
+        return QuantityLimits(lower=0.0)
 
     def _cost(self, name: str) -> float:
         value = getattr(self, name)

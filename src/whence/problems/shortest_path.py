@@ -2,21 +2,31 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
+from whence.plain_values import to_plain
 from whence.problems._route_network import RouteNetwork
-from whence.problems._route_plans import read_route
+from whence.problems._route_plans import read_route, route_from_plain, stops
 from whence.problems._route_risk import safest_of, safest_route
 from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
+from whence.problems.plan_forms import (
+    PlanEditor,
+    ShownPlans,
+    check_feasible,
+    quantities_from_cells,
+    quantities_from_plain,
+)
+from whence.problems.route_map import network_editor, route_map
 from whence.risk import CVaR, Expectation, Risk, tail_of
 
 __all__ = ["ShortestPath"]
@@ -183,7 +193,59 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
         """The nodes of the route, joined by arrows."""
-        return " → ".join(str(node) for node in self._nodes(self._network(), self._route(decision)))
+        return " → ".join(map(str, self.nodes(decision)))
+
+    def to_plain(self, plan: Any) -> Any:
+        """The nodes of the route as a list; those that are tuples as lists.
+
+        Examples
+        --------
+        >>> ShortestPath.grid(2).to_plain([((0, 0), (0, 1)), ((0, 1), (1, 1))])
+        [[0, 0], [0, 1], [1, 1]]
+        """
+        return to_plain(self.nodes(plan))
+
+    def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> list[Any]:
+        """The nodes of the route that `value`, as read from JSON, stands for.
+
+        Parameters
+        ----------
+        value : list or dict
+            A list of nodes, a list of edges, a list with 0 or 1 per edge, or a dict from the names of edges to 0 or 1;
+            a list stands for a node that is a tuple, and a string for the node whose ``str`` it is.
+        outcomes : sequence of str
+            Not used: edges are named after their nodes.
+
+        Examples
+        --------
+        >>> ShortestPath.grid(2).from_plain([[0, 0], "(0, 1)", [1, 1]])
+        [(0, 0), (0, 1), (1, 1)]
+        """
+        by_name = isinstance(value, Mapping)
+        route = quantities_from_plain(self, value, ()) if by_name else route_from_plain(self.graph.nodes, value)
+        check_feasible(self, route)
+        return self.nodes(route)
+
+    def plain_from_text(self, text: str, number: Callable[[str], float]) -> list[str]:
+        """The stops of a route: ``"A > B > C"``, or with commas between them."""
+        return stops(text)
+
+    def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
+        """The stops of a route, one per row, or 0 or 1 by the names of the edges."""
+        return cells.iloc[:, 0].tolist() if cells.shape[1] == 1 else quantities_from_cells(cells, number)
+
+    def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
+        """Both routes as lists of nodes, with their map where the places of the nodes are known."""
+        first, second = self.nodes(decision), self.nodes(alternative)
+        return ShownPlans("route", first, second, map=route_map(self.graph, first, second))
+
+    def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
+        """The network in which a route can be changed."""
+        return network_editor(self.graph, self.source, self.target)
+
+    def nodes(self, plan: Any) -> list[Any]:
+        """The nodes of a route, in whatever form it is given."""
+        return self._nodes(self._network(), self._route(plan))
 
     def _nodes(self, network: RouteNetwork, route: list[int]) -> list[Any]:
         return [network.nodes[network.source], *(network.edges[e][1] for e in route)]

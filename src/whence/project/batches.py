@@ -18,11 +18,11 @@ from joblib import effective_n_jobs
 from whence.errors import InputError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.files import read_file, write_text
-from whence.project.columns import number
 from whence.project.contexts import is_file
-from whence.project.csv_files import CsvTable, read_csv
-from whence.project.findings import Findings, ProjectError, shown
+from whence.project.csv_files import CsvTable, load_csv
+from whence.project.findings import shown
 from whence.project.project import Project
+from whence.typed_values import number
 
 __all__ = ["BatchRun", "Question", "Questions", "read_questions"]
 
@@ -64,10 +64,7 @@ def read_questions(project: Project, path: Path, instead: str | None = None, fil
     files : bool
         Whether cells may name files. A table may come from anybody: what a cell names is then opened on this machine.
     """
-    found = Findings()
-    table = read_csv(path, project.form, found)
-    if table is None or found.errors:
-        raise ProjectError(path, found.errors)
+    table = load_csv(path, project.form)
     table = replace(table, cells=table.cells.rename(columns=as_meant).map(as_meant))
     reader = _RowReader(project, table, instead, files)
     rows = [reader.read(row) for row in range(len(table.cells))]

@@ -8,8 +8,8 @@ from typing import Any
 from whence.errors import InputError
 from whence.features import Schema
 from whence.kinds import Categorical
-from whence.project.columns import number
 from whence.project.findings import nearest, shown
+from whence.typed_values import number
 
 __all__ = ["read_bounds"]
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
@@ -14,16 +14,15 @@ import pandas as pd
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
 from whence.files import read_file
-from whence.project.columns import YES_AND_NO, number
-from whence.project.csv_files import CsvFormat, decoded, read_csv
-from whence.project.findings import Findings, nearest, shown
+from whence.project.columns import YES_AND_NO
+from whence.project.csv_files import CsvFormat, decoded, load_csv
+from whence.project.findings import nearest, shown
 from whence.report.outside import outside
+from whence.typed_values import number, pairs
 
-__all__ = ["ContextReader", "is_file", "json_value", "pairs", "read_json_file"]
+__all__ = ["ContextReader", "is_file", "json_value", "read_json_file"]
 
 _ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
-#: A comma separates pairs only where another `name=` follows: 3,5 stays one number.
-_BETWEEN = re.compile(r",(?=[^,=]+=)")
 
 
 class ContextReader:
@@ -94,7 +93,7 @@ class ContextReader:
         if text.startswith("{"):
             return self._mapping(json_value(text, "The context"))
         if "=" in text and not (files and is_file(text)):
-            return pairs(text, "The context", list(self.X.columns))
+            return pairs(text, "The context")
         if files and (text.lower().endswith((".csv", ".json", ".tsv", ".txt")) or is_file(text)):
             return self._file(Path(text))
         known = "JSON, or a CSV or JSON file" if files else "or JSON; files are not opened here"
@@ -117,10 +116,7 @@ class ContextReader:
     def _file(self, path: Path) -> dict[str, Any]:
         if path.suffix.lower() == ".json":
             return self._mapping(json_value(_text(path), path.name))
-        found = Findings()
-        table = read_csv(path, self.form, found)
-        if table is None or found.errors:
-            raise InputError(str(found.errors[0]))
+        table = load_csv(path, self.form)
         if len(table.cells) != 1:
             raise InputError(f"{path.name} must hold one context, so one row. Got {len(table.cells)} rows instead.")
         cells = {str(name): str(cell) for name, cell in table.cells.iloc[0].items()}
@@ -188,25 +184,6 @@ def _switch(name: str, value: Any) -> bool:
     if text not in known:
         raise InputError(f"{name!r} must be yes or no. Got {shown(value)} instead.")
     return known[text]
-
-
-def pairs(text: str, what: str, known: Iterable[str] = ()) -> dict[str, str]:
-    """The values of `name=value, name=value`.
-
-    Examples
-    --------
-    >>> pairs("temp=3,5, day=Monday", "The context")
-    {'temp': '3,5', 'day': 'Monday'}
-    """
-    found: dict[str, str] = {}
-    for pair in _BETWEEN.split(text):
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not name or not value:
-            raise InputError(f"{what} must be given as name=value. Got {shown(pair.strip())} instead.")
-        if name in found:
-            raise InputError(f"{what} gives {name!r} twice.")
-        found[name] = value
-    return found
 
 
 def json_value(text: str, what: str) -> Any:

@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.files import read_file
-from whence.project.findings import Findings, shown
+from whence.project.findings import Findings, ProjectError, shown
 
-__all__ = ["CsvFormat", "CsvTable", "decoded", "read_csv"]
+__all__ = ["CsvFormat", "CsvTable", "decoded", "load_csv", "read_csv"]
 
 SEPARATORS = (",", ";", "\t", "|")
 #: Faults of one kind that are listed before the rest is only counted.
@@ -108,6 +108,15 @@ def _declared(data: bytes, encoding: str) -> str:
         raise InputError(f"is not written in {encoding!r}: line {line} holds bytes that do not exist in it.") from None
     except (LookupError, ValueError, TypeError, AssertionError):
         raise InputError(f"cannot be read: {encoding!r} is not a text encoding, such as 'utf-8'.") from None
+
+
+def load_csv(path: Path, form: CsvFormat) -> CsvTable:
+    """The cells of a CSV file; a ProjectError lists everything that is wrong with it."""
+    found = Findings()
+    table = read_csv(path, form, found)
+    if table is None or found.errors:
+        raise ProjectError(path, found.errors)
+    return table
 
 
 def read_csv(path: Path, form: CsvFormat, found: Findings) -> CsvTable | None:

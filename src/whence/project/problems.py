@@ -14,10 +14,11 @@ import networkx as nx
 from whence.errors import WhenceError
 from whence.files import read_file
 from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
-from whence.project.columns import number, number_column
+from whence.project.columns import number_column
 from whence.project.csv_files import CsvFormat, CsvTable, decoded, read_csv
 from whence.project.findings import Findings, nearest
 from whence.project.source import COUNT, NUMBER, TEXT, TEXTS, Rule, Section, is_number, one_of
+from whence.typed_values import number
 
 __all__ = ["Network", "parameter_key", "problem_files", "read_network", "read_problem"]
 

@@ -10,8 +10,8 @@ from pathlib import Path
 from whence.errors import InputError
 from whence.inference import FEW_LEVELS, MANY_CATEGORIES
 from whence.project.columns import content, number_column
-from whence.project.csv_files import CsvFormat, CsvTable, read_csv
-from whence.project.findings import Findings, ProjectError, nearest
+from whence.project.csv_files import CsvFormat, CsvTable, load_csv
+from whence.project.findings import Findings, nearest
 from whence.report.numbers import plain
 
 __all__ = ["Starter", "starter"]
@@ -61,10 +61,7 @@ def starter(data: Path, outcomes: Sequence[str] = (), name: str | None = None) -
     name : str, optional
         How the project file is to call the CSV file.
     """
-    found = Findings()
-    table = read_csv(data, CsvFormat(), found)
-    if table is None or found.errors:
-        raise ProjectError(data, found.errors)
+    table = load_csv(data, CsvFormat())
     kinds = {column: content(table, column) for column in table.cells.columns}
     remarks: list[str] = []
     chosen = _outcomes(table, kinds, outcomes, remarks)

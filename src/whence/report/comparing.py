@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from whence.plain import quoted
+from whence.plain_values import quoted
 
 __all__ = ["Slack", "differing"]
 

@@ -16,7 +16,7 @@ from whence.explain.explanation import Costs, Explanation
 from whence.explain.fingerprints import digest
 from whence.explain.packing import SILENT, packed, unpacked
 from whence.files import read_file, write_text
-from whence.plain import quoted, to_plain
+from whence.plain_values import quoted, to_plain
 from whence.report.material import Material, material_of
 from whence.report.observations import Observation
 from whence.report.plan_document import plans_from, plans_to_plain, scalar

@@ -7,10 +7,8 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from whence.plain import nodes_of
-from whence.problems.shortest_path import ShortestPath
 from whence.report.observations import Observation, most_moved
-from whence.report.routes import RouteMap, route_map_of
+from whence.report.routes import RouteMap
 from whence.report.versions import versions
 
 if TYPE_CHECKING:
@@ -96,20 +94,10 @@ def material_of(explanation: Explanation) -> Material:
 
 def _plans(explanation: Explanation) -> Plans:
     problem, pair = explanation.problem, (explanation.decision, explanation.alternative)
-    other = Plans("other", *pair)
     if problem is None:
-        return other
-    if isinstance(problem, ShortestPath):
-        routes = [nodes_of(problem, plan) for plan in pair]
-        return Plans("route", routes[0], routes[1], city=route_map_of(problem, *pair))
-    try:
-        first, second = (problem.vector(plan) for plan in pair)
-    except (TypeError, ValueError):
-        return other
-    if first.shape != second.shape or not first.size:
-        return other
-    names = problem.parts(explanation.outcomes) or [f"z{i}" for i in range(first.size)]
-    return Plans("quantities", first, second, [str(name) for name in names]) if len(names) == first.size else other
+        return Plans("other", *pair)
+    shown = problem.shown(*pair, explanation.outcomes)
+    return Plans(shown.form, shown.decision, shown.alternative, shown.parts, shown.map)
 
 
 def _ranges(explanation: Explanation) -> dict[str, tuple[float, float]]:

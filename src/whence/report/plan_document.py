@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from whence.plain import to_plain
+from whence.plain_values import to_plain
 from whence.report.material import Plans
 from whence.report.reader import Entry
 from whence.report.routes import RouteMap

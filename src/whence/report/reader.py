@@ -7,7 +7,7 @@ from collections.abc import Callable, Collection, Mapping
 from typing import Any, TypeVar
 
 from whence.errors import InputError
-from whence.plain import number_from_plain, quoted
+from whence.plain_values import number_from_plain, quoted
 
 __all__ = ["Entry"]
 

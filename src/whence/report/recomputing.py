@@ -16,7 +16,7 @@ from whence.explain.explanation import Costs, Explanation
 from whence.explain.verification import confirmed
 from whence.features import Schema
 from whence.kinds import Categorical
-from whence.plain import number_from_plain, plan_from_plain, to_plain
+from whence.plain_values import number_from_plain, to_plain
 from whence.question import Answer, Question
 from whence.report.plan_document import scalar
 
@@ -138,7 +138,7 @@ def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
     if said.problem is not None or said.material is None or said.material.plans.form == "other":
         return plan
     if said.material.plans.form == "route":
-        return plan_from_plain(policy.problem, to_plain(plan), policy.outcome_names_)
+        return policy.problem.from_plain(to_plain(plan), policy.outcome_names_)
     return np.asarray(plan, dtype=np.float64)
 
 

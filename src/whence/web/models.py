@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
+from whence.problems.plan_forms import PlanEditor
+
 __all__ = [
     "Check",
     "ContextRequest",
@@ -129,6 +131,11 @@ class PlanShape(_Answer):
     )
     scale: list[float] = Field(default=[], description="A sensible end of the axis of every part.")
     whole: list[bool] = Field(default=[], description="Whether a part must be a whole number.")
+
+    @classmethod
+    def of(cls, editor: PlanEditor) -> PlanShape:
+        """What a problem offers to edit, under the names of the interface."""
+        return cls(type=editor.form, **{name: value for name, value in vars(editor).items() if name != "form"})
 
 
 class Scene(_Answer):

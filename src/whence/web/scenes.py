@@ -12,11 +12,11 @@ import numpy as np
 import pandas as pd
 
 from whence.aliases import Floats
-from whence.errors import InputError
+from whence.errors import InfeasiblePlanError, InputError
 from whence.examples import bakery, city
 from whence.examples.example import Example
 from whence.features import Binary, Categorical, Discrete
-from whence.plain import plan_from_plain, plan_to_plain, to_plain
+from whence.plain_values import to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.project import Project
@@ -24,7 +24,7 @@ from whence.report.outside import outside
 from whence.report.words import risk_named
 from whence.risk import CVaR
 from whence.web import models
-from whence.web.shapes import controls, plan_shape
+from whence.web.controls import controls
 from whence.weights import ForestWeights
 
 __all__ = ["Scene", "built_in", "example_scene", "los_angeles_scene", "project_scene"]
@@ -167,7 +167,7 @@ class Scene:
         """The plan that plain data stands for; an InputError says why it cannot be carried out."""
         policy = self.policy
         try:
-            plan = plan_from_plain(policy.problem, plain, policy.outcome_names_)
+            plan = policy.problem.from_plain(plain, policy.outcome_names_)
             self._costs(plan)
         except InputError:
             raise
@@ -179,7 +179,7 @@ class Scene:
         """`plan` where the past observations have these weights."""
         policy, costs = self.policy, self._costs(plan)
         return models.Judged(
-            plan=plan_to_plain(policy.problem, plan),
+            plan=policy.problem.to_plain(plan),
             text=policy.problem.describe(plan, policy.outcome_names_),
             cost=policy.risk_.of(costs, weights),
             outcomes=_outcomes(costs, weights),
@@ -212,8 +212,8 @@ class Scene:
             risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
             cost_unit=cost_unit_of(policy.problem),
             outcomes=list(policy.outcome_names_),
-            plan=plan_shape(policy.problem, policy.Y_, policy.outcome_names_, plans),
-            alternative=None if self.alternative is None else plan_to_plain(policy.problem, self.alternative),
+            plan=models.PlanShape.of(policy.problem.editor(policy.Y_, policy.outcome_names_, plans)),
+            alternative=None if self.alternative is None else policy.problem.to_plain(self.alternative),
         )
 
     def decided(self, row: Any) -> models.Decision:
@@ -234,7 +234,8 @@ class Scene:
         try:
             plan = self.plan_of(plain)
         except InputError as error:
-            return models.Check(feasible=False, reason=str(error).removeprefix("The plan is not feasible: "))
+            reason = error.reason if isinstance(error, InfeasiblePlanError) else str(error)
+            return models.Check(feasible=False, reason=reason)
         judged = self.judged(plan, self.policy.weights_at(row))
         return models.Check(feasible=True, text=judged.text, cost=judged.cost, outcomes=judged.outcomes)
 

@@ -1,9 +1,10 @@
-"""Values and plans go to plain JSON and come back."""
+"""Plans of quantities and routes go to plain JSON and come back, are read from texts and tables, and can be edited."""
 
 from __future__ import annotations
 
 import json
 import math
+import pickle
 from fractions import Fraction
 from pathlib import Path
 from typing import Any
@@ -16,8 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import whence as wh
-from whence.errors import InputError, WhenceError
-from whence.plain import number_from_plain, plan_from_plain, plan_to_plain, to_plain
+from whence.errors import InfeasiblePlanError, InputError, WhenceError
 
 NAMES = ["rolls", "rye bread", "cake"]
 BAKERY = wh.Newsvendor(holding=[1, 1, 1], backorder=[2, 3, 4], budget=100, names=NAMES)
@@ -32,59 +32,6 @@ JSON = st.recursive(
 
 
 @pytest.mark.parametrize(
-    ("value", "expected"),
-    [
-        (np.float32(0.5), 0.5),
-        (np.int8(3), 3),
-        (np.True_, True),
-        (np.str_("a"), "a"),
-        (math.nan, None),
-        (pd.NaT, None),
-        (pd.NA, None),
-        (-np.inf, "-Infinity"),
-        ((1, (2.5, "x")), [1, [2.5, "x"]]),
-        (np.array([[1.0, np.nan]]), [[1.0, None]]),
-        (pd.Timestamp("2024-05-01 10:00"), "2024-05-01T10:00:00"),
-        (pd.Series([1, 2], index=["a", 7]), {"a": 1, "7": 2}),
-        (pd.DataFrame({"a": [1, 2], "b": ["x", None]}), [{"a": 1, "b": "x"}, {"a": 2, "b": None}]),
-        (pd.Categorical(["u", "v"]), ["u", "v"]),
-        (pd.Index([1, 2]), [1, 2]),
-        (b"\x00", "b'\\x00'"),
-    ],
-)
-def test_values_become_plain(value: Any, expected: Any) -> None:
-    """Each sort of value has one plain form, of Python's own types."""
-    plain = to_plain(value)
-    assert plain == expected
-    assert type(plain) is type(expected)
-    json.dumps(plain, allow_nan=False)
-
-
-@given(st.recursive(st.floats() | st.text() | st.integers(), st.lists, max_leaves=10))
-@settings(derandomize=True, deadline=None)
-def test_plain_is_strict_json(value: Any) -> None:
-    """Whatever comes in, what comes out is JSON without NaN or infinity, and stays as it is the second time."""
-    plain = to_plain(value)
-    assert json.loads(json.dumps(plain, allow_nan=False)) == plain
-    assert to_plain(plain) == plain
-
-
-@given(st.floats())
-@settings(derandomize=True, deadline=None)
-def test_numbers_come_back(number: float) -> None:
-    """A number read back is the number that was written."""
-    back = number_from_plain(to_plain(number))
-    assert back == number or (math.isnan(back) and math.isnan(number))
-
-
-@pytest.mark.parametrize("value", ["inf", True, [1], {}, "1", 10**400])
-def test_what_is_no_number_is_refused(value: Any) -> None:
-    """Text, truth values, lists and numbers beyond floats are not taken for numbers."""
-    with pytest.raises(InputError, match="A number must be a JSON number"):
-        number_from_plain(value)
-
-
-@pytest.mark.parametrize(
     ("problem", "plan"),
     [
         (BAKERY, np.array([10.0, 20.5, 0.0])),
@@ -95,8 +42,8 @@ def test_what_is_no_number_is_refused(value: Any) -> None:
 )
 def test_plans_come_back(problem: wh.DecisionProblem, plan: Any) -> None:
     """A plan written as JSON and read again is the same plan."""
-    text = json.dumps(plan_to_plain(problem, plan), allow_nan=False)
-    back = plan_from_plain(problem, json.loads(text))
+    text = json.dumps(problem.to_plain(plan), allow_nan=False)
+    back = problem.from_plain(json.loads(text))
     assert np.array_equal(back, plan)
     assert type(back) is type(plan)
 
@@ -113,26 +60,26 @@ def test_plans_come_back(problem: wh.DecisionProblem, plan: Any) -> None:
 )
 def test_routes_in_every_form(value: Any) -> None:
     """Nodes as lists or text, edges, a 0/1 list and edges by name all give the same route."""
-    assert plan_from_plain(GRID, value) == AROUND
+    assert GRID.from_plain(value) == AROUND
 
 
 def test_numbers_as_nodes() -> None:
     """Nodes that are numbers are found as numbers and as text, and 1 is not taken for True."""
     problem = wh.ShortestPath(nx.DiGraph([(0, 1), (1, 2), (0, 2)]), 0, 2)
-    assert plan_from_plain(problem, [0, "1", 2.0]) == [0, 1, 2]
+    assert problem.from_plain([0, "1", 2.0]) == [0, 1, 2]
     with pytest.raises(InputError, match=r"must name nodes among '0', '1', '2'\. Got True instead"):
-        plan_from_plain(problem, [0, True, 2])
+        problem.from_plain([0, True, 2])
 
 
 def test_text_that_names_two_nodes() -> None:
     """A text that is one node's name and another's number means the one that it is; none is guessed."""
     problem = wh.ShortestPath(nx.DiGraph([(0, 1), (0, "1"), (1, 2), ("1", 2)]), 0, 2)
-    assert plan_from_plain(problem, [0, "1", 2]) == [0, "1", 2]
-    assert plan_from_plain(problem, [0, 1, 2]) == [0, 1, 2]
+    assert problem.from_plain([0, "1", 2]) == [0, "1", 2]
+    assert problem.from_plain([0, 1, 2]) == [0, 1, 2]
     twins = [Fraction(1, 2), Path("1/2")]
     doubtful = wh.ShortestPath(nx.DiGraph([(0, twins[0]), (0, twins[1]), (twins[0], 2), (twins[1], 2)]), 0, 2)
     with pytest.raises(InputError, match=r"name its nodes without doubt\. Got '1/2', which is several"):
-        plan_from_plain(doubtful, [0, "1/2", 2])
+        doubtful.from_plain([0, "1/2", 2])
 
 
 @pytest.mark.parametrize(
@@ -152,7 +99,7 @@ def test_text_that_names_two_nodes() -> None:
 def test_bad_quantities_are_refused(value: Any, message: str) -> None:
     """A plan that is none is refused with a sentence that names the part and what came."""
     with pytest.raises(InputError, match=message):
-        plan_from_plain(BAKERY, value)
+        BAKERY.from_plain(value)
 
 
 @pytest.mark.parametrize(
@@ -171,15 +118,15 @@ def test_bad_quantities_are_refused(value: Any, message: str) -> None:
 def test_bad_routes_are_refused(value: Any, message: str) -> None:
     """A route that is none is refused with a sentence that names the node or the hop."""
     with pytest.raises(InputError, match=message):
-        plan_from_plain(GRID, value)
+        GRID.from_plain(value)
 
 
 def test_parts_without_names() -> None:
     """Quantities by name need a problem that names them, or the names of the outcomes."""
     problem = wh.Newsvendor(1, 2)
-    assert plan_from_plain(problem, {"b": 2}, outcomes=["a", "b"]).tolist() == [0.0, 2.0]
+    assert problem.from_plain({"b": 2}, outcomes=["a", "b"]).tolist() == [0.0, 2.0]
     with pytest.raises(InputError, match="must be a list of numbers, since the parts of this problem have no names"):
-        plan_from_plain(problem, {"b": 2})
+        problem.from_plain({"b": 2})
 
 
 @given(JSON)
@@ -189,7 +136,80 @@ def test_any_json_gives_a_plan_or_a_sentence(value: Any) -> None:
     for problem in (BAKERY, GRID):
         said = ""
         try:
-            assert problem.check(plan_from_plain(problem, value)) is None
+            assert problem.check(problem.from_plain(value)) is None
         except WhenceError as error:
             said = str(error)
         assert not said or (said.endswith(".") and "\n" not in said)
+
+
+def test_infeasible_plans_say_why_in_the_problems_own_words() -> None:
+    """The reason comes apart from the sentence around it, also after the error has been to another process."""
+    with pytest.raises(InfeasiblePlanError) as caught:
+        BAKERY.from_plain([50, 50, 50])
+    error = pickle.loads(pickle.dumps(caught.value))
+    assert error.reason == "The plan orders 150 in total, 50 more than the budget of 100."
+    assert str(error) == f"The plan is not feasible: {error.reason}"
+
+
+@pytest.mark.parametrize("text", ["10 20.5 0", "10; 20.5; 0", "10, 20.5, 0", "rolls=10, rye bread=20.5"])
+def test_quantities_as_they_are_typed(text: str) -> None:
+    """Quantities may have spaces, commas or semicolons between them, or names before them."""
+    assert BAKERY.from_plain(BAKERY.plain_from_text(text, float)).tolist() == [10.0, 20.5, 0.0]
+
+
+@pytest.mark.parametrize(
+    "text", ["(0, 0) > (0, 1) > (0, 2) > (1, 2) > (2, 2)", "(0, 0)->(0, 1)→(0, 2)>(1, 2) > (2, 2)"]
+)
+def test_routes_as_they_are_typed(text: str) -> None:
+    """The stops of a route have arrows between them."""
+    assert GRID.from_plain(GRID.plain_from_text(text, float)) == AROUND
+
+
+def test_plans_from_tables() -> None:
+    """A table holds a column per part, or a row per part; a route's holds a row per stop."""
+    wide = pd.DataFrame({"rolls": ["10"], "cake": ["2"]})
+    long = pd.DataFrame({"part": ["rolls", "cake"], "quantity": ["10", "2"]})
+    for table in (wide, long):
+        assert BAKERY.from_plain(BAKERY.plain_from_cells(table, float)).tolist() == [10.0, 0.0, 2.0]
+    assert GRID.from_plain(GRID.plain_from_cells(pd.DataFrame({"stop": map(str, AROUND)}), float)) == AROUND
+    with pytest.raises(InputError, match="one row with a column per part of the plan, or two columns"):
+        BAKERY.plain_from_cells(pd.DataFrame([["1", "2", "3"], ["4", "5", "6"]]), float)
+
+
+def test_shown_plans() -> None:
+    """Quantities are shown with their names, routes with their map, and anything else by its text."""
+    shown = BAKERY.shown([1, 2, 3], [3, 2, 1])
+    assert (shown.form, shown.parts, shown.decision.tolist()) == ("quantities", NAMES, [1.0, 2.0, 3.0])
+    other = [(0, 0), (1, 0), (2, 0), (2, 1), (2, 2)]
+    shown = GRID.shown(GRID.vector(AROUND), other)
+    assert (shown.form, shown.decision, shown.alternative) == ("route", AROUND, other)
+    assert shown.map is not None
+    assert shown.map.positions[(1, 2)] == (2.0, -1.0)
+    assert shown.map.said == "From (0, 0) to (2, 2): 4 stretches in the decision, 4 in your plan, none of them shared."
+    graph = nx.DiGraph([("a", "b"), ("b", "c")])
+    assert wh.ShortestPath(graph, "a", "c").shown(["a", "b", "c"], ["a", "b", "c"]).map is None
+    assert BAKERY.shown("wait", "go").form == "other"
+
+
+def test_what_may_be_edited() -> None:
+    """Warehouses are bars, many variables a table, a network without positions gets a layout, unreadable plans text."""
+    Y = np.ones((3, 12))
+    shipment = wh.Shipment()
+    edited = shipment.editor(Y, [], [np.ones(4)])
+    assert (edited.form, len(edited.parts), edited.lower) == ("quantities", 4, [0.0] * 4)
+    linear = wh.LinearProblem(A_eq=np.ones((1, 30)), b_eq=[2], bounds=(0, 1), integrality=1)
+    edited = linear.editor(np.ones((3, 30)), [f"y{j}" for j in range(30)], [np.ones(30)])
+    assert (edited.form, edited.upper[0], edited.whole[0]) == ("table", 1.0, True)
+    graph = wh.ShortestPath.grid(2).graph.__class__([("a", "b"), ("b", "c")])
+    edited = wh.ShortestPath(graph, "a", "c").editor(Y[:, :2], [], [["a", "b", "c"]])
+    assert not edited.drawn
+    assert {node["id"] for node in edited.nodes} == {"a", "b", "c"}
+
+    class Words(wh.DecisionProblem):
+        def costs(self, decision: str, Y: np.ndarray) -> np.ndarray:
+            return np.full(len(Y), float(len(decision)))
+
+        def solve(self, Y: np.ndarray, weights: np.ndarray, risk: object) -> str:
+            return "wait"
+
+    assert Words().editor(Y, [], ["wait"]).form == "table"
