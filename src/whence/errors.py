@@ -16,6 +16,7 @@ __all__ = [
     "SolverError",
     "UnknownCategoryError",
     "WhenceError",
+    "argument_error",
     "parameter_error",
 ]
 
@@ -101,9 +102,9 @@ class InternalError(WhenceError, RuntimeError):
 
 
 def parameter_error(
-    owner: str, name: str, must: str, got: object, *, kind: type[WhenceError] = InputError, what: str = "parameter"
+    owner: str, name: str, must: str, got: object, kind: type[WhenceError] = InputError, what: str = "parameter"
 ) -> WhenceError:
-    """The error for a parameter that cannot be used, which carries the parameter's name.
+    """The error for a parameter that cannot be used; it carries the parameter's name.
 
     Parameters
     ----------
@@ -112,9 +113,9 @@ def parameter_error(
     name : str
         Its name.
     must : str
-        What it must be, with the verb: "be a positive number".
+        What it must do: "be a positive number".
     got : object
-        What came: a text is printed as it is, so that it may describe a large value.
+        What came instead; a text is printed as it is, so that it may describe a large value.
     kind : type
         Of the error.
     what : {"parameter", "argument"}
@@ -127,3 +128,14 @@ def parameter_error(
     (InputError("The 'k' parameter of KNNWeights must be an int in [1, n). Got 0 instead."), 'k')
     """
     return kind(f"The {name!r} {what} of {owner} must {must}. Got {got} instead.", parameter=name)
+
+
+def argument_error(owner: str, name: str, must: str, got: object, kind: type[WhenceError] = InputError) -> WhenceError:
+    """As :func:`parameter_error`, for an argument of a method.
+
+    Examples
+    --------
+    >>> argument_error("Shipment.costs", "Y", "be finite", "NaN")
+    InputError("The 'Y' argument of Shipment.costs must be finite. Got NaN instead.")
+    """
+    return parameter_error(owner, name, must, got, kind, "argument")

@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputTypeError, argument_error, parameter_error
 
 __all__ = ["RouteNetwork"]
 
@@ -56,7 +56,7 @@ class RouteNetwork:
         self._listing: sp.csr_matrix | None = None
 
     def cheapest(self, costs: Floats) -> list[int]:
-        """Edges of the route with the smallest sum of `costs`, one cost an edge.
+        """Edges of the route with the smallest sum of `costs`, one cost per edge.
 
         Among equally cheap continuations the edge that comes first in ``graph.edges`` is taken on an acyclic graph.
         """
@@ -134,10 +134,8 @@ class RouteNetwork:
         reached = _reach(forward, self.source)
         useful = reached & _reach(backward, self.target)
         if self.target not in reached:
-            raise InputError(
-                f"The 'graph' parameter of ShortestPath must have a path from {self.nodes[self.source]} to "
-                f"{self.nodes[self.target]}. Got a graph without one instead."
-            )
+            ends = f"{self.nodes[self.source]} to {self.nodes[self.target]}"
+            raise parameter_error("ShortestPath", "graph", f"have a path from {ends}", "a graph without one")
         successors: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         for e, (u, v) in enumerate(zip(tails, self.head, strict=True)):
             if u != v and v != self.source and u != self.target and u in useful and v in useful:
@@ -212,10 +210,9 @@ class RouteNetwork:
                 nodes = list(walk)
                 cycle = nodes[nodes.index(node) :]
                 names = " -> ".join(str(self.nodes[i]) for i in [*cycle, node])
-                raise InputError(
-                    "The 'Y' argument of ShortestPath must give every cycle a weighted mean cost of at least 0. "
-                    f"Got {sum(costs[walk[i]] for i in cycle):g} on {names} instead."
-                )
+                got = f"{sum(costs[walk[i]] for i in cycle):g} on {names}"
+                wanted = "give every cycle a weighted mean cost of at least 0"
+                raise argument_error("ShortestPath", "Y", wanted, got)
             settled.update(walk)
 
 
@@ -231,13 +228,9 @@ def _reach(neighbours: list[list[int]], start: int) -> set[int]:
 
 def _check_graph(graph: Any, source: Hashable, target: Hashable) -> None:
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise InputTypeError(
-            f"The 'graph' parameter of ShortestPath must be a networkx DiGraph. Got {type(graph).__name__} instead."
-        )
+        raise parameter_error("ShortestPath", "graph", "be a networkx DiGraph", type(graph).__name__, InputTypeError)
     for name, node in (("source", source), ("target", target)):
         if node not in graph:
-            raise InputError(
-                f"The '{name}' parameter of ShortestPath must be a node of the graph. Got {node!r} instead."
-            )
+            raise parameter_error("ShortestPath", name, "be a node of the graph", repr(node))
     if source == target:
-        raise InputError(f"The 'target' parameter of ShortestPath must differ from 'source'. Got {target!r} for both.")
+        raise parameter_error("ShortestPath", "target", "differ from 'source'", f"{target!r} for both")

@@ -26,7 +26,7 @@ def read_route(network: RouteNetwork, plan: Any) -> list[int] | str:
     """Edge numbers of `plan`, or one sentence that says why it is no route from source to target.
 
     A sequence that holds a node of the graph is read as nodes, any other sequence of pairs as edges, and a numeric
-    array with one entry an edge, all of them 0 or 1, as an edge vector.
+    array with one entry per edge, all of them 0 or 1, as an edge vector.
     """
     if isinstance(plan, str | bytes) or not isinstance(plan, Iterable):
         return f"A route must be a list of nodes, a list of edges or a 0/1 edge vector, not {plan!r}."

@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 
 from whence.aliases import Floats
-from whence.errors import InputError
+from whence.errors import InputTypeError, argument_error, parameter_error
 from whence.plain_values import to_plain
 from whence.problems import plan_forms
 from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans
-from whence.risk import Risk
+from whence.risk import CVaR, Expectation, Risk, tail_of
 
 if TYPE_CHECKING:
     from whence.problems.linear import Polytope
 
-__all__ = ["DecisionProblem", "check_samples", "cost_unit_of"]
+__all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of", "known_tail"]
 
 
 #: So many quantities are named where all of them are 0.
@@ -70,7 +70,7 @@ class DecisionProblem(ABC):
         return None
 
     def vector(self, decision: Any) -> Floats:
-        """`decision` as a flat array of numbers, one a part."""
+        """`decision` as a flat array of numbers, one per part."""
         return np.asarray(decision, dtype=np.float64).ravel()
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
@@ -79,7 +79,7 @@ class DecisionProblem(ABC):
         Parameters
         ----------
         outcomes : sequence of str
-            Names of the columns of Y, for problems that decide one quantity a column.
+            Names of the columns of Y, for problems that decide one quantity per column.
         """
         return None
 
@@ -186,23 +186,34 @@ def cost_unit_of(problem: Any) -> str:
     """
     unit = getattr(problem, "cost_unit", "")
     if not isinstance(unit, str):
-        raise InputError(f"The 'cost_unit' parameter of {type(problem).__name__} must be a str. Got {unit!r} instead.")
+        raise parameter_error(type(problem).__name__, "cost_unit", "be a str", repr(unit))
     return unit.strip()
+
+
+def check_outcomes(Y: Any, columns: int | None, problem: str) -> Floats:
+    """`Y` as a 2-D float array with so many columns, or a sentence naming what is wrong."""
+    y = np.asarray(Y, dtype=np.float64)
+    if y.ndim != 2 or (columns is not None and y.shape[1] != columns):
+        wanted = "columns" if columns is None else f"{columns} columns"
+        raise argument_error(problem, "Y", f"be 2-D with {wanted}", f"shape {y.shape}")
+    return y
 
 
 def check_samples(Y: Any, weights: Any, columns: int | None, problem: str) -> tuple[Floats, Floats]:
     """`Y` and `weights` as float arrays of matching shapes, or a sentence naming what is wrong."""
-    y = np.asarray(Y, dtype=np.float64)
+    y = check_outcomes(Y, columns, problem)
     w = np.asarray(weights, dtype=np.float64)
-    if y.ndim != 2 or (columns is not None and y.shape[1] != columns):
-        wanted = "columns" if columns is None else f"{columns} columns"
-        raise InputError(f"The 'Y' argument of {problem} must be 2-D with {wanted}. Got shape {y.shape} instead.")
     if w.shape != (y.shape[0],):
-        raise InputError(
-            f"The 'weights' argument of {problem} must hold one weight a row of Y ({y.shape[0]}). Got shape {w.shape}."
-        )
+        raise argument_error(problem, "weights", f"hold one weight per row of Y ({y.shape[0]})", f"shape {w.shape}")
     if not np.isfinite(y).all():
-        raise InputError(f"The 'Y' argument of {problem} must be finite. Got NaN or infinity.")
+        raise argument_error(problem, "Y", "be finite", "NaN or infinity")
     if not np.isfinite(w).all() or (w < 0).any() or abs(w.sum() - 1.0) > 1e-6:
-        raise InputError(f"The 'weights' argument of {problem} must be non-negative and sum to 1. Got sum {w.sum():g}.")
+        raise argument_error(problem, "weights", "be non-negative and sum to 1", f"sum {w.sum():g}")
     return y, w
+
+
+def known_tail(risk: Risk, problem: str) -> float | None:
+    """The share of the worst outcomes that `risk` is the mean of, None for all of them; other risks are refused."""
+    if not isinstance(risk, Expectation | CVaR):
+        raise argument_error(problem, "risk", "be Expectation or CVaR", repr(risk), InputTypeError)
+    return tail_of(risk)

@@ -12,12 +12,12 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputError, parameter_error
 from whence.plain_values import to_plain
 from whence.problems._route_network import RouteNetwork
 from whence.problems._route_plans import read_route, route_from_plain, stops
 from whence.problems._route_risk import safest_of, safest_route
-from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
+from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of, known_tail
 from whence.problems.linear import Polytope
 from whence.problems.plan_forms import (
     PlanEditor,
@@ -27,7 +27,7 @@ from whence.problems.plan_forms import (
     quantities_from_plain,
 )
 from whence.problems.route_map import network_editor, route_map
-from whence.risk import CVaR, Expectation, Risk, tail_of
+from whence.risk import Risk
 
 __all__ = ["ShortestPath"]
 
@@ -39,7 +39,7 @@ LISTED_ROUTES = 20_000
 class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     """Cheapest route from one node to another, in expectation or in the tail.
 
-    A plan is a list of nodes. A list of edges ``[(u, v), ...]`` or a 0/1 array with one entry an edge is accepted
+    A plan is a list of nodes. A list of edges ``[(u, v), ...]`` or a 0/1 array with one entry per edge is accepted
     wherever a plan is. Routes visit no node twice.
 
     Expected cost is minimised by dynamic programming on an acyclic graph, by Dijkstra or Bellman-Ford otherwise; CVaR
@@ -58,6 +58,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     Examples
     --------
     >>> import networkx as nx
+    >>> from whence.risk import CVaR, Expectation
     >>> graph = nx.DiGraph([("home", "bridge"), ("home", "tunnel"), ("bridge", "work"), ("tunnel", "work")])
     >>> problem = ShortestPath(graph, "home", "work")
     >>> list(problem.parts())
@@ -86,7 +87,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         Parameters
         ----------
         width : int
-            Nodes a side, at least 2. Nodes are ``(row, column)``; there are ``2 * width * (width - 1)`` edges.
+            Nodes per side, at least 2. Nodes are ``(row, column)``; there are ``2 * width * (width - 1)`` edges.
 
         Examples
         --------
@@ -94,7 +95,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         24
         """
         if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 2:
-            raise InputError(f"The 'width' parameter of ShortestPath.grid must be an int of at least 2. Got {width!r}.")
+            raise parameter_error("ShortestPath.grid", "width", "be an int of at least 2", repr(width))
         graph = nx.DiGraph()
         for row in range(width):
             for column in range(width):
@@ -108,11 +109,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         """Nodes of a route that minimises `risk` of its cost when row i of `Y` has weight ``weights[i]``."""
         network = self._network()
         y, w = check_samples(Y, weights, len(network.edges), "ShortestPath.solve")
-        if not isinstance(risk, Expectation | CVaR):
-            raise InputTypeError(
-                f"The 'risk' argument of ShortestPath.solve must be Expectation or CVaR. Got {risk!r} instead."
-            )
-        tail = tail_of(risk)
+        tail = known_tail(risk, "ShortestPath.solve")
         if tail is None:
             route = network.cheapest(w @ y)
         else:
@@ -125,7 +122,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return self._nodes(network, route)
 
     def outcome_columns(self) -> int:
-        """One column an edge."""
+        """One column per edge."""
         return len(self._network().edges)
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
@@ -134,14 +131,8 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return total
 
     def cost_rows(self, Y: Floats) -> Floats:
-        """Cost of every edge, one row a row of `Y`: a route costs their product with its :meth:`vector`."""
-        y = np.asarray(Y, dtype=np.float64)
-        columns = len(self._network().edges)
-        if y.ndim != 2 or y.shape[1] != columns:
-            raise InputError(
-                f"The 'Y' argument of ShortestPath must be 2-D with {columns} columns. Got shape {y.shape} instead."
-            )
-        return y
+        """Cost of every edge, one row per row of `Y`: a route costs their product with its :meth:`vector`."""
+        return check_outcomes(Y, self.outcome_columns(), "ShortestPath")
 
     def polytope(self) -> Polytope:
         """Unit flows from source to target, whose corners are the routes of an acyclic graph.
@@ -182,7 +173,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return route if isinstance(route, str) else None
 
     def vector(self, decision: Any) -> Floats:
-        """`decision` as a 0/1 array, one entry an edge in the order of ``graph.edges``."""
+        """`decision` as a 0/1 array, one entry per edge in the order of ``graph.edges``."""
         chosen = np.zeros(len(self._network().edges))
         chosen[self._route(decision)] = 1.0
         return chosen
