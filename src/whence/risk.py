@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from abc import ABC
 from dataclasses import dataclass
 from numbers import Real
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -16,7 +15,7 @@ from whence.errors import InputError, InputTypeError
 __all__ = ["KINDS", "CVaR", "Expectation", "Risk", "known_tail", "tail_flow"]
 
 
-class Risk(ABC):
+class Risk:
     """One number for costs that occur with given weights: what a policy minimises, and explanations compare.
 
     There are two ways to write one:
@@ -24,8 +23,8 @@ class Risk(ABC):
     - `values` says what each observation counts for, such as ``costs**2``. The risk is then the weighted mean of these
       values, or with a `tail` the mean of the worst share of them; `of` and `contributions` follow. Such a risk can be
       explained by every engine.
-    - `of` computes any other number. Policies decide with it (where the problem's ``solve`` knows it), but no engine can
-      search under it: ``explain`` refuses it with a sentence.
+    - `of` computes any other number. Policies decide with it (where the problem's ``solve`` knows it), but no engine
+      can search under it: ``explain`` refuses it with a sentence.
 
     The problem's ``solve`` is given the risk and must know it; the built-in problems know `Expectation` and `CVaR`.
 
@@ -48,6 +47,11 @@ class Risk(ABC):
     """
 
     kind: ClassVar[str] = ""
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.of is Risk.of and cls.values is Risk.values:
+            raise InputTypeError(f"A risk must define 'values' or 'of'. Got {cls.__name__} with neither.")
 
     @property
     def name(self) -> str:
@@ -104,10 +108,7 @@ class Risk(ABC):
         return Expectation() if self.tail is None else CVaR(1.0 - self.tail)
 
     def _known_values(self, costs: Floats) -> Floats:
-        values = self.values(costs)
-        if values is None:
-            raise NotImplementedError(f"{type(self).__name__} must define 'values' or 'of'.")
-        values = np.asarray(values, dtype=np.float64)
+        values = np.asarray(self.values(costs), dtype=np.float64)
         if values.shape != costs.shape:
             raise InputError(
                 f"'values' of {type(self).__name__} must return one number per cost, {costs.size} of them. "
