@@ -10,16 +10,16 @@ import numpy as np
 import pandas as pd
 
 from whence.aliases import Floats
-from whence.errors import InputTypeError, argument_error, parameter_error
+from whence.errors import argument_error, parameter_error
 from whence.plain_values import to_plain
 from whence.problems import plan_forms
 from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans
-from whence.risk import CVaR, Expectation, Risk, tail_of
+from whence.risk import Risk
 
 if TYPE_CHECKING:
     from whence.problems.linear import Polytope
 
-__all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of", "known_tail"]
+__all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of"]
 
 
 #: So many quantities are named where all of them are 0.
@@ -210,10 +210,3 @@ def check_samples(Y: Any, weights: Any, columns: int | None, problem: str) -> tu
     if not np.isfinite(w).all() or (w < 0).any() or abs(w.sum() - 1.0) > 1e-6:
         raise argument_error(problem, "weights", "be non-negative and sum to 1", f"sum {w.sum():g}")
     return y, w
-
-
-def known_tail(risk: Risk, problem: str) -> float | None:
-    """The share of the worst outcomes that `risk` is the mean of, None for all of them; other risks are refused."""
-    if not isinstance(risk, Expectation | CVaR):
-        raise argument_error(problem, "risk", "be Expectation or CVaR", repr(risk), InputTypeError)
-    return tail_of(risk)

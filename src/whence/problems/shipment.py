@@ -13,9 +13,9 @@ from whence._core import best_recourse, cutting_planes
 from whence.aliases import Floats
 from whence.errors import InputError, argument_error, parameter_error
 from whence.problems import _shipment_program as program
-from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of, known_tail
+from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits
-from whence.risk import Risk
+from whence.risk import Risk, known_tail
 
 __all__ = ["Shipment"]
 

@@ -17,7 +17,7 @@ from whence.plain_values import to_plain
 from whence.problems._route_network import RouteNetwork
 from whence.problems._route_plans import read_route, route_from_plain, stops
 from whence.problems._route_risk import safest_of, safest_route
-from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of, known_tail
+from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
 from whence.problems.plan_forms import (
     PlanEditor,
@@ -27,7 +27,7 @@ from whence.problems.plan_forms import (
     quantities_from_plain,
 )
 from whence.problems.route_map import network_editor, route_map
-from whence.risk import Risk
+from whence.risk import Risk, known_tail
 
 __all__ = ["ShortestPath"]
 
