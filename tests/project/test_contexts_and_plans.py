@@ -70,8 +70,8 @@ def test_decimal_commas_are_typed_as_the_data_has_them(tmp_path: Path) -> None:
         ("0", "The history has the rows 1 to 40. Got row 0 instead."),
         ("41", "The history has the rows 1 to 40. Got row 41 instead."),
         ("temp=3", "The context must give 'rain', 'day', 'events' as well."),
-        (PAIRS + ", sun=1", "The context gives 'sun', which is no feature."),
-        (PAIRS.replace("temp", "tmp"), "The context gives 'tmp', which is no feature. Did you mean 'temp'?"),
+        (PAIRS + ", sun=1", "The context gives 'sun', which is not a feature."),
+        (PAIRS.replace("temp", "tmp"), "The context gives 'tmp', which is not a feature. Did you mean 'temp'?"),
         (PAIRS + ", temp=1", "The context gives 'temp' twice."),
         (
             PAIRS.replace("Monday", "monday"),
@@ -152,7 +152,7 @@ def test_a_route_that_is_refused(city: Project) -> None:
     ("text", "expected"),
     [
         ("temp", "A bound must be given as name=low:high or name=this|that. Got 'temp' instead."),
-        ("tmp=0:1", "A bound names 'tmp', which is no feature. Did you mean 'temp'?"),
+        ("tmp=0:1", "A bound names 'tmp', which is not a feature. Did you mean 'temp'?"),
         ("temp=0", "The bounds of 'temp' must be given as low:high, two numbers. Got '0' instead."),
         ("temp=a:b", "The bounds of 'temp' must be given as low:high, two numbers. Got 'a:b' instead."),
         ("day=Sunday", "A bound of 'day' must be among Monday, Tuesday, Wednesday. Got 'Sunday' instead."),

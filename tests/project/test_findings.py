@@ -80,7 +80,11 @@ def test_everything_at_once(tmp_path: Path) -> None:
         ("cakes = 4", "cake = 4", "problem.backorder: needs a number for the outcome 'cakes'."),
         ("budget = 100", "budget = -1", "problem.budget: The 'budget' parameter of Newsvendor must be"),
         ("time_limit = 30", "time_limit = 0", "explain.time_limit: must be a positive number. Got 0 instead."),
-        ("time_limit = 30", 'fixed = ["tmp"]', "explain.fixed: names 'tmp', which is no feature. Did you mean 'temp'?"),
+        (
+            "time_limit = 30",
+            'fixed = ["tmp"]',
+            "explain.fixed: names 'tmp', which is not a feature. Did you mean 'temp'?",
+        ),
         ("title =", "title ==", "whence.toml: is not valid TOML: "),
         (
             'kind = "newsvendor"',
@@ -124,8 +128,8 @@ def test_one_mistake(tmp_path: Path, old: str, new: str, expected: str) -> None:
             "days.csv, line 1: the column 'temp' must occur only once. Got it 2 times.",
         ),
         ("temp,,rolls,cakes\n1,2,3,4\n", "days.csv, line 1, column 2: has no name."),
-        ("temp,rolls,cakes\n1,2,3\n1,2\n1,2,3,4\n", "days.csv, line 3: has 2 cells where the header has 3."),
-        ("temp,rolls,cakes\n1,2,3\n1,2\n1,2,3,4\n", "days.csv, line 4: has 4 cells where the header has 3."),
+        ("temp,rolls,cakes\n1,2,3\n1,2\n1,2,3,4\n", "days.csv, line 3: has 2 cells where the first line has 3."),
+        ("temp,rolls,cakes\n1,2,3\n1,2\n1,2,3,4\n", "days.csv, line 4: has 4 cells where the first line has 3."),
         (
             "temp,rolls,cakes\n1,2,3\n,2,3\n",
             "days.csv, line 3, column 'temp': is missing; every cell must hold a number.",

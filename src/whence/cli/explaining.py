@@ -144,10 +144,10 @@ def asked(
     kind, within = question
     schema = project.fitted().schema_
     fixed = [name.strip() for names in fix or () for name in ([names] if names in schema.names else names.split(","))]
-    return project.asking.options(
+    return project.explain_defaults.options(
         kind=None if kind is None else kind.value,
         within=within,
-        fixed=(*project.asking.fixed, *fixed),
+        fixed=(*project.explain_defaults.fixed, *fixed),
         bounds=read_bounds(bound or (), schema) or None,
         time_limit=time_limit,
         engine=None if engine is None else engine.value,

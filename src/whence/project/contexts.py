@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whence.errors import InputError, WhenceError
+from whence.errors import InputError
 from whence.features import Schema
 from whence.files import read_file
 from whence.project.columns import YES_AND_NO
@@ -68,7 +68,7 @@ class ContextReader:
         names = list(self.X.columns)
         for name in values:
             if name not in names:
-                raise InputError(f"The context gives {name!r}, which is no feature.{nearest(name, names)}")
+                raise InputError(f"The context gives {name!r}, which is not a feature.{nearest(name, names)}")
         lacking = [name for name in names if name not in values]
         if lacking:
             raise InputError(f"The context must give {', '.join(map(repr, lacking))} as well.")
@@ -115,7 +115,7 @@ class ContextReader:
 
     def _file(self, path: Path) -> dict[str, Any]:
         if path.suffix.lower() == ".json":
-            return self._mapping(json_value(_text(path), path.name))
+            return self._mapping(read_json_file(path))
         table = load_csv(path, self.form)
         if len(table.cells) != 1:
             raise InputError(f"{path.name} must hold one context, so one row. Got {len(table.cells)} rows instead.")
@@ -200,15 +200,12 @@ def json_value(text: str, what: str) -> Any:
 
 def read_json_file(path: Path) -> Any:
     """What a JSON file holds."""
-    return json_value(_text(path), path.name)
-
-
-def _text(path: Path) -> str:
+    data = read_file(path)
     try:
-        return decoded(read_file(path))
-    except WhenceError as error:
-        message = str(error)
-        raise InputError(message if message.startswith("The file") else f"{path.name}: {message}") from None
+        text = decoded(data)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+    return json_value(text, path.name)
 
 
 def is_file(text: str) -> bool:

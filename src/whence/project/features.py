@@ -17,7 +17,7 @@ from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.project.columns import binary_column, content, number_column, text_column
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
-from whence.project.source import COUNT, NUMBER, POSITIVE, TEXT, TEXTS, Rule, Section, is_number, one_of
+from whence.project.source import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Rule, Section, one_of
 
 __all__ = ["Declared", "built_features", "read_declared", "typed_column"]
 
@@ -28,9 +28,6 @@ KINDS: Mapping[str, type[Feature]] = {
     "binary": Binary,
 }
 TYPE = one_of(*KINDS)
-NUMBERS = Rule(
-    "a list of numbers", lambda value: isinstance(value, list) and bool(value) and all(map(is_number, value))
-)
 YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 NAMES = Rule(
     "a list of texts or numbers",
@@ -91,7 +88,7 @@ def typed_column(table: CsvTable, name: str, declared: Mapping[str, Declared], f
 
 def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
     holds = content(table, name)
-    where = f"{table.path.name}, column {name!r}"
+    where = table.column(name)
     if holds == "empty":
         found.error(where, f"holds no value; leave it out with [data] ignore = [{name!r}].")
         return None

@@ -22,7 +22,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: Why a column is left out.
 LEFT_OUT = {
     "empty": "it is empty",
-    "date": "dates are no features. Put what matters about them (month, weekday, hour) in columns of their own",
+    "date": "dates are not features. Put what matters about them (month, weekday, hour) in columns of their own",
 }
 
 #: What every feature may have, said once.
@@ -109,10 +109,10 @@ def _left_out(
             continue
         if index is None and kind != "empty" and distinct == len(table.cells):
             index = column
-            remarks.append(f"Rows are named after {column!r}, which is no feature.")
+            remarks.append(f"Rows are named after {column!r}, which is not a feature.")
         else:
             ignore.append(column)
-            remarks.append(f"Left out {column!r}: {LEFT_OUT.get(kind, 'texts are no features')}.")
+            remarks.append(f"Left out {column!r}: {LEFT_OUT.get(kind, 'texts are not features')}.")
     return index, ignore
 
 
@@ -130,10 +130,10 @@ def _head(name: str, table: CsvTable, index: str | None, ignore: list[str]) -> s
         decimal,
         f"index = {_text(index)}    # rows are named after this column"
         if index is not None
-        else '# index = "date"        # name the rows after a column that is no feature',
-        f"ignore = {_list(ignore)}    # columns that are no features"
+        else '# index = "date"        # name the rows after a column that is not a feature',
+        f"ignore = {_list(ignore)}    # columns that are not features"
         if ignore
-        else '# ignore = ["note"]     # columns that are no features',
+        else '# ignore = ["note"]     # columns that are not features',
         '# missing = "drop"      # leave out rows in which a value is missing',
     ]
     return "\n".join(lines)

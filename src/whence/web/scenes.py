@@ -322,7 +322,7 @@ def project_scene(project: Project) -> Scene:
         question=project.question,
         policy=policy,
         today=policy.schema_.row(policy.X_.iloc[[-1]]),
-        fixed=project.asking.fixed,
-        engine=project.asking.engine,
-        time_limit=project.asking.time_limit,
+        fixed=project.explain_defaults.fixed,
+        engine=project.explain_defaults.engine,
+        time_limit=project.explain_defaults.time_limit,
     )
