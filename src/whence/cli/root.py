@@ -14,13 +14,13 @@ from typing import Any
 import typer
 
 from whence.cli.batch import batch
-from whence.cli.checking import check, fit
-from whence.cli.deciding import decide
+from whence.cli.check import check, fit
+from whence.cli.decide import decide
 from whence.cli.demo import demo
 from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED
-from whence.cli.explaining import explain
-from whence.cli.serving import serve
-from whence.cli.starting import init
+from whence.cli.explain import explain
+from whence.cli.init import init
+from whence.cli.serve import serve
 from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.experiments.command import reproduce

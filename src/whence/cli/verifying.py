@@ -9,7 +9,7 @@ from typing import Annotated
 import typer
 
 from whence.cli.exits import DIFFERS, FOUND, TIME_LIMIT
-from whence.cli.opening import JsonOption, PolicyOption, ProjectArgument, opened
+from whence.cli.options import JsonOption, PolicyOption, ProjectArgument, open_project
 from whence.cli.screen import note, print_text, searching
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
@@ -51,7 +51,7 @@ def verify(
         raise InputError(f"'--time-limit' must be a positive number, with '--prove'. Got {time_limit:g} instead.")
     document = loaded(explanation)
     said = from_dict(document)
-    ready = opened(project, policy)
+    ready = open_project(project, policy)
     with searching(time_limit) as search:
         found = verified(
             said, ready.fitted(), document=document, prove=prove, time_limit=time_limit, on_progress=search

@@ -2,36 +2,33 @@
 
 from __future__ import annotations
 
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
 from whence.cli.exits import exit_code
-from whence.cli.opening import ContextOption, JsonOption, PolicyOption, ProjectArgument, complete_features, opened
+from whence.cli.options import (
+    BoundOption,
+    ContextOption,
+    EngineOption,
+    FixOption,
+    JsonOption,
+    KindOption,
+    LimitOption,
+    PolicyOption,
+    ProjectArgument,
+    ThreadsOption,
+    WithinOption,
+    explain_options,
+    open_project,
+)
 from whence.cli.screen import note, print_text, searching
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
 from whence.project import Project
-from whence.project.bounds import read_bounds
 
-__all__ = ["EngineName", "KindName", "explain"]
-
-
-class KindName(StrEnum):
-    """What is asked."""
-
-    relative = "relative"
-    absolute = "absolute"
-
-
-class EngineName(StrEnum):
-    """Who answers."""
-
-    auto = "auto"
-    search = "search"
-    milp = "milp"
+__all__ = ["explain"]
 
 
 InsteadOption = Annotated[
@@ -44,41 +41,6 @@ InsteadOption = Annotated[
         "context:... for what is decided there.",
         show_default=False,
     ),
-]
-KindOption = Annotated[
-    KindName | None,
-    typer.Option(help="Better than the decision (relative), or best of all plans (absolute).", show_default=False),
-]
-WithinOption = Annotated[
-    float | None,
-    typer.Option(
-        metavar="SHARE",
-        help="With --kind absolute: how much more than the best plan yours may cost, such as 0.02 for 2 %.",
-        show_default=False,
-    ),
-]
-FixOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="FEATURE",
-        help="A feature that must stay as it is; may be repeated.",
-        show_default=False,
-        autocompletion=complete_features,
-    ),
-]
-BoundOption = Annotated[
-    list[str] | None,
-    typer.Option(
-        metavar="BOUND",
-        help="Where a feature may go: temp=0:20 or day=Saturday|Sunday; may be repeated.",
-        show_default=False,
-    ),
-]
-LimitOption = Annotated[
-    float | None, typer.Option(metavar="SECONDS", help="Seconds after which to stop.", show_default=False)
-]
-EngineOption = Annotated[
-    EngineName | None, typer.Option(help="The native search, or the integer program.", show_default=False)
 ]
 
 
@@ -96,6 +58,7 @@ def explain(
     bound: BoundOption = None,
     time_limit: LimitOption = None,
     engine: EngineOption = None,
+    threads: ThreadsOption = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an HTML report here.", show_default=False)
     ] = None,
@@ -116,8 +79,10 @@ def explain(
     """
     if report is not None and (report.is_dir() or not report.parent.is_dir()):
         raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
-    ready = opened(project, policy)
-    options = asked(ready, (kind, within), fix, bound, time_limit, engine)
+    ready = open_project(project, policy)
+    options = explain_options(
+        ready, fix, bound, kind=kind, within=within, time_limit=time_limit, engine=engine, threads=threads
+    )
     if decision is not None:
         options["decision"] = ready.plan(decision)
     given, plan = ready.context(context), ready.plan(instead)
@@ -127,31 +92,6 @@ def explain(
         why = ready.fitted().explain(given, plan, on_progress=search, **options)
     _tell(ready, why, report, as_json)
     raise typer.Exit(exit_code(why.status))
-
-
-def asked(
-    project: Project,
-    question: tuple[KindName | None, float | None],
-    fix: list[str] | None,
-    bound: list[str] | None,
-    time_limit: float | None,
-    engine: EngineName | None,
-) -> dict[str, Any]:
-    """Arguments of `Policy.explain`: what the command line says, and otherwise the project.
-
-    A `question` is its kind, and the share of the best plan's cost that it allows for.
-    """
-    kind, within = question
-    schema = project.fitted().schema_
-    fixed = [name.strip() for names in fix or () for name in ([names] if names in schema.names else names.split(","))]
-    return project.explain_defaults.options(
-        kind=None if kind is None else kind.value,
-        within=within,
-        fixed=(*project.explain_defaults.fixed, *fixed),
-        bounds=read_bounds(bound or (), schema) or None,
-        time_limit=time_limit,
-        engine=None if engine is None else engine.value,
-    )
 
 
 def _tell(project: Project, why: Explanation, report: Path | None, as_json: bool) -> None:

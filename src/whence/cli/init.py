@@ -27,28 +27,30 @@ def init(
     out: Annotated[
         Path | None, typer.Option(help="The project file to write \\[default: whence.toml beside the data].")
     ] = None,
-    force: Annotated[bool, typer.Option("--force", help="Write over a project file that is there.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", "--force", help="Replace a project file that already exists.")
+    ] = False,
 ) -> None:
-    """Write a first project file for a CSV file, with column types found out and everything commented.
+    """Write a first project file for a CSV file, with column types detected and everything commented.
 
     Without a file, takes the one CSV file of this folder.
 
     [bold]Examples[/bold]
 
       whence init days.csv --outcomes "rolls, rye bread"
-      whence init days.csv --out bakery.toml --force
+      whence init days.csv --out bakery.toml --overwrite
     """
     table = data if data is not None else _only_csv()
     target = out if out is not None else table.parent / "whence.toml"
-    if target.exists() and not (force and target.is_file()):
-        raise InputError(f"{str(target)!r} is there already; write over it with --force, or name another with --out.")
+    if target.exists() and not (overwrite and target.is_file()):
+        raise InputError(f"{str(target)!r} already exists; use --overwrite, or choose another name with --out.")
     names = [name.strip() for given in outcomes or () for name in given.split(",") if name.strip()]
     with waiting(f"Reading {table.name} ..."):
         made = starter(table, names, _seen_from(table, target.parent))
     write_text(target, made.text, "a project file")
     for remark in made.remarks:
         note(remark)
-    print_text(f"Wrote {target}. Say what is decided under [problem], then: whence check {target}")
+    print_text(f"Wrote {target}. Say under [problem] what is decided, then run: whence check {target}")
 
 
 def _only_csv() -> Path:

@@ -6,7 +6,7 @@ import json
 
 from rich.markup import escape
 
-from whence.cli.opening import ContextOption, JsonOption, PolicyOption, ProjectArgument, opened
+from whence.cli.options import ContextOption, JsonOption, PolicyOption, ProjectArgument, open_project
 from whence.cli.screen import console, note
 from whence.plain_values import to_plain
 from whence.problems.base import cost_unit_of
@@ -26,26 +26,24 @@ def decide(
       whence decide whence.toml -c "temperature=7, rain=no, ..."
       whence decide whence.toml -c 12 -c temperature=20 --json
     """
-    opened_project = opened(project, policy)
-    given = opened_project.context(context)
-    for sentence in opened_project.outside(given):
+    ready = open_project(project, policy)
+    given = ready.context(context)
+    for sentence in ready.outside(given):
         note(sentence)
-    fitted = opened_project.fitted()
-    weights = fitted.weights_at(given)
-    plan = fitted.problem.solve(fitted.Y_, weights, fitted.risk_)
-    cost = fitted.risk_.of(fitted.problem.costs(plan, fitted.Y_), weights)
+    fitted = ready.fitted()
+    made = fitted.decision(given)
     unit = cost_unit_of(fitted.problem)
-    text = fitted.problem.describe(plan, fitted.outcome_names_)
-    risk = str(getattr(fitted.risk_, "name", fitted.risk_))
+    text = fitted.problem.describe(made.plan, fitted.outcome_names_)
+    risk = fitted.risk_.name
     if as_json:
         parts = fitted.problem.parts(fitted.outcome_names_)
         answer = {
             "context": to_plain(given),
-            "plan": fitted.problem.to_plain(plan),
+            "plan": fitted.problem.to_plain(made.plan),
             "parts": parts,
             "text": text,
             "risk": risk,
-            "cost": to_plain(cost),
+            "cost": to_plain(made.cost),
             **({"cost_unit": unit} if unit else {}),
         }
         print(json.dumps(answer, ensure_ascii=False, indent=2))
@@ -58,4 +56,4 @@ def decide(
     )
     screen.print(f"[bold]Context[/bold]   {escape(where)}")
     screen.print(f"[bold]Decision[/bold]  {escape(text)}")
-    screen.print(f"[bold]Cost[/bold]      {escape(with_unit(plain(cost), unit))} ({escape(risk)})")
+    screen.print(f"[bold]Cost[/bold]      {escape(with_unit(plain(made.cost), unit))} ({escape(risk)})")

@@ -11,7 +11,7 @@ import typer
 from rich.table import Table
 
 from whence.cli.exits import BAD_INPUT
-from whence.cli.opening import JsonOption, ProjectArgument
+from whence.cli.options import JsonOption, ProjectArgument
 from whence.cli.screen import console, note, print_text, waiting
 from whence.features import Schema
 from whence.kinds import Feature
@@ -87,8 +87,8 @@ def fit(
     print_text(f"Fitted in {seconds:.2g} s to {len(X):,} rows of {X.shape[1]} columns and {Y.shape[1]} outcomes.")
     screen = console()
     screen.print(_features(policy.schema_))
-    risk = getattr(policy.risk_, "name", policy.risk_)
-    print_text(f"Problem: {type(policy.problem).__name__}. Minimised: {risk}. Weights: {_weights(policy.weights_)}.")
+    problem, weights = type(policy.problem).__name__, _weights(policy.weights_)
+    print_text(f"Problem: {problem}. Minimised: {policy.risk_.name}. Weights: {weights}.")
     if save is not None:
         print_text(f"Saved to {save}.")
 
