@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from whence.aliases import Floats
-from whence.problems._highs import Program, minimise
+from whence.problems._minimise import Program, minimise
 from whence.risk import CVaR
 
 __all__ = ["least_cvar"]

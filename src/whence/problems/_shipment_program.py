@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from whence.aliases import Floats
-from whence.problems._highs import Program, minimise
+from whence.problems._minimise import Program, minimise
 
 __all__ = ["first_stage", "recourse_costs"]
 

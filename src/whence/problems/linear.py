@@ -13,8 +13,8 @@ from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
 from whence.errors import InputError, argument_error
-from whence.problems._highs import Program, minimise
 from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
+from whence.problems._minimise import Program, minimise
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits
 from whence.risk import Risk, known_tail

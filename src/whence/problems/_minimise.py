@@ -1,24 +1,20 @@
-"""One linear or integer program handed to HiGHS: arrays in, the optimal values out, or a sentence."""
+"""The program of a decision problem: arrays in, the optimal values out, or a sentence."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
 from typing import Any
 
-import highspy
 import numpy as np
 from numpy.typing import NDArray
 from scipy import sparse
 
+from whence import highs
 from whence.aliases import Floats
 from whence.errors import SolverError
 from whence.problems._deadline import OutOfTime, check_time, seconds_left
 
 __all__ = ["Program", "minimise"]
-
-
-_ROWWISE = 2
-_MINIMISE = 1
 
 
 @dataclass(frozen=True)
@@ -39,6 +35,8 @@ class Program:
         Whether HiGHS presolves; small dense programs are quicker without.
     tolerance : float
         Feasibility of rows and of reduced costs, absolute; well scaled programs bear 1e-10.
+    offset : float
+        Constant part of the objective.
     """
 
     cost: Floats
@@ -50,6 +48,7 @@ class Program:
     integer: NDArray[np.bool_] | None = None
     presolve: bool = True
     tolerance: float = 1e-7
+    offset: float = 0.0
 
 
 def minimise(program: Program, caller: str) -> Floats:
@@ -90,67 +89,38 @@ def minimise(program: Program, caller: str) -> Floats:
 
 
 def _run(program: Program, integer: NDArray[np.bool_] | None, caller: str) -> Floats:
-    rows = program.rows if isinstance(program.rows, sparse.csr_array) else sparse.csr_array(program.rows)
-    kinds = np.zeros(program.cost.size, dtype=np.int32) if integer is None else integer.astype(np.int32)
-    highs = highspy.Highs()
-    highs.setOptionValue("output_flag", False)
-    # One thread of HiGHS: the same answer on every machine, and nothing to fight over in a parallel loop.
-    highs.setOptionValue("parallel", "off")
-    highs.setOptionValue("primal_feasibility_tolerance", program.tolerance)
-    highs.setOptionValue("dual_feasibility_tolerance", program.tolerance)
+    options: dict[str, Any] = {
+        # One thread of HiGHS: the same answer on every machine, and nothing to fight over in a parallel loop.
+        "parallel": "off",
+        "primal_feasibility_tolerance": program.tolerance,
+        "dual_feasibility_tolerance": program.tolerance,
+    }
     if not program.presolve:
-        highs.setOptionValue("presolve", "off")
+        options["presolve"] = "off"
     if integer is not None:
-        highs.setOptionValue("mip_rel_gap", 0.0)
-        highs.setOptionValue("mip_abs_gap", 0.0)
-        highs.setOptionValue("mip_feasibility_tolerance", 1e-9)
-    highs.passModel(
-        program.cost.size,
-        rows.shape[0],
-        rows.nnz,
-        _ROWWISE,
-        _MINIMISE,
-        0.0,
-        program.cost,
-        program.lower,
-        program.upper,
-        program.row_lower,
-        program.row_upper,
-        rows.indptr[:-1].astype(np.int32),
-        rows.indices.astype(np.int32),
-        rows.data.astype(np.float64),
-        kinds,
-    )
+        options |= {"mip_rel_gap": 0.0, "mip_abs_gap": 0.0, "mip_feasibility_tolerance": 1e-9}
     check_time()
     left = seconds_left()
     if np.isfinite(left):
-        highs.setOptionValue("time_limit", left)
-    highs.run()
-    status = highs.getModelStatus()
-    if status == highspy.HighsModelStatus.kUnboundedOrInfeasible:
-        status = _settle(highs)
-    if status == highspy.HighsModelStatus.kTimeLimit and np.isfinite(left):
+        options["time_limit"] = left
+    if not isinstance(program.rows, sparse.csr_array):
+        program = replace(program, rows=sparse.csr_array(program.rows))
+    ended = highs.run(program, integer, options)
+    if ended.unclear:
+        ended = highs.run(program, integer, {**options, "presolve": "off"})
+    if ended.limited and np.isfinite(left):
         raise OutOfTime(f"{caller} was not solved within the time limit.")
-    if status != highspy.HighsModelStatus.kOptimal:
-        raise SolverError(f"{caller} {_reason(status)}.")
+    if not ended.optimal or ended.values is None:
+        raise SolverError(f"{caller} {_reason(ended)}.")
     # Adding zero turns -0.0 into 0.0, which reads better in a plan.
-    return np.array(highs.getSolution().col_value, dtype=np.float64) + 0.0
+    return ended.values + 0.0
 
 
-def _settle(highs: Any) -> Any:
-    """Which of the two it is, when presolve only knows that it is one of them."""
-    highs.setOptionValue("presolve", "off")
-    highs.clearSolver()
-    highs.run()
-    return highs.getModelStatus()
-
-
-def _reason(status: Any) -> str:
-    kinds = highspy.HighsModelStatus
-    if status == kinds.kInfeasible:
+def _reason(ended: highs.Run) -> str:
+    if ended.infeasible:
         return "is infeasible: no plan satisfies its rows, bounds and integrality"
-    if status == kinds.kUnbounded:
+    if ended.unbounded:
         return "is unbounded: its cost can be lowered without end"
-    if status == kinds.kUnboundedOrInfeasible:
+    if ended.unclear:
         return "is infeasible or unbounded"
-    return f"was not solved to optimality: HiGHS ended with status {status.name}"
+    return f"was not solved to optimality: HiGHS ended with status {ended.status.name}"
