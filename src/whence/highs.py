@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
-from typing import Any
+from functools import partial
+from typing import Any, NamedTuple
 
 import highspy
 import numpy as np
@@ -16,60 +16,30 @@ from whence.aliases import Floats
 __all__ = ["Run", "run"]
 
 _ROWWISE, _MINIMISE = 2, 1
-_STATUS = highspy.HighsModelStatus
+_KIND = highspy.HighsModelStatus
+#: How a run ended; for anything else, the name that HiGHS has for it.
+_WORDS = {
+    _KIND.kOptimal: "optimal",
+    _KIND.kModelEmpty: "optimal",
+    _KIND.kInfeasible: "infeasible",
+    _KIND.kUnbounded: "unbounded",
+    _KIND.kUnboundedOrInfeasible: "infeasible or unbounded",
+    _KIND.kTimeLimit: "limit",
+    _KIND.kSolutionLimit: "limit",
+    _KIND.kIterationLimit: "limit",
+    _KIND.kInterrupt: "interrupted",
+    _KIND.kHighsInterrupt: "interrupted",
+}
 
 
-@dataclass(frozen=True)
-class Run:
-    """How a run of HiGHS ended.
+class Run(NamedTuple):
+    """How a run of HiGHS ended: the best solution, its value, and what is proved of every other one."""
 
-    Attributes
-    ----------
-    status : highspy.HighsModelStatus
-        As HiGHS calls it.
-    values : ndarray or None
-        The best solution, where there is a feasible one.
-    value, bound : float
-        Its objective, and what is proved of every other one.
-    nodes : int
-        Of branch and bound.
-    """
-
-    status: Any
+    status: str
     values: Floats | None
     value: float
     bound: float
     nodes: int
-
-    @property
-    def optimal(self) -> bool:
-        """Whether the solution is proved to be the best."""
-        return self.status in (_STATUS.kOptimal, _STATUS.kModelEmpty)
-
-    @property
-    def infeasible(self) -> bool:
-        """Whether there is no solution; a program that is perhaps unbounded does not count."""
-        return bool(self.status == _STATUS.kInfeasible)
-
-    @property
-    def unbounded(self) -> bool:
-        """Whether the objective can be lowered without end."""
-        return bool(self.status == _STATUS.kUnbounded)
-
-    @property
-    def unclear(self) -> bool:
-        """Whether there is no solution or no end; a run without presolve tells which."""
-        return bool(self.status == _STATUS.kUnboundedOrInfeasible)
-
-    @property
-    def limited(self) -> bool:
-        """Whether a limit of time or nodes came first."""
-        return self.status in (_STATUS.kTimeLimit, _STATUS.kSolutionLimit, _STATUS.kIterationLimit)
-
-    @property
-    def interrupted(self) -> bool:
-        """Whether `on_progress` has stopped it."""
-        return self.status in (_STATUS.kInterrupt, _STATUS.kHighsInterrupt)
 
 
 def run(
@@ -121,7 +91,7 @@ def run(
     if start is not None:
         highs.setSolution(start[0].size, start[0].astype(np.int32), start[1])
     if on_progress is not None:
-        _report(highs, on_progress)
+        highs.cbMipInterrupt += partial(_tell, on_progress)
     if highs.run() == highspy.HighsStatus.kError and "threads" in options:
         # HiGHS keeps the threads of its first run; another number needs a new pool.
         highspy.Highs.resetGlobalScheduler(True)
@@ -131,13 +101,11 @@ def run(
     values = np.array(highs.getSolution().col_value, dtype=np.float64) if feasible else None
     value = float(info.objective_function_value)
     bound = float(info.mip_dual_bound) if integer is not None and integer.any() else value
-    return Run(highs.getModelStatus(), values, value, bound, max(int(info.mip_node_count), 0))
+    status = highs.getModelStatus()
+    return Run(_WORDS.get(status, status.name), values, value, bound, max(int(info.mip_node_count), 0))
 
 
-def _report(highs: Any, report: Callable[[int, float, float], bool]) -> None:
-    def tell(event: Any) -> None:
-        data = event.data_out
-        if not report(int(data.mip_node_count), float(data.mip_primal_bound), float(data.mip_dual_bound)):
-            event.interrupt()
-
-    highs.cbMipInterrupt += tell
+def _tell(report: Callable[[int, float, float], bool], event: Any) -> None:
+    data = event.data_out
+    if not report(int(data.mip_node_count), float(data.mip_primal_bound), float(data.mip_dual_bound)):
+        event.interrupt()

@@ -16,6 +16,12 @@ from whence.problems._deadline import OutOfTime, check_time, seconds_left
 
 __all__ = ["Program", "minimise"]
 
+_REASONS = {
+    "infeasible": "is infeasible: no plan satisfies its rows, bounds and integrality",
+    "unbounded": "is unbounded: its cost can be lowered without end",
+    "infeasible or unbounded": "is infeasible or unbounded",
+}
+
 
 @dataclass(frozen=True)
 class Program:
@@ -106,21 +112,13 @@ def _run(program: Program, integer: NDArray[np.bool_] | None, caller: str) -> Fl
     if not isinstance(program.rows, sparse.csr_array):
         program = replace(program, rows=sparse.csr_array(program.rows))
     ended = highs.run(program, integer, options)
-    if ended.unclear:
+    if ended.status == "infeasible or unbounded":
+        # Presolve only knows that it is one of the two.
         ended = highs.run(program, integer, {**options, "presolve": "off"})
-    if ended.limited and np.isfinite(left):
+    if ended.status == "limit" and np.isfinite(left):
         raise OutOfTime(f"{caller} was not solved within the time limit.")
-    if not ended.optimal or ended.values is None:
-        raise SolverError(f"{caller} {_reason(ended)}.")
+    if ended.status != "optimal" or ended.values is None:
+        otherwise = f"was not solved to optimality: HiGHS ended with status {ended.status}"
+        raise SolverError(f"{caller} {_REASONS.get(ended.status, otherwise)}.")
     # Adding zero turns -0.0 into 0.0, which reads better in a plan.
     return ended.values + 0.0
-
-
-def _reason(ended: highs.Run) -> str:
-    if ended.infeasible:
-        return "is infeasible: no plan satisfies its rows, bounds and integrality"
-    if ended.unbounded:
-        return "is unbounded: its cost can be lowered without end"
-    if ended.unclear:
-        return "is infeasible or unbounded"
-    return f"was not solved to optimality: HiGHS ended with status {ended.status.name}"

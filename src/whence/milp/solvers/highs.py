@@ -86,15 +86,15 @@ def _solve_once(
     program: Program, settings: Settings, way: dict[str, Any], start: tuple[Columns, Floats] | None
 ) -> Outcome:
     ended = highs.run(program, program.integer, {**_options(settings), **way}, start, settings.on_progress)
-    if ended.infeasible or ended.unclear:
+    if ended.status in ("infeasible", "infeasible or unbounded"):
         # The objective is a distance: nothing here is unbounded.
         return Outcome("infeasible", None, np.inf, ended.nodes)
-    if ended.optimal:
+    if ended.status == "optimal":
         return Outcome("optimal", ended.values, min(ended.bound, ended.value), ended.nodes)
     bound = ended.bound if program.integer.any() else -np.inf
-    if ended.limited or ended.interrupted:
-        return Outcome("limit" if ended.limited else "interrupted", ended.values, bound, ended.nodes)
-    raise SolverError(f"HiGHS ended without an answer: its status is {ended.status.name}.")
+    if ended.status == "limit" or ended.status == "interrupted":
+        return Outcome(ended.status, ended.values, bound, ended.nodes)
+    raise SolverError(f"HiGHS ended without an answer: its status is {ended.status}.")
 
 
 def _known(program: Program, outcome: Outcome) -> tuple[Columns, Floats] | None:
