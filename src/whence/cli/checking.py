@@ -14,7 +14,7 @@ from whence.cli.exits import BAD_INPUT
 from whence.cli.opening import JsonOption, ProjectArgument
 from whence.cli.screen import console, note, print_text, waiting
 from whence.features import Schema
-from whence.kinds import Feature
+from whence.features.kinds import Feature
 from whence.project import Project
 from whence.project.project import read_project
 from whence.project.saved import save_policy
