@@ -58,13 +58,19 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     # Whatever the risk counts an observation for, a report shows what it costs.
     draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"], risk=policy.risk_.name)
     explanation = _completed(policy, question, answer, draft)
-    if explanation.context is not None and not engine.accepts(question, policy.schema_.encode_row(explanation.context)):
-        raise InternalError(
-            f"The context found is not one that {engine.words} accepts: {explanation.context.to_dict()}."
-        )
+    _check_accepted(policy, request, question, explanation)
     if answer.status == "none":
         explanation = _without_restrictions(policy, request, question, search, explanation)
     return replace(explanation, seconds=limits.seconds)
+
+
+def _check_accepted(policy: Policy, request: Request, question: Question, explanation: Explanation) -> None:
+    """Let the engine judge once more whether the context found keeps what its own options ask for."""
+    if explanation.context is None or explanation.status == "already":
+        return
+    if not request.answerer.accepts(question, policy.schema_.encode_row(explanation.context)):
+        found = explanation.context.to_dict()
+        raise InternalError(f"The context found is not one that {request.answerer.words} accepts: {found}.")
 
 
 def _question(
@@ -292,6 +298,7 @@ def _without_restrictions(
     wider = replace(question, space=free, limits=limits)
     answer = search(wider)
     relaxed = _completed(policy, wider, answer, replace(explanation, status="none", note=""))
+    _check_accepted(policy, request, wider, relaxed)
     blocking = (
         []
         if relaxed.context is None

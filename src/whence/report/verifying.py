@@ -12,6 +12,7 @@ from whence.errors import WhenceError
 from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
 from whence.explain.fingerprints import Origin
+from whence.explain.request import Request
 from whence.report.comparing import Slack, differing
 from whence.report.document import body, document_digest, question_digest, to_dict
 from whence.report.material import material_of
