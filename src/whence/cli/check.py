@@ -14,12 +14,11 @@ from whence.cli.exits import BAD_INPUT
 from whence.cli.options import JsonOption, ProjectArgument
 from whence.cli.screen import console, note, print_text, waiting
 from whence.features import Schema
-from whence.kinds import Feature
+from whence.features.kinds import Feature
 from whence.project import Project
 from whence.project.project import read_project
 from whence.project.saved import save_policy
 from whence.report.numbers import plain, value
-from whence.weights import ForestWeights, KNNWeights
 
 __all__ = ["check", "fit"]
 
@@ -87,17 +86,10 @@ def fit(
     print_text(f"Fitted in {seconds:.2g} s to {len(X):,} rows of {X.shape[1]} columns and {Y.shape[1]} outcomes.")
     screen = console()
     screen.print(_features(policy.schema_))
-    problem, weights = type(policy.problem).__name__, _weights(policy.weights_)
+    problem, weights = type(policy.problem).__name__, policy.weights_.describe()
     print_text(f"Problem: {problem}. Minimised: {policy.risk_.name}. Weights: {weights}.")
     if save is not None:
         print_text(f"Saved to {save}.")
-
-
-def _weights(weights: ForestWeights | KNNWeights) -> str:
-    if isinstance(weights, KNNWeights):
-        return f"the {weights.k} nearest rows"
-    depth = "of any depth" if weights.max_depth is None else f"of depth up to {weights.max_depth}"
-    return f"a forest of {len(weights.trees)} trees {depth}"
 
 
 def _features(schema: Schema) -> Table:

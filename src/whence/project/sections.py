@@ -7,10 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from whence.aliases import Kind
+from whence.engines import NAMES
 from whence.project.findings import nearest
 from whence.project.source import COUNT, POSITIVE, SEED, TEXTS, Rule, Section, is_number, one_of
 from whence.risk import CVaR, Expectation, Risk
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import ForestWeights, KNNWeights, Weights
 
 __all__ = ["ExplainDefaults", "read_explain_defaults", "read_risk", "read_weights"]
 
@@ -30,7 +31,7 @@ THREADS = Rule("a whole number from 1 to 256", lambda value: COUNT.fits(value) a
 
 #: The kinds of weights, and the keys of each with their defaults. The seed is 0 by default, so that the same project
 #: decides alike every time.
-WEIGHTS: Mapping[str, tuple[type[Any], Mapping[str, tuple[Rule, Any]]]] = {
+WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
     "forest": (
         ForestWeights,
         {
@@ -65,7 +66,7 @@ class ExplainDefaults:
         return found
 
 
-def read_weights(weights: Section) -> Any:
+def read_weights(weights: Section) -> Weights:
     """The weights, a forest by default."""
     kind = weights.take("kind", one_of(*WEIGHTS), "forest")
     make, keys = WEIGHTS[kind]
@@ -97,7 +98,7 @@ def read_explain_defaults(explain: Section, features: Collection[str]) -> Explai
         within=float(explain.take("within", PART, 0.0)),
         time_limit=None if limit is None else float(limit),
         fixed=tuple(fixed),
-        engine=explain.take("engine", one_of("auto", "search", "milp"), "auto"),
+        engine=explain.take("engine", one_of(*NAMES), "auto"),
         threads=explain.take("threads", THREADS),
     )
     explain.close()

@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from whence.engines import engine_named
 from whence.errors import WhenceError
-from whence.explain.asking import Request, engine_of, explain
+from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
 from whence.explain.fingerprints import Origin
+from whence.explain.request import Request
 from whence.report.comparing import Slack, differing
 from whence.report.document import body, document_digest, question_digest, to_dict
 from whence.report.material import material_of
@@ -151,7 +153,7 @@ def _engine(said: Explanation, policy: Policy) -> str:
     """The name of the engine that the question asked for."""
     record = said.asked
     options = {"solver": record["solver"]} if record.get("solver") else {}
-    return engine_of(policy, Request(None, None, engine=str(record.get("engine", "auto")), options=options))[1]
+    return engine_named(str(record.get("engine", "auto"))).label(policy.weights_, options)
 
 
 def _slack(largest: float) -> Slack:
