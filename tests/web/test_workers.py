@@ -21,7 +21,7 @@ from tests.web.live import Live, finished, hard_scene, running, strange_scene, u
 
 from whence.errors import InputError
 from whence.web import explanations, pool
-from whence.web.frames import Asked
+from whence.web.messages import Asked
 from whence.web.scenes import Scene
 from whence.web.server import listening
 from whence.web.settings import Settings, settings_for

@@ -17,8 +17,8 @@ from whence.explain.explanation import Explanation
 from whence.explain.request import Request as Question
 from whence.report.html import page
 from whence.web import models
-from whence.web.frames import Asked, Progressed
 from whence.web.lookup import IsJson, find_scene, in_thread
+from whence.web.messages import Asked, Progressed
 from whence.web.pool import Job, Pool, QueueFull
 from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
@@ -153,6 +153,7 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) ->
         bounds=asked.bounds,
         time_limit=min(asked.time_limit or scene.time_limit or settings.time_limit, settings.time_limit),
         within=asked.within,
+        threads=scene.threads or settings.threads,
     )
 
 

@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whence.web import models
-from whence.web.frames import Answered, Asked, Cancel, Failed, Progressed, Ready, header_size, length, packed
+from whence.web.messages import Answered, Asked, Cancel, Failed, Progressed, Ready, header_size, length, packed
 from whence.web.scenes import Scene
 from whence.web.settings import Settings
 

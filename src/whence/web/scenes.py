@@ -57,7 +57,9 @@ class Scene:
     engine : {"auto", "search", "milp"}
         What answers questions.
     time_limit : float or None
-        Seconds a question, where it does not say itself.
+        Seconds for a question that does not say itself.
+    threads : int or None
+        Threads of a search; the server's own number where left out.
     """
 
     id: str
@@ -69,17 +71,18 @@ class Scene:
     fixed: tuple[str, ...] = ()
     engine: str = "auto"
     time_limit: float | None = None
+    threads: int | None = None
 
     # ---- contexts ------------------------------------------------------------------------------------
 
     def context_of(self, row: Any) -> dict[str, Any]:
-        """A context in the user's columns as one plain value a feature."""
+        """A context in the user's columns as one plain value per feature."""
         schema = self.policy.schema_
         plain: dict[str, Any] = to_plain(schema.feature_values(schema.row(row)))
         return plain
 
     def row_of(self, context: Mapping[str, Any]) -> pd.Series:
-        """A context of one plain value a feature in the user's columns; an InputError says what is wrong with it."""
+        """A context of one plain value per feature in the user's columns; an InputError says what is wrong with it."""
         schema = self.policy.schema_
         missing = [name for name in schema.names if name not in context]
         unknown = [name for name in context if name not in schema.features]
@@ -175,9 +178,9 @@ class Scene:
             raise InputError(f"The plan does not fit the problem: {error}") from error
         return plan
 
-    def judged(self, plan: Any, weights: Floats) -> models.Judged:
-        """`plan` where the past observations have these weights."""
-        policy, costs = self.policy, self._costs(plan)
+    def judged(self, plan: Any, weights: Floats, costs: Floats | None = None) -> models.Judged:
+        """`plan` where the past observations have these weights; its `costs` under them, where they are known."""
+        policy, costs = self.policy, self._costs(plan) if costs is None else costs
         return models.Judged(
             plan=policy.problem.to_plain(plan),
             text=policy.problem.describe(plan, policy.outcome_names_),
@@ -219,11 +222,11 @@ class Scene:
     def decided(self, row: Any) -> models.Decision:
         """What the policy decides in a context in the user's columns."""
         policy = self.policy
-        weights = policy.weights_at(row)
-        plan = policy.problem.solve(policy.Y_, weights, policy.risk_)
+        made = policy.decision(row)
+        weights = made.weights
         heaviest = [int(i) for i in np.argsort(-weights, kind="stable")[:NAMED] if weights[i] > 0]
         return models.Decision(
-            **dict(self.judged(plan, weights)),
+            **dict(self.judged(made.plan, weights, made.costs)),
             speaking=[models.Speaker(**dict(self.observation(i)), weight=float(weights[i])) for i in heaviest],
             speakers=int((weights > 0).sum()),
             remarks=self.remarks(policy.schema_.row(row)),
@@ -325,4 +328,5 @@ def project_scene(project: Project) -> Scene:
         fixed=project.explain_defaults.fixed,
         engine=project.explain_defaults.engine,
         time_limit=project.explain_defaults.time_limit,
+        threads=project.explain_defaults.threads,
     )

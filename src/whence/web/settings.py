@@ -26,10 +26,12 @@ class Settings:
         What a request must know, where one is needed.
     workers : int
         Searches at once.
+    threads : int
+        Threads of a search, where its scene does not say.
     queue : int
         Searches that may wait for a worker; more are refused.
     time_limit : float
-        Most seconds a search.
+        Most seconds that a search may take.
     kept, kept_seconds : int, float
         Finished searches that are remembered, and for how long.
     body : int
@@ -50,6 +52,7 @@ class Settings:
     port: int = 8000
     token: str | None = None
     workers: int = field(default_factory=lambda: default_workers())
+    threads: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
     queue: int = 64
     time_limit: float = 60.0
     kept: int = 200

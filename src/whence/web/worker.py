@@ -22,7 +22,7 @@ from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.question import Progress
 from whence.web import models
-from whence.web.frames import Answered, Asked, Cancel, Failed, Progressed, Ready, packed, receive
+from whence.web.messages import Answered, Asked, Cancel, Failed, Progressed, Ready, packed, receive
 from whence.web.scenes import Scene
 
 __all__ = ["main"]
@@ -98,6 +98,7 @@ class Worker:
                 bounds=scene.bounds_of(asked.bounds),
                 engine=scene.engine,
                 time_limit=asked.time_limit,
+                threads=asked.threads,
                 on_progress=on_progress,
             )
             return _answered(scene, explanation)

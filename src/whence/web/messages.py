@@ -29,6 +29,7 @@ class Asked:
     bounds: dict[str, Any]
     time_limit: float
     within: float = 0.0
+    threads: int | None = None
 
 
 @dataclass(frozen=True)
