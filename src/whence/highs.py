@@ -16,7 +16,7 @@ from whence.aliases import Floats
 __all__ = ["Run", "run"]
 
 _ROWWISE, _MINIMISE = 2, 1
-_KIND = highspy.HighsModelStatus
+_KIND: Any = highspy.HighsModelStatus
 #: How a run ended; for anything else, the name that HiGHS has for it.
 _WORDS = {
     _KIND.kOptimal: "optimal",

@@ -92,7 +92,9 @@ def _question(
 
     def linear() -> tuple[Any, Floats, Floats] | None:
         polytope = problem.polytope()
-        return polytope and (polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead))
+        if polytope is None:
+            return None
+        return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
 
     return Question(
         space=policy.schema_.space(initial, request.fixed, request.bounds),

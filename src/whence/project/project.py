@@ -251,7 +251,7 @@ def _try_out(project: Project, weights: Section, problem: Section, found: Findin
     try:
         trial.fit(project.X, project.Y)
     except WhenceError as error:
-        if error.parameter in trial.weights.get_params():
+        if trial.weights is not None and error.parameter in trial.weights.get_params():
             weights.refused(error)
         else:
             found.error(Place(project.path.name), str(error))

@@ -92,8 +92,8 @@ def _solve_once(
     if ended.status == "optimal":
         return Outcome("optimal", ended.values, min(ended.bound, ended.value), ended.nodes)
     bound = ended.bound if program.integer.any() else -np.inf
-    if ended.status == "limit" or ended.status == "interrupted":
-        return Outcome(ended.status, ended.values, bound, ended.nodes)
+    if ended.status in ("limit", "interrupted"):
+        return Outcome("limit" if ended.status == "limit" else "interrupted", ended.values, bound, ended.nodes)
     raise SolverError(f"HiGHS ended without an answer: its status is {ended.status}.")
 
 
