@@ -70,8 +70,8 @@ def test_init_then_check_then_fit(tmp_path: Path) -> None:
     assert "to 40 rows of 4 columns and 2 outcomes." in fitted.stdout
     assert "events" in fitted.stdout
     again = run("init", tmp_path / "days.csv")
-    assert "is there already; write over it with --force" in refused(again)
-    assert run("init", tmp_path / "days.csv", "--force").exit_code == 0
+    assert "already exists; use --overwrite" in refused(again)
+    assert run("init", tmp_path / "days.csv", "--overwrite").exit_code == 0
 
 
 def test_init_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -336,11 +336,11 @@ def test_batch(bakery: Path, tmp_path: Path) -> None:
     assert table["id"].tolist() == ["a", "b", "c", "d"]
     assert table["changes"].tolist()[0] == "weekday: Thursday -> Saturday"
     assert "more than the budget" in table["error"].tolist()[3]
-    assert "must be another file than INPUT.csv" in refused(run("batch", bakery, answers, answers, "--force"))
+    assert "must not be INPUT.csv itself" in refused(run("batch", bakery, answers, answers, "--overwrite"))
     questions = tmp_path / "more.csv"
     questions.write_text("context\n4\n12\n", "utf-8")
-    assert "is there already; write over it with --force" in refused(run("batch", bakery, questions, answers))
-    forced = run("batch", bakery, questions, answers, "--force", "-i", "row:13")
+    assert "already exists; use --overwrite" in refused(run("batch", bakery, questions, answers))
+    forced = run("batch", bakery, questions, answers, "--overwrite", "-i", "row:13")
     assert forced.exit_code == 0, forced.output
     assert len(pd.read_csv(answers)) == 2
 

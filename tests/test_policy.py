@@ -125,7 +125,7 @@ def test_pandas_in_gives_pandas_out() -> None:
 
 
 def test_routes_are_lists_of_nodes_and_vectors_of_edges() -> None:
-    """`decide` gives a plan in its natural form, `predict` one column an edge."""
+    """`decide` gives a plan in its natural form, `predict` one column per edge."""
     rng = np.random.default_rng(1)
     X, Y = rng.random((30, 2)), rng.random((30, 12))
     policy = Policy(ShortestPath.grid(3), KNNWeights(5)).fit(X, Y)

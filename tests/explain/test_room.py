@@ -8,9 +8,9 @@ from types import SimpleNamespace
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor
+from whence.explain.room import forest_room, neighbour_room
 
 import whence as wh
-from whence.explain.room import forest_room, neighbour_room
 from whence.weights import KNNWeights
 
 

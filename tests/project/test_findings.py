@@ -36,7 +36,7 @@ def test_everything_at_once(tmp_path: Path) -> None:
         ("features.temp.unit", "unit = 3", "must be a text in quotes. Got 3 instead."),
         ("features.temp", "[features.temp]", "must not exceed 'high'"),
         ("problem.bugdet", "bugdet = 100", "Did you mean 'budget'?"),
-        ("problem.holding", "holding = -1", "must be finite and non-negative. Got -1."),
+        ("problem.holding", "holding = -1", "must be finite and non-negative. Got -1 instead."),
     ]:
         where = finding if line is None else f"whence.toml, line {lines.index(line) + 1}, {finding}"
         assert any(f.startswith(where + ":") and words in f for f in found), (where, found)

@@ -133,7 +133,9 @@ def read_csv(path: Path, form: CsvFormat, found: Findings, header: bool = True) 
     except InputError as error:
         found.error(Place(path.name), str(error))
         return None
-    separator = form.separator or _separator(text)
+    # Without names to go by, a comma may as well be a decimal sign.
+    numbers = next((sign for sign in SEPARATORS[1:] if sign in text), ",")
+    separator = form.separator or (_separator(text) if header else numbers)
     rows, lines = _rows(path, text, separator, found)
     if not rows:
         wanted = "a line of column names and at least one row were" if header else "at least one row was"

@@ -14,7 +14,7 @@ from typer.testing import CliRunner
 
 from whence import cli
 
-DOCS = Path(__file__).resolve().parents[1] / "docs"
+DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("commands.md", "howto/project-file.md")
 SESSION = re.compile(r"^```py\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 BLOCK = re.compile(r"^```console\n(.*?)^```$", re.MULTILINE | re.DOTALL)
