@@ -287,7 +287,7 @@ def test_parameters_are_checked(parameters: dict[str, Any], error: type[Exceptio
 def test_contexts_and_outcomes_are_checked() -> None:
     """Rows that do not match, columns that are missing and unseen categories are named."""
     policy, X, Y = bakery()
-    with pytest.raises(InputError, match=r"'Y' must have one row a row of 'X' \(60\)"):
+    with pytest.raises(InputError, match=r"'Y' must have one row per row of 'X' \(60\)"):
         clone(policy).fit(X, Y.iloc[:-1])
     products = Newsvendor(holding=[1, 2, 3], backorder=[2, 3, 4])
     with pytest.raises(InputError, match=r"'Y' must have 3 columns, as the Newsvendor problem asks. Got 2 instead."):

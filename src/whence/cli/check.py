@@ -24,7 +24,7 @@ __all__ = ["check", "fit"]
 
 
 def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
-    """Say everything that is wrong with a project, at once.
+    """List everything that is wrong with a project, all at once.
 
     Reads the project file and all the data it names, and lists what is wrong with file, line, and key or column.
 

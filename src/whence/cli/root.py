@@ -35,7 +35,7 @@ Explains data-driven decisions: in what context would your plan have been the be
 
   whence demo                      decide and explain on built-in data
   whence init days.csv             write a project file for your own data
-  whence check whence.toml         say everything that is wrong with it
+  whence check whence.toml         list everything that is wrong with it
   whence decide whence.toml --context 12
   whence explain whence.toml --context 12 --instead row:40
   whence explain --help            all of its options
@@ -121,7 +121,7 @@ def told(command: Callable[..., None]) -> Callable[..., None]:
             if interrupted(error):
                 said, code = "stopped.", STOPPED
             else:
-                said = f"An unexpected error, a defect of whence: {type(error).__name__}: {error}\n"
+                said = f"An unexpected error, which is a bug in whence: {type(error).__name__}: {error}\n"
                 said, code = f"{said}Set WHENCE_TRACEBACK=1 to see where it comes from.", UNEXPECTED
         print(f"whence: {said}", file=sys.stderr)
         raise typer.Exit(code)

@@ -26,8 +26,8 @@ from whence.typed_values import number
 
 __all__ = ["BatchRun", "Question", "Questions", "read_questions"]
 
-#: Rows a process that are answered between two notes of what is done.
-ROWS_A_NOTE = 8
+#: Rows per process that are answered before what is done is noted.
+ROWS_PER_NOTE = 8
 
 
 @dataclass(frozen=True)
@@ -58,7 +58,7 @@ def read_questions(project: Project, path: Path, instead: str | None = None, fil
     project : Project
         Against which contexts and plans are read.
     path : Path
-        With a column a feature, or a column "context"; and a column "instead", or a column a part of the plan.
+        With a column per feature, or a column "context"; and a column "instead", or a column per part of the plan.
     instead : str, optional
         The plan of the rows that have none.
     files : bool
@@ -193,7 +193,7 @@ class BatchRun:
         """Answer what is left, chunk by chunk, and give the number of rows done after each of them."""
         todo = [question for question in self.questions.rows if question.row not in self.records]
         workers = effective_n_jobs(jobs)
-        size = 1 if workers == 1 else ROWS_A_NOTE * workers
+        size = 1 if workers == 1 else ROWS_PER_NOTE * workers
         with self.partial.open("a", encoding="utf-8") as notes:
             if self.partial.stat().st_size == 0:
                 notes.write(json.dumps({"batch": self.fingerprint}) + "\n")

@@ -169,9 +169,9 @@ def _check_declared(declared: Mapping[str, Declared], used: _Used | None, found:
     for one in declared.values():
         for name in one.names:
             if name not in contexts:
-                what = "an outcome" if name in used.outcomes else "no column of the contexts"
+                what = "an outcome" if name in used.outcomes else "not a column of the contexts"
                 hint = "" if name in used.outcomes else nearest(name, used.contexts)
-                found.error(one.section.at(), f"{name!r} is {what}, so that it cannot be a feature.{hint}")
+                found.error(one.section.at(), f"{name!r} is {what}, so it cannot be a feature.{hint}")
 
 
 def _aligned(data: Section, contexts: CsvTable, results: CsvTable, index: str | None) -> CsvTable | None:
@@ -203,7 +203,7 @@ def _complete(contexts: CsvTable, results: CsvTable, used: _Used, found: Finding
     gaps = [missing(contexts, name) for name in used.contexts] + [missing(results, name) for name in used.outcomes]
     keep = ~np.logical_or.reduce([gap.to_numpy() for gap in gaps])
     if not keep.any():
-        found.error(Place(contexts.path.name), "has no row in which nothing is missing.")
+        found.error(Place(contexts.path.name), "has no complete row: in each of them a value is missing.")
     elif not keep.all():
         text = f"{int((~keep).sum())} of {keep.size} rows were left out: a value is missing."
         found.warning(Place(contexts.path.name), text)

@@ -105,7 +105,7 @@ def _place(graph: nx.DiGraph, nodes: CsvTable, found: Findings) -> None:
     lost = [node for node in graph if "pos" not in graph.nodes[node]]
     if lost:
         more = "" if len(lost) == 1 else f" (and {len(lost) - 1} more)"
-        found.warning(Place(nodes.path.name), f"does not say where {lost[0]!r} is{more}, so that routes are not drawn.")
+        found.warning(Place(nodes.path.name), f"does not say where {lost[0]!r} is{more}, so routes are not drawn.")
 
 
 def read_problem(
@@ -159,7 +159,7 @@ def _rate(problem: Section, key: str, outcomes: Sequence[str]) -> Any:
         return rate
     for name in rate:
         if outcomes and name not in outcomes:
-            problem.error(key, f"names {name!r}, which is no outcome.{nearest(name, outcomes)}")
+            problem.error(key, f"names {name!r}, which is not an outcome.{nearest(name, outcomes)}")
     for name in outcomes:
         if name not in rate:
             problem.error(key, f"needs a number for the outcome {name!r}.")
@@ -185,7 +185,7 @@ def _shortest_path(problem: Section, network: Network | None) -> DecisionProblem
     nodes = list(map(str, network.graph))
     for key, name in (("source", str(source)), ("target", str(target))):
         if name not in nodes:
-            problem.error(key, f"names {name!r}, which is no node of {file}.{nearest(name, nodes)}")
+            problem.error(key, f"names {name!r}, which is not a node of {file}.{nearest(name, nodes)}")
             return None
     return ShortestPath(network.graph, str(source), str(target))
 

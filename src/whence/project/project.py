@@ -138,7 +138,7 @@ class Project:
         return self._contexts.read(value, files)
 
     def outside(self, context: pd.Series) -> list[str]:
-        """What of a context lies beyond the history, a sentence a feature; the nearest past decides there."""
+        """What of a context lies beyond the history, one sentence per feature; the nearest rows decide there."""
         return self._contexts.outside(context)
 
     def context_of_cells(

@@ -125,7 +125,7 @@ def _head(name: str, table: CsvTable, index: str | None, ignore: list[str]) -> s
         "",
         "[data]",
         f"history = {_text(name)}",
-        '# encoding = "utf-8"    # encoding, separator and decimal sign are found out unless you say them',
+        '# encoding = "utf-8"    # encoding, separator and decimal sign are detected unless you give them',
         '# separator = ";"',
         decimal,
         f"index = {_text(index)}    # rows are named after this column"
@@ -176,7 +176,7 @@ max_depth = 4
 # What is decided: "newsvendor", "shipment", "shortest_path" or "linear".
 # Here: a quantity of each of {", ".join(outcomes)}, before it is known how many are needed.
 kind = "newsvendor"
-holding = 1      # cost of a unit left over: one number, or one an outcome in a list
+holding = 1      # cost of a unit left over: one number, or a list with one per outcome
 backorder = 2    # cost of a unit short
 # budget = 100   # most units in total
 # cost_unit = "€"
