@@ -17,17 +17,15 @@ from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Question
 from whence.weights import Weights
 
-__all__ = ["AUTO", "ENGINES", "NAMES", "PARTS", "Engine", "engine_named", "part_of"]
+__all__ = ["AUTO", "ENGINES", "PARTS", "Engine", "engine_named", "engine_names", "part_of"]
 
-#: Engines by name: the module and the class.
-ENGINES: dict[str, str] = {
+#: Engines by name: the class, or the module and the class.
+ENGINES: dict[str, str | type[Engine]] = {
     "search": "whence.search.engine:Search",
     "milp": "whence.milp.engine:IntegerProgram",
 }
 #: Who answers where nobody is named.
 AUTO = "search"
-#: The names that ``engine`` can have.
-NAMES = ("auto", *ENGINES)
 
 #: For each kind of weights, and all that derive from it, its part of every engine that can deal with it: a function
 #: from a question to an answer for the search, a :class:`whence.milp.weighting.Weighting` for the integer program.
@@ -80,7 +78,11 @@ class Engine(ABC):
         return True
 
 
-@cache
+def engine_names() -> tuple[str, ...]:
+    """The names that ``engine`` can have."""
+    return ("auto", *ENGINES)
+
+
 def engine_named(name: str) -> Engine:
     """The engine called `name`; "auto" is the search.
 
@@ -89,10 +91,16 @@ def engine_named(name: str) -> Engine:
     >>> engine_named("auto").name
     'search'
     """
-    if name not in NAMES:
-        known = ", ".join(map(repr, NAMES[:-1]))
-        raise InputError(f"'engine' must be {known} or {NAMES[-1]!r}. Got {name!r} instead.", parameter="engine")
-    made: Engine = _loaded(ENGINES[AUTO if name == "auto" else name])()
+    names = engine_names()
+    if name not in names:
+        known = ", ".join(map(repr, names[:-1]))
+        raise InputError(f"'engine' must be {known} or {names[-1]!r}. Got {name!r} instead.", parameter="engine")
+    return _made(ENGINES[AUTO if name == "auto" else name])
+
+
+@cache
+def _made(engine: str | type[Engine]) -> Engine:
+    made: Engine = (_loaded(engine) if isinstance(engine, str) else engine)()
     return made
 
 
