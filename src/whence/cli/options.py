@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import os
-from enum import StrEnum
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_args
 
 import typer
 
+from whence.aliases import Kind
 from whence.cli.screen import note, waiting
+from whence.engines import engine_names
 from whence.errors import WhenceError
 from whence.files import project_file
 from whence.project import Project
@@ -17,9 +18,6 @@ from whence.project.bounds import read_bounds
 from whence.project.saved import load_policy
 
 __all__ = ["complete_features", "explain_options", "open_project"]
-
-KindName = StrEnum("KindName", ["relative", "absolute"])
-EngineName = StrEnum("EngineName", ["auto", "search", "milp"])
 
 
 def complete_features(incomplete: str) -> list[str]:
@@ -64,7 +62,10 @@ PolicyOption = Annotated[
 ]
 JsonOption = Annotated[bool, typer.Option("--json", help="Print JSON on stdout.")]
 KindOption = Annotated[
-    KindName | None, _option("Better than the decision (relative), or the best of all plans (absolute).")
+    str | None,
+    _option(
+        "Better than the decision (relative), or the best of all plans (absolute).", metavar="|".join(get_args(Kind))
+    ),
 ]
 WithinOption = Annotated[
     float | None,
@@ -81,7 +82,9 @@ BoundOption = Annotated[
     _option("Where a feature may go: temp=0:20 or day=Saturday|Sunday; may be repeated.", metavar="BOUND"),
 ]
 LimitOption = Annotated[float | None, _option("Stop after this many seconds.", metavar="SECONDS")]
-EngineOption = Annotated[EngineName | None, _option("The native search, or the integer program.")]
+EngineOption = Annotated[
+    str | None, _option("The native search, or the integer program.", metavar="|".join(engine_names()))
+]
 ThreadsOption = Annotated[
     int | None, _option("Threads that search together; 1 unless the project says otherwise.", min=1, max=256)
 ]
@@ -108,6 +111,5 @@ def explain_options(
     """Arguments of `Policy.explain`: what the command line says, and otherwise the project."""
     schema, defaults = project.fitted().schema_, project.explain_defaults
     fixed = [name.strip() for names in fix or () for name in ([names] if names in schema.names else names.split(","))]
-    said = {name: value.value if isinstance(value, StrEnum) else value for name, value in given.items()}
     bounds = read_bounds(bound or (), schema) or None
-    return defaults.options(fixed=(*defaults.fixed, *fixed), bounds=bounds, **said)
+    return defaults.options(fixed=(*defaults.fixed, *fixed), bounds=bounds, **given)
