@@ -92,7 +92,7 @@ def indented(text: str) -> str:
     return text.replace("\n\n  ", "\n\n[bold][/bold]  ", 1)
 
 
-def told(command: Callable[..., None]) -> Callable[..., None]:
+def errors_told(command: Callable[..., None]) -> Callable[..., None]:
     """`command` with its errors told: an expected one is a sentence and exit code 2, Ctrl-C is exit code 130."""
 
     @functools.wraps(command)
@@ -167,7 +167,7 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
 )
 
 for _command, _more in COMMANDS:
-    app.command(help=f"{indented(joined(_command.__doc__ or ''))}\n{_more}")(told(_command))
+    app.command(help=f"{indented(joined(_command.__doc__ or ''))}\n{_more}")(errors_told(_command))
 
 
 def main() -> None:

@@ -14,7 +14,7 @@ from whence.aliases import Floats
 from whence.errors import SolverError
 from whence.problems._deadline import OutOfTime, check_time, seconds_left
 
-__all__ = ["Program", "minimise"]
+__all__ = ["LinearProgram", "minimise"]
 
 _REASONS = {
     "infeasible": "is infeasible: no plan satisfies its rows, bounds and integrality",
@@ -24,7 +24,7 @@ _REASONS = {
 
 
 @dataclass(frozen=True)
-class Program:
+class LinearProgram:
     """Minimise ``cost @ x`` over ``row_lower <= rows @ x <= row_upper`` and ``lower <= x <= upper``.
 
     Parameters
@@ -57,14 +57,14 @@ class Program:
     offset: float = 0.0
 
 
-def minimise(program: Program, caller: str) -> Floats:
+def minimise(program: LinearProgram, caller: str) -> Floats:
     """Optimal values of the variables of `program`.
 
     Integer variables come back as whole numbers, with the continuous ones optimal for them.
 
     Parameters
     ----------
-    program : Program
+    program : LinearProgram
         What is to be solved.
     caller : str
         Whose problem it is, for the error message.
@@ -94,7 +94,7 @@ def minimise(program: Program, caller: str) -> Floats:
         raise SolverError(f"{caller} was not solved: HiGHS left integer variables that cannot be rounded.") from None
 
 
-def _run(program: Program, integer: NDArray[np.bool_] | None, caller: str) -> Floats:
+def _run(program: LinearProgram, integer: NDArray[np.bool_] | None, caller: str) -> Floats:
     options: dict[str, Any] = {
         # One thread of HiGHS: the same answer on every machine, and nothing to fight over in a parallel loop.
         "parallel": "off",

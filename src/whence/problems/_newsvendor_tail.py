@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from whence.aliases import Floats
-from whence.problems._minimise import Program, minimise
+from whence.problems._minimise import LinearProgram, minimise
 from whence.risk import CVaR
 
 __all__ = ["least_cvar"]
@@ -140,7 +140,7 @@ def _least_on_grid(y: Floats, share: Floats, terms: Terms, grid: Floats) -> tupl
     rows = _with_excess(slope.T)
     price = np.concatenate((np.zeros(widths.size), [1.0], share))
     values = minimise(
-        Program(
+        LinearProgram(
             cost=price,
             lower=np.zeros(price.size),
             upper=np.concatenate((widths, np.full(samples + 1, np.inf))),

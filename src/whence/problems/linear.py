@@ -14,7 +14,7 @@ from sklearn.base import BaseEstimator
 from whence.aliases import Floats
 from whence.errors import InputError, argument_error
 from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
-from whence.problems._minimise import Program, minimise
+from whence.problems._minimise import LinearProgram, minimise
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits
 from whence.risk import Risk, known_tail
@@ -225,8 +225,8 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         )
 
 
-def _expectation_program(space: Polytope, cost: Floats) -> Program:
-    return Program(
+def _expectation_program(space: Polytope, cost: Floats) -> LinearProgram:
+    return LinearProgram(
         cost=cost,
         lower=space.lower,
         upper=space.upper,
@@ -237,14 +237,14 @@ def _expectation_program(space: Polytope, cost: Floats) -> Program:
     )
 
 
-def _cvar_program(space: Polytope, costs: Floats, share: Floats) -> Program:
+def _cvar_program(space: Polytope, costs: Floats, share: Floats) -> LinearProgram:
     """Rockafellar and Uryasev's program: after the variables, the value-at-risk and each sample's excess over it."""
     samples, d = costs.shape
     extra = samples + 1
     fixed = _expectation_program(space, np.zeros(d))
     excess = sparse.hstack([costs, np.full((samples, 1), -1.0), -sparse.eye_array(samples)])
     rows = sparse.vstack([sparse.hstack([fixed.rows, sparse.csr_array((fixed.rows.shape[0], extra))]), excess])
-    return Program(
+    return LinearProgram(
         cost=np.concatenate((np.zeros(d), [1.0], share)),
         lower=np.concatenate((space.lower, [-np.inf], np.zeros(samples))),
         upper=np.concatenate((space.upper, np.full(extra, np.inf))),

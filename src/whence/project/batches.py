@@ -24,14 +24,14 @@ from whence.project.findings import shown
 from whence.project.project import Project
 from whence.typed_values import number
 
-__all__ = ["BatchRun", "Question", "Questions", "read_questions"]
+__all__ = ["BatchInput", "BatchRow", "BatchRun", "read_questions"]
 
 #: Rows per process that are answered before what is done is noted.
 ROWS_PER_NOTE = 8
 
 
 @dataclass(frozen=True)
-class Question:
+class BatchRow:
     """One row of the input: a context and a plan, or what is wrong with them."""
 
     row: int
@@ -42,15 +42,15 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Questions:
+class BatchInput:
     """The rows of the input, how its file is written, and a text that changes whenever it does."""
 
-    rows: list[Question]
+    rows: list[BatchRow]
     table: CsvTable
     fingerprint: str
 
 
-def read_questions(project: Project, path: Path, instead: str | None = None, files: bool = False) -> Questions:
+def read_questions(project: Project, path: Path, instead: str | None = None, files: bool = False) -> BatchInput:
     """The questions of a CSV file.
 
     Parameters
@@ -69,7 +69,7 @@ def read_questions(project: Project, path: Path, instead: str | None = None, fil
     reader = _RowReader(project, table, instead, files)
     rows = [reader.read(row) for row in range(len(table.cells))]
     digest = hashlib.sha256(read_file(path) + repr((instead, files)).encode()).hexdigest()
-    return Questions(rows, table, digest)
+    return BatchInput(rows, table, digest)
 
 
 class _RowReader:
@@ -99,10 +99,10 @@ class _RowReader:
             raise InputError(f"{table.path.name} must have a column 'instead', or a column for every part of the plan.")
         self._plans: dict[tuple[str, bool], Any] = {}
 
-    def read(self, row: int) -> Question:
+    def read(self, row: int) -> BatchRow:
         """One row of the input."""
         cells = {str(name): str(cell) for name, cell in self.table.cells.iloc[row].items()}
-        question = Question(row + 1, {name: cells[name] for name in self.carried})
+        question = BatchRow(row + 1, {name: cells[name] for name in self.carried})
         try:
             return replace(question, context=self._context(cells), plan=self._plan(cells))
         except WhenceError as error:
@@ -156,7 +156,7 @@ class BatchRun:
     ----------
     project : Project
         With a fitted policy.
-    questions : Questions
+    questions : BatchInput
         What is asked.
     answers : Path
         The CSV file to write in the end. Until then, rows are kept in a file of the same name with ``.partial``.
@@ -167,7 +167,7 @@ class BatchRun:
     """
 
     def __init__(
-        self, project: Project, questions: Questions, answers: Path, options: Mapping[str, Any], restart: bool = False
+        self, project: Project, questions: BatchInput, answers: Path, options: Mapping[str, Any], restart: bool = False
     ) -> None:
         self.project, self.questions, self.answers = project, questions, answers
         self.options = dict(options)
@@ -205,7 +205,7 @@ class BatchRun:
                 notes.flush()
                 yield self.done
 
-    def _answered(self, chunk: list[Question], jobs: int) -> list[dict[str, Any]]:
+    def _answered(self, chunk: list[BatchRow], jobs: int) -> list[dict[str, Any]]:
         asked = [question for question in chunk if not question.error]
         records = {q.row: {"row": q.row, **q.carried, "status": "error", "error": q.error} for q in chunk if q.error}
         if asked:

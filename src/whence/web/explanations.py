@@ -22,7 +22,7 @@ from whence.web.messages import Asked, Progressed
 from whence.web.pool import Job, Pool, QueueFull
 from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
-from whence.web.settings import Settings
+from whence.web.settings import ServerSettings
 
 __all__ = ["router"]
 
@@ -130,8 +130,8 @@ def _pool(request: Request) -> Pool:
     return pool
 
 
-def _settings(request: Request) -> Settings:
-    settings: Settings = request.app.state.settings
+def _settings(request: Request) -> ServerSettings:
+    settings: ServerSettings = request.app.state.settings
     return settings
 
 
@@ -142,7 +142,7 @@ def _find(request: Request, id: str) -> Job:
     return job
 
 
-def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) -> Asked:
+def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettings) -> Asked:
     return Asked(
         number=0,
         scene=scene.id,

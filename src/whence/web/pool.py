@@ -21,7 +21,7 @@ from typing import Any
 from whence.web import models
 from whence.web.messages import Answered, Asked, Cancel, Failed, Progressed, Ready, header_size, length, packed
 from whence.web.scenes import Scene
-from whence.web.settings import Settings
+from whence.web.settings import ServerSettings
 
 __all__ = ["Job", "Pool", "QueueFull"]
 
@@ -161,11 +161,11 @@ class Pool:
     ----------
     scenes : sequence of Scene
         What may be asked about.
-    settings : Settings
+    settings : ServerSettings
         How many processes, how much may wait, and how long a search may take.
     """
 
-    def __init__(self, scenes: Sequence[Scene], settings: Settings) -> None:
+    def __init__(self, scenes: Sequence[Scene], settings: ServerSettings) -> None:
         # Fitted once and sent as they are: a forest without a seed would be another one in every process.
         self._scenes = pickle.dumps(list(scenes), pickle.HIGHEST_PROTOCOL)
         self._settings = settings

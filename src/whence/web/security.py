@@ -18,7 +18,7 @@ from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from whence.web.proxies import Public, host_name, is_origin, public_address
-from whence.web.settings import Settings, is_loopback
+from whence.web.settings import ServerSettings, is_loopback
 
 __all__ = ["CONTENT_POLICY", "REPORT_POLICY", "Guard"]
 
@@ -60,11 +60,11 @@ class Guard:
     ----------
     app : ASGI application
         What answers the requests that are let through.
-    settings : Settings
+    settings : ServerSettings
         Where the server listens, the token, and the most bytes of a request.
     """
 
-    def __init__(self, app: ASGIApp, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app, self._settings = app, settings
         self._cookie = f"whence-{settings.port}"
         self._names = {"localhost", *settings.allowed_hosts}

@@ -22,7 +22,7 @@ from whence.project import Project
 from whence.web.app import create_app
 from whence.web.connections import connections_for
 from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
-from whence.web.settings import Settings, settings_for
+from whence.web.settings import ServerSettings, settings_for
 
 __all__ = ["configuration", "listening", "serve"]
 
@@ -76,7 +76,7 @@ def serve(
             server.run(sockets=[listener])
 
 
-def configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
+def configuration(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
     """How uvicorn is to run: quiet, and with connections that do not wait for ever."""
     return uvicorn.Config(
         app,
@@ -131,7 +131,7 @@ def _scenes(project: Any, data: Any) -> list[Scene]:
     return scenes
 
 
-def listening(settings: Settings) -> socket.socket:
+def listening(settings: ServerSettings) -> socket.socket:
     """A socket at the address of the settings, or one sentence why there is none."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # The protocol is named: only then does asyncio send short answers at once, instead of 40 ms later.
@@ -150,18 +150,18 @@ def listening(settings: Settings) -> socket.socket:
     return listener
 
 
-def _at(settings: Settings, listener: socket.socket) -> Settings:
+def _at(settings: ServerSettings, listener: socket.socket) -> ServerSettings:
     return replace(settings, port=int(listener.getsockname()[1]))
 
 
-def _announced(settings: Settings) -> list[str]:
+def _announced(settings: ServerSettings) -> list[str]:
     """What to say about where the page is; only the proxy knows its scheme and port."""
     query = "" if settings.token is None else f"?token={settings.token}"
     ways = [f"Through the proxy, it is at {name}{settings.root_path}/{query}" for name in settings.allowed_hosts]
     return [*ways, f"whence is at {_address(settings)} (Ctrl-C ends it)"]
 
 
-def _address(settings: Settings) -> str:
+def _address(settings: ServerSettings) -> str:
     host = settings.host.strip("[]")
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     named = f"[{host}]" if ":" in host else host

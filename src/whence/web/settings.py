@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from whence.errors import InputError
 
-__all__ = ["Settings", "default_workers", "is_loopback", "settings_for"]
+__all__ = ["ServerSettings", "default_workers", "is_loopback", "settings_for"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """What a server allows.
 
     Attributes
@@ -77,8 +77,8 @@ def settings_for(
     root_path: str = "",
     allowed_hosts: Sequence[str] = (),
     trusted_proxies: Sequence[str] = (),
-) -> Settings:
-    """Settings that are safe: other machines only where that was asked for, and then never without a token.
+) -> ServerSettings:
+    """ServerSettings that are safe: other machines only where that was asked for, and then never without a token.
 
     Examples
     --------
@@ -106,7 +106,7 @@ def settings_for(
     if not 0 < float(time_limit) < float("inf"):
         raise InputError(f"'time_limit' must be a positive number of seconds. Got {time_limit!r} instead.")
     count = default_workers() if workers is None else int(workers)
-    return Settings(
+    return ServerSettings(
         host=host,
         port=int(port),
         token=token,
