@@ -7,19 +7,8 @@ from typing import Annotated
 
 import typer
 
+from whence.cli import options
 from whence.cli.exits import BAD_INPUT, STOPPED
-from whence.cli.options import (
-    BoundOption,
-    EngineOption,
-    FixOption,
-    KindOption,
-    LimitOption,
-    PolicyOption,
-    ProjectArgument,
-    WithinOption,
-    explain_options,
-    open_project,
-)
 from whence.cli.screen import counting, ending_well, note, print_text, waiting
 from whence.errors import InputError
 from whence.project.batches import BatchRun, read_questions
@@ -28,7 +17,7 @@ __all__ = ["batch"]
 
 
 def batch(
-    project: ProjectArgument,
+    project: options.ProjectArgument,
     questions: Annotated[Path, typer.Argument(metavar="INPUT.csv", help="Contexts and plans, one per row.")],
     answers: Annotated[Path, typer.Argument(metavar="OUTPUT.csv", help="Where the explanations go.")],
     instead: Annotated[
@@ -42,13 +31,13 @@ def batch(
         ),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")] = 1,
-    kind: KindOption = None,
-    within: WithinOption = None,
-    fix: FixOption = None,
-    bound: BoundOption = None,
-    time_limit: LimitOption = None,
-    engine: EngineOption = None,
-    policy: PolicyOption = None,
+    kind: options.KindOption = None,
+    within: options.WithinOption = None,
+    fix: options.FixOption = None,
+    bound: options.BoundOption = None,
+    time_limit: options.LimitOption = None,
+    engine: options.EngineOption = None,
+    policy: options.PolicyOption = None,
     allow_files: Annotated[
         bool, typer.Option("--allow-files", help="Let cells of INPUT.csv name files, which are then opened.")
     ] = False,
@@ -73,11 +62,11 @@ def batch(
     _check_target(questions, answers, overwrite)
     if jobs == 0:
         raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
-    ready = open_project(project, policy)
-    options = explain_options(ready, fix, bound, kind=kind, within=within, time_limit=time_limit, engine=engine)
+    ready = options.open_project(project, policy)
+    asked = options.explain_options(ready, fix, bound, kind=kind, within=within, time_limit=time_limit, engine=engine)
     with waiting(f"Reading {questions.name} ..."):
         rows = read_questions(ready, questions, instead, allow_files)
-        run = BatchRun(ready, rows, answers, options, restart)
+        run = BatchRun(ready, rows, answers, asked, restart)
     if run.done:
         note(f"{run.done} of {run.total} rows were done before.")
     with ending_well() as ended:

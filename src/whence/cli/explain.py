@@ -7,22 +7,8 @@ from typing import Annotated
 
 import typer
 
+from whence.cli import options
 from whence.cli.exits import exit_code
-from whence.cli.options import (
-    BoundOption,
-    ContextOption,
-    EngineOption,
-    FixOption,
-    JsonOption,
-    KindOption,
-    LimitOption,
-    PolicyOption,
-    ProjectArgument,
-    ThreadsOption,
-    WithinOption,
-    explain_options,
-    open_project,
-)
 from whence.cli.screen import note, print_text, searching
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
@@ -45,25 +31,25 @@ InsteadOption = Annotated[
 
 
 def explain(
-    project: ProjectArgument,
-    context: ContextOption,
+    project: options.ProjectArgument,
+    context: options.ContextOption,
     instead: InsteadOption,
     decision: Annotated[
         str | None,
         typer.Option(metavar="PLAN", help="The plan to be explained, where it is not what the policy decides."),
     ] = None,
-    kind: KindOption = None,
-    within: WithinOption = None,
-    fix: FixOption = None,
-    bound: BoundOption = None,
-    time_limit: LimitOption = None,
-    engine: EngineOption = None,
-    threads: ThreadsOption = None,
+    kind: options.KindOption = None,
+    within: options.WithinOption = None,
+    fix: options.FixOption = None,
+    bound: options.BoundOption = None,
+    time_limit: options.LimitOption = None,
+    engine: options.EngineOption = None,
+    threads: options.ThreadsOption = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an HTML report here.", show_default=False)
     ] = None,
-    policy: PolicyOption = None,
-    as_json: JsonOption = False,
+    policy: options.PolicyOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Explain: the nearest context in which your plan would have been the better one.
 
@@ -79,17 +65,17 @@ def explain(
     """
     if report is not None and (report.is_dir() or not report.parent.is_dir()):
         raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
-    ready = open_project(project, policy)
-    options = explain_options(
+    ready = options.open_project(project, policy)
+    asked = options.explain_options(
         ready, fix, bound, kind=kind, within=within, time_limit=time_limit, engine=engine, threads=threads
     )
     if decision is not None:
-        options["decision"] = ready.plan(decision)
+        asked["decision"] = ready.plan(decision)
     given, plan = ready.context(context), ready.plan(instead)
     for sentence in ready.outside(given):
         note(sentence)
-    with searching(options["time_limit"]) as search:
-        why = ready.fitted().explain(given, plan, on_progress=search, **options)
+    with searching(asked["time_limit"]) as search:
+        why = ready.fitted().explain(given, plan, on_progress=search, **asked)
     _tell(ready, why, report, as_json)
     raise typer.Exit(exit_code(why.status))
 

@@ -24,17 +24,7 @@ if TYPE_CHECKING:
     from whence.problems.base import DecisionProblem
     from whence.problems.route_map import RouteMap
 
-__all__ = [
-    "PlanEditor",
-    "QuantityLimits",
-    "ShownPlans",
-    "check_feasible",
-    "quantities_editor",
-    "quantities_from_cells",
-    "quantities_from_plain",
-    "quantities_from_text",
-    "shown_quantities",
-]
+__all__ = ["PlanEditor", "QuantityLimits", "ShownPlans", "check_feasible"]
 
 #: Reads one number as it is typed, or raises an InputError.
 ReadNumber = Callable[[str], float]

@@ -12,21 +12,7 @@ from typing import Any, NamedTuple
 from whence.errors import WhenceError
 from whence.project.findings import Findings, Place, nearest, shown
 
-__all__ = [
-    "COUNT",
-    "NUMBER",
-    "NUMBERS",
-    "POSITIVE",
-    "SEED",
-    "TABLE",
-    "TEXT",
-    "TEXTS",
-    "Rule",
-    "Section",
-    "Source",
-    "is_number",
-    "one_of",
-]
+__all__ = ["Rule", "Section", "Source", "is_number", "one_of"]
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"

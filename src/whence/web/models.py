@@ -8,30 +8,6 @@ from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
 from whence.problems.plan_forms import PlanEditor
 
-__all__ = [
-    "Check",
-    "ContextRequest",
-    "Decision",
-    "Edge",
-    "ExplainRequest",
-    "Feature",
-    "Health",
-    "Job",
-    "JobProgress",
-    "Judged",
-    "Node",
-    "Observation",
-    "Outcomes",
-    "PlanRequest",
-    "PlanShape",
-    "Problem",
-    "Result",
-    "Scene",
-    "SceneEntry",
-    "Speaker",
-    "Then",
-]
-
 #: Beyond this size numbers are typing errors, and their squares would overflow.
 LARGEST = 1e15
 
