@@ -16,35 +16,41 @@ __all__ = ["serve"]
 
 def serve(
     project: Annotated[
-        Path | None, typer.Argument(help="The project file; none: the built-in examples.", show_default=False)
+        Path | None, typer.Argument(help="The project file; the built-in examples if left out.", show_default=False)
     ] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
-    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes one that is free.")] = 8000,
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8000,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
     data: Annotated[
         Path | None,
         typer.Option(help="Folder with the Los Angeles data, to offer it too.", envvar=VARIABLE, show_default=False),
     ] = None,
-    workers: Annotated[int | None, typer.Option(min=1, help="Searches at once.", show_default=False)] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Most seconds a search.", show_default=False)] = None,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many searches may run at once.", show_default=False)
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Most seconds per search.", show_default=False)] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines in, with the token that is printed.")
     ] = False,
     token: Annotated[
         str | None,
-        typer.Option(help="What requests must know; random by default with --allow-remote.", envvar="WHENCE_TOKEN"),
+        typer.Option(
+            help="The token that requests must carry; random by default with --allow-remote.", envvar="WHENCE_TOKEN"
+        ),
     ] = None,
     root_path: Annotated[
         str | None,
-        typer.Option(help="Sub-path that a reverse proxy shows the page under, as in /whence.", show_default=False),
+        typer.Option(
+            help="The sub-path under which a reverse proxy shows the page, such as /whence.", show_default=False
+        ),
     ] = None,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(help="Name that others reach it by, through a proxy; may be repeated.", show_default=False),
+        typer.Option(help="A name by which others reach it through a proxy; may be repeated.", show_default=False),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(help="Address whose X-Forwarded-... headers count; may be repeated.", show_default=False),
+        typer.Option(help="An address whose X-Forwarded-... headers are trusted; may be repeated.", show_default=False),
     ] = None,
 ) -> None:
     """Serve the what-if page on this machine, until Ctrl-C.

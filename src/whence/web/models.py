@@ -241,8 +241,10 @@ class Then(Decision):
 class Result(_Answer):
     """The answer to a question."""
 
-    explanation: dict[str, Any] = Field(description="The explanation as data, without one entry a past observation.")
-    sentence: str = Field(description="The explanation in words, a paragraph a line.")
+    explanation: dict[str, Any] = Field(
+        description="The explanation as data, without an entry for every past observation."
+    )
+    sentence: str = Field(description="The explanation in words, one paragraph per line.")
     then: Then | None = Field(default=None, description="Null where there is no context to show.")
 
 

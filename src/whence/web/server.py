@@ -53,7 +53,7 @@ def serve(
         Folder with the travel times of Los Angeles, to be offered too.
     **allowed
         ``allow_remote`` (False): let other machines in, with a token. ``token``: which one; a random one by default.
-        ``workers``: searches at once. ``time_limit`` (60): most seconds a search. Behind a reverse proxy,
+        ``workers``: searches at once. ``time_limit`` (60): most seconds per search. Behind a reverse proxy,
         ``root_path``: the sub-path it shows the page under; ``allowed_hosts``: the names it is reached by;
         ``trusted_proxies``: the addresses whose forwarded headers count.
 
