@@ -1,4 +1,4 @@
-"""The former names of what is now in :mod:`whence.plain_values` and in decision problems, until nothing imports them."""
+"""Former names of what is now in :mod:`whence.plain_values` and in decision problems."""
 
 from __future__ import annotations
 
