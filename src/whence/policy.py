@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -17,6 +18,7 @@ from whence.explain.asking import Request, explain
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
 from whence.explain.many import Batch, explain_many
+from whence.explain.sample_costs import sample_costs
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
 from whence.question import InputMap, Progress
@@ -24,7 +26,29 @@ from whence.risk import CVaR, Expectation, Risk
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
 from whence.weights import ForestWeights, KNNWeights
 
-__all__ = ["Policy"]
+__all__ = ["Decision", "Policy"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a policy decides in one context, and why.
+
+    Attributes
+    ----------
+    plan : plan
+        The plan in its natural form.
+    cost : float
+        What is minimised: the expected cost, or whatever the policy's risk makes of the costs.
+    costs : ndarray of shape (n,)
+        What the plan costs under each past observation.
+    weights : ndarray of shape (n,)
+        How much each past observation counts in the context.
+    """
+
+    plan: Any
+    cost: float
+    costs: Floats
+    weights: Floats
 
 
 class Policy(BaseEstimator):  # type: ignore[misc]
@@ -121,6 +145,23 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def decide(self, context: Any) -> Any:
         """The plan for one context, in its natural form."""
         return self.problem.solve(self._history(), self.weights_at(context), self.risk_)
+
+    def decision(self, context: Any) -> Decision:
+        """The plan for one context, with what it costs and the weights that it rests on.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X, Y = np.array([[0.0], [1.0], [2.0]]), np.array([[10.0], [12.0], [30.0]])
+        >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=3), wh.KNNWeights(k=2)).fit(X, Y)
+        >>> made = policy.decision([0.2])
+        >>> made.plan, made.cost, made.weights
+        (array([12.]), 1.0, array([0.5, 0.5, 0. ]))
+        """
+        history, weights = self._history(), self.weights_at(context)
+        plan = self.problem.solve(history, weights, self.risk_)
+        costs = sample_costs(self.problem, plan, history)
+        return Decision(plan, float(self.risk_.of(costs, weights)), costs, weights)
 
     def predict(self, X: Any) -> Any:
         """Decision vectors for many contexts, one a row: an array, or a DataFrame where `X` is one of pandas.

@@ -217,7 +217,7 @@ def test_problem_with_wrong_costs_is_refused() -> None:
             return np.zeros(1)
 
     X, Y = demand()
-    with pytest.raises(InputError, match="'costs' must return one finite number a row"):
+    with pytest.raises(InputError, match="'costs' must return one finite number per row"):
         wh.Policy(Wrong()).fit(X, Y).explain(TODAY, instead=[1.0])
 
 

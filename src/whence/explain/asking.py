@@ -16,6 +16,7 @@ from whence.explain.explanation import Costs, Explanation
 from whence.explain.fingerprints import Origin
 from whence.explain.named_plans import in_order
 from whence.explain.room import room_around
+from whence.explain.sample_costs import sample_costs
 from whence.explain.verification import confirmed
 from whence.plain import to_plain
 from whence.problems.base import cost_unit_of
@@ -212,16 +213,7 @@ def _feasible(policy: Policy, name: str, plan: Any) -> None:
 
 
 def _costs(policy: Policy, plan: Any, name: str) -> Floats:
-    try:
-        costs = np.asarray(policy.problem.costs(plan, policy.Y_), dtype=np.float64)
-    except (ValueError, TypeError) as error:
-        raise InputError(f"The plan given as {name!r} does not fit the problem: {error}") from error
-    if costs.shape != (policy.Y_.shape[0],) or not np.isfinite(costs).all():
-        raise InputError(
-            f"The problem's 'costs' must return one finite number a row of Y ({policy.Y_.shape[0]}) for the plan given "
-            f"as {name!r}. Got shape {costs.shape}."
-        )
-    return costs
+    return sample_costs(policy.problem, plan, policy.Y_, name)
 
 
 def _not_negative(costs: Floats) -> Floats:
