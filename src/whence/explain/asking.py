@@ -13,13 +13,12 @@ import pandas as pd
 from whence.aliases import Floats, Kind
 from whence.errors import InputError
 from whence.explain.explanation import Costs, Explanation
-from whence.explain.fingerprints import Origin
 from whence.explain.named_plans import in_order
 from whence.explain.room import room_around
 from whence.explain.sample_costs import sample_costs
+from whence.explain.source import Source
 from whence.explain.verification import confirmed
 from whence.plain import to_plain
-from whence.problems.base import cost_unit_of
 from whence.problems.linear import LinearPlans
 from whence.question import Answer, Engine, Limits, Progress, Question
 from whence.weights import ForestWeights, KNNWeights
@@ -275,25 +274,16 @@ def _draft(
         cost_after=None,
         weights_before=before,
         weights_after=None,
-        risk=str(getattr(risk, "name", type(risk).__name__)),
         engine=engine,
         seconds=0.0,
         nodes=0,
         within=question.within,
         tolerance=question.tau,
         separation=None if isinstance(policy.weights_, ForestWeights) else question.separation,
-        decision_text=policy.problem.describe(decision, policy.outcome_names_),
-        alternative_text=policy.problem.describe(request.instead, policy.outcome_names_),
-        units=policy.schema_.units(),
-        cost_unit=cost_unit_of(policy.problem),
-        kinds=policy.schema_.kinds(),
         costs_decision=question.decision,
         costs_alternative=question.alternative,
-        history=policy.X_,
-        problem=policy.problem,
-        outcomes=policy.outcome_names_,
         asked=request.told(),
-        origin=Origin.of(policy),
+        source=Source.of(policy),
     )
 
 

@@ -21,8 +21,8 @@ from whence.errors import InputError, InputTypeError, RowError, WhenceError
 from whence.explain.asking import Request, engine_of
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
-from whence.explain.fingerprints import Origin
 from whence.explain.orphans import end_with
+from whence.explain.source import Source
 from whence.tables import as_pandas, as_table
 
 if TYPE_CHECKING:
@@ -286,15 +286,15 @@ def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
 
 
 def _detached(why: Explanation) -> Explanation:
-    return _with(why, history=None, problem=None, origin=None)
+    return _with(why, None)
 
 
 def _attached(entry: Entry, policy: Policy) -> Entry:
     if isinstance(entry, WhenceError):
         return entry
-    return _with(entry, history=policy.X_, problem=policy.problem, origin=Origin.of(policy))
+    return _with(entry, Source.of(policy))
 
 
-def _with(why: Explanation, **references: Any) -> Explanation:
-    free = None if why.unrestricted is None else replace(why.unrestricted, **references)
-    return replace(why, unrestricted=free, **references)
+def _with(why: Explanation, source: Source | None) -> Explanation:
+    free = None if why.unrestricted is None else replace(why.unrestricted, source=source)
+    return replace(why, unrestricted=free, source=source)

@@ -1,7 +1,8 @@
 """The report of an explanation as plain data: the JSON document "whence/explanation/1", entry by entry.
 
 Text, HTML, notebook, charts and page only render what stands here; :mod:`whence.report.build` computes it once. The
-schema ``explanation.schema.json`` is generated from these classes (:mod:`whence.report.schema`).
+schema ``explanation.schema.json`` is generated from these classes (:mod:`whence.report.schema`). Entries with a
+default are left out of the document where they have it.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, TypeAlias
 
 from msgspec import Meta, Struct, field
+
+from whence.plain import to_plain
 
 __all__ = [
     "SCHEMA",
@@ -24,6 +27,8 @@ __all__ = [
     "Shown",
     "ShownChange",
     "Spread",
+    "scalar",
+    "tupled",
 ]
 
 #: Name and version of the schema; a change that a reader of this version would get wrong gets a new number.
@@ -44,12 +49,7 @@ Interval: TypeAlias = Annotated[list[Number], Meta(min_length=2, max_length=2)]
 FeatureKind: TypeAlias = Literal["continuous", "discrete", "categorical", "binary"]
 
 
-
-class Entry(Struct, frozen=True, omit_defaults=True):
-    """What all parts of a document share: entries with a default are left out where they have it."""
-
-
-class Change(Entry, kw_only=True):
+class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A feature that changes."""
 
     feature: str
@@ -58,14 +58,14 @@ class Change(Entry, kw_only=True):
     distance: Amount
 
 
-class CostPair(Entry, kw_only=True):
+class CostPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Of both plans in one context."""
 
     decision: Number
     alternative: Number
 
 
-class Map(Entry, kw_only=True):
+class Map(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The network of a route problem whose nodes have places."""
 
     nodes: Annotated[list[Any], Meta(min_length=1, description="Names of the nodes.")]
@@ -86,7 +86,7 @@ class Map(Entry, kw_only=True):
         return str(tupled(self.nodes[node]))
 
 
-class Plans(Entry, kw_only=True):
+class Plans(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Both plans."""
 
     form: Annotated[
@@ -103,7 +103,7 @@ class Plans(Entry, kw_only=True):
     alternative_text: Annotated[str, Meta(description="The alternative as readable text.")]
 
 
-class Observation(Entry, kw_only=True):
+class Observation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One past observation."""
 
     label: Annotated[str, Meta(description="Its row label in the history.")]
@@ -117,7 +117,7 @@ class Observation(Entry, kw_only=True):
     ]
 
 
-class Observations(Entry, kw_only=True):
+class Observations(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which past observations speak."""
 
     count: Annotated[
@@ -125,7 +125,9 @@ class Observations(Entry, kw_only=True):
     ]
     rows: Annotated[
         list[Position],
-        Meta(description="Those with a weight in one of the two contexts, by position; the next four lists are theirs."),
+        Meta(
+            description="Those with a weight in one of the two contexts, by position; the next four lists are theirs."
+        ),
     ]
     weights_before: Annotated[list[Amount], Meta(description="Weights in the initial context; they sum to 1.")]
     weights_after: Annotated[list[Amount] | None, Meta(description="Weights in the changed context.")]
@@ -138,7 +140,7 @@ class Observations(Entry, kw_only=True):
     losing: Annotated[list[Observation], Meta(description="Those that lose most weight.")]
 
 
-class Panel(Entry, kw_only=True):
+class Panel(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The outcomes of both plans in one context: the weight in every bin, and the costs that sum them up."""
 
     heading: str
@@ -147,7 +149,7 @@ class Panel(Entry, kw_only=True):
     marks: CostPair
 
 
-class Spread(Entry, kw_only=True):
+class Spread(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the outcomes of both plans spread, on common bins."""
 
     edges: Annotated[list[Number], Meta(description="Edges of the bins; the last bin also holds rare costs beyond it.")]
@@ -156,21 +158,21 @@ class Spread(Entry, kw_only=True):
     panels: Annotated[list[Panel], Meta(description="The context as it is, and the changed one where there is one.")]
 
 
-class ShownChange(Entry, kw_only=True):
+class ShownChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """A change as it is written, rounded so that what is said of it stays true."""
 
     feature: str
     from_: str = field(name="from")
     to: str
+    value: Annotated[Scalar, Meta(description="The changed value as it is shown, to be typed in.")]
     distance: str
     exact: Annotated[str, Meta(description="The changed number to its last digit, where it was rounded.")] = ""
 
 
-class Shown(Entry, kw_only=True):
+class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Numbers and sentences as people read them; all of it follows from the other entries."""
 
-    risk: Annotated[str, Meta(description="What is minimised.")]
-    axis: Annotated[str, Meta(description="The same with the unit of costs, as an axis names it.")]
+    axis: Annotated[str, Meta(description="What is minimised, and in which unit, as an axis names it.")]
     verdict: str
     staying: str
     exact: str
@@ -184,18 +186,20 @@ class Shown(Entry, kw_only=True):
     certificate: Annotated[list[list[str]], Meta(description="Names and texts of the certificate's lines.")]
 
 
-class Fingerprints(Entry, kw_only=True):
+class Fingerprints(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """SHA-256 of what stands behind the explanation; those that are not known are missing."""
 
     model: Annotated[str, Meta(description="The fitted weights.")] = ""
     history: Annotated[str, Meta(description="Contexts, outcomes and schema.")] = ""
     problem: Annotated[str, Meta(description="Class and public state of the decision problem.")] = ""
-    not_covered: Annotated[list[str], Meta(description="Parts of the problem that its fingerprint does not cover.")] = []
+    not_covered: Annotated[
+        list[str], Meta(description="Parts of the problem that its fingerprint does not cover.")
+    ] = []
     question: Annotated[str, Meta(description="Context, plans, risk and 'question' without limits and engine.")] = ""
     document: Annotated[str, Meta(description="The document itself, without this entry.")] = ""
 
 
-class Report(Entry, kw_only=True):
+class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """An explanation: the nearest context in which the alternative would have been better, and how sure that is."""
 
     schema: Literal["whence/explanation/1"]
@@ -265,6 +269,12 @@ class Report(Entry, kw_only=True):
     ] = None
     shown: Shown | None = None
     fingerprints: Fingerprints = Fingerprints()
+
+
+def scalar(value: Any) -> Any:
+    """A feature's value in a document: a number, a truth value, a missing value, or its text as it is shown."""
+    plain = to_plain(value)
+    return plain if plain is None or isinstance(plain, bool | int | float) else str(value)
 
 
 def tupled(node: Any) -> Any:

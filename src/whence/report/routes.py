@@ -2,58 +2,54 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
 
+from whence.plain import to_plain
 from whence.problems.shortest_path import ShortestPath
+from whence.report.model import Map
 
-__all__ = ["Point", "RouteMap", "positions", "route_map_of"]
+__all__ = ["Point", "map_of", "positions", "routes_in_words"]
 
 Point = tuple[float, float]
 
 
-@dataclass(frozen=True)
-class RouteMap:
-    """A network drawn on its map: where its nodes are (y upwards), its streets, and the two routes along them."""
-
-    positions: dict[Any, Point]
-    edges: list[tuple[Any, Any]]
-    decision: list[tuple[Any, Any]]
-    alternative: list[tuple[Any, Any]]
-    ends: tuple[Any, Any]
-    #: Names of the streets that have one.
-    streets: dict[tuple[Any, Any], str] = field(default_factory=dict)
-
-    @property
-    def said(self) -> str:
-        """Both routes in a sentence or two."""
-        shared = len(set(self.decision) & set(self.alternative))
-        said = (
-            f"From {self.ends[0]} to {self.ends[1]}: {len(self.decision)} stretches in the decision, "
-            f"{len(self.alternative)} in your plan, {shared or 'none'} of them shared."
-        )
-        along = [
-            " – ".join(dict.fromkeys(self.streets[hop] for hop in route if hop in self.streets))
-            for route in (self.decision, self.alternative)
-        ]
-        return f"{said} The decision follows {along[0]}; your plan follows {along[1]}." if all(along) else said
-
-
-def route_map_of(problem: ShortestPath, decision: Any, alternative: Any) -> RouteMap | None:
+def map_of(problem: ShortestPath, decision: Any, alternative: Any) -> Map | None:
     """Both routes on the map of the problem's graph, or None where the places of its nodes are not known."""
     graph = problem.graph
     place = positions(graph)
     if place is None:
         return None
-    edges = list(graph.edges)
-    first, second = (
-        [edge for edge, chosen in zip(edges, problem.vector(plan), strict=True) if chosen > 0.5]
-        for plan in (decision, alternative)
+    number = {node: i for i, node in enumerate(place)}
+    taken = [np.flatnonzero(problem.vector(plan) > 0.5).tolist() for plan in (decision, alternative)]
+    return Map(
+        nodes=[to_plain(node) for node in place],
+        x=[x for x, _ in place.values()],
+        y=[y for _, y in place.values()],
+        edges=[[number[u], number[v]] for u, v in graph.edges],
+        streets=[str(data.get("name") or "") for _, _, data in graph.edges(data=True)],
+        decision=taken[0],
+        alternative=taken[1],
+        source=number[problem.source],
+        target=number[problem.target],
     )
-    streets = {(u, v): str(data["name"]) for u, v, data in graph.edges(data=True) if data.get("name")}
-    return RouteMap(place, edges, first, second, (problem.source, problem.target), streets)
+
+
+def routes_in_words(city: Map) -> str:
+    """Both routes in a sentence or two."""
+    shared = len(set(city.decision) & set(city.alternative))
+    said = (
+        f"From {city.name(city.source)} to {city.name(city.target)}: {len(city.decision)} stretches in the decision, "
+        f"{len(city.alternative)} in your plan, {shared or 'none'} of them shared."
+    )
+    along = [" – ".join(streets_along(city, route)) for route in (city.decision, city.alternative)]
+    return f"{said} The decision follows {along[0]}; your plan follows {along[1]}." if all(along) else said
+
+
+def streets_along(city: Map, route: list[int]) -> list[str]:
+    """The names of the streets of a route, each once, in their order."""
+    return list(dict.fromkeys(city.streets[edge] for edge in route if city.streets[edge]))
 
 
 def positions(graph: Any) -> dict[Any, Point] | None:

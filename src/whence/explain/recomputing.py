@@ -18,7 +18,7 @@ from whence.features import Schema
 from whence.kinds import Categorical
 from whence.plain import number_from_plain, plan_from_plain, to_plain
 from whence.question import Answer, Question
-from whence.report.plan_document import scalar
+from whence.report.model import scalar
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -135,9 +135,10 @@ def _bounds(policy: Policy, written: Any) -> dict[str, Any] | None:
 
 def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
     """A plan in its natural form."""
-    if said.problem is not None or said.material is None or said.material.plans.form == "other":
+    form = "other" if said.source or said.written is None else said.written.plans.form
+    if form == "other":
         return plan
-    if said.material.plans.form == "route":
+    if form == "route":
         return plan_from_plain(policy.problem, to_plain(plan), policy.outcome_names_)
     return np.asarray(plan, dtype=np.float64)
 

@@ -1,0 +1,201 @@
+"""From an explanation to its report: everything that is shown of it, computed once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+from msgspec import structs, to_builtins
+
+from whence.plain import nodes_of, to_plain
+from whence.problems.shortest_path import ShortestPath
+from whence.report.fingerprints import digest
+from whence.report.model import SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
+from whence.report.observations import most_moved
+from whence.report.outcomes import spread_of
+from whence.report.routes import map_of
+from whence.report.versions import versions
+from whence.report.words import sentences, shown_of
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import Costs, Explanation
+    from whence.explain.source import Source
+
+__all__ = ["changes_of", "document_digest", "document_of", "question_digest", "report_of"]
+
+#: How many observations that gain weight, and as many that lose it, are kept with their contexts.
+KEPT = 8
+#: What of a question says how hard to try, not what is asked.
+EFFORT = ("engine", "time_limit", "node_limit", "threads")
+
+
+def report_of(explanation: Explanation) -> Report:
+    """What is to be shown of `explanation`, without fingerprints; use ``explanation.report``, which keeps it.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> report = report_of(policy.explain([0.2], instead=[20.0]))
+    >>> report.plans.form, report.plans.parts, report.plans.decision
+    ('quantities', ['y0'], [10.0])
+    """
+    source, after, inner = explanation.source, explanation.cost_after, explanation.unrestricted
+    # What only the source knows was written down before it was let go.
+    written = explanation.written if source is None else None
+    report = Report(
+        schema=cast(Any, SCHEMA),
+        status=explanation.status,
+        kind=explanation.kind,
+        risk=explanation.risk,
+        text="",
+        initial=_values(explanation.initial),
+        context=None if explanation.context is None else _values(explanation.context),
+        changes=changes_of(explanation),
+        distance=to_plain(float(explanation.distance)),
+        bound=to_plain(float(explanation.bound)),
+        cost_before=_costs(explanation.cost_before),
+        cost_after=None if after is None else _costs(after),
+        plans=written.plans if written else _plans(explanation),
+        kinds=cast(Any, explanation.kinds),
+        units=explanation.units,
+        cost_unit=explanation.cost_unit,
+        room={name: [float(low), float(high)] for name, (low, high) in explanation.room.items()},
+        ranges=written.ranges if written else {} if source is None else _ranges(explanation, source),
+        observations=_observations(explanation),
+        outcomes=list(explanation.outcomes),
+        engine=explanation.engine,
+        seconds=float(explanation.seconds),
+        nodes=int(explanation.nodes),
+        cuts=int(explanation.cuts),
+        within=float(explanation.within),
+        tolerance=float(explanation.tolerance),
+        separation=None if explanation.separation is None else float(explanation.separation),
+        note=explanation.note,
+        blocking=list(explanation.blocking),
+        unrestricted=None if inner is None else inner.report,
+        question=dict(explanation.asked),
+        versions=written.versions if written else versions(),
+        risk_words=explanation.risk_words,
+        spread=spread_of(explanation),
+    )
+    shown = shown_of(report)
+    return structs.replace(report, shown=shown, text=sentences(report, shown))
+
+
+def document_of(explanation: Explanation) -> Report:
+    """The report with its fingerprints: what is written to a file."""
+    report, source, written = explanation.report, explanation.source, explanation.written
+    known = written.fingerprints if written is not None else Fingerprints()
+    if explanation.intact is False:
+        # What was changed must not become sound by being read and written once more.
+        return structs.replace(report, fingerprints=known)
+    if source is not None:
+        known = Fingerprints(**source.fingerprints())
+    plain = to_builtins(report)
+    known = structs.replace(known, question=question_digest(plain) if report.question else "", document="")
+    plain["fingerprints"] = to_builtins(known)
+    return structs.replace(report, fingerprints=structs.replace(known, document=document_digest(plain)))
+
+
+def document_digest(document: Any) -> str:
+    """The fingerprint of a whole document, apart from the entry that holds it."""
+    known = document.get("fingerprints")
+    others = {name: value for name, value in known.items() if name != "document"} if isinstance(known, dict) else {}
+    return digest({**document, "fingerprints": others})
+
+
+def question_digest(document: Any) -> str:
+    """The fingerprint of the question of a document: context, plans, risk, kind, restrictions and all other options."""
+    asked = {name: value for name, value in document["question"].items() if name not in EFFORT}
+    plans = {name: document["plans"][name] for name in ("decision", "alternative")}
+    return digest({"context": document["initial"], "plans": plans, "risk": document["risk"], "asked": asked})
+
+
+def changes_of(explanation: Explanation) -> list[Change]:
+    """The features that change."""
+    return [
+        Change(
+            feature=str(row["feature"]),
+            from_=scalar(row["from"]),
+            to=scalar(row["to"]),
+            distance=float(row["distance"]),
+        )
+        for row in explanation.changes.to_dict("records")
+    ]
+
+
+def _values(row: pd.Series) -> dict[str, Any]:
+    return {str(name): scalar(value) for name, value in row.items()}
+
+
+def _costs(costs: Costs) -> CostPair:
+    return CostPair(decision=float(costs.decision), alternative=float(costs.alternative))
+
+
+def _plans(explanation: Explanation) -> Plans:
+    """Both plans in a form that can be drawn."""
+    source, pair = explanation.source, (explanation.decision, explanation.alternative)
+    problem = None if source is None else source.problem
+    texts: dict[str, Any] = {
+        "decision_text": explanation.decision_text,
+        "alternative_text": explanation.alternative_text,
+    }
+    if isinstance(problem, ShortestPath):
+        routes = [to_plain(nodes_of(problem, plan)) for plan in pair]
+        city = map_of(problem, *pair)
+        return Plans(form="route", parts=[], decision=routes[0], alternative=routes[1], map=city, **texts)
+    other = Plans(form="other", parts=[], decision=to_plain(pair[0]), alternative=to_plain(pair[1]), map=None, **texts)
+    if problem is None:
+        return other
+    try:
+        first, second = (problem.vector(plan) for plan in pair)
+    except (TypeError, ValueError):
+        return other
+    names = problem.parts(explanation.outcomes) or [f"z{i}" for i in range(first.size)]
+    if first.shape != second.shape or not first.size or len(names) != first.size:
+        return other
+    quantities = [vector.tolist() for vector in (first, second)]
+    return Plans(
+        form="quantities",
+        parts=[*map(str, names)],
+        decision=quantities[0],
+        alternative=quantities[1],
+        map=None,
+        **texts,
+    )
+
+
+def _ranges(explanation: Explanation, source: Source) -> dict[str, list[float]]:
+    """Smallest and largest past value of the numeric features that change."""
+    kinds, history = explanation.kinds, source.X
+    numeric = [
+        str(name)
+        for name in explanation.changes["feature"]
+        if kinds.get(str(name)) in ("continuous", "discrete")
+        and str(name) in history.columns
+        and pd.api.types.is_numeric_dtype(history[str(name)].dtype)
+    ]
+    return {name: [float(history[name].min()), float(history[name].max())] for name in numeric}
+
+
+def _observations(explanation: Explanation) -> Observations:
+    """Weights and costs of the past observations that have a weight: most have none, and need no place in a file."""
+    before, after = explanation.weights_before, explanation.weights_after
+    rows = np.flatnonzero(before > 0 if after is None else (before > 0) | (after > 0))
+    gaining, losing = most_moved(explanation, KEPT)
+
+    def entries(array: Any) -> Any:
+        return None if array is None else array[rows].tolist()
+
+    return Observations(
+        count=before.size,
+        rows=rows.tolist(),
+        weights_before=entries(before),
+        weights_after=entries(after),
+        costs_decision=entries(explanation.costs_decision),
+        costs_alternative=entries(explanation.costs_alternative),
+        gaining=gaining,
+        losing=losing,
+    )
