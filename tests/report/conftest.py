@@ -12,6 +12,7 @@ import pytest
 import whence as wh
 from whence.explain.explanation import Costs
 from whence.explain.source import Source
+from whence.risk import Risk
 
 Make = Callable[..., wh.Explanation]
 
@@ -57,7 +58,7 @@ class Opaque(wh.DecisionProblem):
         raise TypeError("no numbers")
 
 
-class Own(wh.Risk):
+class Own(Risk):
     """A risk of one's own that is no sum over the observations."""
 
     name = ""
@@ -70,8 +71,8 @@ class Own(wh.Risk):
         return float(np.max(costs))
 
 
-def _risk(given: Any) -> wh.Risk:
-    known: list[wh.Risk] = [wh.Expectation(), wh.CVaR(0.8), wh.CVaR(0.9)]
+def _risk(given: Any) -> Risk:
+    known: list[Risk] = [wh.Expectation(), wh.CVaR(0.8), wh.CVaR(0.9)]
     return next((risk for risk in known if risk.name == given), Own(given)) if isinstance(given, str) else given
 
 

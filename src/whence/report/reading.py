@@ -50,8 +50,6 @@ def report_from(document: Any) -> Report:
         inner = report.unrestricted
         if inner is None:
             return _completed(report)
-        if inner.unrestricted is not None:
-            raise _refused("unrestricted.unrestricted", "null inside another one", {"schema": inner.schema})
         _check(inner, "unrestricted.")
     except RecursionError:
         raise InputError("The explanation must not be nested without end.") from None
@@ -66,13 +64,16 @@ def _converted(document: Any) -> Report:
         raise _fault(Report, given, "") from None
 
 
-def _without_nulls(document: Any) -> Any:
-    """A document without the entries that may be missing and are null."""
+def _without_nulls(document: Any, nested: bool = False) -> Any:
+    """A document without the entries that may be missing and are null; the one inside it may hold no further one."""
     if not isinstance(document, dict):
         return document
+    inner = document.get("unrestricted")
+    if nested and inner is not None:
+        raise _refused("unrestricted.unrestricted", "null inside another one", "a further explanation")
     optional = {one.encode_name for one in structs.fields(Report) if not one.required}
     found = {name: value for name, value in document.items() if value is not None or name not in optional}
-    return {**found, "unrestricted": _without_nulls(found["unrestricted"])} if "unrestricted" in found else found
+    return found if inner is None else {**found, "unrestricted": _without_nulls(inner, nested=True)}
 
 
 def _completed(report: Report) -> Report:
