@@ -69,7 +69,8 @@ def report_of(explanation: Explanation) -> Report:
         seconds=float(explanation.seconds),
         nodes=int(explanation.nodes),
         cuts=int(explanation.cuts),
-        within=float(explanation.within),
+        # An entry is left out where it is the default itself, and a 0.0 that was computed is another object.
+        **({"within": float(explanation.within)} if explanation.within else {}),
         tolerance=float(explanation.tolerance),
         separation=None if explanation.separation is None else float(explanation.separation),
         note=explanation.note,
