@@ -11,7 +11,7 @@ from msgspec import structs, to_builtins
 from whence.plain import nodes_of, to_plain
 from whence.problems.shortest_path import ShortestPath
 from whence.report.fingerprints import digest
-from whence.report.model import SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
+from whence.report.model import NOT_ASKED, SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
 from whence.report.observations import most_moved
 from whence.report.outcomes import spread_of
 from whence.report.routes import map_of
@@ -69,8 +69,8 @@ def report_of(explanation: Explanation) -> Report:
         seconds=float(explanation.seconds),
         nodes=int(explanation.nodes),
         cuts=int(explanation.cuts),
-        # An entry is left out where it is the default itself, and a 0.0 that was computed is another object.
-        **({"within": float(explanation.within)} if explanation.within else {}),
+        # Only the default itself is left out of a document, not another 0.0.
+        within=float(explanation.within) or NOT_ASKED,
         tolerance=float(explanation.tolerance),
         separation=None if explanation.separation is None else float(explanation.separation),
         note=explanation.note,

@@ -37,6 +37,8 @@ SCHEMA = "whence/explanation/1"
 LARGEST = 1e100
 #: Most observations that a document may claim to be about.
 MOST_OBSERVATIONS = 10_000_000
+#: Where no share of the best plan's cost was allowed for.
+NOT_ASKED = 0.0
 
 Number: TypeAlias = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Amount: TypeAlias = Annotated[float, Meta(ge=0, le=LARGEST)]
@@ -246,7 +248,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
             description="For absolute questions: by which share of the best plan's cost the alternative was allowed to "
             "cost more; missing for none."
         ),
-    ] = 0.0
+    ] = NOT_ASKED
     tolerance: Annotated[Amount, Meta(description="Costs that differ by no more than this count as equal.")]
     separation: Annotated[
         Amount | None,
