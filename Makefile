@@ -23,13 +23,15 @@ test: lint ## Run lint and the whole test suite (ARGS="-k name" narrows it)
 	@echo "test: pytest"
 	@$(TEST_ENV) $(PYTHON_ENV) -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(ARGS)
 
-lint: .venv/.ready-dev ## Check style and types: ruff and strict mypy
+lint: .venv/.ready-dev ## Check style, types and layers: ruff, strict mypy, import-linter
 	@echo "lint: ruff check"
 	@$(PYTHON_ENV) -m ruff check --quiet .
 	@echo "lint: ruff format"
 	@$(PYTHON_ENV) -m ruff format --quiet --diff .
 	@echo "lint: mypy"
 	@$(PYTHON_ENV) -m mypy --no-error-summary
+	@echo "lint: imports"
+	@said=$$(.venv/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
 
 format: .venv/.ready-dev ## Rewrite the code in the project's style
 	@$(PYTHON_ENV) -m ruff check --quiet --fix-only .

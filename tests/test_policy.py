@@ -107,7 +107,7 @@ def test_decide_predict_score_and_weights_agree(weights: Any, risk: Any) -> None
     assert policy.score(X, Y) == pytest.approx(-tail)
     assert policy.score(X, Y[["wheat", "rye"]]) == pytest.approx(-tail)
     assert policy.score(X, Y, risk=Expectation()) == pytest.approx(-np.mean(costs))
-    with pytest.raises(InputTypeError, match="'risk' must be an Expectation or CVaR"):
+    with pytest.raises(InputTypeError, match="'risk' must be an Expectation, CVaR or other Risk"):
         policy.score(X, Y, risk="mean")
 
 
@@ -269,8 +269,12 @@ def test_frozen_forests_refuse_what_they_cannot_see() -> None:
     ("parameters", "error", "message"),
     [
         ({"problem": "newsvendor"}, InputTypeError, "'problem' must be a DecisionProblem. Got 'newsvendor' instead."),
-        ({"weights": 3}, InputTypeError, "'weights' must be a ForestWeights or KNNWeights. Got 3 instead."),
-        ({"risk": 0.5}, InputTypeError, "'risk' must be an Expectation or CVaR. Got 0.5 instead."),
+        (
+            {"weights": 3},
+            InputTypeError,
+            "'weights' must be a ForestWeights, KNNWeights or other Weights. Got 3 instead.",
+        ),
+        ({"risk": 0.5}, InputTypeError, "'risk' must be an Expectation, CVaR or other Risk. Got 0.5 instead."),
         ({"schema": {}}, InputTypeError, "'schema' must be a Schema or None. Got {} instead."),
         ({"weights": KNNWeights(60)}, InputError, "The 'k' parameter of KNNWeights must be an int in [1, n_samples)"),
         ({"schema": Schema({"tmp": Binary()})}, InputError, "The schema names the column 'tmp', which 'X' does not"),

@@ -12,19 +12,19 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import UNUSED
 
 from whence.aliases import Floats, Kind
-from whence.encoding import Unknown
 from whence.errors import InputError, InputTypeError, NotFittedError, UnknownCategoryError
-from whence.explain.asking import Request, explain
+from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
 from whence.explain.many import Batch, explain_many
+from whence.explain.request import Request
 from whence.explain.sample_costs import sample_costs
-from whence.features import Schema
+from whence.features import Schema, Unknown
 from whence.problems.base import DecisionProblem
-from whence.question import InputMap, Progress
-from whence.risk import CVaR, Expectation, Risk
+from whence.question import Progress
+from whence.risk import Expectation, Risk
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import ForestWeights, InputMap, Weights
 
 __all__ = ["Decision", "Policy"]
 
@@ -58,10 +58,10 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     ----------
     problem : DecisionProblem
         What is decided and what it costs.
-    weights : ForestWeights or KNNWeights, optional
-        How a context weighs past observations; a forest by default.
-    risk : Expectation or CVaR, optional
-        What is minimised; the expected cost by default.
+    weights : Weights, optional
+        How a context weighs past observations: `ForestWeights` (the default), `KNNWeights`, or weights of your own.
+    risk : Risk, optional
+        What is minimised: `Expectation` (the default), `CVaR`, or a risk of your own.
     schema : Schema, optional
         The features of a context; inferred from the training data where it says nothing.
     unknown : {"error", "ignore"}
@@ -73,7 +73,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     ----------
     schema_ : Schema
         The features with their training ranges.
-    weights_ : ForestWeights or KNNWeights
+    weights_ : Weights
         The fitted weights.
     X_, Y_ : DataFrame, ndarray
         The history.
@@ -97,7 +97,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         problem: DecisionProblem,
-        weights: ForestWeights | KNNWeights | None = None,
+        weights: Weights | None = None,
         risk: Risk | None = None,
         schema: Schema | None = None,
         unknown: Unknown = "error",
@@ -126,7 +126,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         weights = ForestWeights() if self.weights is None else clone(self.weights)
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
-            _check_frozen(weights, list(table.columns))
+            weights.check_columns(list(table.columns))
         self.schema_ = (self.schema or Schema()).fit(table)
         self.risk_ = Expectation() if self.risk is None else self.risk
         self.n_features_in_ = table.shape[1]
@@ -134,11 +134,10 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._sees_units = isinstance(weights, ForestWeights) and weights.frozen is not None
+        self._sees_units = weights.sees_units
         self.input_map_ = self._input_map()
         self.weights_ = weights.fit(self._inputs(table), outcomes)
-        if isinstance(self.weights_, ForestWeights):
-            self.schema_ = self.schema_.cut_at(self._cuts(self.weights_), self._sees_units)
+        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units)
         self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
         return self
 
@@ -194,7 +193,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         ----------
         X, Y : DataFrame or array
             Contexts and outcomes, row by row.
-        risk : Expectation or CVaR, optional
+        risk : Risk, optional
             Another measure than the policy's own: ``Expectation()`` for the mean cost, whatever the policy minimises.
             In a grid search: ``scoring=lambda policy, X, Y: policy.score(X, Y, risk=wh.Expectation())``.
 
@@ -376,15 +375,11 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
         return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.encode(X, unknown)
 
-    def _cuts(self, forest: ForestWeights) -> dict[str, Floats]:
-        """The thresholds at which the forest splits features that go in whole steps."""
-        place = {name: c for c, name in enumerate(self.schema_.feature_of_coordinate())}
-        if self._sees_units:
-            place = {name: c for c, name in enumerate(self.schema_.columns)}
-        return {
-            name: np.concatenate([tree.threshold[tree.feature == place[name]] for tree in forest.trees])
-            for name in self.schema_.stepped()
-        }
+    def _cuts(self) -> dict[str, Floats]:
+        """The thresholds at which the weights turn along features that go in whole steps, where these are known."""
+        names = self.schema_.columns if self._sees_units else self.schema_.feature_of_coordinate()
+        cuts = {name: self.weights_.thresholds(names.index(name)) for name in self.schema_.stepped()}
+        return {name: found for name, found in cuts.items() if found is not None}
 
     def _check_known(self, context: Any) -> None:
         """Refuse to explain from a category that the history does not hold, also where decisions ignore that."""
@@ -395,9 +390,8 @@ class Policy(BaseEstimator):  # type: ignore[misc]
                 raise UnknownCategoryError(f"No explanation starts from an unknown category. {error}") from None
 
     def _input_map(self) -> InputMap:
-        d = self.schema_.n_coordinates
         if not self._sees_units:
-            return InputMap(np.arange(d), np.ones(d), np.zeros(d))
+            return InputMap.identity(self.schema_.n_coordinates)
         coordinate = self.schema_.coordinate_of_column()
         offset, scale = self.schema_.affine()
         return InputMap(coordinate, scale[coordinate], offset[coordinate])
@@ -410,8 +404,11 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         if not isinstance(self.problem, DecisionProblem):
             raise InputTypeError(f"'problem' must be a DecisionProblem. Got {self.problem!r} instead.")
-        if self.weights is not None and not isinstance(self.weights, ForestWeights | KNNWeights):
-            raise InputTypeError(f"'weights' must be a ForestWeights or KNNWeights. Got {self.weights!r} instead.")
+        if self.weights is not None and not isinstance(self.weights, Weights):
+            raise InputTypeError(
+                f"'weights' must be a ForestWeights, KNNWeights or other Weights. Got {self.weights!r} instead.",
+                parameter="weights",
+            )
         _check_risk(self.risk)
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise InputTypeError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
@@ -420,15 +417,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
 
 
 def _check_risk(risk: Any) -> None:
-    if risk is not None and not isinstance(risk, Expectation | CVaR):
-        raise InputTypeError(f"'risk' must be an Expectation or CVaR. Got {risk!r} instead.")
-
-
-def _check_frozen(weights: ForestWeights | KNNWeights, columns: list[str]) -> None:
-    """Refuse columns in another order than a frozen forest has seen them: it would take one for the other."""
-    seen = getattr(getattr(weights, "frozen", None), "feature_names_in_", None)
-    if seen is not None and list(seen) != columns:
-        raise InputError(
-            f"'X' must have the columns that the fitted forest has seen, in their order: {', '.join(map(repr, seen))}. "
-            f"Got {', '.join(map(repr, columns))} instead."
+    if risk is not None and not isinstance(risk, Risk):
+        raise InputTypeError(
+            f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.", parameter="risk"
         )

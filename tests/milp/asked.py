@@ -10,10 +10,9 @@ import numpy as np
 from tests import cases, oracle
 from tests.knn_reference import nearest_by_vertices
 
+from whence.engines import part_of
 from whence.milp.criteria import criterion_of
 from whence.milp.engine import explain
-from whence.milp.forest import ForestWeighting
-from whence.milp.knn import NeighbourWeighting
 from whence.milp.model import Model, Program
 from whence.milp.solvers.base import Outcome, Settings
 from whence.milp.solvers.highs import Highs
@@ -70,11 +69,7 @@ def agree(answer: Answer, distance: float, case: cases.Case) -> None:
 def built(question: Question, w_max: str = "sample") -> tuple[Model, Any, Any]:
     """Model, weights and criterion of a question, without any row of the criterion."""
     model = Model()
-    weighting: Any
-    if isinstance(question.weights, KNNWeights):
-        weighting = NeighbourWeighting(model, question.space, question.weights, question.separation)
-    else:
-        weighting = ForestWeighting(model, question.space, question.weights, question.inputs)
+    weighting = part_of(question.weights, "milp")(model, question)
     return model, weighting, criterion_of(model, weighting, question, w_max)
 
 

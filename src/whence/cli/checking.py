@@ -14,12 +14,11 @@ from whence.cli.exits import BAD_INPUT
 from whence.cli.opening import JsonOption, ProjectArgument
 from whence.cli.screen import console, note, print_text, waiting
 from whence.features import Schema
-from whence.kinds import Feature
+from whence.features.kinds import Feature
 from whence.project import Project
 from whence.project.project import read_project
 from whence.project.saved import save_policy
 from whence.report.numbers import plain, value
-from whence.weights import ForestWeights, KNNWeights
 
 __all__ = ["check", "fit"]
 
@@ -88,16 +87,9 @@ def fit(
     screen = console()
     screen.print(_features(policy.schema_))
     risk = getattr(policy.risk_, "name", policy.risk_)
-    print_text(f"Problem: {type(policy.problem).__name__}. Minimised: {risk}. Weights: {_weights(policy.weights_)}.")
+    print_text(f"Problem: {type(policy.problem).__name__}. Minimised: {risk}. Weights: {policy.weights_.describe()}.")
     if save is not None:
         print_text(f"Saved to {save}.")
-
-
-def _weights(weights: ForestWeights | KNNWeights) -> str:
-    if isinstance(weights, KNNWeights):
-        return f"the {weights.k} nearest rows"
-    depth = "of any depth" if weights.max_depth is None else f"of depth up to {weights.max_depth}"
-    return f"a forest of {len(weights.trees)} trees {depth}"
 
 
 def _features(schema: Schema) -> Table:

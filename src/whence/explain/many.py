@@ -18,10 +18,10 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from whence.errors import InputError, InputTypeError, RowError, WhenceError
-from whence.explain.asking import Request, engine_of
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
 from whence.explain.orphans import end_with
+from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.tables import as_pandas, as_table
 
@@ -74,14 +74,14 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
     if total == 0:
         return Explanations([])
     # What would fail in every row is refused before the first one.
-    engine_of(policy, Request(contexts[0], None, **_request_fields(asked.options)))
+    Request(contexts[0], None, **_request_fields(asked.options))
     policy.schema_.space(policy.X_.iloc[0], asked.options.get("fixed", ()), asked.options.get("bounds"))
     plans = [_plans(policy, "instead", asked.instead, total, asked.plan_per_row)]
     plans += [_plans(policy, "decision", asked.decision, total, asked.plan_per_row)]
     rows = list(zip(contexts, *plans, strict=True))
 
     entries: list[Entry] = []
-    with closing(_whatever_happens(policy, rows, asked)) as batches:
+    with closing(_despite_lost_workers(policy, rows, asked)) as batches:
         for batch in batches:
             entries += [_attached(entry, policy) for entry in batch]
             if asked.on_progress is not None:
@@ -211,7 +211,7 @@ class _Parcel:
         return found
 
 
-def _whatever_happens(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
+def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
     """The explanations of the rows, batch by batch, in their order, also where worker processes die.
 
     Which row was the death of a worker is not known, so the rows that were on their way are asked again one at a

@@ -11,11 +11,12 @@ import numpy as np
 import pandas as pd
 
 from whence.errors import InternalError
-from whence.explain.asking import Request, _changes, _room, explain
+from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.request import Request
 from whence.explain.verification import confirmed
 from whence.features import Schema
-from whence.kinds import Categorical
+from whence.features.kinds import Categorical
 from whence.plain import number_from_plain, plan_from_plain, to_plain
 from whence.question import Answer, Question
 from whence.report.model import scalar
@@ -181,14 +182,14 @@ def _completed(
     except InternalError as error:
         faults.append(str(error))
         after = policy.weights_.at(policy.inputs_of(context))
-    changes = _changes(policy, question, draft.initial, context)
+    changes = changes_between(policy, question, draft.initial, context)
     risk = question.risk
     return replace(
         draft,
         **told,
         context=context,
         changes=changes,
-        room=_kept_room(said, _room(policy, question, answer, context, changes["feature"].tolist()), faults),
+        room=_kept_room(said, rounding_limits(policy, question, answer, context, changes["feature"].tolist()), faults),
         distance=distance,
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
         weights_after=after,

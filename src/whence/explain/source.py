@@ -14,7 +14,7 @@ from whence.features import Schema
 from whence.problems.base import DecisionProblem
 from whence.report.fingerprints import Writer, problem_digest
 from whence.risk import Risk
-from whence.weights import KNNWeights
+from whence.weights.base import Weights
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -28,7 +28,7 @@ class Source:
 
     Attributes
     ----------
-    weights : ForestWeights or KNNWeights
+    weights : Weights
         Fitted.
     risk : Risk
         What is minimised.
@@ -44,7 +44,7 @@ class Source:
         Names of the columns of `Y`.
     """
 
-    weights: Any
+    weights: Weights
     risk: Risk
     schema: Schema
     problem: DecisionProblem
@@ -74,19 +74,9 @@ class Source:
         return {**known, "problem": problem, **({"not_covered": left_out} if left_out else {})}
 
     def _model(self) -> str:
-        """The fitted weights: the trees and who stands in their leaves, or the points and the number of neighbours."""
-        weights, writer = self.weights, Writer()
-        if isinstance(weights, KNNWeights):
-            writer.write({"kind": "neighbours", "k": int(weights.k), "shape": list(weights.points_.shape)})
-            writer.write(weights.points_.ravel())
-            return writer.hexdigest()
-        writer.write({"kind": "forest", "trees": len(weights.trees), "frozen": weights.frozen is not None})
-        for tree in weights.trees:
-            for name in ("children_left", "children_right", "feature", "threshold"):
-                writer.write(getattr(tree, name))
-        writer.write(weights.members_.order.ravel())
-        for size in weights.members_.size:
-            writer.write(size)
+        writer = Writer()
+        for part in self.weights.state():
+            writer.write(part)
         return writer.hexdigest()
 
     def _history(self) -> str:

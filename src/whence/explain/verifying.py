@@ -9,10 +9,12 @@ from typing import TYPE_CHECKING, Any
 
 from msgspec import structs, to_builtins
 
+from whence.engines import engine_named
 from whence.errors import WhenceError
-from whence.explain.asking import Request, engine_of, explain
+from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
 from whence.explain.recomputing import Recomputed, recomputed, request_of
+from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.report.build import document_digest, question_digest
 from whence.report.comparing import Slack, differing
@@ -158,7 +160,7 @@ def _engine(said: Explanation, policy: Policy) -> str:
     """The name of the engine that the question asked for."""
     record = said.asked
     options = {"solver": record["solver"]} if record.get("solver") else {}
-    return engine_of(policy, Request(None, None, engine=str(record.get("engine", "auto")), options=options))[1]
+    return engine_named(str(record.get("engine", "auto"))).label(policy.weights_, options)
 
 
 def _slack(largest: float) -> Slack:

@@ -3,15 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import cast
 
 import numpy as np
 
 from whence.aliases import Floats
 from whence.milp.axes import Axis, Splits, add_axes, line_axis
-from whence.milp.ceilings import w_max
 from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
-from whence.question import Space
+from whence.question import Question
 from whence.weights import KNNWeights
 
 __all__ = ["NeighbourWeighting"]
@@ -28,25 +28,15 @@ class NeighbourWeighting:
     ----------
     model : Model
         Where variables and rows go.
-    space : Space
-        Where the context may lie.
-    neighbours : KNNWeights
-        The fitted weights.
-    separation : float
-        Least gap between the k-th and the (k+1)-th neighbour distance.
+    question : Question
+        What is asked, of nearest-neighbour weights.
     more : sequence of (coordinate, Splits)
         Thresholds that other parts of the model compare coordinates with.
     """
 
-    def __init__(
-        self,
-        model: Model,
-        space: Space,
-        neighbours: KNNWeights,
-        separation: float,
-        more: Sequence[tuple[int, Splits]] = (),
-    ) -> None:
-        self.model, self.space, self.neighbours, self.separation = model, space, neighbours, separation
+    def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
+        self.model, self.separation, space = model, question.separation, question.space
+        self.neighbours = neighbours = cast(KNNWeights, question.weights)
         samples = neighbours.points_
         self.axes = [
             line_axis(space, j, [s for i, s in more if i == j], samples[:, j]) for j in range(space.start.size)
@@ -97,9 +87,10 @@ class NeighbourWeighting:
             self.model.rows(np.tile(np.arange(n), 2), columns, coefficients, 0.0, 0.0, n)
         return self._columns
 
-    def ceilings(self, how: str) -> Floats:
-        """Upper bounds on the weights."""
-        return w_max(self.neighbours, how)
+    @staticmethod
+    def ceilings(weights: KNNWeights, how: str) -> Floats:
+        """Upper bounds on the weights: no neighbour ever has more than its equal share."""
+        return np.full(weights.n_samples_, 1.0 / weights.k)
 
     def context(self, x: Floats) -> Floats:
         """The context where the variables are `x`."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from typing import Any, Protocol
 
 from whence.aliases import Floats
 from whence.milp.axes import Axis
@@ -14,6 +14,9 @@ __all__ = ["Weighting"]
 
 class Weighting(Protocol):
     """The weights of the past observations as part of an integer program.
+
+    It is made from the model, the question, and pairs of a coordinate and the thresholds (see
+    :class:`whence.milp.axes.Splits`) that other parts of the model compare it with.
 
     Attributes
     ----------
@@ -35,8 +38,9 @@ class Weighting(Protocol):
         """Variables that hold the weights, one a past observation; added to the model when first asked for."""
         ...
 
-    def ceilings(self, how: str) -> Floats:
-        """Upper bounds on the weights."""
+    @staticmethod
+    def ceilings(weights: Any, how: str) -> Floats:
+        """Upper bounds on the weights, over all contexts."""
         ...
 
     def context(self, x: Floats) -> Floats:

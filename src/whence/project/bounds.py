@@ -7,7 +7,7 @@ from typing import Any
 
 from whence.errors import InputError
 from whence.features import Schema
-from whence.kinds import Categorical
+from whence.features.kinds import Categorical
 from whence.project.columns import number
 from whence.project.findings import nearest, shown
 

@@ -9,11 +9,11 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
-from whence.encoding import sorted_categories
 from whence.errors import WhenceError
 from whence.features import Schema
-from whence.inference import MANY_CATEGORIES
-from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.encoding import sorted_categories
+from whence.features.inference import MANY_CATEGORIES
+from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.project.columns import binary_column, content, number_column, text_column
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings

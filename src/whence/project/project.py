@@ -27,7 +27,6 @@ from whence.project.plans import PlanReader
 from whence.project.problems import parameter_key, problem_files, read_network, read_problem
 from whence.project.settings import Asking, read_asking, read_risk, read_weights
 from whence.project.source import TEXT, Section, Source
-from whence.weights import ForestWeights
 
 __all__ = ["Project", "findings", "read_project"]
 
@@ -247,8 +246,8 @@ def _try_out(project: Project, weights: Section, problem: Section, found: Findin
     """Fit a small policy and solve one small problem, so that what does not fit together is found now."""
     policy, few = project.policy, min(TRIED_ROWS, len(project.X))
     trial = clone(policy)
-    if isinstance(trial.weights, ForestWeights):
-        trial.weights.n_trees = 1
+    if trial.weights is not None:
+        trial.weights = trial.weights.for_trial()
     try:
         trial.fit(project.X, project.Y)
     except WhenceError as error:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from whence.aliases import Kind
+from whence.engines import engine_names
 from whence.project.findings import nearest
 from whence.project.source import COUNT, POSITIVE, SEED, TEXTS, Rule, Section, is_number, one_of
 from whence.risk import CVaR, Expectation
@@ -90,7 +91,7 @@ def read_asking(explain: Section, features: Collection[str]) -> Asking:
         within=float(explain.take("within", PART, 0.0)),
         time_limit=None if limit is None else float(limit),
         fixed=tuple(fixed),
-        engine=explain.take("engine", one_of("auto", "search", "milp"), "auto"),
+        engine=explain.take("engine", one_of(*engine_names()), "auto"),
     )
     explain.close()
     return made

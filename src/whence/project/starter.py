@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whence.errors import InputError
-from whence.inference import FEW_LEVELS, MANY_CATEGORIES
+from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES
 from whence.project.columns import content, number_column
 from whence.project.csv_files import CsvFormat, CsvTable, read_csv
 from whence.project.findings import Findings, ProjectError, nearest

@@ -26,6 +26,8 @@ __all__ = ["Writer", "digest", "problem_digest"]
 
 #: How deep objects inside a problem are looked into.
 DEEPEST = 100
+#: Where classes stood when they were first taken into a fingerprint: documents from then are still to agree.
+FORMERLY = {"whence.features.kinds": "whence.kinds"}
 
 
 class Writer:
@@ -184,7 +186,7 @@ def problem_digest(problem: DecisionProblem) -> tuple[str, list[str]]:
 
 
 def _named(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+    return f"{FORMERLY.get(kind.__module__, kind.__module__)}.{kind.__qualname__}"
 
 
 def _ordinary(number: Any) -> bool:

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
 from whence.aliases import Floats
 from whence.question import Answer, Question
-from whence.risk import tail_of
 from whence.search import driver
 from whence.search.criteria import add_rival, criterion_of, rival_row
 from whence.search.grid import KeptGrid, grid_of, locate
 from whence.search.proposals import climbed, looks, past_cells, pulled
 from whence.search.shares import equal_shares
-from whence.weights import ForestWeights
+from whence.weights import TreeWeights
 
 __all__ = ["ForestFrontier", "explain"]
 
@@ -49,7 +50,7 @@ class ForestFrontier:
         self.value = self.located.value
         self.criterion = criterion_of(question, kept)
         self.absolute = question.kind == "absolute"
-        self.search = _core.ForestSearch(self.located, self.criterion, float(question.tau), question.threads)
+        self.search = _core.ForestSearch(self.located, self.criterion, float(question.tau), question.threads or 1)
         self.columns = kept.grid.columns
         self.shown = self.located.start
         self.bound = 0.0
@@ -58,7 +59,7 @@ class ForestFrontier:
         self.eager = False
         self.proposing = False
         self.refuted = 0
-        self.tail = tail_of(question.risk) is not None
+        self.tail = question.risk.tail is not None
         self.shares: _core.Shares | None = None
 
     @property
@@ -152,8 +153,7 @@ class ForestFrontier:
         if stage == 2:
             return climbed(proposals, cutoff)
         if self.kept.past is None:
-            assert isinstance(self.question.weights, ForestWeights)
-            self.kept.past = past_cells(self.kept, self.question.weights)
+            self.kept.past = past_cells(self.kept, cast(TreeWeights, self.question.weights).inputs_)
         return pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
 
     def weights(self, point: Floats) -> Floats:
@@ -169,7 +169,7 @@ class ForestFrontier:
         n = self.question.alternative.size
         return np.bincount(self.kept.samples.ravel()[places], shares, minlength=n).astype(np.float64)
 
-    def room(self, point: Floats) -> tuple[Floats, Floats] | None:
+    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
         kept, inputs, space = self.kept, self.question.inputs, self.question.space
         face_start = kept.face_start

@@ -7,7 +7,6 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.search.grid import KeptGrid
-from whence.weights import ForestWeights
 
 __all__ = ["climbed", "looks", "past_cells", "pulled"]
 
@@ -19,9 +18,9 @@ TRIED, IMPROVED = 4000, 6
 SECONDS = 0.1
 
 
-def past_cells(kept: KeptGrid, weights: ForestWeights) -> Ints:
-    """Cells of every past context."""
-    inputs, start = weights.inputs_, kept.face_start
+def past_cells(kept: KeptGrid, inputs: NDArray[np.float32]) -> Ints:
+    """Cells of every past context, given as the trees see it."""
+    start = kept.face_start
     cells = np.empty(inputs.shape, dtype=np.int32)
     for c in range(inputs.shape[1]):
         cells[:, c] = np.searchsorted(kept.cut[start[c] : start[c + 1]], inputs[:, c], side="left")

@@ -13,8 +13,8 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from whence.explain.asking import Request as Question
 from whence.explain.explanation import Explanation
+from whence.explain.request import Request as Question
 from whence.report.html import page
 from whence.web import models
 from whence.web.frames import Asked, Progressed

@@ -1,6 +1,12 @@
 """Context to weights: which past observations speak in a given context."""
 
+from whence.weights.base import Weights
 from whence.weights.forest import ForestWeights
+from whence.weights.inputs import InputMap
 from whence.weights.knn import KNNWeights
+from whence.weights.trees import TreeWeights
 
-__all__ = ["ForestWeights", "KNNWeights"]
+__all__ = ["KINDS", "ForestWeights", "InputMap", "KNNWeights", "TreeWeights", "Weights"]
+
+#: The weights that a project file can name.
+KINDS: dict[str, type[Weights]] = {"forest": ForestWeights, "knn": KNNWeights}

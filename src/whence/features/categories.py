@@ -12,9 +12,9 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
-from whence.column import Column, NumberType, Range, Unknown, restored
 from whence.errors import InputError, UnknownCategoryError
-from whence.kinds import Change
+from whence.features.column import Column, NumberType, Range, Unknown, restored
+from whence.features.kinds import Change
 from whence.tables import missing_error, no_missing, number, numbers
 
 __all__ = ["CategoryColumn"]

@@ -1,6 +1,6 @@
 """Features of a context: what kind they are, what may change, and how units become coordinates.
 
-With :mod:`whence.encoding`, which handles one feature at a time, this is the only place that knows about encoding.
+With :mod:`whence.features.encoding`, which handles one feature at a time, this is all that knows about encoding.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
-from whence.encoding import CategoryColumn, Column, NumberColumn, Unknown, fitted_column
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.inference import inferred
-from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
-from whence.numeric import Numbers
+from whence.features.encoding import CategoryColumn, Column, NumberColumn, Unknown, fitted_column
+from whence.features.inference import inferred
+from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.numeric import Numbers
 from whence.question.space import Space
 from whence.spelling import nearest
 from whence.tables import as_row, as_table, numbers
@@ -253,7 +253,7 @@ class Schema:
         self,
         point: Floats,
         like: pd.Series | None = None,
-        room: tuple[Floats, Floats] | None = None,
+        cell: tuple[Floats, Floats] | None = None,
         ends: tuple[Floats, Floats] | None = None,
     ) -> pd.Series:
         """The context at `point`, in the user's units.
@@ -264,12 +264,12 @@ class Schema:
             Coordinates.
         like : Series, optional
             A context from which values that did not move are taken as they are.
-        room : pair of ndarray, optional
+        cell : pair of ndarray, optional
             Box of coordinates that the result must not leave when it is encoded again.
         ends : pair of ndarray, optional
             Least and largest value in the user's units, one a coordinate.
         """
-        low, high = (point, point) if room is None else room
+        low, high = (point, point) if cell is None else cell
         moved = np.ones(point.shape, dtype=np.bool_) if like is None else point != self.encode_row(like)
         kept = [None] * len(self._order) if like is None else like.tolist()
         values: dict[str, Any] = dict(zip(self._order, kept, strict=True))

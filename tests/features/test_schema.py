@@ -271,10 +271,10 @@ def test_decoding_rounds_within_the_room() -> None:
     schema = Schema.infer(pd.DataFrame({"x": [0.0, 3.0]}))
     point = np.array([0.1234567891234])
     assert schema.decode(point)["x"] == pytest.approx(0.3703703673702, abs=1e-15)
-    wide = schema.decode(point, room=(point - 1e-6, point + 1e-6))["x"]
+    wide = schema.decode(point, cell=(point - 1e-6, point + 1e-6))["x"]
     assert len(str(wide)) < 14
     assert abs(wide / 3.0 - point[0]) <= 1e-9
-    above = schema.decode(point, room=(point, point + 1e-6))["x"]
+    above = schema.decode(point, cell=(point, point + 1e-6))["x"]
     assert point[0] <= above / 3.0 <= point[0] + 1e-9
 
 
@@ -290,7 +290,7 @@ def test_numbers_survive_the_way_there_and_back(low: float, width: float, share:
     schema = Schema.infer(pd.DataFrame({"x": [low, low + width]}))
     start, end = schema.training_range("x")
     point = np.array([share])
-    back = schema.encode_row(schema.decode(point, room=(point - room, point + room)))
+    back = schema.encode_row(schema.decode(point, cell=(point - room, point + room)))
     resolution = np.spacing(max(abs(start), abs(end), abs(start + share * (end - start)))) / (end - start)
     assert abs(back[0] - share) <= 1e-9 + 4 * resolution
     if room > 8 * resolution:

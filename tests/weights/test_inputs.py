@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from whence.question import InputMap
+from whence.weights import InputMap
 
 
 def test_both_sides_of_a_turn_stay_apart() -> None:
@@ -30,6 +30,6 @@ def test_coordinates_that_are_inputs_are_left_alone() -> None:
     """Without scaling the sides of a turn are the inputs themselves."""
     last = np.array([0.5, -2.25, 1e-9])
     first = np.nextafter(last, np.inf)
-    below, beyond = InputMap(np.arange(3), np.ones(3), np.zeros(3)).sides(np.arange(3), last, first)
+    below, beyond = InputMap.identity(3).sides(np.arange(3), last, first)
     assert np.array_equal(below, last)
     assert np.array_equal(beyond, first)

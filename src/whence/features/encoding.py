@@ -15,11 +15,11 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
-from whence.categories import CategoryColumn
-from whence.column import Column, NumberType, Range, Unknown, restored
 from whence.errors import InputError, InputTypeError
-from whence.kinds import Binary, Categorical, Discrete, Feature
-from whence.steps import CHOICES, LISTED, beside, spread
+from whence.features.categories import CategoryColumn
+from whence.features.column import Column, NumberType, Range, Unknown, restored
+from whence.features.kinds import Binary, Categorical, Discrete, Feature
+from whence.features.steps import CHOICES, LISTED, beside, spread
 from whence.tables import no_missing, number, numbers
 
 __all__ = [

@@ -185,7 +185,7 @@ def test_ctrl_c_keeps_what_was_found(hard: wh.Policy) -> None:
         ({"bounds": {"heat": 3}}, "'bounds' of 'heat' must be a pair"),
         ({"bounds": {"heat": (9, 1)}}, "low <= high"),
         ({"bounds": {"day": ["holiday"]}}, "must be categories among"),
-        ({"plausibility": object()}, "use it with engine='milp'"),
+        ({"plausibility": object()}, "option of engine='milp'"),
         ({"solver": "highs"}, "option of engine='milp'"),
         ({"instead": [-1.0]}, "not feasible"),
         ({"instead": [1.0, 2.0]}, "given as 'instead'"),
@@ -370,3 +370,14 @@ def test_threads_change_nothing_but_the_time(weights: wh.ForestWeights | wh.KNNW
     for wrong in (0, -1, 1.5, True, 257):
         with pytest.raises(InputError, match="'threads' must be an int from 1 to 256"):
             policy.explain(start, plan, kind=kind, threads=wrong)
+
+
+def test_both_engines_say_the_same() -> None:
+    """The integer program's numbers are rounded as those of the search are, and none is only about right."""
+    rng = np.random.default_rng(2)
+    X = rng.random((60, 2)) * 30
+    policy = wh.Policy(wh.Newsvendor(1, 1), wh.ForestWeights(n_trees=6, random_state=0)).fit(X, X[:, :1])
+    answers = [policy.explain([5.0, 9.0], instead=[20.0], engine=engine) for engine in ("search", "milp")]
+    told = [str(why).split("\n")[2] for why in answers]
+    assert told[0] == told[1]
+    assert "about" not in told[1]

@@ -6,9 +6,9 @@ import warnings
 
 import pandas as pd
 
-from whence.encoding import sorted_categories
 from whence.errors import InputTypeError
-from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.encoding import sorted_categories
+from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.tables import dates, no_missing
 
 __all__ = ["FEW_LEVELS", "MANY_CATEGORIES", "inferred"]

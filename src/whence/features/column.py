@@ -10,7 +10,7 @@ from typing import Any, Literal, NamedTuple
 import pandas as pd
 
 from whence.aliases import Floats
-from whence.kinds import Feature
+from whence.features.kinds import Feature
 
 __all__ = ["Column", "NumberType", "Range", "Unknown", "restored"]
 

@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from whence.aliases import Floats
-from whence.encoding import NumberColumn, interval
-from whence.kinds import Binary, Continuous
+from whence.features.encoding import NumberColumn, interval
+from whence.features.kinds import Binary, Continuous
 
 __all__ = ["Numbers"]
 
