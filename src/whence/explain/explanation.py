@@ -30,7 +30,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Costs", "Explanation"]
 
-COLUMNS = ["feature", "from", "to", "distance"]
+#: What is the same in an explanation and in its report.
+SAME = ("status", "kind", "engine", "seconds", "nodes", "cuts", "within", "tolerance", "separation", "blocking", "note")
 #: One entry per past observation each, and what stands for those without any weight.
 SILENT = {"weights_before": 0.0, "weights_after": 0.0, "costs_decision": np.nan, "costs_alternative": np.nan}
 
@@ -294,35 +295,23 @@ class Explanation:
 
     @classmethod
     def _of(cls, report: Report) -> Explanation:
-        after = report.cost_after
-        decision, alternative = (plan_of(report.plans, name) for name in ("decision", "alternative"))
+        after, inner = report.cost_after, report.unrestricted
+        rows = [(one.feature, one.from_, one.to, one.distance) for one in report.changes]
         return cls(
-            status=report.status,
-            kind=report.kind,
+            **{name: getattr(report, name) for name in SAME},
+            **arrays_of(report),
             initial=_series(report.initial),
             context=None if report.context is None else _series(report.context),
-            changes=pd.DataFrame(
-                [(one.feature, one.from_, one.to, one.distance) for one in report.changes], columns=COLUMNS
-            ),
+            changes=pd.DataFrame(rows, columns=["feature", "from", "to", "distance"]),
             distance=number_from_plain(report.distance),
             bound=number_from_plain(report.bound),
-            decision=decision,
-            alternative=alternative,
+            decision=plan_of(report.plans, "decision"),
+            alternative=plan_of(report.plans, "alternative"),
             cost_before=Costs(report.cost_before.decision, report.cost_before.alternative),
             cost_after=None if after is None else Costs(after.decision, after.alternative),
-            engine=report.engine,
-            seconds=report.seconds,
-            nodes=report.nodes,
-            cuts=report.cuts,
-            within=report.within,
-            tolerance=report.tolerance,
-            separation=report.separation,
             room={name: (low, high) for name, (low, high) in report.room.items()},
-            blocking=report.blocking,
-            unrestricted=None if report.unrestricted is None else cls._of(report.unrestricted),
-            note=report.note,
+            unrestricted=None if inner is None else cls._of(inner),
             written=report,
-            **arrays_of(report),
         )
 
     def __getstate__(self) -> dict[str, Any]:

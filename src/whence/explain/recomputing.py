@@ -247,10 +247,8 @@ def _faults_of_numbers(said: Explanation) -> list[str]:
 
 def _faults_of_decision(draft: Explanation, policy: Policy) -> list[str]:
     """Whether the decision is one that the policy would take."""
-    weights = draft.weights_before
-    best = policy.problem.solve(policy.Y_, weights, policy.risk_)
-    costs = np.asarray(policy.problem.costs(best, policy.Y_), dtype=np.float64)
-    cost, least = draft.cost_before.decision, policy.risk_.of(costs, weights)
+    decided, cost = policy.decision(draft.initial), draft.cost_before.decision
+    least, costs = decided.cost, decided.costs
     if math.isclose(cost, least, rel_tol=1e-9, abs_tol=1e-9 * float(np.abs(costs).max())):
         return []
     return [f"The policy decides otherwise in the initial context: at cost {least:.9g}, not {cost:.9g}."]

@@ -26,6 +26,8 @@ __all__ = ["changes_of", "document_digest", "document_of", "question_digest", "r
 
 #: How many observations that gain weight, and as many that lose it, are kept with their contexts.
 KEPT = 8
+#: What is the same in an explanation and in its report.
+SAME = ("status", "kind", "risk", "risk_words", "kinds", "units", "cost_unit", "outcomes", "engine", "note")
 #: What of a question says how hard to try, not what is asked.
 EFFORT = ("engine", "time_limit", "node_limit", "threads")
 
@@ -46,9 +48,7 @@ def report_of(explanation: Explanation) -> Report:
     written = explanation.written if source is None else None
     report = Report(
         schema=cast(Any, SCHEMA),
-        status=explanation.status,
-        kind=explanation.kind,
-        risk=explanation.risk,
+        **{name: getattr(explanation, name) for name in SAME},
         text="",
         initial=_values(explanation.initial),
         context=None if explanation.context is None else _values(explanation.context),
@@ -58,14 +58,9 @@ def report_of(explanation: Explanation) -> Report:
         cost_before=_costs(explanation.cost_before),
         cost_after=None if after is None else _costs(after),
         plans=written.plans if written else _plans(explanation),
-        kinds=cast(Any, explanation.kinds),
-        units=explanation.units,
-        cost_unit=explanation.cost_unit,
         room={name: [float(low), float(high)] for name, (low, high) in explanation.room.items()},
         ranges=written.ranges if written else {} if source is None else _ranges(explanation, source),
         observations=_observations(explanation),
-        outcomes=list(explanation.outcomes),
-        engine=explanation.engine,
         seconds=float(explanation.seconds),
         nodes=int(explanation.nodes),
         cuts=int(explanation.cuts),
@@ -73,12 +68,10 @@ def report_of(explanation: Explanation) -> Report:
         within=float(explanation.within) or NOT_ASKED,
         tolerance=float(explanation.tolerance),
         separation=None if explanation.separation is None else float(explanation.separation),
-        note=explanation.note,
         blocking=list(explanation.blocking),
         unrestricted=None if inner is None else inner.report,
         question=dict(explanation.asked),
         versions=written.versions if written else versions(),
-        risk_words=explanation.risk_words,
         spread=spread_of(explanation),
     )
     shown = shown_of(report)
@@ -117,13 +110,8 @@ def question_digest(document: Any) -> str:
 def changes_of(explanation: Explanation) -> list[Change]:
     """The features that change."""
     return [
-        Change(
-            feature=str(row["feature"]),
-            from_=scalar(row["from"]),
-            to=scalar(row["to"]),
-            distance=float(row["distance"]),
-        )
-        for row in explanation.changes.to_dict("records")
+        Change(feature=str(feature), from_=scalar(was), to=scalar(to), distance=float(distance))
+        for feature, was, to, distance in explanation.changes.itertuples(index=False)
     ]
 
 

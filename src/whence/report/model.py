@@ -40,6 +40,12 @@ MOST_OBSERVATIONS = 10_000_000
 #: Where no share of the best plan's cost was allowed for.
 NOT_ASKED = 0.0
 
+
+def about(text: str, **limits: Any) -> Meta:
+    """What the schema says of an entry, and the limits that it has."""
+    return Meta(description=text, **limits)
+
+
 Number: TypeAlias = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
 Amount: TypeAlias = Annotated[float, Meta(ge=0, le=LARGEST)]
 Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
@@ -70,18 +76,18 @@ class CostPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Map(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """The network of a route problem whose nodes have places."""
 
-    nodes: Annotated[list[Any], Meta(min_length=1, description="Names of the nodes.")]
-    x: Annotated[list[Number], Meta(description="How far to the right every node is.")]
-    y: Annotated[list[Number], Meta(description="How far up every node is.")]
+    nodes: Annotated[list[Any], about("Names of the nodes.", min_length=1)]
+    x: Annotated[list[Number], about("How far to the right every node is.")]
+    y: Annotated[list[Number], about("How far up every node is.")]
     edges: Annotated[
         list[Annotated[list[Position], Meta(min_length=2, max_length=2)]],
-        Meta(description="Edges as pairs of positions in 'nodes'."),
+        about("Edges as pairs of positions in 'nodes'."),
     ]
-    streets: Annotated[list[str], Meta(description="Name of every edge, empty where it has none.")]
-    decision: Annotated[list[Position], Meta(description="The edges that the decision takes, by position in 'edges'.")]
-    alternative: Annotated[list[Position], Meta(description="The edges that the alternative takes.")]
-    source: Annotated[Position, Meta(description="Position of the first node of every route.")]
-    target: Annotated[Position, Meta(description="Position of the last node of every route.")]
+    streets: Annotated[list[str], about("Name of every edge, empty where it has none.")]
+    decision: Annotated[list[Position], about("Positions in 'edges' of the decision's route.")]
+    alternative: Annotated[list[Position], about("The same of the alternative.")]
+    source: Annotated[Position, about("Position of the first node of every route.")]
+    target: Annotated[Position, about("Position of the last node of every route.")]
 
     def name(self, node: int) -> str:
         """How the node at a position is called; a list stands for a tuple."""
@@ -91,55 +97,38 @@ class Map(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Plans(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Both plans."""
 
-    form: Annotated[
-        Literal["quantities", "route", "other"],
-        Meta(description="What a plan is: quantities, nodes of a route, or anything else."),
-    ]
-    parts: Annotated[list[str], Meta(description="Names of the quantities; empty for other forms.")]
-    decision: Annotated[
-        Any, Meta(description="The explained plan: a list of numbers, a list of nodes (tuples as lists), or anything.")
-    ]
-    alternative: Annotated[Any, Meta(description="The plan that was proposed instead, in the same form.")]
+    form: Annotated[Literal["quantities", "route", "other"], about("What a plan is.")]
+    parts: Annotated[list[str], about("Names of the quantities; empty for other forms.")]
+    decision: Annotated[Any, about("The explained plan: numbers, nodes (tuples as lists), or anything.")]
+    alternative: Annotated[Any, about("The plan that was proposed instead, in the same form.")]
     map: Map | None
-    decision_text: Annotated[str, Meta(description="The decision as readable text.")]
-    alternative_text: Annotated[str, Meta(description="The alternative as readable text.")]
+    decision_text: Annotated[str, about("The decision as readable text.")]
+    alternative_text: Annotated[str, about("The alternative as readable text.")]
 
 
 class Observation(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """One past observation."""
 
-    label: Annotated[str, Meta(description="Its row label in the history.")]
-    values: Annotated[dict[str, Scalar], Meta(description="Its context, by column.")]
-    before: Annotated[Amount, Meta(description="Its weight in the initial context.")]
-    after: Annotated[Amount, Meta(description="Its weight in the changed context.")]
-    decision: Annotated[Number | None, Meta(description="What the decision costs under it.")]
-    alternative: Annotated[Number | None, Meta(description="What the alternative costs under it.")]
-    part: Annotated[
-        Number | None, Meta(description="Share of the turn in the risk of the costs that its change of weight carries.")
-    ]
+    label: Annotated[str, about("Its row label in the history.")]
+    values: Annotated[dict[str, Scalar], about("Its context, by column.")]
+    before: Annotated[Amount, about("Its weight in the initial context.")]
+    after: Annotated[Amount, about("Its weight in the changed context.")]
+    decision: Annotated[Number | None, about("What the decision costs under it.")]
+    alternative: Annotated[Number | None, about("What the alternative costs under it.")]
+    part: Annotated[Number | None, about("Share of the turn in the costs that its change of weight carries.")]
 
 
 class Observations(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Which past observations speak."""
 
-    count: Annotated[
-        Annotated[int, Meta(ge=1, le=MOST_OBSERVATIONS)], Meta(description="How many past observations there are.")
-    ]
-    rows: Annotated[
-        list[Position],
-        Meta(
-            description="Those with a weight in one of the two contexts, by position; the next four lists are theirs."
-        ),
-    ]
-    weights_before: Annotated[list[Amount], Meta(description="Weights in the initial context; they sum to 1.")]
-    weights_after: Annotated[list[Amount] | None, Meta(description="Weights in the changed context.")]
-    costs_decision: Annotated[list[Number] | None, Meta(description="What the decision costs under each.")]
-    costs_alternative: Annotated[list[Number] | None, Meta(description="What the alternative costs under each.")]
-    gaining: Annotated[
-        list[Observation],
-        Meta(description="Those that gain most weight; without a changed context, those that weigh most."),
-    ]
-    losing: Annotated[list[Observation], Meta(description="Those that lose most weight.")]
+    count: Annotated[int, about("How many past observations there are.", ge=1, le=MOST_OBSERVATIONS)]
+    rows: Annotated[list[Position], about("Positions of those with a weight; the next four lists are about these.")]
+    weights_before: Annotated[list[Amount], about("Weights in the initial context; they sum to 1.")]
+    weights_after: Annotated[list[Amount] | None, about("Weights in the changed context.")]
+    costs_decision: Annotated[list[Number] | None, about("What the decision costs under each.")]
+    costs_alternative: Annotated[list[Number] | None, about("What the alternative costs under each.")]
+    gaining: Annotated[list[Observation], about("Those that gain most weight, or weigh most.")]
+    losing: Annotated[list[Observation], about("Those that lose most weight.")]
 
 
 class Panel(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -154,10 +143,10 @@ class Panel(Struct, frozen=True, kw_only=True, omit_defaults=True):
 class Spread(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """How the outcomes of both plans spread, on common bins."""
 
-    edges: Annotated[list[Number], Meta(description="Edges of the bins; the last bin also holds rare costs beyond it.")]
-    highest: Annotated[Amount, Meta(description="Largest weight in a bin.")]
-    beyond: Annotated[bool, Meta(description="Whether there are costs beyond the last bin.")]
-    panels: Annotated[list[Panel], Meta(description="The context as it is, and the changed one where there is one.")]
+    edges: Annotated[list[Number], about("Of the bins; the last one also holds rare costs beyond it.")]
+    highest: Annotated[Amount, about("Largest weight in a bin.")]
+    beyond: Annotated[bool, about("Whether there are costs beyond the last bin.")]
+    panels: Annotated[list[Panel], about("The context as it is, and the changed one.")]
 
 
 class ShownChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -166,15 +155,15 @@ class ShownChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     feature: str
     from_: str = field(name="from")
     to: str
-    value: Annotated[Scalar, Meta(description="The changed value as it is shown, to be typed in.")]
+    value: Annotated[Scalar, about("The changed value as it is shown, to be typed in.")]
     distance: str
-    exact: Annotated[str, Meta(description="The changed number to its last digit, where it was rounded.")] = ""
+    exact: Annotated[str, about("The changed number to its last digit, where it was rounded.")] = ""
 
 
 class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Numbers and sentences as people read them; all of it follows from the other entries."""
 
-    axis: Annotated[str, Meta(description="What is minimised, and in which unit, as an axis names it.")]
+    axis: Annotated[str, about("What is minimised, and in which unit, as an axis names it.")]
     verdict: str
     staying: str
     exact: str
@@ -182,23 +171,21 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     certainty: str
     remedy: str
     changes: list[ShownChange]
-    cost_before: Annotated[list[str], Meta(description="Of the decision and the alternative, without their unit.")]
+    cost_before: Annotated[list[str], about("Of the decision and the alternative, without their unit.")]
     cost_after: list[str]
-    routes: Annotated[str, Meta(description="Both routes in a sentence or two, where they have a map.")]
-    certificate: Annotated[list[list[str]], Meta(description="Names and texts of the certificate's lines.")]
+    routes: Annotated[str, about("Both routes in a sentence or two, where they have a map.")]
+    certificate: Annotated[list[list[str]], about("Names and texts of the certificate's lines.")]
 
 
 class Fingerprints(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """SHA-256 of what stands behind the explanation; those that are not known are missing."""
 
-    model: Annotated[str, Meta(description="The fitted weights.")] = ""
-    history: Annotated[str, Meta(description="Contexts, outcomes and schema.")] = ""
-    problem: Annotated[str, Meta(description="Class and public state of the decision problem.")] = ""
-    not_covered: Annotated[
-        list[str], Meta(description="Parts of the problem that its fingerprint does not cover.")
-    ] = []
-    question: Annotated[str, Meta(description="Context, plans, risk and 'question' without limits and engine.")] = ""
-    document: Annotated[str, Meta(description="The document itself, without this entry.")] = ""
+    model: Annotated[str, about("The fitted weights.")] = ""
+    history: Annotated[str, about("Contexts, outcomes and schema.")] = ""
+    problem: Annotated[str, about("Class and public state of the decision problem.")] = ""
+    not_covered: Annotated[list[str], about("Parts of the problem that its fingerprint does not cover.")] = []
+    question: Annotated[str, about("Context, plans, risk and 'question' without limits and engine.")] = ""
+    document: Annotated[str, about("The document itself, without this entry.")] = ""
 
 
 class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -207,68 +194,45 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     schema: Literal["whence/explanation/1"]
     status: Annotated[
         Literal["optimal", "already", "none", "time_limit", "interrupted"],
-        Meta(
-            description="'optimal': the nearest context, proved; 'already': the initial one; 'none': proved that there "
+        about(
+            "'optimal': the nearest context, proved; 'already': the initial one; 'none': proved that there "
             "is none; 'time_limit', 'interrupted': the best found, if any."
         ),
     ]
-    kind: Annotated[
-        Literal["relative", "absolute"],
-        Meta(description="Whether the alternative had to be better than the decision, or optimal."),
-    ]
-    risk: Annotated[str, Meta(description="What is minimised, such as 'expected cost' or 'CVaR at 0.8'.")]
-    text: Annotated[str, Meta(description="The explanation in plain sentences; not read again.")]
-    initial: Annotated[dict[str, Scalar], Meta(description="The context of the decision, in the user's units.")]
-    context: Annotated[dict[str, Scalar] | None, Meta(description="The nearest context, or null where there is none.")]
-    changes: Annotated[list[Change], Meta(description="The features that change.")]
-    distance: Annotated[Distance, Meta(description="Distance found.")]
-    bound: Annotated[Distance, Meta(description="Proved lower bound on the distance of the nearest context.")]
-    cost_before: Annotated[CostPair, Meta(description="In the initial context.")]
-    cost_after: Annotated[CostPair | None, Meta(description="In the changed context.")]
+    kind: Annotated[Literal["relative", "absolute"], about("Better than the decision, or than every plan.")]
+    risk: Annotated[str, about("What is minimised, such as 'expected cost' or 'CVaR at 0.8'.")]
+    text: Annotated[str, about("The explanation in plain sentences; not read again.")]
+    initial: Annotated[dict[str, Scalar], about("The context of the decision, in the user's units.")]
+    context: Annotated[dict[str, Scalar] | None, about("The nearest context, or null where there is none.")]
+    changes: Annotated[list[Change], about("The features that change.")]
+    distance: Annotated[Distance, about("Distance found.")]
+    bound: Annotated[Distance, about("Proved lower bound on the distance of the nearest context.")]
+    cost_before: Annotated[CostPair, about("In the initial context.")]
+    cost_after: Annotated[CostPair | None, about("In the changed context.")]
     plans: Plans
-    kinds: Annotated[dict[str, FeatureKind], Meta(description="Kind of every feature.")]
-    units: Annotated[dict[str, str], Meta(description="Units of the features that have one.")]
-    cost_unit: Annotated[str, Meta(description="Unit of all costs; missing where the problem names none.")] = ""
-    room: Annotated[
-        dict[str, Interval],
-        Meta(description="For continuous features that change: between these values the verdict stays the same."),
-    ]
-    ranges: Annotated[
-        dict[str, Interval], Meta(description="Smallest and largest past value of the numeric features that change.")
-    ]
+    kinds: Annotated[dict[str, FeatureKind], about("Kind of every feature.")]
+    units: Annotated[dict[str, str], about("Units of the features that have one.")]
+    cost_unit: Annotated[str, about("Unit of all costs; missing where the problem names none.")] = ""
+    room: Annotated[dict[str, Interval], about("Where changed numbers may lie with the same verdict.")]
+    ranges: Annotated[dict[str, Interval], about("Smallest and largest past value of changed numbers.")]
     observations: Observations
-    outcomes: Annotated[list[str], Meta(description="Names of the uncertain quantities.")]
-    engine: Annotated[str, Meta(description="What found the answer.")]
-    seconds: Annotated[Amount, Meta(description="How long it took.")]
-    nodes: Annotated[Count, Meta(description="Boxes or solver nodes searched.")]
-    cuts: Annotated[Count, Meta(description="Rival plans met, for absolute explanations.")]
-    within: Annotated[
-        Amount,
-        Meta(
-            description="For absolute questions: by which share of the best plan's cost the alternative was allowed to "
-            "cost more; missing for none."
-        ),
-    ] = NOT_ASKED
-    tolerance: Annotated[Amount, Meta(description="Costs that differ by no more than this count as equal.")]
-    separation: Annotated[
-        Amount | None,
-        Meta(description="Nearest neighbours only: least gap between the last neighbour's distance and the next."),
-    ]
-    note: Annotated[str, Meta(description="Why there is none, where the reason is known.")]
-    blocking: Annotated[list[str], Meta(description="Features whose restrictions rule out every explanation.")]
-    unrestricted: Annotated[
-        Report | None,
-        Meta(description="The explanation without the restrictions, where the restricted question has none."),
-    ]
-    question: Annotated[
-        dict[str, Any],
-        Meta(description="What was asked, apart from the context and the plans: every option of the question."),
-    ] = {}
-    versions: Annotated[dict[str, str], Meta(description="Versions of everything that had a part in the result.")]
-    risk_words: Annotated[str, Meta(description="What is minimised, with the meaning of its name.")] = ""
-    spread: Annotated[
-        Spread | None, Meta(description="How the outcomes spread, where the costs of the observations are known.")
-    ] = None
+    outcomes: Annotated[list[str], about("Names of the uncertain quantities.")]
+    engine: Annotated[str, about("What found the answer.")]
+    seconds: Annotated[Amount, about("How long it took.")]
+    nodes: Annotated[Count, about("Boxes or solver nodes searched.")]
+    cuts: Annotated[Count, about("Rival plans met, for absolute explanations.")]
+    within: Annotated[Amount, about("The share of the best plan's cost by which the alternative may cost more.")] = (
+        NOT_ASKED
+    )
+    tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
+    separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
+    note: Annotated[str, about("Why there is none, where the reason is known.")]
+    blocking: Annotated[list[str], about("Features whose restrictions rule out every explanation.")]
+    unrestricted: Annotated[Report | None, about("The explanation without restrictions, where they rule out any.")]
+    question: Annotated[dict[str, Any], about("Every option of the question, apart from context and plans.")] = {}
+    versions: Annotated[dict[str, str], about("Versions of everything that had a part in the result.")]
+    risk_words: Annotated[str, about("What is minimised, with the meaning of its name.")] = ""
+    spread: Annotated[Spread | None, about("How the outcomes spread, where they are known.")] = None
     shown: Shown | None = None
     fingerprints: Fingerprints = Fingerprints()
 
