@@ -84,7 +84,7 @@ def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
 
     module = Path(run(python, "-c", "import whence; print(whence.__file__)", cwd=tmp_path).strip()).resolve()
     assert module.is_relative_to(elsewhere.resolve())
-    for shipped in ("py.typed", "_core.pyi", "experiments/published.csv", "report/explanation.schema.json"):
+    for shipped in ("py.typed", "_core.pyi", "experiments/published.csv", "report/explanation.schema.json", "report/templates/page.html"):
         assert (module.parent / shipped).is_file(), shipped
     for shipped in ("static/main.js", "static/page.css", "templates/index.html"):
         assert (module.parent / "web" / shipped).is_file(), shipped
