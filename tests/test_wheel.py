@@ -84,10 +84,12 @@ def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
 
     module = Path(run(python, "-c", "import whence; print(whence.__file__)", cwd=tmp_path).strip()).resolve()
     assert module.is_relative_to(elsewhere.resolve())
-    for shipped in ("py.typed", "_core.pyi", "experiments/published.csv", "report/explanation.schema.json", "report/templates/page.html"):
+    for shipped in ("py.typed", "_core.pyi", "experiments/published.csv", "report/explanation.schema.json"):
         assert (module.parent / shipped).is_file(), shipped
     for shipped in ("static/main.js", "static/page.css", "templates/index.html"):
         assert (module.parent / "web" / shipped).is_file(), shipped
+    for shipped in ("page.html", "report.css", "bars.svg"):
+        assert (module.parent / "report" / "templates" / shipped).is_file(), shipped
 
     listing = "from importlib.metadata import files; print(*{f.parts[0] for f in files('whence')}, sep='\\n')"
     tops = run(python, "-c", listing, cwd=tmp_path).split()
