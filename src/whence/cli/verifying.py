@@ -12,9 +12,9 @@ from whence.cli.exits import DIFFERS, FOUND, TIME_LIMIT
 from whence.cli.opening import JsonOption, PolicyOption, ProjectArgument, opened
 from whence.cli.screen import note, print_text, searching
 from whence.errors import InputError
+from whence.explain.certificate import Verification
+from whence.explain.certificate import verify as verified
 from whence.explain.explanation import Explanation
-from whence.explain.verifying import Verification
-from whence.explain.verifying import verify as verified
 from whence.report.reading import loaded
 
 __all__ = ["verify"]

@@ -25,7 +25,7 @@ from whence.report.words import wrapped
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from whence.explain.verifying import Verification
+    from whence.explain.certificate import Verification
     from whence.policy import Policy
 
 __all__ = ["Costs", "Explanation"]
@@ -258,7 +258,7 @@ class Explanation:
         >>> print(why.verify(policy.fit([[0.0], [2.0]], [[10.0], [20.0]])).differences[0])
         The history is another one than that of the explanation.
         """
-        from whence.explain.verifying import verify
+        from whence.explain.certificate import verify
 
         return verify(self, policy, prove=prove, time_limit=time_limit)
 

@@ -12,7 +12,7 @@ from msgspec import structs
 from whence.files import write_text
 from whence.report.build import document_of
 from whence.report.model import Observation, Plans, Report, Shown
-from whence.report.numbers import aligned, plain, share, value, with_unit
+from whence.report.numbers import aligned, plain, share, value
 from whence.report.plans import most_different
 from whence.report.svg import Bar, bars, distribution, route_map
 from whence.report.templating import rendered
@@ -93,17 +93,11 @@ def _content(explanation: Explanation) -> dict[str, Any]:
 
 def _costs(report: Report, shown: Shown) -> Markup:
     contexts = [
-        ("In the context as it is", report.cost_before, shown.cost_before),
-        ("In the changed context", report.cost_after, shown.cost_after),
+        ("In the context as it is", report.cost_before, shown.priced_before),
+        ("In the changed context", report.cost_after, shown.priced_after),
     ]
     groups = [
-        (
-            heading,
-            [
-                Bar("d", "decision", cost.decision, with_unit(text[0], report.cost_unit)),
-                Bar("a", "your plan", cost.alternative, with_unit(text[1], report.cost_unit)),
-            ],
-        )
+        (heading, [Bar("d", "decision", cost.decision, text[0]), Bar("a", "your plan", cost.alternative, text[1])])
         for heading, cost, text in contexts
         if cost is not None and text
     ]
@@ -135,11 +129,10 @@ def _distributions(report: Report, shown: Shown) -> list[tuple[Markup, str]]:
     """A chart and its caption for either context."""
     if report.spread is None:
         return []
-    axis, drawn = _in_unit("cost under past observations", report.cost_unit), []
-    for panel, texts in zip(report.spread.panels, (shown.cost_before, shown.cost_after), strict=False):
-        decision, plan = (with_unit(text, report.cost_unit) for text in texts)
+    drawn = []
+    for panel, (decision, plan) in zip(report.spread.panels, (shown.priced_before, shown.priced_after), strict=False):
         caption = f"{panel.heading}; {report.risk}: {decision} for the decision, {plan} for your plan (marked)."
-        drawn.append((distribution(panel, report.spread, caption, axis), caption))
+        drawn.append((distribution(panel, report.spread, caption, shown.outcome_axis), caption))
     return drawn
 
 
@@ -173,8 +166,8 @@ def _observation_table(
     costs = [(o.decision, o.alternative) for o in chosen if o.decision is not None and o.alternative is not None]
     known_costs = len(costs) == len(chosen)
     parts = any(o.part is not None for o in chosen)
-    titles = [_in_unit(title, report.cost_unit) for title in ("cost of decision", "cost of your plan")]
-    numbers = ["weight", *(titles if known_costs else []), *(["share"] if parts else [])]
+    titles = report.shown.cost_headings if known_costs and report.shown else []
+    numbers = ["weight", *titles, *(["share"] if parts else [])]
 
     def written(o: Observation, columns: list[str]) -> list[str]:
         return [value(o.values.get(c, ""), report.kinds.get(c, ""), report.units.get(c, "")) for c in columns]
@@ -192,8 +185,3 @@ def _observation_table(
     ]
     start = 1 + len(first)
     return ["row", *first, *numbers, *last], rows, set(range(start, start + len(numbers)))
-
-
-def _in_unit(title: str, unit: str) -> str:
-    """A heading, with the unit of what stands under it."""
-    return f"{title} ({unit})" if unit else title

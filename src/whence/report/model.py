@@ -171,8 +171,12 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     certainty: str
     remedy: str
     changes: list[ShownChange]
-    cost_before: Annotated[list[str], about("Of the decision and the alternative, without their unit.")]
+    cost_before: Annotated[list[str], about("Of the decision and the alternative, as numbers alone.")]
     cost_after: list[str]
+    priced_before: Annotated[list[str], about("The same with the unit of costs.")]
+    priced_after: list[str]
+    cost_headings: Annotated[list[str], about("Of columns with costs of the decision and the alternative.")]
+    outcome_axis: Annotated[str, about("What an axis of outcomes is called.")]
     routes: Annotated[str, about("Both routes in a sentence or two, where they have a map.")]
     certificate: Annotated[list[list[str]], about("Names and texts of the certificate's lines.")]
 

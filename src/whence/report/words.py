@@ -33,17 +33,23 @@ def shown_of(report: Report) -> Shown:
     """Numbers and sentences of a report, from its other entries."""
     changes = changes_shown(report.changes, report.kinds, report.units, report.room)
     before, after = _costs_shown(report)
+    unit = report.cost_unit
+    priced = [[with_unit(text, unit) for text in texts] for texts in (before, after)]
     return Shown(
-        axis=_axis(report.risk_words, report.cost_unit),
+        axis=_in_unit(report.risk_words, unit),
         verdict=_verdict(report, changes),
         staying=_staying(report),
         exact=_to_the_last_digit(report, changes),
-        costs=_costs(report, before, after),
+        costs=_costs(report, *priced),
         certainty=_certainty(report),
         remedy=_remedy(report),
         changes=changes,
         cost_before=before,
         cost_after=after,
+        priced_before=priced[0],
+        priced_after=priced[1],
+        cost_headings=[_in_unit(title, unit) for title in ("cost of decision", "cost of your plan")],
+        outcome_axis=_in_unit("cost under past observations", unit),
         routes="" if report.plans.map is None else routes_in_words(report.plans.map),
         certificate=_certificate(report),
     )
@@ -72,11 +78,11 @@ def wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
-def _axis(risk: str, unit: str) -> str:
-    """What is minimised and in which unit, as an axis names it."""
+def _in_unit(title: str, unit: str) -> str:
+    """A heading with the unit of what stands under it, also where it ends in a remark."""
     if not unit:
-        return risk
-    return f"{risk[:-1]}, in {unit})" if risk.endswith(")") else f"{risk} ({unit})"
+        return title
+    return f"{title[:-1]}, in {unit})" if title.endswith(")") else f"{title} ({unit})"
 
 
 def changes_shown(
@@ -173,12 +179,8 @@ def _costs_shown(report: Report) -> tuple[list[str], list[str]]:
 
 def _costs(report: Report, before: list[str], after: list[str]) -> str:
     """What both plans cost in the context as it is and in the changed one."""
-    risk, unit = report.risk_words, report.cost_unit
-    first, *second = (
-        "{} for the decision, {} for your plan".format(*(with_unit(text, unit) for text in pair))
-        for pair in (before, after)
-        if pair
-    )
+    risk, said = report.risk_words, "{} for the decision, {} for your plan"
+    first, *second = (said.format(*pair) for pair in (before, after) if pair)
     if not second:
         return f"{risk}: {first}." + (_allowance(report, before) if report.status == "already" else "")
     return f"{risk}, as it is: {first}. In the changed context: {second[0]}." + _allowance(report, after)

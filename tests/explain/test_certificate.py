@@ -16,7 +16,7 @@ from sklearn.base import clone
 import whence as wh
 from whence.errors import InputError, NotFittedError
 from whence.examples import bakery, city
-from whence.explain.verifying import Verification, verify
+from whence.explain.certificate import Verification, verify
 from whence.report.build import document_digest, question_digest
 from whence.report.html import fragment
 
