@@ -13,7 +13,7 @@ from whence.question import Answer, Question
 from whence.search import driver
 from whence.search.criteria import add_rival, criterion_of, rival_row
 from whence.search.grid import KeptGrid, grid_of, locate
-from whence.search.proposals import climbed, looks, past_cells, pulled
+from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
 
@@ -148,7 +148,7 @@ class ForestFrontier:
         seconds = 0.25 * self.question.limits.remaining
         if self.absolute:
             self.search.show_latest(RECENT)
-        left = looks(self.kept, self.criterion, seconds)
+        left = contexts_in_time(self.kept, self.criterion, seconds)
         proposals = _core.Proposals(self.located, self.criterion, float(self.question.tau), left, seconds)
         if stage == 2:
             return climbed(proposals, cutoff)
