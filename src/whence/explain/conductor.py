@@ -109,7 +109,8 @@ def _question(
         options=dict(request.options),
         within=float(request.within),
         threads=None if request.threads is None else int(request.threads),
-        linear=linear if isinstance(problem, LinearPlans) else None,
+        # Costs are linear in the plan; what another risk makes of them is not.
+        linear=linear if isinstance(problem, LinearPlans) and mean is risk else None,
     )
 
 

@@ -1,4 +1,4 @@
-"""What many explanations come as: a sequence with one entry a context, and a table of all of them."""
+"""What many explanations come as: a sequence with one entry per context, and a table of all of them."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Explanations(Sequence[Entry]):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row a context: how it ended, distance and bound, what changes, costs before and after, the error."""
+        """One row per context: how it ended, distance and bound, what changes, costs before and after, the error."""
         return pd.DataFrame([_record(entry) for entry in self._entries], index=self.labels, columns=list(COLUMNS))
 
     @cached_property
