@@ -11,7 +11,7 @@ from sklearn.ensemble import RandomForestRegressor
 
 import whence as wh
 from whence.errors import InputError, NotFittedError
-from whence.explain.fingerprints import digest
+from whence.report.fingerprints import digest
 from whence.weights import KINDS, InputMap, KNNWeights, TreeWeights, Weights
 from whence.weights.base import as_matrix
 
