@@ -88,6 +88,8 @@ def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
         assert (module.parent / shipped).is_file(), shipped
     for shipped in ("static/main.js", "static/page.css", "templates/index.html"):
         assert (module.parent / "web" / shipped).is_file(), shipped
+    for shipped in ("page.html", "report.css", "bars.svg"):
+        assert (module.parent / "report" / "templates" / shipped).is_file(), shipped
 
     listing = "from importlib.metadata import files; print(*{f.parts[0] for f in files('whence')}, sep='\\n')"
     tops = run(python, "-c", listing, cwd=tmp_path).split()

@@ -185,7 +185,7 @@ def test_shown_plans() -> None:
     assert (shown.form, shown.decision, shown.alternative) == ("route", AROUND, other)
     assert shown.map is not None
     assert shown.map.positions[(1, 2)] == (2.0, -1.0)
-    assert shown.map.said == "From (0, 0) to (2, 2): 4 stretches in the decision, 4 in your plan, none of them shared."
+    assert (shown.map.decision[0], shown.map.ends) == (((0, 0), (0, 1)), ((0, 0), (2, 2)))
     graph = nx.DiGraph([("a", "b"), ("b", "c")])
     assert wh.ShortestPath(graph, "a", "c").shown(["a", "b", "c"], ["a", "b", "c"]).map is None
     assert BAKERY.shown("wait", "go").form == "other"

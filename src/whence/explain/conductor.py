@@ -12,12 +12,11 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
-from whence.explain.fingerprints import Origin
 from whence.explain.named_plans import in_order
 from whence.explain.request import Request
 from whence.explain.sample_costs import sample_costs
+from whence.explain.source import Source
 from whence.explain.verification import confirmed
-from whence.problems.base import cost_unit_of
 from whence.question import Answer, Limits, Question
 from whence.risk import Risk
 
@@ -55,7 +54,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     label = engine.label(policy.weights_, request.options)
     draft = _draft(policy, request, question, initial, decided.weights, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.
-    draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"], risk=policy.risk_.name)
+    draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
     explanation = _completed(policy, question, answer, draft)
     _check_accepted(policy, request, question, explanation)
     if answer.status == "none":
@@ -111,7 +110,8 @@ def _question(
         options=dict(request.options),
         within=float(request.within),
         threads=None if request.threads is None else int(request.threads),
-        linear=linear,
+        # Costs are linear in the plan; what another risk makes of them is not.
+        linear=linear if mean is risk else None,
     )
 
 
@@ -191,25 +191,16 @@ def _draft(
         cost_after=None,
         weights_before=before,
         weights_after=None,
-        risk=policy.risk_.name,
         engine=engine,
         seconds=0.0,
         nodes=0,
         within=question.within,
         tolerance=question.tau,
         separation=question.separation if policy.weights_.needs_separation else None,
-        decision_text=policy.problem.describe(decision, policy.outcome_names_),
-        alternative_text=policy.problem.describe(request.instead, policy.outcome_names_),
-        units=policy.schema_.units(),
-        cost_unit=cost_unit_of(policy.problem),
-        kinds=policy.schema_.kinds(),
         costs_decision=question.decision,
         costs_alternative=question.alternative,
-        history=policy.X_,
-        problem=policy.problem,
-        outcomes=policy.outcome_names_,
         asked=request.as_plain(),
-        origin=Origin.of(policy),
+        source=Source.of(policy),
     )
 
 

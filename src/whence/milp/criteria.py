@@ -120,7 +120,7 @@ class TailCost:
         return Linear(flow, costs[order] - self.base)
 
     def _pairs(self, first: Columns, second: Columns, factor: Floats | float, upper: Floats) -> None:
-        """``first + factor * second <= upper``, one row a pair."""
+        """``first + factor * second <= upper``, one row per pair."""
         n = first.size
         coefficients = np.concatenate((np.ones(n), np.broadcast_to(factor, (n,))))
         columns = np.concatenate((first, second))

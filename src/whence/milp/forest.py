@@ -65,7 +65,7 @@ class ForestWeighting:
         return sparse.csr_array(entries, shape=(at, members.n_samples))
 
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one a past observation."""
+        """Weighted mean of `values`, one per past observation."""
         return Linear(self._leaf_columns, self._shares @ values)
 
     def means(self, values: Floats) -> list[Linear]:
@@ -75,7 +75,7 @@ class ForestWeighting:
         return [Linear(self._leaf_columns, column) for column in (self._shares @ values).T]
 
     def columns(self) -> Columns:
-        """Variables that hold the weights, one a past observation; added to the model when first asked for."""
+        """Variables that hold the weights, one per past observation; added to the model when first asked for."""
         if self._columns is None:
             n = self.forest.n_samples_
             self._columns = self.model.variables(n)

@@ -22,7 +22,7 @@ MARGIN = 1e-8
 
 
 class NeighbourWeighting:
-    """Weights of the k nearest neighbours: a binary a sample, and a radius that separates those in from those out.
+    """Weights of the k nearest neighbours: a binary per sample, and a radius that separates those in from those out.
 
     Parameters
     ----------
@@ -70,7 +70,7 @@ class NeighbourWeighting:
             model.row(difference + Linear(chosen, np.array([within])), gap, np.inf)
 
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one a past observation."""
+        """Weighted mean of `values`, one per past observation."""
         return Linear(self.chosen_columns, values / self.neighbours.k)
 
     def means(self, values: Floats) -> list[Linear]:
@@ -78,7 +78,7 @@ class NeighbourWeighting:
         return [self.mean(column) for column in values.T]
 
     def columns(self) -> Columns:
-        """Variables that hold the weights, one a past observation; added to the model when first asked for."""
+        """Variables that hold the weights, one per past observation; added to the model when first asked for."""
         if self._columns is None:
             n = self.chosen_columns.size
             self._columns = self.model.variables(n, 0.0, 1.0 / self.neighbours.k)
@@ -121,7 +121,7 @@ def _gaps(model: Model, axis: Axis, samples: Floats) -> list[Linear]:
     """Distance of an axis's position from every one of `samples`.
 
     Written out, each would carry every step of the axis. From one sample to the next it changes by what lies
-    between the two, so that one variable a distinct value keeps the rows short.
+    between the two, so that one variable per distinct value keeps the rows short.
     """
     values, which = np.unique(samples, return_inverse=True)
     at_points = np.abs(axis.points[None, :] - values[:, None])

@@ -27,7 +27,7 @@ class Weighting(Protocol):
     axes: list[Axis]
 
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one a past observation."""
+        """Weighted mean of `values`, one per past observation."""
         ...
 
     def means(self, values: Floats) -> list[Linear]:
@@ -35,7 +35,7 @@ class Weighting(Protocol):
         ...
 
     def columns(self) -> Columns:
-        """Variables that hold the weights, one a past observation; added to the model when first asked for."""
+        """Variables that hold the weights, one per past observation; added to the model when first asked for."""
         ...
 
     @staticmethod

@@ -28,20 +28,6 @@ class RouteMap:
     #: Names of the streets that have one.
     streets: dict[tuple[Any, Any], str] = field(default_factory=dict)
 
-    @property
-    def said(self) -> str:
-        """Both routes in a sentence or two."""
-        shared = len(set(self.decision) & set(self.alternative))
-        said = (
-            f"From {self.ends[0]} to {self.ends[1]}: {len(self.decision)} stretches in the decision, "
-            f"{len(self.alternative)} in your plan, {shared or 'none'} of them shared."
-        )
-        along = [
-            " – ".join(dict.fromkeys(self.streets[hop] for hop in route if hop in self.streets))
-            for route in (self.decision, self.alternative)
-        ]
-        return f"{said} The decision follows {along[0]}; your plan follows {along[1]}." if all(along) else said
-
 
 def route_map(graph: Any, decision: list[Any], alternative: list[Any]) -> RouteMap | None:
     """Two routes, as lists of nodes, on the map of `graph`; None where the places of its nodes are not known."""

@@ -1,5 +1,42 @@
-"""Two routes and the network that they run through; the geometry is that of the problem."""
+"""Two routes and the network that they run through, with the places of its nodes."""
 
-from whence.problems.route_map import Point, RouteMap, positions
+from __future__ import annotations
 
-__all__ = ["Point", "RouteMap", "positions"]
+from whence.plain_values import to_plain
+from whence.problems.route_map import RouteMap
+from whence.report.model import Map
+
+__all__ = ["map_of", "routes_in_words"]
+
+
+def map_of(city: RouteMap) -> Map:
+    """A network and two routes, as the report has them."""
+    place = {node: i for i, node in enumerate(city.positions)}
+    number = {edge: i for i, edge in enumerate(city.edges)}
+    return Map(
+        nodes=[to_plain(node) for node in place],
+        x=[x for x, _ in city.positions.values()],
+        y=[y for _, y in city.positions.values()],
+        edges=[[place[u], place[v]] for u, v in city.edges],
+        streets=[city.streets.get(edge, "") for edge in city.edges],
+        decision=[number[edge] for edge in city.decision],
+        alternative=[number[edge] for edge in city.alternative],
+        source=place[city.ends[0]],
+        target=place[city.ends[1]],
+    )
+
+
+def routes_in_words(city: Map) -> str:
+    """Both routes in a sentence or two."""
+    shared = len(set(city.decision) & set(city.alternative))
+    said = (
+        f"From {city.name(city.source)} to {city.name(city.target)}: {len(city.decision)} stretches in the decision, "
+        f"{len(city.alternative)} in your plan, {shared or 'none'} of them shared."
+    )
+    along = [" – ".join(streets_along(city, route)) for route in (city.decision, city.alternative)]
+    return f"{said} The decision follows {along[0]}; your plan follows {along[1]}." if all(along) else said
+
+
+def streets_along(city: Map, route: list[int]) -> list[str]:
+    """The names of the streets of a route, each once, in their order."""
+    return list(dict.fromkeys(city.streets[edge] for edge in route if city.streets[edge]))

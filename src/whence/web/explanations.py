@@ -174,7 +174,6 @@ def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str
         kind=job.asked.kind,
         state=job.state,
         ahead=_pool(request).ahead(job),
-        warming=job.state == "queued" and not _pool(request).pids,
         time_limit=job.asked.time_limit,
         progress=None if progress is None else _progress(progress),
         error=job.error,

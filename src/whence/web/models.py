@@ -241,9 +241,7 @@ class Then(Decision):
 class Result(_Answer):
     """The answer to a question."""
 
-    explanation: dict[str, Any] = Field(
-        description="The explanation as data, without an entry for every past observation."
-    )
+    explanation: dict[str, Any] = Field(description="Its report, without the lists of all past observations.")
     sentence: str = Field(description="The explanation in words, one paragraph per line.")
     then: Then | None = Field(default=None, description="Null where there is no context to show.")
 
@@ -256,7 +254,6 @@ class Job(_Answer):
     kind: Literal["relative", "absolute"]
     state: State
     ahead: int = Field(default=0, description="Questions that come before it, while it is queued.")
-    warming: bool = Field(default=False, description="Queued until the first worker has loaded all it needs.")
     time_limit: float
     progress: JobProgress | None = None
     result: Result | None = None

@@ -21,7 +21,6 @@ from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.project import Project
 from whence.report.outside import outside
-from whence.report.words import risk_named
 from whence.risk import CVaR
 from whence.web import models
 from whence.web.controls import controls
@@ -212,7 +211,7 @@ class Scene:
             features=controls(policy.schema_, context, self.fixed, policy.X_),
             context=context,
             observations=self.observations,
-            risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
+            risk=policy.risk_.words,
             cost_unit=cost_unit_of(policy.problem),
             outcomes=list(policy.outcome_names_),
             plan=models.PlanShape.of(policy.problem.editor(policy.Y_, policy.outcome_names_, plans)),

@@ -12,7 +12,7 @@ from whence import highs
 from whence.aliases import Floats
 from whence.errors import InputError, SolverError
 from whence.milp.model import Columns, Program
-from whence.milp.solvers.base import Abilities, Lazy, Outcome, Settings
+from whence.milp.solvers.base import Abilities, Lazy, Outcome, SolverSettings
 
 __all__ = ["Highs"]
 
@@ -54,7 +54,7 @@ class Highs:
     def solve(
         self,
         program: Program,
-        settings: Settings,
+        settings: SolverSettings,
         start: tuple[Columns, Floats] | None = None,
         lazy: Lazy | None = None,
     ) -> Outcome:
@@ -83,7 +83,7 @@ class Highs:
 
 
 def _solve_once(
-    program: Program, settings: Settings, way: dict[str, Any], start: tuple[Columns, Floats] | None
+    program: Program, settings: SolverSettings, way: dict[str, Any], start: tuple[Columns, Floats] | None
 ) -> Outcome:
     ended = highs.run(program, program.integer, {**_options(settings), **way}, start, settings.on_progress)
     if ended.status in ("infeasible", "infeasible or unbounded"):
@@ -125,7 +125,7 @@ def _better(program: Program, best: Outcome, other: Outcome) -> Outcome:
     return Outcome(other.status, values.values, other.bound, other.nodes)
 
 
-def _options(settings: Settings) -> dict[str, Any]:
+def _options(settings: SolverSettings) -> dict[str, Any]:
     options: dict[str, Any] = {
         "output_flag": settings.log,
         "mip_rel_gap": settings.mip_gap,

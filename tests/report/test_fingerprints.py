@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import pickle
-import subprocess
-import sys
 from datetime import date
 from typing import Any
 
@@ -16,12 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from scipy import sparse
-from sklearn.base import clone
 
 import whence as wh
-from whence.examples import bakery
-from whence.explain.fingerprints import Origin, Taken, Writer, digest, problem_digest
-from whence.explain.many import _detached
+from whence.report.fingerprints import Writer, digest, problem_digest
 
 PLAIN = st.none() | st.booleans() | st.integers(-5, 5) | st.floats(-2, 2) | st.text(max_size=2)
 PLAIN = st.recursive(PLAIN, lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=2), inner))
@@ -151,60 +144,3 @@ def test_values_that_show_nothing_are_named() -> None:
     writer = Writer()
     writer.write({"f": len, "g": [object()]})
     assert writer.left_out == ["f", "g[0]"]
-
-
-def small(seed: int = 0, n: int = 30, **parts: Any) -> wh.Policy:
-    """A small fitted policy of the bakery."""
-    example = bakery.load(n=n)
-    chosen = {"weights": wh.ForestWeights(n_trees=5, random_state=seed), **parts}
-    return clone(example.policy).set_params(**chosen).fit(example.X, example.Y)
-
-
-def test_model_history_and_problem_apart() -> None:
-    """What changes in a policy changes its own fingerprint and no other."""
-    base = Origin.of(small()).fingerprints()
-    assert Origin.of(small()).fingerprints() == base
-
-    def changed(policy: wh.Policy) -> set[str]:
-        found = Origin.of(policy).fingerprints()
-        return {name for name in base if found[name] != base[name]}
-
-    assert changed(small(seed=1)) == {"model"}
-    assert changed(small(problem=wh.Newsvendor(1, 2))) == {"problem"}
-    assert changed(small(n=31)) == {"model", "history"}
-    fitted = small()
-    fitted.Y_ = fitted.Y_.copy()
-    fitted.Y_[0, 0] += 1
-    assert Origin.of(fitted).fingerprints(afresh=True)["history"] != base["history"]
-    knn = [Origin.of(small(weights=wh.KNNWeights(k=k))).fingerprints()["model"] for k in (3, 3, 4)]
-    assert knn[0] == knn[1] != knn[2]
-
-
-def test_pickled_origins_travel_light() -> None:
-    """An explanation that is pickled takes its fingerprints along, not the forest."""
-    policy = small()
-    origin = Origin.of(policy)
-    taken = pickle.loads(pickle.dumps(origin))
-    assert isinstance(taken, Taken)
-    assert taken.fingerprints() == origin.fingerprints()
-    assert len(pickle.dumps(origin)) < 1000
-    example = bakery.load(n=30)
-    why = policy.explain(example.today, example.alternative)
-    assert pickle.loads(pickle.dumps(why)).to_dict() == why.to_dict()
-    assert _detached(why).origin is None
-
-
-CHILD = """
-from tests.explain.test_fingerprints import small
-from whence.explain.fingerprints import Origin
-print(sorted(Origin.of(small()).fingerprints().items()))
-"""
-
-
-def test_another_process_says_the_same() -> None:
-    """With other hash seeds, in other processes, fingerprints are the same."""
-    here = str(sorted(Origin.of(small()).fingerprints().items()))
-    for seed in ("1", "2"):
-        environment = {**os.environ, "PYTHONHASHSEED": seed, "PYTHONPATH": os.pathsep.join([".", *sys.path])}
-        ran = subprocess.run([sys.executable, "-c", CHILD], capture_output=True, text=True, env=environment, check=True)
-        assert ran.stdout.strip() == here

@@ -19,7 +19,7 @@ from whence.features import Schema
 from whence.features.kinds import Categorical
 from whence.plain_values import number_from_plain, to_plain
 from whence.question import Answer, Question
-from whence.report.plan_document import scalar
+from whence.report.model import scalar
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -136,9 +136,10 @@ def _bounds(policy: Policy, written: Any) -> dict[str, Any] | None:
 
 def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
     """A plan in its natural form."""
-    if said.problem is not None or said.material is None or said.material.plans.form == "other":
+    form = "other" if said.source or said.written is None else said.written.plans.form
+    if form == "other":
         return plan
-    if said.material.plans.form == "route":
+    if form == "route":
         return policy.problem.from_plain(to_plain(plan), policy.outcome_names_)
     return np.asarray(plan, dtype=np.float64)
 
@@ -246,10 +247,8 @@ def _faults_of_numbers(said: Explanation) -> list[str]:
 
 def _faults_of_decision(draft: Explanation, policy: Policy) -> list[str]:
     """Whether the decision is one that the policy would take."""
-    weights = draft.weights_before
-    best = policy.problem.solve(policy.Y_, weights, policy.risk_)
-    costs = np.asarray(policy.problem.costs(best, policy.Y_), dtype=np.float64)
-    cost, least = draft.cost_before.decision, policy.risk_.of(costs, weights)
+    decided, cost = policy.decision(draft.initial), draft.cost_before.decision
+    least, costs = decided.cost, decided.costs
     if math.isclose(cost, least, rel_tol=1e-9, abs_tol=1e-9 * float(np.abs(costs).max())):
         return []
     return [f"The policy decides otherwise in the initial context: at cost {least:.9g}, not {cost:.9g}."]

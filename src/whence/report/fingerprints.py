@@ -9,11 +9,10 @@ from __future__ import annotations
 import hashlib
 import math
 from collections.abc import Mapping, Sequence, Set
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import fields, is_dataclass
 from datetime import date, time
 from enum import Enum
-from typing import TYPE_CHECKING, Any
-from weakref import WeakKeyDictionary
+from typing import Any
 
 import networkx as nx
 import numpy as np
@@ -21,17 +20,14 @@ import pandas as pd
 from numpy.typing import NDArray
 from scipy import sparse
 
-from whence.features import Schema
 from whence.problems.base import DecisionProblem
-from whence.weights import ForestWeights, KNNWeights
 
-if TYPE_CHECKING:
-    from whence.policy import Policy
-
-__all__ = ["Origin", "Writer", "digest", "problem_digest"]
+__all__ = ["Writer", "digest", "problem_digest"]
 
 #: How deep objects inside a problem are looked into.
 DEEPEST = 100
+#: Where classes stood when they were first taken into a fingerprint: documents from then are still to agree.
+FORMERLY = {"whence.features.kinds": "whence.kinds"}
 
 
 class Writer:
@@ -189,79 +185,8 @@ def problem_digest(problem: DecisionProblem) -> tuple[str, list[str]]:
     return writer.hexdigest(), [path.removeprefix("state.") for path in writer.left_out]
 
 
-@dataclass(frozen=True)
-class Origin:
-    """What an explanation was computed from: references, not copies, from which fingerprints are taken when needed."""
-
-    weights: ForestWeights | KNNWeights
-    X: pd.DataFrame
-    Y: NDArray[np.float64]
-    outcomes: Sequence[str]
-    schema: Schema
-    problem: DecisionProblem
-
-    @classmethod
-    def of(cls, policy: Policy) -> Origin:
-        """What `policy` is made of now; fitting it again leaves this as it is."""
-        return cls(policy.weights_, policy.X_, policy.Y_, policy.outcome_names_, policy.schema_, policy.problem)
-
-    def fingerprints(self, afresh: bool = False) -> dict[str, Any]:
-        """Fingerprints of model, history and problem; those of a fitted model are kept unless asked `afresh`."""
-        known = _KNOWN.get(self.weights)
-        if known is None or afresh:
-            known = _KNOWN[self.weights] = {"model": self._model(), "history": self._history()}
-        problem, left_out = problem_digest(self.problem)
-        return {**known, "problem": problem, **({"not_covered": left_out} if left_out else {})}
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        # A forest would travel with every explanation otherwise.
-        return Taken, (self.fingerprints(),)
-
-    def _model(self) -> str:
-        """The fitted weights: the trees and who stands in their leaves, or the points and the number of neighbours."""
-        weights, writer = self.weights, Writer()
-        if isinstance(weights, KNNWeights):
-            writer.write({"kind": "neighbours", "k": int(weights.k), "shape": list(weights.points_.shape)})
-            writer.write(weights.points_.ravel())
-            return writer.hexdigest()
-        writer.write({"kind": "forest", "trees": len(weights.trees), "frozen": weights.frozen is not None})
-        for tree in weights.trees:
-            for name in ("children_left", "children_right", "feature", "threshold"):
-                writer.write(getattr(tree, name))
-        writer.write(weights.members_.order.ravel())
-        for size in weights.members_.size:
-            writer.write(size)
-        return writer.hexdigest()
-
-    def _history(self) -> str:
-        """Contexts, outcomes, and what the schema makes of them."""
-        writer, schema = Writer(), self.schema
-        writer.write(self.X)
-        writer.write([list(map(str, self.outcomes)), list(self.Y.shape)])
-        writer.write(self.Y.ravel())
-        writer.write([[name, schema.kind(name)] for name in schema.names])
-        for part in schema.affine():
-            writer.write(part)
-        return writer.hexdigest()
-
-
-@dataclass(frozen=True)
-class Taken:
-    """What is left of an `Origin` that was pickled: its fingerprints."""
-
-    found: dict[str, Any]
-
-    def fingerprints(self) -> dict[str, Any]:
-        """Fingerprints of model, history and problem."""
-        return dict(self.found)
-
-
-#: Fingerprints of fitted models and their histories: a policy explains many times.
-_KNOWN: WeakKeyDictionary[Any, dict[str, str]] = WeakKeyDictionary()
-
-
 def _named(kind: type) -> str:
-    return f"{kind.__module__}.{kind.__qualname__}"
+    return f"{FORMERLY.get(kind.__module__, kind.__module__)}.{kind.__qualname__}"
 
 
 def _ordinary(number: Any) -> bool:

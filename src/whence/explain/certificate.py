@@ -7,16 +7,18 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from msgspec import structs, to_builtins
+
 from whence.engines import engine_named
 from whence.errors import WhenceError
 from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
-from whence.explain.fingerprints import Origin
+from whence.explain.recomputing import Recomputed, recomputed, request_of
 from whence.explain.request import Request
+from whence.explain.source import Source
+from whence.report.build import document_digest, question_digest
 from whence.report.comparing import Slack, differing
-from whence.report.document import body, document_digest, question_digest, to_dict
-from whence.report.material import material_of
-from whence.report.recomputing import Recomputed, recomputed, request_of
+from whence.report.model import Report
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -27,6 +29,8 @@ __all__ = ["Verification", "verify"]
 NEAR = 1e-6
 #: What is not compared entry by entry: told by a search, or dealt with in a sentence of its own.
 LEFT_OUT = ("schema", "status", "bound", "note", "seconds", "nodes", "cuts", "versions", "question", "fingerprints")
+#: What documents of this schema did not hold at first; all of it follows from other entries.
+ADDED = ("risk_words", "spread", "shown")
 
 
 @dataclass(frozen=True)
@@ -84,7 +88,7 @@ def verify(
         Of that search.
     """
     policy._history()
-    written = to_dict(said) if document is None else document
+    written = said.to_dict() if document is None else document
     differences, remarks = _fingerprints(said, written, policy)
     proved: bool | None = None
     try:
@@ -104,10 +108,9 @@ def _fingerprints(said: Explanation, written: Mapping[str, Any], policy: Policy)
     from whence import __version__
 
     differences, remarks = [], []
-    material = material_of(said)
     claimed = written.get("fingerprints") or {}
-    here = Origin.of(policy).fingerprints(afresh=True)
-    if material.intact is False or ("document" in claimed and claimed["document"] != document_digest(written)):
+    here = Source.of(policy).fingerprints(afresh=True)
+    if said.intact is False or ("document" in claimed and claimed["document"] != document_digest(written)):
         differences.append("The document was changed after it was written: its fingerprint does not fit its content.")
     elif claimed and "document" not in claimed:
         differences.append("The document carries fingerprints, but none of itself: it was taken out.")
@@ -126,7 +129,7 @@ def _fingerprints(said: Explanation, written: Mapping[str, Any], policy: Policy)
     if claimed.get("not_covered"):
         parts = ", ".join(claimed["not_covered"])
         remarks.append(f"The problem's fingerprint does not cover {parts}, of which no state can be taken.")
-    version = material.versions.get("whence")
+    version = said.report.versions.get("whence")
     if version != __version__:
         remarks.append(f"The explanation was written by whence {version}; this is {__version__}.")
     return differences, remarks
@@ -140,13 +143,17 @@ def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy, a
     costs = [cost for array in (fresh.costs_decision, fresh.costs_alternative) if array is not None for cost in array]
     slack = _slack(max(map(abs, costs), default=1.0))
     # The words of another version may be others.
-    left_out = [*LEFT_OUT, *([] if material_of(said).versions.get("whence") == __version__ else ["text"])]
-    computed = body(fresh, material_of(fresh))
-    # The sentences must be those of the entries; whether these are true is another difference, told once.
-    computed["text"] = str(said)
-    if said.unrestricted is not None and computed["unrestricted"] is not None:
-        computed["unrestricted"]["text"] = str(said.unrestricted)
-    return again.faults + differing(dict(written), computed, slack, left_out)
+    left_out = [*LEFT_OUT, *([] if said.report.versions.get("whence") == __version__ else ["text", "shown"])]
+    computed = to_builtins(_in_the_words_of(said.report, fresh.report))
+    return again.faults + differing(dict(written), computed, slack, left_out, added=ADDED)
+
+
+def _in_the_words_of(said: Report, fresh: Report) -> Report:
+    """`fresh` with the sentences and charts that follow from `said`: whether they are true is told once, by entry."""
+    inner, free = said.unrestricted, fresh.unrestricted
+    if inner is not None and free is not None:
+        free = _in_the_words_of(inner, free)
+    return structs.replace(fresh, text=said.text, shown=said.shown, spread=said.spread, unrestricted=free)
 
 
 def _engine(said: Explanation, policy: Policy) -> str:
