@@ -79,4 +79,4 @@ def serve(
         "trusted_proxies": trusted_proxy,
     }
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    serve_page(project, host=host, port=port, open_browser=browser, data=data, **options)
+    serve_page(project, host=host, port=port, open_browser=browser, data=data, busy=waiting, **options)

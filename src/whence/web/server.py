@@ -8,7 +8,8 @@ import socket
 import sys
 import threading
 import webbrowser
-from contextlib import suppress
+from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from whence.cli.screen import waiting
 from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
@@ -37,6 +37,7 @@ def serve(
     port: int = 8000,
     open_browser: bool = True,
     data: str | os.PathLike[str] | None = None,
+    busy: Callable[[str], AbstractContextManager[Any]] = nullcontext,
     **allowed: Any,
 ) -> None:
     """Serve the what-if page until Ctrl-C.
@@ -51,6 +52,8 @@ def serve(
         Whether to open the page in a browser.
     data : path, optional
         Folder with the travel times of Los Angeles, to be offered too.
+    busy : callable
+        Given what is going on, returns a context to do it in, which may show it.
     **allowed
         ``allow_remote`` (False): let other machines in, with a token. ``token``: which one; a random one by default.
         ``workers``: searches at once. ``time_limit`` (60): most seconds per search. Behind a reverse proxy,
@@ -67,7 +70,7 @@ def serve(
     with listening(settings) as listener:
         settings = _at(settings, listener)
         address = _address(settings)
-        with waiting("Reading the data and fitting ..."):
+        with busy("Reading the data and fitting ..."):
             app = create_app(_scenes(project, data), settings)
         server = _Announcing(configuration(app, settings), app, _announced(settings), address, open_browser)
         logging.getLogger("whence.web").setLevel(logging.WARNING)
