@@ -15,7 +15,7 @@ from whence.report.model import Change, Report, Shown, ShownChange
 from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, value, with_unit
 from whence.report.routes import routes_in_words
 
-__all__ = ["changes_shown", "sentences", "shown_of", "wrapped"]
+__all__ = ["answer", "changes_shown", "sentences", "shown_of", "wrapped"]
 
 #: Up to so many changes are told in one sentence, more of them one per line.
 IN_A_SENTENCE = 3
@@ -58,8 +58,12 @@ def shown_of(report: Report) -> Shown:
 def sentences(report: Report, shown: Shown) -> str:
     """The report as text: both plans, the verdict, what stays, the costs, and how sure it is."""
     plans = (report.plans.decision_text, report.plans.alternative_text)
-    parts = ["Decision: {}.\nYour plan: {}.".format(*map(_shortened, plans)), _joined(shown.verdict, shown.staying)]
-    parts += [shown.exact, shown.costs, shown.certainty, shown.remedy]
+    return "Decision: {}.\nYour plan: {}.\n".format(*map(_shortened, plans)) + answer(shown)
+
+
+def answer(shown: Shown) -> str:
+    """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
+    parts = (_joined(shown.verdict, shown.staying), shown.exact, shown.costs, shown.certainty, shown.remedy)
     return "\n".join(part for part in parts if part)
 
 
