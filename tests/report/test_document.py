@@ -255,6 +255,18 @@ def test_what_does_not_fit_is_named(baked: wh.Explanation, path: list[Any], valu
         wh.Explanation.from_dict(document)
 
 
+def test_what_is_missing_is_named(baked: wh.Explanation) -> None:
+    """An entry that is not there is named, also where it might have been null."""
+    for path, wanted in (("separation", "given"), ("status", "one of 'optimal'"), ("plans.map", "given")):
+        document = copy.deepcopy(baked.to_dict())
+        *parents, last = path.split(".")
+        del (document[parents[0]] if parents else document)[last]
+        with pytest.raises(
+            InputError, match=rf"The entry '{path}' of the explanation must be {wanted}.* Got None instead"
+        ):
+            wh.Explanation.from_dict(document)
+
+
 def test_an_unrestricted_explanation_has_none_inside(make: Make, weekday: Change) -> None:
     """Documents nest once and not without end."""
     document = make(status="none", unrestricted=make([weekday])).to_dict()

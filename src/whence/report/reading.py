@@ -134,6 +134,8 @@ def _fault(kind: Any, value: Any, path: str) -> InputError:
             msgspec.convert(entry, inner)
         except msgspec.ValidationError:
             return _fault(inner, entry, f"{path}.{name}".lstrip(".") if isinstance(name, str) else f"{path}[{name}]")
+        if isinstance(name, str) and name not in value:
+            return _refused(f"{path}.{name}".lstrip("."), "given, be it as null", None)
     return _refused(path, _wanted(kind, meta), value)
 
 
