@@ -489,9 +489,7 @@ def test_in_a_pipe(bakery: Path) -> None:
     assert [line.split()[0] for line in done.stdout.splitlines()] == ["Context", "Decision", "Cost"]
 
 
-@pytest.mark.parametrize(
-    "command", ["demo", "init", "check", "fit", "decide", "explain", "batch", "serve", "reproduce", "version"]
-)
+@pytest.mark.parametrize("command", ["demo", "init", "check", "fit", "decide", "explain", "batch", "serve", "version"])
 def test_every_command_has_help_with_examples(command: str) -> None:
     """The help of every command shows how it is called; those that explain say what their exit codes mean."""
     told = run(command, "--help")

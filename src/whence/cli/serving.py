@@ -9,7 +9,6 @@ import typer
 
 from whence.cli.screen import waiting
 from whence.errors import MissingDependencyError
-from whence.experiments.los_angeles import VARIABLE
 
 __all__ = ["serve"]
 
@@ -21,10 +20,6 @@ def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 takes one that is free.")] = 8000,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder with the Los Angeles data, to offer it too.", envvar=VARIABLE, show_default=False),
-    ] = None,
     workers: Annotated[int | None, typer.Option(min=1, help="Searches at once.", show_default=False)] = None,
     time_limit: Annotated[float | None, typer.Option(help="Most seconds a search.", show_default=False)] = None,
     allow_remote: Annotated[
@@ -73,4 +68,4 @@ def serve(
         "trusted_proxies": trusted_proxy,
     }
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    serve_page(project, host=host, port=port, open_browser=browser, data=data, **options)
+    serve_page(project, host=host, port=port, open_browser=browser, **options)
