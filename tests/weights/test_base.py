@@ -12,7 +12,7 @@ from sklearn.ensemble import RandomForestRegressor
 import whence as wh
 from whence.errors import InputError, NotFittedError
 from whence.report.fingerprints import digest
-from whence.weights import KINDS, InputMap, KNNWeights, TreeWeights, Weights
+from whence.weights import InputMap, KNNWeights, TreeWeights, Weights
 from whence.weights.base import as_matrix
 
 
@@ -131,8 +131,3 @@ def test_weights_of_ones_own_decide() -> None:
     assert made.cost == pytest.approx(made.weights @ made.costs)
     with pytest.raises(TypeError, match="'weights' must be TreeWeights, KNNWeights"):
         policy.explain(X[3], instead=[20.0])
-
-
-def test_project_files_know_the_built_in_kinds() -> None:
-    """Every kind that a file can name is a kind of weights."""
-    assert all(issubclass(kind, Weights) for kind in KINDS.values())

@@ -74,7 +74,7 @@ class TailCost:
 
     def __init__(self, model: Model, weighting: Weighting, question: Question, tail: float, ceilings: Floats) -> None:
         self.model, self.question, self.tail = model, question, tail
-        self.weights = weighting.columns()
+        self.weights = weighting.columns
         self.ceilings = ceilings
         # Both flows have the same mass: a constant in all costs cancels, and small numbers are safer.
         self.base = float(question.alternative.min())
