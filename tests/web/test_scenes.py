@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,12 +11,8 @@ from tests.web.live import STRANGE, finished, running, strange_scene
 
 import whence as wh
 from whence.errors import InputError
-from whence.experiments import los_angeles
 from whence.project import Project
-from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
-
-DATA = Path(os.environ.get(los_angeles.VARIABLE) or Path(__file__).resolve().parents[3] / "shared" / "uber")
-NO_DATA = not (DATA / "travel_times.csv").is_file()
+from whence.web.scenes import Scene, built_in, project_scene
 
 PROJECT = """
 title = "Why not more?"
@@ -88,19 +83,6 @@ def test_built_in_scenes_are_the_examples() -> None:
     for scene in built_in():
         assert scene.policy.problem.check(scene.alternative) is None
         assert scene.shown().alternative is not None
-
-
-@pytest.mark.skipif(NO_DATA, reason="SKIPPED: Los Angeles; set WHENCE_UBER_DATA to the folder with its travel times.")
-def test_los_angeles() -> None:
-    """Downtown Los Angeles starts with the paper's context; its own question has an answer that is soon proved."""
-    scene = los_angeles_scene(DATA)
-    shown = scene.shown()
-    assert shown.plan.drawn
-    assert shown.observations == 3640
-    assert scene.observation(los_angeles.CONTEXT_ROW).context == shown.context
-    why = scene.policy.explain(scene.today, scene.alternative, time_limit=60)
-    assert why.status == "optimal"
-    assert why.changes["feature"].tolist() == ["period"]
 
 
 def test_features_tell_what_the_history_holds() -> None:

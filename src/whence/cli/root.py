@@ -23,7 +23,6 @@ from whence.cli.init import init
 from whence.cli.serve import serve
 from whence.cli.verifying import verify
 from whence.errors import WhenceError
-from whence.experiments.command import reproduce
 from whence.report.versions import versions
 
 __all__ = ["app", "main"]
@@ -162,7 +161,6 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (batch, ""),
     (verify, ""),
     (serve, ""),
-    (reproduce, ""),
     (version, ""),
 )
 

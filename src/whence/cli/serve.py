@@ -9,7 +9,6 @@ import typer
 
 from whence.cli.screen import waiting
 from whence.errors import MissingDependencyError
-from whence.experiments.los_angeles import VARIABLE
 
 __all__ = ["serve"]
 
@@ -21,10 +20,6 @@ def serve(
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8000,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-    data: Annotated[
-        Path | None,
-        typer.Option(help="Folder with the Los Angeles data, to offer it too.", envvar=VARIABLE, show_default=False),
-    ] = None,
     workers: Annotated[
         int | None, typer.Option(min=1, help="How many searches may run at once.", show_default=False)
     ] = None,
@@ -79,4 +74,4 @@ def serve(
         "trusted_proxies": trusted_proxy,
     }
     options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    serve_page(project, host=host, port=port, open_browser=browser, data=data, busy=waiting, **options)
+    serve_page(project, host=host, port=port, open_browser=browser, busy=waiting, **options)

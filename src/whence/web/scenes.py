@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -21,12 +20,10 @@ from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.project import Project
 from whence.report.outside import outside
-from whence.risk import CVaR
 from whence.web import models
 from whence.web.controls import controls
-from whence.weights import ForestWeights
 
-__all__ = ["Scene", "built_in", "example_scene", "los_angeles_scene", "project_scene"]
+__all__ = ["Scene", "built_in", "example_scene", "project_scene"]
 
 
 #: Observations that are named as those that weigh most.
@@ -292,27 +289,6 @@ def example_scene(example: Example) -> Scene:
     """An example, fitted."""
     policy = example.policy.fit(*_from_one(example.X, example.Y))
     return Scene(example.name, example.title, example.question, policy, example.today, example.alternative)
-
-
-def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
-    """Downtown Los Angeles from its data folder: the paper's question about a route."""
-    from whence.experiments import los_angeles as la
-
-    data = la.load(folder)
-    forest = ForestWeights(n_trees=100, max_depth=4, random_state=0)
-    policy = Policy(data.problem(), forest, CVaR(la.ALPHA), data.schema)
-    return Scene(
-        id="los-angeles",
-        title="Why not the route of the afternoon peak?",
-        question=(
-            f"The policy plans a trip across downtown Los Angeles, from census tract {la.SOURCE} to {la.TARGET}, so "
-            f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. A driver "
-            "would take the way that is usual in the afternoon peak."
-        ),
-        policy=policy.fit(*_from_one(data.X, data.Y)),
-        today=data.context,
-        alternative=list(la.PEAK),
-    )
 
 
 def project_scene(project: Project) -> Scene:

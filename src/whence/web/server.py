@@ -8,7 +8,7 @@ import socket
 import sys
 import threading
 import webbrowser
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
@@ -21,7 +21,7 @@ from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
 from whence.web.connections import connections_for
-from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
+from whence.web.scenes import Scene, built_in, project_scene
 from whence.web.settings import ServerSettings, settings_for
 
 __all__ = ["configuration", "listening", "serve"]
@@ -36,7 +36,7 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     open_browser: bool = True,
-    data: str | os.PathLike[str] | None = None,
+    scenes: Sequence[Scene] = (),
     busy: Callable[[str], AbstractContextManager[Any]] = nullcontext,
     **allowed: Any,
 ) -> None:
@@ -50,8 +50,8 @@ def serve(
         Where to listen; port 0 takes any that is free.
     open_browser : bool
         Whether to open the page in a browser.
-    data : path, optional
-        Folder with the travel times of Los Angeles, to be offered too.
+    scenes : sequence of Scene
+        Further scenes to offer.
     busy : callable
         Given what is going on, returns a context to do it in, which may show it.
     **allowed
@@ -71,7 +71,7 @@ def serve(
         settings = _at(settings, listener)
         address = _address(settings)
         with busy("Reading the data and fitting ..."):
-            app = create_app(_scenes(project, data), settings)
+            app = create_app(_scenes(project, scenes), settings)
         server = _Announcing(configuration(app, settings), app, _announced(settings), address, open_browser)
         logging.getLogger("whence.web").setLevel(logging.WARNING)
         # Ctrl-C is how a server is meant to end.
@@ -122,16 +122,11 @@ class _Announcing(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _scenes(project: Any, data: Any) -> list[Scene]:
-    scenes = []
+def _scenes(project: Any, further: Sequence[Scene]) -> list[Scene]:
     if project is None:
-        scenes += built_in()
-    else:
-        loaded = project if isinstance(project, Project) else Project.load(Path(project))
-        scenes.append(project_scene(loaded))
-    if data is not None:
-        scenes.append(los_angeles_scene(data))
-    return scenes
+        return [*built_in(), *further]
+    loaded = project if isinstance(project, Project) else Project.load(Path(project))
+    return [project_scene(loaded), *further]
 
 
 def listening(settings: ServerSettings) -> socket.socket:
