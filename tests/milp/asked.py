@@ -12,14 +12,27 @@ from tests.knn_reference import nearest_by_vertices
 
 from whence.engines import part_of
 from whence.milp.criteria import criterion_of
-from whence.milp.engine import explain
-from whence.milp.model import Model, Program
+from whence.milp.engine import IntegerProgram
+from whence.milp.model import Linear, Model, Program
 from whence.milp.solvers.base import Outcome, SolverSettings
 from whence.milp.solvers.highs import Highs
 from whence.question import Answer, Question
 from whence.weights import KNNWeights
 
-__all__ = ["agree", "answered", "asked", "built", "expected", "fixed_at", "forests", "neighbours"]
+__all__ = [
+    "agree",
+    "answered",
+    "asked",
+    "built",
+    "expected",
+    "explain",
+    "fixed_at",
+    "forests",
+    "neighbours",
+    "value",
+]
+
+explain = IntegerProgram().answer
 
 
 def asked(case: cases.Case, **options: Any) -> Question:
@@ -30,6 +43,11 @@ def asked(case: cases.Case, **options: Any) -> Question:
 def answered(question: Question, **options: Any) -> Answer:
     """The engine's answer under these options."""
     return explain(replace(question, options=options))
+
+
+def value(expression: Linear, x: np.ndarray) -> float:
+    """Value of a linear expression where the variables are `x`."""
+    return float(expression.coefficients @ x[expression.columns] + expression.constant)
 
 
 def forests(seeds: range, samples: int = 24, **wanted: Any) -> Iterator[cases.Case]:

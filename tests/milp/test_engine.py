@@ -12,10 +12,10 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import cases
-from tests.milp.asked import agree, answered, asked, expected, forests
+from tests.milp.asked import agree, answered, asked, expected, explain, forests
 
 from whence.errors import InputError
-from whence.milp import criteria, explain
+from whence.milp import criteria
 from whence.milp.solvers.base import Row
 from whence.policy import Policy
 from whence.question import Limits, Progress, Question

@@ -7,7 +7,7 @@ from dataclasses import replace
 import numpy as np
 import pytest
 from tests import oracle
-from tests.milp.asked import asked, built, fixed_at, forests, neighbours
+from tests.milp.asked import asked, built, fixed_at, forests, neighbours, value
 
 from whence.milp.criteria import TailCost
 from whence.milp.model import Linear
@@ -71,9 +71,9 @@ def test_tail_costs(w_max: str) -> None:
         context = some_contexts(oracle.cells(question), 1, case.seed)[0]
         outcome = fixed_at(model.program(), weighting, context)
         weights = question.weights.at(oracle.estimator_rows(question, context[None, :])[0])
-        cost = criterion.alternative.value(outcome.values) / tail + criterion.base
+        cost = value(criterion.alternative, outcome.values) / tail + criterion.base
         assert abs(cost - question.risk.of(question.alternative, weights)) < 1e-6
-        assert abs(rival.value(outcome.values) / tail - question.risk.of(question.decision, weights)) < 1e-6
+        assert abs(value(rival, outcome.values) / tail - question.risk.of(question.decision, weights)) < 1e-6
         tried += 1
     assert tried > 10
 
@@ -89,8 +89,8 @@ def test_means() -> None:
         context = some_contexts(oracle.cells(question), 1, case.seed)[0]
         outcome = fixed_at(model.program(), weighting, context)
         weights = question.weights.at(oracle.estimator_rows(question, context[None, :])[0])
-        assert np.allclose([m.value(outcome.values) for m in means], weights @ values, atol=1e-6)
-        assert np.isclose(weighting.mean(values[:, 0]).value(outcome.values), weights @ values[:, 0], atol=1e-6)
+        assert np.allclose([value(m, outcome.values) for m in means], weights @ values, atol=1e-6)
+        assert np.isclose(value(weighting.mean(values[:, 0]), outcome.values), weights @ values[:, 0], atol=1e-6)
 
 
 def test_a_row_holds_exactly_where_the_criterion_does() -> None:

@@ -66,17 +66,7 @@ class Splits:
 
 @dataclass
 class Axis:
-    """One coordinate: its points in increasing order, and which steps between them are jumps.
-
-    Attributes
-    ----------
-    points : ndarray of shape (m + 1,)
-        Points, the domain's ends included.
-    jump : ndarray of bool of shape (m,)
-        Whether the step from point q to point q + 1 may not stop in between.
-    steps : ndarray of int of shape (m,)
-        Columns of the step variables.
-    """
+    """One coordinate: its points in increasing order, which steps between them are jumps, and the steps' columns."""
 
     points: Floats
     jump: NDArray[np.bool_]
@@ -141,10 +131,7 @@ def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:
         _order(model, axis)
     for g in np.unique(space.group[space.group >= 0]):
         members = [axes[int(j)] for j in np.flatnonzero(space.group == g)]
-        total = members[0].expression(members[0].points)
-        for axis in members[1:]:
-            total = total + axis.expression(axis.points)
-        model.row(total * 2.0, 1.0, 1.0)
+        model.row(Linear.sum([axis.expression(axis.points) for axis in members]) * 2.0, 1.0, 1.0)
 
 
 def _order(model: Model, axis: Axis) -> None:
@@ -154,13 +141,5 @@ def _order(model: Model, axis: Axis) -> None:
     loose = ~axis.jump[:-1] & ~axis.jump[1:]
     complete = before.copy()
     complete[loose] = model.variables(int(loose.sum()), integer=True)
-    _not_above(model, after, complete)
-    _not_above(model, complete[loose], before[loose])
-
-
-def _not_above(model: Model, lesser: Columns, greater: Columns) -> None:
-    n = lesser.size
-    if n:
-        at = np.tile(np.arange(n), 2)
-        ones = np.repeat([1.0, -1.0], n)
-        model.rows(at, np.concatenate((lesser, greater)), ones, -np.inf, 0.0, n)
+    model.pairs(after, complete)
+    model.pairs(complete[loose], before[loose])

@@ -100,7 +100,7 @@ class TailCost:
         n = self.weights.size
         flow = self.model.variables(n, 0.0, self.ceilings)
         self.model.row(Linear(flow, np.ones(n)), self.tail, self.tail)
-        self._pairs(flow, self.weights, -1.0, np.zeros(n))
+        self.model.pairs(flow, self.weights)
         return flow
 
     def _ordered_tail(self) -> Linear:
@@ -111,17 +111,10 @@ class TailCost:
         flow = self._flow()[order]
         weights, most = self.weights[order], self.ceilings[order]
         full = self.model.variables(n, integer=True)
-        self._pairs(full[1:], full[:-1], -1.0, np.zeros(n - 1))
+        self.model.pairs(full[1:], full[:-1])
         # full[i]: sample i lies wholly in the tail. Whoever follows one that does not carries nothing.
-        self._pairs(flow[1:], full[:-1], -most[1:], np.zeros(n - 1))
+        self.model.pairs(flow[1:], full[:-1], -most[1:])
         at = np.tile(np.arange(n), 3)
         columns = np.concatenate((weights, flow, full))
         self.model.rows(at, columns, np.concatenate((np.ones(n), -np.ones(n), most)), -np.inf, most, n)
         return Linear(flow, costs[order] - self.base)
-
-    def _pairs(self, first: Columns, second: Columns, factor: Floats | float, upper: Floats) -> None:
-        """``first + factor * second <= upper``, one row per pair."""
-        n = first.size
-        coefficients = np.concatenate((np.ones(n), np.broadcast_to(factor, (n,))))
-        columns = np.concatenate((first, second))
-        self.model.rows(np.tile(np.arange(n), 2), columns, coefficients, -np.inf, upper, n)

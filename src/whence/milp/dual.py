@@ -22,19 +22,8 @@ def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any
 
     For plans in ``{z : A_ub z <= b_ub, A_eq z = b_eq, lower <= z <= upper}`` and the weighted cost vector d, the
     multipliers mu <= 0, nu, low >= 0 and high <= 0 with ``A_ub' mu + A_eq' nu + low + high = d`` prove that no plan
-    costs less than ``b_ub' mu + b_eq' nu + lower' low + upper' high``; some of them prove the optimum.
-
-    Parameters
-    ----------
-    model : Model
-        Where variables and rows go.
-    weighting : Weighting
-        The weights' part of the model.
-    question : Question
-        What is asked.
-    linear : tuple
-        The polytope (see :class:`whence.problems.linear.Polytope`), the cost vectors of shape (n, variables), and the
-        alternative as a vector.
+    costs less than ``b_ub' mu + b_eq' nu + lower' low + upper' high``; some of them prove the optimum. `linear` holds
+    the :class:`~whence.problems.linear.Polytope`, the cost vectors of the past observations, and the alternative.
     """
     polytope, costs, plan = check_dual(question, linear)
     size = float(np.abs(costs).max(initial=0.0)) or 1.0

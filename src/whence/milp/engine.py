@@ -26,8 +26,7 @@ from whence.question import Answer, Limits, Progress, Question
 from whence.weights import Weights
 from whence.weights.base import Box
 
-__all__ = ["IntegerProgram", "check", "explain"]
-
+__all__ = ["IntegerProgram"]
 
 #: Seconds between two reports of progress from within a solver.
 PACE = 0.05
@@ -52,11 +51,21 @@ class IntegerProgram(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
-        check(question)
+        _prepared(question)
 
     def answer(self, question: Question) -> Answer:
-        """Solve until a context stands the test."""
-        return explain(question)
+        """Solve until a context stands the test.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> import whence as wh
+        >>> X = np.linspace(0, 1, 20)[:, None]
+        >>> policy = wh.Policy(wh.Newsvendor(1.0, 4.0), wh.ForestWeights(n_trees=5, random_state=0)).fit(X, 10 * X)
+        >>> policy.explain(X[2], instead=policy.decide(X[15]), engine="milp").status
+        'optimal'
+        """
+        return _Run(question, *_prepared(question)).answer()
 
     def accepts(self, question: Question, point: Floats) -> bool:
         """Whether the isolation forest, where one is given, takes the context for plausible."""
@@ -64,32 +73,7 @@ class IntegerProgram(Engine):
         return plausibility is None or plausibility.accepts(point)
 
 
-def explain(question: Question) -> Answer:
-    """Answer `question` by integer programming.
-
-    Parameters
-    ----------
-    question : Question
-        What is asked. Its ``options`` are those of :class:`whence.milp.options.Options`.
-
-    Returns
-    -------
-    Answer
-        The nearest explanation, or the proof that there is none, or what was known when a limit was reached.
-
-    Examples
-    --------
-    >>> import numpy as np
-    >>> import whence as wh
-    >>> X = np.linspace(0, 1, 20)[:, None]
-    >>> policy = wh.Policy(wh.Newsvendor(1.0, 4.0), wh.ForestWeights(n_trees=5, random_state=0)).fit(X, 10 * X)
-    >>> policy.explain(X[2], instead=policy.decide(X[15]), engine="milp").status
-    'optimal'
-    """
-    return _Run(question, *check(question)).answer()
-
-
-def check(question: Question) -> tuple[Options, Solver]:
+def _prepared(question: Question) -> tuple[Options, Solver]:
     """Options and solver of `question`, or one sentence on what is unknown, missing or does not fit together."""
     options = Options.of(question)
     solver = solver_named(options.solver, options.confirm)
@@ -172,10 +156,9 @@ class _Run:
         return replace(outcome, status="interrupted", bound=bound)
 
     def _found(self, context: Floats, outcome: Outcome) -> Answer:
-        distance = self.question.space.distance(context)
         if outcome.status != "optimal":
             return self._result("interrupted" if outcome.status == "interrupted" else "time_limit", context, self.lower)
-        return self._result("optimal", context, distance if self.options.mip_gap == 0 else self.lower)
+        return self._result("optimal", context, np.inf if self.options.mip_gap == 0 else self.lower)
 
     def _result(self, status: Status, context: Floats | None, bound: float) -> Answer:
         distance = np.inf if context is None else self.question.space.distance(context)

@@ -12,18 +12,11 @@ __all__ = ["Interrupts"]
 
 
 class Interrupts:
-    """What Ctrl-C raises while a solver runs, kept until the solver has ended.
-
-    Attributes
-    ----------
-    stopped : bool
-        Whether Ctrl-C has asked for the end.
-    failure : BaseException or None
-        Whatever else the handler of the signal raised.
-    """
+    """What Ctrl-C raises while a solver runs, kept until the solver has ended."""
 
     def __init__(self) -> None:
         self.stopped = False
+        #: Whatever else than the wish to stop the handler of the signal raised.
         self.failure: BaseException | None = None
 
     def keep(self, raised: BaseException) -> None:

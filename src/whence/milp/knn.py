@@ -18,7 +18,6 @@ from whence.weights import KNNWeights
 
 __all__ = ["NeighbourWeighting"]
 
-
 #: What is asked beyond the separation, so that a solver's rounding does not fall short of it.
 MARGIN = 1e-8
 
@@ -41,7 +40,7 @@ class NeighbourWeighting(Weighting):
         """Distance of the context from every sample."""
         samples = self.neighbours.points_
         gaps = [_gaps(self.model, axis, samples[:, j]) for j, axis in enumerate(self.axes)]
-        return [_sum([gap[i] for gap in gaps]) for i in range(samples.shape[0])]
+        return [Linear.sum([gap[i] for gap in gaps]) for i in range(samples.shape[0])]
 
     def _separate(self, distances: Sequence[Linear]) -> None:
         """Those chosen lie within the radius, all others beyond it."""
@@ -67,11 +66,9 @@ class NeighbourWeighting(Weighting):
     @cached_property
     def columns(self) -> Columns:
         """Variables that hold the weights: 1/k for each sample chosen."""
-        n = self.chosen_columns.size
-        made = self.model.variables(n, 0.0, 1.0 / self.neighbours.k)
-        columns = np.concatenate((made, self.chosen_columns))
-        coefficients = np.repeat([1.0, -1.0 / self.neighbours.k], n)
-        self.model.rows(np.tile(np.arange(n), 2), columns, coefficients, 0.0, 0.0, n)
+        share = 1.0 / self.neighbours.k
+        made = self.model.variables(self.chosen_columns.size, 0.0, share)
+        self.model.pairs(made, self.chosen_columns, -share, lower=0.0)
         return made
 
     @staticmethod
@@ -123,14 +120,6 @@ def _gaps(model: Model, axis: Axis, samples: Floats) -> list[Linear]:
 def _without_zeros(expression: Linear) -> Linear:
     present = np.abs(expression.coefficients) > 1e-14
     return Linear(expression.columns[present], expression.coefficients[present], expression.constant)
-
-
-def _sum(expressions: Sequence[Linear]) -> Linear:
-    return Linear(
-        np.concatenate([e.columns for e in expressions]),
-        np.concatenate([e.coefficients for e in expressions]),
-        float(sum(e.constant for e in expressions)),
-    )
 
 
 def _ranges(axes: Sequence[Axis], samples: Floats) -> tuple[Floats, Floats]:

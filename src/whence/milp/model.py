@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
@@ -24,16 +25,14 @@ class Linear:
     coefficients: Floats
     constant: float = 0.0
 
-    def value(self, x: Floats) -> float:
-        """Value of the expression where the variables are `x`."""
-        return float(self.coefficients @ x[self.columns] + self.constant)
+    @classmethod
+    def sum(cls, terms: Sequence[Linear]) -> Linear:
+        """All the terms together."""
+        columns, coefficients = ([getattr(term, name) for term in terms] for name in ("columns", "coefficients"))
+        return cls(np.concatenate(columns), np.concatenate(coefficients), sum(term.constant for term in terms))
 
     def __add__(self, other: Linear) -> Linear:
-        return Linear(
-            np.concatenate((self.columns, other.columns)),
-            np.concatenate((self.coefficients, other.coefficients)),
-            self.constant + other.constant,
-        )
+        return Linear.sum([self, other])
 
     def __mul__(self, factor: float) -> Linear:
         return Linear(self.columns, self.coefficients * factor, self.constant * factor)
@@ -46,20 +45,8 @@ class Linear:
 class Program:
     """Minimise ``cost @ x + offset`` over ``row_lower <= rows @ x <= row_upper`` and ``lower <= x <= upper``.
 
-    Attributes
-    ----------
-    cost, lower, upper : ndarray of shape (variables,)
-        Objective and bounds; bounds may be infinite.
-    integer : ndarray of bool of shape (variables,)
-        Which variables must be whole.
-    implied : ndarray of bool of shape (variables,)
-        Which variables cannot but be whole where the integer ones are; a solver may take them as integer.
-    rows : csr_array of shape (rows, variables)
-        Coefficients of the rows.
-    row_lower, row_upper : ndarray of shape (rows,)
-        Limits of the rows; may be infinite.
-    offset : float
-        Constant part of the objective.
+    Limits may be infinite. Variables that are `integer` must be whole; those that are `implied` cannot but be whole
+    where the integer ones are, so that a solver may take them as integer.
     """
 
     cost: Floats
@@ -96,8 +83,9 @@ class Model:
         self.offset = 0.0
         self._bounds: list[tuple[Floats, Floats, NDArray[np.bool_], NDArray[np.bool_]]] = []
         self._costs: list[tuple[Columns, Floats]] = []
-        self._entries: list[tuple[Columns, Columns, Floats]] = []
-        self._limits: list[tuple[Floats, Floats]] = []
+        none = np.empty(0, dtype=np.int64)
+        self._entries: list[tuple[Columns, Columns, Floats]] = [(none, none, np.empty(0))]
+        self._limits: list[tuple[Floats, Floats]] = [(np.empty(0), np.empty(0))]
 
     def variables(
         self,
@@ -109,14 +97,8 @@ class Model:
         """`n` new variables within `lower` and `upper`; their columns."""
         columns = np.arange(self.n_variables, self.n_variables + n)
         implied = isinstance(integer, str)
-        self._bounds.append(
-            (
-                np.broadcast_to(np.asarray(lower, dtype=np.float64), (n,)),
-                np.broadcast_to(np.asarray(upper, dtype=np.float64), (n,)),
-                np.broadcast_to(np.asarray(False if implied else integer, dtype=np.bool_), (n,)),
-                np.full(n, implied),
-            )
-        )
+        whole = np.broadcast_to(np.asarray(False if implied else integer, dtype=np.bool_), (n,))
+        self._bounds.append((_each(lower, n), _each(upper, n), whole, np.full(n, implied)))
         self.n_variables += n
         return columns
 
@@ -127,25 +109,22 @@ class Model:
 
     def row(self, expression: Linear, lower: float = -np.inf, upper: float = np.inf) -> None:
         """``lower <= expression <= upper``; the constant of the expression moves to the limits."""
-        at = np.full(expression.columns.size, self.n_rows)
-        self._entries.append((at, expression.columns, expression.coefficients))
-        self._limits.append(
-            (np.array([lower - expression.constant]), np.array([upper - expression.constant])),
-        )
-        self.n_rows += 1
+        at, constant = np.zeros(expression.columns.size, dtype=np.int64), expression.constant
+        self.rows(at, expression.columns, expression.coefficients, lower - constant, upper - constant, 1)
 
     def rows(
         self, at: Columns, columns: Columns, coefficients: Floats, lower: ArrayLike, upper: ArrayLike, n: int
     ) -> None:
         """`n` rows at once: entry e adds ``coefficients[e] * x[columns[e]]`` to the new row ``at[e]``."""
         self._entries.append((at + self.n_rows, columns, coefficients))
-        self._limits.append(
-            (
-                np.broadcast_to(np.asarray(lower, dtype=np.float64), (n,)),
-                np.broadcast_to(np.asarray(upper, dtype=np.float64), (n,)),
-            )
-        )
+        self._limits.append((_each(lower, n), _each(upper, n)))
         self.n_rows += n
+
+    def pairs(self, first: Columns, second: Columns, factor: ArrayLike = -1.0, lower: float = -np.inf) -> None:
+        """``lower <= first + factor * second <= 0``, one row per pair."""
+        n = first.size
+        coefficients = np.concatenate((np.ones(n), _each(factor, n)))
+        self.rows(np.tile(np.arange(n), 2), np.concatenate((first, second)), coefficients, lower, 0.0, n)
 
     def program(self) -> Program:
         """What has been built so far."""
@@ -153,14 +132,12 @@ class Model:
         cost = np.zeros(self.n_variables)
         for columns, coefficients in self._costs:
             np.add.at(cost, columns, coefficients)
-        at, columns, coefficients = (
-            (np.concatenate(part) for part in zip(*self._entries, strict=True))
-            if self._entries
-            else (np.empty(0, dtype=np.int64), np.empty(0, dtype=np.int64), np.empty(0))
-        )
+        at, columns, coefficients = (np.concatenate(part) for part in zip(*self._entries, strict=True))
         rows = sparse.coo_array((coefficients, (at, columns)), shape=(self.n_rows, self.n_variables)).tocsr()
         rows.eliminate_zeros()
-        limits = (
-            [np.concatenate(part) for part in zip(*self._limits, strict=True)] if self._limits else [np.empty(0)] * 2
-        )
-        return Program(cost, lower, upper, integer, implied, rows, limits[0], limits[1], self.offset)
+        row_lower, row_upper = (np.concatenate(part) for part in zip(*self._limits, strict=True))
+        return Program(cost, lower, upper, integer, implied, rows, row_lower, row_upper, self.offset)
+
+
+def _each(number: ArrayLike, n: int) -> Floats:
+    return np.broadcast_to(np.asarray(number, dtype=np.float64), (n,))

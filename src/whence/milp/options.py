@@ -9,6 +9,7 @@ import numpy as np
 
 from whence.errors import InputError
 from whence.milp.ceilings import WAYS
+from whence.milp.solvers import SOLVERS
 from whence.milp.solvers.base import Solver
 from whence.question import Question
 
@@ -17,42 +18,23 @@ __all__ = ["NAMES", "Options"]
 
 @dataclass(frozen=True)
 class Options:
-    """Options of the integer programs.
-
-    Attributes
-    ----------
-    solver : {"highs", "gurobi", "scip"}
-        Who solves.
-    method : {"iterative", "lazy", "dual"}
-        How an absolute explanation is found: by an outer loop of solves and cuts, by cuts within one solve, or by
-        the dual of a linear decision problem.
-    mip_gap : float
-        Relative gap at which a solution counts as optimal; 0 for the exact optimum.
-    threads : int or None
-        Threads of the solver; None leaves it to the solver.
-    log : bool
-        Whether the solver prints its log.
-    confirm : bool
-        Whether HiGHS must find the same optimum in two ways before it is believed; it is not always right.
-    w_max : {"sample", "path", "mean", "unit"}
-        Upper bound on weights in the CVaR model.
-    valid_inequality : bool
-        Whether a better plan met on the way also becomes a row of its own, besides the region that is cut off.
-    plausibility : Plausibility or None
-        Restricts the contexts to those that an isolation forest takes for inliers.
-    linear : tuple or None
-        For ``method="dual"``: the polytope of plans, the cost vectors (one per past observation), the alternative.
-    """
+    """Options of the integer programs."""
 
     solver: str = "highs"
+    #: How an absolute explanation is found: by an outer loop of solves and cuts, by cuts within one solve ("lazy"), or
+    #: by the dual of a linear decision problem.
     method: str = "iterative"
+    #: Relative gap at which a solution counts as optimal; 0 for the exact optimum.
     mip_gap: float = 0.0
     threads: int | None = None
     log: bool = False
+    #: Whether HiGHS must find the same optimum in two ways before it is believed; it is not always right.
     confirm: bool = True
     w_max: str = "sample"
+    #: Whether a better plan met on the way also becomes a row of its own, besides the region that is cut off.
     valid_inequality: bool = True
     plausibility: Any = None
+    #: For ``method="dual"``: the polytope of plans, the cost vectors (one per past observation), the alternative.
     linear: Any = None
 
     @classmethod
@@ -69,40 +51,36 @@ class Options:
         options = cls(**given)
         if options.method == "dual" and question.kind == "absolute" and question.linear is not None:
             options = replace(options, linear=question.linear())
-        _member("solver", options.solver, ("highs", "gurobi", "scip"))
-        _member("method", options.method, ("iterative", "lazy", "dual"))
-        _member("w_max", options.w_max, WAYS)
+        options._check()
+        return options
+
+    def _check(self) -> None:
+        for name, allowed in (("solver", (*SOLVERS,)), ("method", ("iterative", "lazy", "dual")), ("w_max", WAYS)):
+            given = getattr(self, name)
+            if not isinstance(given, str) or given not in allowed:
+                raise self._refused(name, ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}")
         for name in ("log", "confirm", "valid_inequality"):
-            if not isinstance(getattr(options, name), bool | np.bool_):
-                raise InputError(
-                    f"The {name!r} parameter must be True or False. Got {getattr(options, name)!r} instead."
-                )
-        gap, threads = options.mip_gap, options.threads
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                raise self._refused(name, "True or False")
+        gap, threads = self.mip_gap, self.threads
         if isinstance(gap, bool) or not isinstance(gap, int | float | np.number) or not 0 <= float(gap) < np.inf:
-            raise InputError(f"The 'mip_gap' parameter must be a float >= 0. Got {gap!r} instead.")
+            raise self._refused("mip_gap", "a float >= 0")
         if threads is not None and (
             isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1
         ):
-            raise InputError(f"The 'threads' parameter must be an int >= 1 or None. Got {threads!r} instead.")
-        return options
+            raise self._refused("threads", "an int >= 1 or None")
+
+    def _refused(self, name: str, wanted: str) -> InputError:
+        text = f"The {name!r} parameter must be {wanted}. Got {getattr(self, name)!r} instead."
+        return InputError(text, parameter=name)
 
     def check_ability(self, solver: Solver, question: Question) -> None:
         """Refuse what the solver cannot do."""
-        if self.method == "lazy" and question.kind == "absolute" and not solver.abilities.lazy:
-            raise InputError(
-                f"The 'method' parameter must be 'iterative' or 'dual' with solver={solver.name!r}, which has no lazy "
-                "constraints. Got 'lazy' instead."
-            )
-        if self.threads not in (None, 1) and not solver.abilities.threads:
-            raise InputError(
-                f"The 'threads' parameter must be 1 or None with solver={solver.name!r}. Got {self.threads!r} instead."
-            )
-
-
-def _member(name: str, value: object, allowed: tuple[str, ...]) -> None:
-    if not (isinstance(value, str) and value in allowed):
-        names = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
-        raise InputError(f"The {name!r} parameter must be {names}. Got {value!r} instead.")
+        if self.method == "lazy" and question.kind == "absolute" and not solver.takes_rows:
+            wanted = f"'iterative' or 'dual' with solver={solver.name!r}, which has no lazy constraints"
+            raise self._refused("method", wanted)
+        if self.threads not in (None, 1) and not solver.takes_threads:
+            raise self._refused("threads", f"1 or None with solver={solver.name!r}")
 
 
 #: The options that a user can give; the threads are those of the question.

@@ -15,7 +15,8 @@ from whence.milp.axes import Axis, Splits
 from whence.milp.model import Linear, Model
 from whence.milp.trees import add_trees, splits_of
 from whence.question import InputMap
-from whence.weights.trees import turning_points
+from whence.weights.base import Box
+from whence.weights.trees import common_cell
 
 __all__ = ["Plausibility"]
 
@@ -72,19 +73,9 @@ class Plausibility:
         """Whether `context` (in coordinates) is an inlier."""
         return bool(self.forest.score_samples(context[None, :])[0] >= self.score - 1e-9)
 
-    def cell(self, point: Floats) -> tuple[Floats, Floats]:
+    def cell(self, point: Floats) -> Box:
         """Lower and upper corner of the box around `point` in which every isolation tree has the same leaf."""
-        low, high = np.full(point.size, -np.inf), np.full(point.size, np.inf)
-        for tree, inputs in self._trees():
-            row = point[inputs.coordinate].astype(np.float32)
-            path = tree.decision_path(row[None, :]).indices
-            split = path[tree.children_left[path] >= 0]
-            column, threshold = tree.feature[split], tree.threshold[split]
-            left, at = row[column] <= threshold, inputs.coordinate[column]
-            below, beyond = turning_points(threshold)
-            np.minimum.at(high, at[left], below[left])
-            np.maximum.at(low, at[~left], beyond[~left])
-        return low, high
+        return common_cell([(tree, inputs, inputs.row(point)) for tree, inputs in self._trees()], point.size)
 
     def splits(self) -> list[tuple[int, Splits]]:
         """The thresholds that coordinates are compared with."""

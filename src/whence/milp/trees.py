@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.milp.axes import Axis, Splits, floor32
-from whence.milp.model import Columns, Model
+from whence.milp.model import Columns, Linear, Model
 from whence.question import InputMap
 
 __all__ = ["Leaves", "add_trees", "splits_of"]
@@ -58,13 +58,12 @@ def _add_tree(model: Model, tree: Any, axes: Sequence[Axis], coordinate: NDArray
     boxes = _boxes(tree, axes, coordinate, seen)
     nodes = np.array(sorted(boxes), dtype=np.int64)
     columns = model.variables(nodes.size, integer="implied")
-    leaves = Leaves(nodes, columns)
-    model.rows(np.zeros(nodes.size, dtype=np.int64), columns, np.ones(nodes.size), 1.0, 1.0, 1)
+    model.row(Linear(columns, np.ones(nodes.size)), 1.0, 1.0)
     for j in sorted({j for box in boxes.values() for j in box}):
         whole = (0, axes[j].jump.size)
         ranges = np.array([boxes[v].get(j, whole) for v in nodes.tolist()])
         _link(model, axes[j], columns, ranges)
-    return leaves
+    return Leaves(nodes, columns)
 
 
 def _boxes(tree: Any, axes: Sequence[Axis], coordinate: NDArray[np.int64], seen: Seen) -> dict[int, Box]:
@@ -94,18 +93,10 @@ def _link(model: Model, axis: Axis, columns: Columns, ranges: NDArray[np.int64])
     first, last = ranges.T
     for step in np.union1d(first[first > 0] - 1, last[last < axis.jump.size]):
         beyond, before = columns[first > step], columns[last <= step]
-        at_step = axis.steps[step : step + 1]
-        if beyond.size + before.size == columns.size:
-            # Every leaf is on one side: both rows are the same one, as an equation.
-            _row(model, beyond, at_step, -1.0, 0.0, 0.0)
-            continue
-        if beyond.size:
-            _row(model, beyond, at_step, -1.0, -np.inf, 0.0)
-        if before.size:
-            _row(model, before, at_step, 1.0, -np.inf, 1.0)
-
-
-def _row(model: Model, leaves: Columns, step: Columns, sign: float, lower: float, upper: float) -> None:
-    columns = np.concatenate((leaves, step))
-    coefficients = np.append(np.ones(leaves.size), sign)
-    model.rows(np.zeros(columns.size, dtype=np.int64), columns, coefficients, lower, upper, 1)
+        taken = Linear(axis.steps[step : step + 1], np.ones(1))
+        # Where every leaf is on one side, both rows are the same one, as an equation.
+        settled = beyond.size + before.size == columns.size
+        if beyond.size or settled:
+            model.row(Linear(beyond, np.ones(beyond.size)) - taken, 0.0 if settled else -np.inf, 0.0)
+        if before.size and not settled:
+            model.row(Linear(before, np.ones(before.size)) + taken, -np.inf, 1.0)

@@ -19,27 +19,14 @@ __all__ = ["Weighting"]
 
 
 class Weighting(ABC):
-    """The weights of the past observations as part of an integer program.
+    """The weights of the past observations as part of an integer program."""
 
-    Parameters
-    ----------
-    model : Model
-        Where variables and rows go.
-    question : Question
-        What is asked, of weights of the kind that the class is made for.
-    more : sequence of (coordinate, Splits)
-        Thresholds that other parts of the model compare coordinates with.
-
-    Attributes
-    ----------
-    axes : list of Axis
-        The coordinates of the context.
-    """
-
+    #: The coordinates of the context.
     axes: list[Axis]
 
     @abstractmethod
-    def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None: ...
+    def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
+        """Add the weights to `model`; other parts of it compare coordinates with the thresholds of `more`."""
 
     @abstractmethod
     def mean(self, values: Floats) -> Linear:

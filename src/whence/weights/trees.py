@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, Self
 
 import numpy as np
@@ -13,7 +13,7 @@ from whence.errors import InputError
 from whence.weights.base import Box, Weights, as_matrix
 from whence.weights.inputs import InputMap
 
-__all__ = ["LeafMembers", "Tree", "TreeWeights", "turning_points"]
+__all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "turning_points"]
 
 
 class Tree(Protocol):
@@ -40,15 +40,8 @@ class Tree(Protocol):
 class LeafMembers:
     """Which training samples stand in which leaf of which tree.
 
-    Every tree keeps its samples sorted by leaf, so that the samples of a leaf are one slice: a context
-    touches only the samples it shares a leaf with, whatever the size of the history.
-
-    Attributes
-    ----------
-    order : ndarray of shape (trees, n)
-        Samples of each tree, sorted by leaf.
-    first, size : list of ndarray, one per tree
-        Where the samples of a node begin in the tree's `order`, and how many there are (0 for inner nodes).
+    Every tree keeps its samples sorted by leaf (`order`), so that the samples of a leaf are one slice, given for every
+    node by `first` and `size`: a context touches only the samples it shares a leaf with.
     """
 
     def __init__(self, trees: list[Any], inputs: NDArray[np.float32]) -> None:
@@ -167,21 +160,7 @@ class TreeWeights(Weights):
 
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box:
         """The box that no split on the way of `row` to its leaves cuts off."""
-        seen = np.asarray(row, dtype=np.float32)
-        d = inputs.coordinate.size
-        low, high = np.full(d, -np.inf), np.full(d, np.inf)
-        for tree in self.trees:
-            path = tree.decision_path(seen[None, :]).indices
-            split = path[tree.children_left[path] >= 0]
-            feature, threshold = tree.feature[split], tree.threshold[split]
-            left = seen[feature] <= threshold
-            below, beyond = inputs.sides(feature, *turning_points(threshold))
-            np.minimum.at(high, feature[left], below[left])
-            np.maximum.at(low, feature[~left], beyond[~left])
-        lower, upper = np.full(point.size, -np.inf), np.full(point.size, np.inf)
-        np.maximum.at(lower, inputs.coordinate, low)
-        np.minimum.at(upper, inputs.coordinate, high)
-        return lower, upper
+        return common_cell([(tree, inputs, row) for tree in self.trees], point.size)
 
     def state(self) -> Iterator[Any]:
         """The trees, and who stands in their leaves."""
@@ -195,6 +174,21 @@ class TreeWeights(Weights):
     def describe(self) -> str:
         """How many trees there are."""
         return f"{len(self.trees)} trees"
+
+
+def common_cell(trees: Iterable[tuple[Tree, InputMap, Floats]], coordinates: int) -> Box:
+    """The box of coordinates in which every tree keeps the leaf of its row, what it sees of a context."""
+    low, high = np.full(coordinates, -np.inf), np.full(coordinates, np.inf)
+    for tree, inputs, row in trees:
+        seen = np.asarray(row, dtype=np.float32)
+        path = tree.decision_path(seen[None, :]).indices
+        split = path[tree.children_left[path] >= 0]
+        feature, threshold = tree.feature[split], tree.threshold[split]
+        left, at = seen[feature] <= threshold, inputs.coordinate[feature]
+        below, beyond = inputs.sides(feature, *turning_points(threshold))
+        np.minimum.at(high, at[left], below[left])
+        np.maximum.at(low, at[~left], beyond[~left])
+    return low, high
 
 
 def turning_points(thresholds: Floats) -> Box:

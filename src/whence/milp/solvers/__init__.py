@@ -2,24 +2,17 @@
 
 from __future__ import annotations
 
-from whence.errors import InputError
 from whence.milp.solvers.base import Solver
+from whence.milp.solvers.gurobi import Gurobi
+from whence.milp.solvers.highs import Highs
+from whence.milp.solvers.scip import Scip
 
-__all__ = ["solver_named"]
+__all__ = ["SOLVERS", "solver_named"]
+
+#: Solvers by the name that ``solver`` has.
+SOLVERS: dict[str, type[Solver]] = {"highs": Highs, "gurobi": Gurobi, "scip": Scip}
 
 
-def solver_named(name: object, confirm: bool = True) -> Solver:
-    """The solver called "highs" (which must `confirm` its optima), "gurobi" or "scip"; only now is it imported."""
-    if name == "highs":
-        from whence.milp.solvers.highs import Highs
-
-        return Highs(confirm)
-    if name == "scip":
-        from whence.milp.solvers.scip import Scip
-
-        return Scip()
-    if name == "gurobi":
-        from whence.milp.solvers.gurobi import Gurobi
-
-        return Gurobi()
-    raise InputError(f"The 'solver' parameter must be 'highs', 'gurobi' or 'scip'. Got {name!r} instead.")
+def solver_named(name: str, confirm: bool = True) -> Solver:
+    """The solver called "highs" (which must `confirm` its optima), "gurobi" or "scip"; its package is imported now."""
+    return Highs(confirm) if name == "highs" else SOLVERS[name]()

@@ -4,36 +4,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import Literal, Protocol
+from importlib import import_module
+from typing import Any, Literal, Protocol
 
 import numpy as np
 
 from whence.aliases import Floats
-from whence.milp.model import Columns, Linear, Program
+from whence.errors import MissingDependencyError
+from whence.milp.model import Linear, Program
 
-__all__ = ["Abilities", "Lazy", "Outcome", "Row", "Solver", "SolverSettings"]
-
-
-@dataclass(frozen=True)
-class Abilities:
-    """What a solver can do beyond solving a program.
-
-    Attributes
-    ----------
-    lazy : bool
-        Takes rows while it solves, each time it finds a solution.
-    warm_start : bool
-        Takes (some of) the values of a known solution.
-    time_limit : bool
-        Stops in time, with the bound it has proved.
-    threads : bool
-        Can be told how many threads to use.
-    """
-
-    lazy: bool
-    warm_start: bool
-    time_limit: bool
-    threads: bool
+__all__ = ["Lazy", "Outcome", "Row", "Solver", "SolverSettings", "imported"]
 
 
 @dataclass(frozen=True)
@@ -51,47 +31,27 @@ Lazy = Callable[[Floats], Sequence[Row]]
 
 @dataclass(frozen=True)
 class SolverSettings:
-    """How to solve.
-
-    Attributes
-    ----------
-    time_limit : float
-        Seconds, infinite for no limit.
-    node_limit : int or None
-        Branch-and-bound nodes.
-    mip_gap : float
-        Relative gap at which a solution counts as optimal.
-    threads : int or None
-        Threads; None leaves it to the solver.
-    log : bool
-        Whether the solver prints its log.
-    on_progress : callable, optional
-        Told nodes, best value and bound; returns False to stop.
-    """
+    """How to solve: limits in seconds and nodes, the relative gap that counts as optimal, threads, and who is told."""
 
     time_limit: float = np.inf
     node_limit: int | None = None
     mip_gap: float = 0.0
     threads: int | None = None
     log: bool = False
+    #: Told nodes, best value and bound; returns False to stop.
     on_progress: Callable[[int, float, float], bool] | None = None
+
+    def limits(self, seconds: str, nodes: str, threads: str = "") -> dict[str, Any]:
+        """The limits that are set, under a solver's own names for them."""
+        given: dict[str, Any] = {nodes: self.node_limit, threads: self.threads}
+        if np.isfinite(self.time_limit):
+            given |= {seconds: max(self.time_limit, 0.0)}
+        return {name: limit for name, limit in given.items() if name and limit is not None}
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """How a solver ended.
-
-    Attributes
-    ----------
-    status : {"optimal", "infeasible", "limit", "interrupted"}
-        "limit" stands for time and nodes.
-    values : ndarray or None
-        The best solution found.
-    bound : float
-        No solution is better than this.
-    nodes : int
-        Branch-and-bound nodes.
-    """
+    """How a solver ended: the best solution, if any, and the bound that none can beat; "limit" is time or nodes."""
 
     status: Literal["optimal", "infeasible", "limit", "interrupted"]
     values: Floats | None
@@ -100,29 +60,22 @@ class Outcome:
 
 
 class Solver(Protocol):
-    """A solver of integer programs."""
+    """A solver of integer programs: whether it takes rows while it solves, and can be told how many threads to use."""
 
     name: str
-    abilities: Abilities
+    takes_rows: bool
+    takes_threads: bool
 
-    def solve(
-        self,
-        program: Program,
-        settings: SolverSettings,
-        start: tuple[Columns, Floats] | None = None,
-        lazy: Lazy | None = None,
-    ) -> Outcome:
-        """Solve `program`.
-
-        Parameters
-        ----------
-        program : Program
-            What to solve.
-        settings : SolverSettings
-            Limits, gap, threads.
-        start : pair of ndarray, optional
-            Columns and their values in a known solution.
-        lazy : callable, optional
-            Called with every solution found; the rows it returns are added. Only for solvers with that ability.
-        """
+    def solve(self, program: Program, settings: SolverSettings, lazy: Lazy | None = None) -> Outcome:
+        """Solve `program`; `lazy` is called with every solution found, and the rows it returns are added."""
         ...
+
+
+def imported(solver: str, package: str) -> Any:
+    """The package of an optional solver, or an error that says how to install it."""
+    try:
+        return import_module(package)
+    except ImportError:
+        raise MissingDependencyError(
+            f"solver={solver!r} needs the package {package!r}, which is not installed: pip install whence[{solver}]"
+        ) from None

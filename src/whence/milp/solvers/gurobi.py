@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from whence.aliases import Floats
-from whence.errors import MissingDependencyError, SolverError
-from whence.milp.model import Columns, Program
-from whence.milp.solvers.base import Abilities, Lazy, Outcome, SolverSettings
+from whence.errors import SolverError
+from whence.milp.model import Program
+from whence.milp.solvers.base import Lazy, Outcome, SolverSettings, imported
 
 __all__ = ["Gurobi"]
-
 
 TOLERANCE = 1e-9
 _SIZE_LIMIT = 10010
@@ -22,24 +20,12 @@ class Gurobi:
     """Gurobi through ``gurobipy``; without a licence it takes 2,000 variables and 2,000 rows."""
 
     name = "gurobi"
-    abilities = Abilities(lazy=True, warm_start=True, time_limit=True, threads=True)
+    takes_rows = takes_threads = True
 
     def __init__(self) -> None:
-        try:
-            import gurobipy
-        except ImportError:
-            raise MissingDependencyError(
-                "solver='gurobi' needs the package 'gurobipy', which is not installed: pip install whence[gurobi]"
-            ) from None
-        self._gurobi: Any = gurobipy
+        self._gurobi = imported("gurobi", "gurobipy")
 
-    def solve(
-        self,
-        program: Program,
-        settings: SolverSettings,
-        start: tuple[Columns, Floats] | None = None,
-        lazy: Lazy | None = None,
-    ) -> Outcome:
+    def solve(self, program: Program, settings: SolverSettings, lazy: Lazy | None = None) -> Outcome:
         """Solve `program`; see :class:`whence.milp.solvers.base.Solver`."""
         try:
             with (
@@ -47,9 +33,6 @@ class Gurobi:
                 self._gurobi.Model(env=env) as model,
             ):
                 x = self._build(model, program)
-                if start is not None:
-                    for column, value in zip(*start, strict=True):
-                        x[int(column)].Start = float(value)
                 for name, value in _parameters(settings, lazy is not None).items():
                     model.setParam(name, value)
                 failures: list[BaseException] = []
@@ -116,30 +99,16 @@ class Gurobi:
         if model.Status in (codes.INFEASIBLE, codes.INF_OR_UNBD):
             # The objective is a distance: nothing here is unbounded.
             return Outcome("infeasible", None, np.inf, nodes)
+        words: dict[int, Any] = {codes.OPTIMAL: "optimal", codes.INTERRUPTED: "interrupted"}
+        words |= {codes.TIME_LIMIT: "limit", codes.NODE_LIMIT: "limit"}
+        if model.Status not in words:
+            raise SolverError(f"Gurobi ended without an answer: its status is {model.Status}.")
         values = np.array([v.X for v in x]) if model.SolCount else None
         bound = float(model.ObjBound) if program.integer.any() else float(model.ObjVal)
-        if model.Status == codes.OPTIMAL:
-            return Outcome("optimal", values, bound, nodes)
-        if model.Status in (codes.TIME_LIMIT, codes.NODE_LIMIT):
-            return Outcome("limit", values, bound, nodes)
-        if model.Status == codes.INTERRUPTED:
-            return Outcome("interrupted", values, bound, nodes)
-        raise SolverError(f"Gurobi ended without an answer: its status is {model.Status}.")
+        return Outcome(words[model.Status], values, bound, nodes)
 
 
 def _parameters(settings: SolverSettings, lazy: bool) -> dict[str, Any]:
-    parameters: dict[str, Any] = {
-        "MIPGap": settings.mip_gap,
-        "MIPGapAbs": TOLERANCE,
-        "FeasibilityTol": TOLERANCE,
-        "IntFeasTol": TOLERANCE,
-        "OptimalityTol": TOLERANCE,
-        "LazyConstraints": int(lazy),
-    }
-    if np.isfinite(settings.time_limit):
-        parameters["TimeLimit"] = max(settings.time_limit, 0.0)
-    if settings.node_limit is not None:
-        parameters["NodeLimit"] = settings.node_limit
-    if settings.threads is not None:
-        parameters["Threads"] = settings.threads
-    return parameters
+    exact = dict.fromkeys(("MIPGapAbs", "FeasibilityTol", "IntFeasTol", "OptimalityTol"), TOLERANCE)
+    limits = settings.limits("TimeLimit", "NodeLimit", "Threads")
+    return {"MIPGap": settings.mip_gap, "LazyConstraints": int(lazy), **exact, **limits}

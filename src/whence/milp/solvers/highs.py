@@ -12,17 +12,15 @@ from whence import highs
 from whence.aliases import Floats
 from whence.errors import InputError, SolverError
 from whence.milp.model import Columns, Program
-from whence.milp.solvers.base import Abilities, Lazy, Outcome, SolverSettings
+from whence.milp.solvers.base import Lazy, Outcome, SolverSettings
 
 __all__ = ["Highs"]
-
 
 #: Feasibility and integrality tolerance. Criteria may differ by 1e-6 of a cost, so that the default 1e-6 is too loose.
 TOLERANCE = 1e-9
 
 #: Two optima that differ by no more than this are the same.
 AGREEMENT = 1e-8
-
 
 #: Ways to solve, in this order. HiGHS (1.7 to 1.15) now and then returns a wrong optimum of our CVaR programs, or
 #: calls them infeasible: about twice in a thousand small ones, whatever its options, but different ones with each.
@@ -38,31 +36,21 @@ WAYS: tuple[dict[str, Any], ...] = (
 class Highs:
     """HiGHS through ``highspy``; it has no lazy constraints.
 
-    Parameters
-    ----------
-    confirm : bool
-        Whether an optimum, or the finding that there is none, must come out of two differing ways to solve before
-        it is believed.
+    Where it must `confirm`, an optimum, or that there is none, is believed once two ways to solve agree on it.
     """
 
     name = "highs"
-    abilities = Abilities(lazy=False, warm_start=True, time_limit=True, threads=True)
+    takes_rows, takes_threads = False, True
 
     def __init__(self, confirm: bool = True) -> None:
         self.confirm = confirm
 
-    def solve(
-        self,
-        program: Program,
-        settings: SolverSettings,
-        start: tuple[Columns, Floats] | None = None,
-        lazy: Lazy | None = None,
-    ) -> Outcome:
+    def solve(self, program: Program, settings: SolverSettings, lazy: Lazy | None = None) -> Outcome:
         """Solve `program`; see :class:`whence.milp.solvers.base.Solver`."""
         if lazy is not None:
             raise InputError("The 'method' parameter must be 'iterative' or 'dual' with HiGHS. Got 'lazy' instead.")
         began = time.perf_counter()
-        best = _solve_once(program, settings, WAYS[0], start)
+        best = _solve_once(program, settings, WAYS[0], None)
         if not self.confirm or not program.integer.any():
             return best
         nodes = best.nodes
@@ -74,7 +62,8 @@ class Highs:
                 time_limit=settings.time_limit - (time.perf_counter() - began),
                 node_limit=None if settings.node_limit is None else max(settings.node_limit - nodes, 0),
             )
-            other = _solve_once(program, left, way, _known(program, best) or start)
+            known = None if best.values is None else (np.arange(program.cost.size), best.values)
+            other = _solve_once(program, left, way, known)
             nodes += other.nodes
             if _agree(program, best, other, settings.mip_gap):
                 return replace(best, nodes=nodes)
@@ -95,12 +84,6 @@ def _solve_once(
     if ended.status in ("limit", "interrupted"):
         return Outcome("limit" if ended.status == "limit" else "interrupted", ended.values, bound, ended.nodes)
     raise SolverError(f"HiGHS ended without an answer: its status is {ended.status}.")
-
-
-def _known(program: Program, outcome: Outcome) -> tuple[Columns, Floats] | None:
-    if outcome.values is None:
-        return None
-    return np.arange(program.cost.size), outcome.values
 
 
 def _value(program: Program, outcome: Outcome) -> float:
@@ -126,19 +109,9 @@ def _better(program: Program, best: Outcome, other: Outcome) -> Outcome:
 
 
 def _options(settings: SolverSettings) -> dict[str, Any]:
-    options: dict[str, Any] = {
-        "output_flag": settings.log,
-        "mip_rel_gap": settings.mip_gap,
-        "mip_abs_gap": TOLERANCE,
-        "mip_feasibility_tolerance": TOLERANCE,
-        "primal_feasibility_tolerance": TOLERANCE,
-        "dual_feasibility_tolerance": TOLERANCE,
-    }
-    if np.isfinite(settings.time_limit):
-        options["time_limit"] = max(settings.time_limit, 0.0)
-    if settings.node_limit is not None:
-        options["mip_max_nodes"] = settings.node_limit
+    options: dict[str, Any] = {"output_flag": settings.log, "mip_rel_gap": settings.mip_gap, "mip_abs_gap": TOLERANCE}
+    exact = [f"{kind}_feasibility_tolerance" for kind in ("mip", "primal", "dual")]
+    options |= dict.fromkeys(exact, TOLERANCE)
     if settings.threads is not None:
-        options["threads"] = settings.threads
         options["parallel"] = "off" if settings.threads == 1 else "on"
-    return options
+    return options | settings.limits("time_limit", "mip_max_nodes", "threads")

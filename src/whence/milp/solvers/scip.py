@@ -7,13 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from whence.aliases import Floats
-from whence.errors import MissingDependencyError, SolverError
-from whence.milp.model import Columns, Linear, Program
-from whence.milp.solvers.base import Abilities, Lazy, Outcome, Row, SolverSettings
+from whence.errors import SolverError
+from whence.milp.model import Linear, Program
+from whence.milp.solvers.base import Lazy, Outcome, Row, SolverSettings, imported
 
 __all__ = ["Scip"]
-
 
 TOLERANCE = 1e-9
 
@@ -22,24 +20,12 @@ class Scip:
     """SCIP through ``pyscipopt``; it solves on one thread."""
 
     name = "scip"
-    abilities = Abilities(lazy=True, warm_start=True, time_limit=True, threads=False)
+    takes_rows, takes_threads = True, False
 
     def __init__(self) -> None:
-        try:
-            import pyscipopt
-        except ImportError:
-            raise MissingDependencyError(
-                "solver='scip' needs the package 'pyscipopt', which is not installed: pip install whence[scip]"
-            ) from None
-        self._scip: Any = pyscipopt
+        self._scip = imported("scip", "pyscipopt")
 
-    def solve(
-        self,
-        program: Program,
-        settings: SolverSettings,
-        start: tuple[Columns, Floats] | None = None,
-        lazy: Lazy | None = None,
-    ) -> Outcome:
+    def solve(self, program: Program, settings: SolverSettings, lazy: Lazy | None = None) -> Outcome:
         """Solve `program`; see :class:`whence.milp.solvers.base.Solver`."""
         model = self._scip.Model()
         if not settings.log:
@@ -47,11 +33,6 @@ class Scip:
         for name, value in _parameters(settings, lazy is not None).items():
             model.setParam(name, value)
         x = _build(self._scip, model, program)
-        if start is not None:
-            known = model.createPartialSol()
-            for column, value in zip(*start, strict=True):
-                model.setSolVal(known, x[int(column)], float(value))
-            model.addSol(known)
         guard = None if lazy is None else _guard(self._scip, model, x, program, lazy)
         reporter = None if settings.on_progress is None else _reporter(self._scip, model, settings.on_progress)
         model.optimize()
@@ -67,11 +48,8 @@ def _parameters(settings: SolverSettings, lazy: bool) -> dict[str, Any]:
         "limits/absgap": 0.0,
         "numerics/feastol": TOLERANCE,
         "numerics/dualfeastol": TOLERANCE,
+        **settings.limits("limits/time", "limits/nodes"),
     }
-    if np.isfinite(settings.time_limit):
-        parameters["limits/time"] = max(settings.time_limit, 0.0)
-    if settings.node_limit is not None:
-        parameters["limits/nodes"] = settings.node_limit
     if lazy:
         # Reductions that keep one optimum may keep one that a later row forbids.
         parameters |= {"misc/allowstrongdualreds": False, "misc/allowweakdualreds": False, "misc/usesymmetry": 0}
@@ -200,15 +178,10 @@ def _outcome(model: Any, x: Sequence[Any]) -> Outcome:
     if status in ("infeasible", "inforunbd"):
         # The objective is a distance: nothing here is unbounded.
         return Outcome("infeasible", None, np.inf, nodes)
-    values = None
-    if model.getNSols() > 0:
-        best = model.getBestSol()
-        values = np.array([model.getSolVal(best, v) for v in x])
-    bound = float(model.getDualbound())
-    if status in ("optimal", "gaplimit"):
-        return Outcome("optimal", values, bound, nodes)
-    if status in ("timelimit", "nodelimit", "totalnodelimit"):
-        return Outcome("limit", values, bound, nodes)
-    if status == "userinterrupt":
-        return Outcome("interrupted", values, bound, nodes)
-    raise SolverError(f"SCIP ended without an answer: its status is {status!r}.")
+    words: dict[str, Any] = {"optimal": "optimal", "gaplimit": "optimal", "userinterrupt": "interrupted"}
+    words |= dict.fromkeys(("timelimit", "nodelimit", "totalnodelimit"), "limit")
+    if status not in words:
+        raise SolverError(f"SCIP ended without an answer: its status is {status!r}.")
+    best = model.getBestSol()
+    values = np.array([model.getSolVal(best, v) for v in x]) if model.getNSols() > 0 else None
+    return Outcome(words[status], values, float(model.getDualbound()), nodes)
