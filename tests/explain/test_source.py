@@ -12,7 +12,7 @@ from sklearn.base import clone
 
 import whence as wh
 from whence.examples import bakery
-from whence.explain.many import _detached
+from whence.explain.many import _with_source
 from whence.explain.source import Source
 
 
@@ -51,7 +51,7 @@ def test_pickled_explanations_travel_light() -> None:
     assert back.source is None
     assert back.to_dict() == why.to_dict()
     assert len(pickle.dumps(why)) < 20_000
-    assert _detached(why).source is None
+    assert _with_source(why, None).source is None
 
 
 CHILD = """

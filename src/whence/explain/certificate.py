@@ -17,7 +17,7 @@ from whence.explain.recomputing import Recomputed, recomputed, request_of
 from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.report.build import document_digest, question_digest
-from whence.report.comparing import Slack, differing
+from whence.report.comparing import differing
 from whence.report.model import Report
 
 if TYPE_CHECKING:
@@ -27,10 +27,10 @@ __all__ = ["Verification", "verify"]
 
 #: Distances of two searches may differ by this much.
 NEAR = 1e-6
+#: What a search says that came to its end.
+ENDED = ("optimal", "already", "none")
 #: What is not compared entry by entry: told by a search, or dealt with in a sentence of its own.
 LEFT_OUT = ("schema", "status", "bound", "note", "seconds", "nodes", "cuts", "versions", "question", "fingerprints")
-#: What documents of this schema did not hold at first; all of it follows from other entries.
-ADDED = ("risk_words", "spread", "shown")
 
 
 @dataclass(frozen=True)
@@ -72,20 +72,9 @@ def verify(
     time_limit: float | None = None,
     on_progress: Any = None,
 ) -> Verification:
-    """Compare the explanation `said` with what `policy` says now.
+    """Compare the explanation `said`, or the `document` that it was read from, with what `policy` says now.
 
-    Parameters
-    ----------
-    said : Explanation
-        What is to be checked.
-    policy : Policy
-        Fitted.
-    document : mapping, optional
-        The document from which the explanation was read; by default what the explanation writes itself.
-    prove : bool
-        Whether to search once more.
-    time_limit, on_progress
-        Of that search.
+    Where it is to `prove` it, the policy searches once more, with that `time_limit` and `on_progress`.
     """
     policy._history()
     written = said.to_dict() if document is None else document
@@ -141,11 +130,11 @@ def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy, a
 
     fresh = replace(again.explanation, engine=_engine(said, policy) if said.asked else said.engine)
     costs = [cost for array in (fresh.costs_decision, fresh.costs_alternative) if array is not None for cost in array]
-    slack = _slack(max(map(abs, costs), default=1.0))
+    largest = max(map(abs, costs), default=1.0)
     # The words of another version may be others.
     left_out = [*LEFT_OUT, *([] if said.report.versions.get("whence") == __version__ else ["text", "shown"])]
     computed = to_builtins(_in_the_words_of(said.report, fresh.report))
-    return again.faults + differing(dict(written), computed, slack, left_out, added=ADDED)
+    return again.faults + differing(dict(written), computed, largest, left_out)
 
 
 def _in_the_words_of(said: Report, fresh: Report) -> Report:
@@ -163,17 +152,6 @@ def _engine(said: Explanation, policy: Policy) -> str:
     return engine_named(str(record.get("engine", "auto"))).label(policy.weights_, options)
 
 
-def _slack(largest: float) -> Slack:
-    """How much rounding may change a number: sums of costs against the `largest` of them."""
-
-    def slack(path: str) -> tuple[float, float]:
-        if "cost" in path or path.endswith((".decision", ".alternative")):
-            return 1e-9, 1e-9 * largest
-        return (1e-6, 1e-6) if path.endswith(".part") else (1e-9, 1e-12)
-
-    return slack
-
-
 # ---- a new search --------------------------------------------------------------------------------------------------
 
 
@@ -182,9 +160,8 @@ def _proof(
 ) -> tuple[list[str], list[str], bool]:
     """What differs where the same question is asked once more, what is to be said of it, and whether it ended."""
     record, request = said.asked, request_of(said, policy)
-    known = Request.__dataclass_fields__
-    options = {name: value for name, value in record.items() if name not in known and _askable(value)}
-    dropped = [name for name, value in record.items() if name not in known and not _askable(value)]
+    options = {name: value for name, value in record.items() if name not in Request.__dataclass_fields__}
+    dropped = [name for name, value in options.items() if not _askable(value)]
     remarks = [f"The option {name!r} cannot be read back, so that it was left out." for name in dropped]
     again = explain(
         policy,
@@ -192,14 +169,14 @@ def _proof(
             request,
             decision=None if record.get("decision") == "policy" else request.decision,
             engine=str(record.get("engine", "auto")),
-            options=options,
+            options={name: value for name, value in options.items() if name not in dropped},
             time_limit=time_limit,
             on_progress=on_progress,
         ),
     )
-    ended = again.status in ("optimal", "already", "none")
+    ended, had_ended = again.status in ENDED, said.status in ENDED
     differences = []
-    if ended and said.status in ("optimal", "already", "none") and said.status != again.status:
+    if ended and had_ended and said.status != again.status:
         differences.append(f"A new search ends as {again.status!r}, the explanation as {said.status!r}.")
     if again.distance < said.bound - _near(said.bound):
         differences.append(
@@ -209,7 +186,7 @@ def _proof(
         differences.append(
             f"A new search proves that nothing is nearer than {again.bound:.9g}, the distance is {said.distance:.9g}."
         )
-    if ended and said.status not in ("optimal", "already", "none"):
+    if ended and not had_ended:
         remarks.append(f"A new search ends as {again.status!r}, at distance {again.distance:.9g}.")
     if not ended:
         remarks.append(f"A new search did not end: nothing is nearer than {again.bound:.9g} is what it proved.")

@@ -78,7 +78,8 @@ class Explanations(Sequence[Entry]):
 
     def __repr__(self) -> str:
         counts = Counter("error" if isinstance(e, WhenceError) else str(e.status) for e in self._entries)
-        told = ", ".join(f"{count} {status}" for status, count in sorted(counts.items(), key=_errors_last))
+        by_name = sorted(counts.items(), key=lambda pair: (pair[0] == "error", pair[0]))
+        told = ", ".join(f"{count} {status}" for status, count in by_name)
         return f"<Explanations of {len(self)} row{'s' * (len(self) != 1)}{': ' * bool(told)}{told}>"
 
     def _repr_html_(self) -> str:
@@ -102,30 +103,18 @@ COLUMNS: dict[str, Any] = {
     "seconds": np.nan,
     "error": "",
 }
+#: Those that an explanation has as attributes.
+SAME = ("status", "distance", "bound", "gap", "nodes", "seconds")
 
 
 def _record(entry: Entry) -> dict[str, Any]:
     if isinstance(entry, WhenceError):
         return {**COLUMNS, "error": str(entry)}
-    after = entry.cost_after
+    record = COLUMNS | {name: getattr(entry, name) for name in SAME}
     changes = changes_shown(changes_of(entry), entry.kinds, entry.units, entry.room)
-    return {
-        **COLUMNS,
-        "status": entry.status,
-        "distance": entry.distance,
-        "bound": entry.bound,
-        "gap": entry.gap,
-        "changes": "; ".join(f"{one.feature}: {one.from_} -> {one.to}" for one in changes),
-        "cost_decision": entry.cost_before.decision,
-        "cost_alternative": entry.cost_before.alternative,
-        "cost_decision_after": np.nan if after is None else after.decision,
-        "cost_alternative_after": np.nan if after is None else after.alternative,
-        "decision": entry.decision_text,
-        "alternative": entry.alternative_text,
-        "nodes": entry.nodes,
-        "seconds": entry.seconds,
-    }
-
-
-def _errors_last(counted: tuple[str, int]) -> tuple[bool, str]:
-    return counted[0] == "error", counted[0]
+    record["changes"] = "; ".join(f"{one.feature}: {one.from_} -> {one.to}" for one in changes)
+    record["decision"], record["alternative"] = entry.decision_text, entry.alternative_text
+    for costs, when in ((entry.cost_before, ""), (entry.cost_after, "_after")):
+        if costs is not None:
+            record |= {f"cost_{plan}{when}": cost for plan, cost in costs._asdict().items()}
+    return record

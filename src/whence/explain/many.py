@@ -7,7 +7,7 @@ from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, cached_property
 from typing import TYPE_CHECKING, Any
 from uuid import uuid4
 
@@ -18,7 +18,6 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from whence.errors import InputError, InputTypeError, RowError, WhenceError
-from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
 from whence.explain.orphans import end_with
 from whence.explain.request import Request
@@ -42,9 +41,6 @@ ROWS_PER_BATCH = 50
 ON_THEIR_WAY = 2
 #: Policies that a worker keeps, so that batches of the same call find theirs already set up.
 POLICIES_KEPT = 2
-
-
-# ---- asking ------------------------------------------------------------------------------------------------------
 
 
 @dataclass(frozen=True)
@@ -80,10 +76,11 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
     plans += [_plans(policy, "decision", asked.decision, total, asked.plan_per_row)]
     rows = list(zip(contexts, *plans, strict=True))
 
+    source = Source.of(policy)
     entries: list[Entry] = []
     with closing(_despite_lost_workers(policy, rows, asked)) as batches:
         for batch in batches:
-            entries += [_attached(entry, policy) for entry in batch]
+            entries += [_with_source(entry, source) for entry in batch]
             if asked.on_progress is not None:
                 asked.on_progress(len(entries), total)
     return Explanations(entries, labels)
@@ -179,17 +176,15 @@ class _Shipped:
 
     def __init__(self, policy: Policy) -> None:
         self.token = uuid4().hex
-        self._policy = policy
-        self._parcel: bytes | None = None
+        self.policy = policy
+
+    @cached_property
+    def _parcel(self) -> bytes:
+        parcel: bytes = cloudpickle.dumps(self.policy)
+        return parcel
 
     def __reduce__(self) -> tuple[Any, ...]:
-        if self._parcel is None:
-            self._parcel = cloudpickle.dumps(self._policy)
         return _Parcel, (self.token, self._parcel, os.getpid())
-
-    def policy(self) -> Policy:
-        """The policy."""
-        return self._policy
 
 
 class _Parcel:
@@ -201,6 +196,7 @@ class _Parcel:
         self.token, self._parcel = token, parcel
         end_with(caller)
 
+    @property
     def policy(self) -> Policy:
         """The policy, unpacked by the first batch of a call that comes to this process."""
         found = self.kept.get(self.token)
@@ -260,7 +256,7 @@ def _rows_per_batch(total: int, workers: int) -> int:
 
 def _answers(shipped: _Shipped, rows: Sequence[Row], options: Mapping[str, Any]) -> list[Entry]:
     """Explanations of one batch, each or its error, without what the caller has anyway."""
-    policy = shipped.policy()
+    policy = shipped.policy
     # With one thread everywhere, sums come out the same everywhere.
     with _threads().limit(limits=1):
         return [_answer(policy, row, options) for row in rows]
@@ -282,19 +278,12 @@ def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
     if why.status == "interrupted":
         # A search ends well on Ctrl-C; a batch must not go on to its next row.
         raise KeyboardInterrupt
-    return _detached(why)
+    return _with_source(why, None)
 
 
-def _detached(why: Explanation) -> Explanation:
-    return _with(why, None)
-
-
-def _attached(entry: Entry, policy: Policy) -> Entry:
+def _with_source(entry: Entry, source: Source | None) -> Entry:
+    """An explanation that speaks of other parts of a policy, or of none; an error as it is."""
     if isinstance(entry, WhenceError):
         return entry
-    return _with(entry, Source.of(policy))
-
-
-def _with(why: Explanation, source: Source | None) -> Explanation:
-    free = None if why.unrestricted is None else replace(why.unrestricted, source=source)
-    return replace(why, unrestricted=free, source=source)
+    free = None if entry.unrestricted is None else replace(entry.unrestricted, source=source)
+    return replace(entry, unrestricted=free, source=source)

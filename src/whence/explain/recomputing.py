@@ -26,9 +26,8 @@ if TYPE_CHECKING:
 
 __all__ = ["Recomputed", "recomputed", "request_of"]
 
-#: What of a question is given in other ways, or says only how hard to try.
-ELSEWHERE = ("context", "instead", "decision", "kind", "fixed", "bounds", "tolerance", "separation", "on_progress")
-EFFORT = ("engine", "time_limit", "node_limit", "threads", "options")
+#: What of a question says only how hard to try, and whom to tell.
+EFFORT = ("engine", "time_limit", "node_limit", "threads", "options", "on_progress")
 
 
 class Recomputed(NamedTuple):
@@ -66,29 +65,26 @@ def recomputed(said: Explanation, policy: Policy) -> Recomputed:
 
 def request_of(said: Explanation, policy: Policy) -> Request:
     """The question of an explanation, to be asked once more, without its limits and by the usual engine."""
-    problem, record = policy.problem, said.asked
+    record = said.asked
     plans = [_plan(said, plan, policy) for plan in (said.alternative, said.decision)]
     tolerance = record.get("tolerance")
     if tolerance is None:
         # Documents without a question name the tolerance in the unit of the costs.
-        costs = np.abs(np.asarray(problem.costs(plans[0], policy.Y_), dtype=np.float64))
+        costs = np.abs(np.asarray(policy.problem.costs(plans[0], policy.Y_), dtype=np.float64))
         tolerance = said.tolerance / float(costs.max()) if costs.max() > 0 else 0.0
-    separation = record.get("separation", 1e-6 if said.separation is None else said.separation)
-    further = {
-        name: value
-        for name, value in record.items()
-        if name in Request.__dataclass_fields__ and name not in (*ELSEWHERE, *EFFORT)
-    }
+    known = set(Request.__dataclass_fields__).difference(EFFORT)
     return Request(
-        context=row_of(policy, said.initial),
-        instead=plans[0],
-        decision=plans[1],
-        kind=said.kind,
-        fixed=tuple(record.get("fixed", ())),
-        bounds=_bounds(policy, record.get("bounds")),
-        tolerance=tolerance,
-        separation=separation,
-        **further,
+        **{name: value for name, value in record.items() if name in known}
+        | {
+            "context": row_of(policy, said.initial),
+            "instead": plans[0],
+            "decision": plans[1],
+            "kind": said.kind,
+            "fixed": tuple(record.get("fixed", ())),
+            "bounds": _bounds(policy, record.get("bounds")),
+            "tolerance": tolerance,
+            "separation": record.get("separation", 1e-6 if said.separation is None else said.separation),
+        }
     )
 
 
@@ -114,15 +110,13 @@ def _level(policy: Policy, name: Any, value: Any) -> Any:
 def _bounds(policy: Policy, written: Any) -> dict[str, Any] | None:
     if not isinstance(written, Mapping):
         return None
-    bounds: dict[str, Any] = {}
+    bounds = dict(written)
     for name, limit in written.items():
         if name in policy.schema_.names and isinstance(policy.schema_.kind(name), Categorical):
             several = limit if isinstance(limit, list) else [limit]
             bounds[name] = [_level(policy, name, one) if name in policy.X_.columns else one for one in several]
         elif isinstance(limit, list):
             bounds[name] = tuple(number_from_plain(end) if isinstance(end, str) else end for end in limit)
-        else:
-            bounds[name] = limit
     return bounds
 
 
@@ -244,7 +238,6 @@ def _faults_of_numbers(said: Explanation) -> list[str]:
 def _faults_of_decision(draft: Explanation, policy: Policy) -> list[str]:
     """Whether the decision is one that the policy would take."""
     decided, cost = policy.decision(draft.initial), draft.cost_before.decision
-    least, costs = decided.cost, decided.costs
-    if math.isclose(cost, least, rel_tol=1e-9, abs_tol=1e-9 * float(np.abs(costs).max())):
+    if math.isclose(cost, decided.cost, rel_tol=1e-9, abs_tol=1e-9 * float(np.abs(decided.costs).max())):
         return []
-    return [f"The policy decides otherwise in the initial context: at cost {least:.9g}, not {cost:.9g}."]
+    return [f"The policy decides otherwise in the initial context: at cost {decided.cost:.9g}, not {cost:.9g}."]

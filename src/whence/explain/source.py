@@ -24,25 +24,7 @@ __all__ = ["Source"]
 
 @dataclass(frozen=True)
 class Source:
-    """The parts of a policy that an explanation speaks of: references, not copies.
-
-    Attributes
-    ----------
-    weights : Weights
-        Fitted.
-    risk : Risk
-        What is minimised.
-    schema : Schema
-        Fitted to `X`.
-    problem : DecisionProblem
-        What is decided.
-    X : DataFrame
-        The past contexts.
-    Y : ndarray
-        The past outcomes.
-    outcomes : sequence of str
-        Names of the columns of `Y`.
-    """
+    """The parts of a policy that an explanation speaks of: references, not copies."""
 
     weights: Weights
     risk: Risk
@@ -50,20 +32,14 @@ class Source:
     problem: DecisionProblem
     X: pd.DataFrame
     Y: Floats
+    #: Names of the columns of `Y`.
     outcomes: Sequence[str]
 
     @classmethod
     def of(cls, policy: Policy) -> Source:
         """What `policy` is made of now; fitting it again leaves this as it is."""
-        return cls(
-            policy.weights_,
-            policy.risk_,
-            policy.schema_,
-            policy.problem,
-            policy.X_,
-            policy.Y_,
-            list(policy.outcome_names_),
-        )
+        parts = policy.weights_, policy.risk_, policy.schema_, policy.problem, policy.X_, policy.Y_
+        return cls(*parts, outcomes=list(policy.outcome_names_))
 
     def fingerprints(self, afresh: bool = False) -> dict[str, Any]:
         """Fingerprints of model, history and problem; those of a fitted model are kept unless asked `afresh`."""

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-from typing import Protocol
-
 import numpy as np
 
 from whence.aliases import Floats
@@ -13,26 +11,10 @@ from whence.milp.solvers.base import Row
 from whence.milp.weighting import Weighting
 from whence.question import Question
 
-__all__ = ["Criterion", "criterion_of"]
+__all__ = ["criterion_of", "scaled"]
 
 
-class Criterion(Protocol):
-    """How a rival plan restricts the weights."""
-
-    def reserve(self, sets: int) -> None:
-        """Add the variables that `sets` further rivals will need."""
-        ...
-
-    def spare(self) -> bool:
-        """Whether the next rival's row needs no new variables."""
-        ...
-
-    def against(self, rival: Floats) -> Row:
-        """The row that says: the alternative costs at most tau more than a plan with the sample costs `rival`."""
-        ...
-
-
-def criterion_of(model: Model, weighting: Weighting, question: Question, how: str) -> Criterion:
+def criterion_of(model: Model, weighting: Weighting, question: Question, how: str) -> ExpectedCost | TailCost:
     """The criterion that belongs to the question's risk measure; `how` the weights are bounded (see `w_max`)."""
     tail = question.risk.tail
     if tail is None:
@@ -48,20 +30,20 @@ def scaled(expression: Linear, upper: float) -> Row:
 
 
 class ExpectedCost:
-    """Expected cost: the weighted mean of the cost differences."""
+    """Expected cost: the weighted mean of the cost differences, without any variables of its own."""
 
     def __init__(self, weighting: Weighting, question: Question) -> None:
         self.weighting, self.question = weighting, question
 
     def reserve(self, sets: int) -> None:
-        """Nothing to reserve."""
+        """Add the variables that `sets` further rivals will need."""
 
     def spare(self) -> bool:
-        """Always: no variables are needed."""
+        """Whether the next rival's row needs no new variables."""
         return True
 
     def against(self, rival: Floats) -> Row:
-        """Weighted mean of the differences at most tau."""
+        """The row that says: the alternative costs at most tau more than a plan with the sample costs `rival`."""
         return scaled(self.weighting.mean(self.question.alternative - rival), self.question.tau)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.aliases import Floats, Status
 from whence.engines import Engine, part_of
-from whence.milp.criteria import Criterion, criterion_of
+from whence.milp.criteria import criterion_of
 from whence.milp.dual import add_dual, check_dual
 from whence.milp.interrupts import Interrupts
 from whence.milp.model import Linear, Model, Program
@@ -103,7 +103,7 @@ class _Run:
         self.weighting: Weighting = part_of(question.weights, IntegerProgram.name)(self.model, question, more)
         if self.plausibility is not None:
             self.plausibility.add(self.model, self.weighting.axes)
-        self.criterion: Criterion = criterion_of(self.model, self.weighting, question, options.w_max)
+        self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
         self._add(self.criterion.against(question.rival_decision))
         self.lazy = question.kind == "absolute" and options.method == "lazy"
         if self.lazy:

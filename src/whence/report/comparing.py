@@ -3,72 +3,67 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Collection, Iterator
 from typing import Any
 
 from whence.plain_values import quoted
 
-__all__ = ["Slack", "differing"]
+__all__ = ["differing"]
 
-#: From the place of a number to the relative and the absolute difference that rounding may make there.
-Slack = Callable[[str], tuple[float, float]]
+#: What documents of this schema did not hold at first; all of it follows from other entries.
+ADDED = ("risk_words", "spread", "shown")
 #: Entries of one part of a document that are listed before the rest is only counted.
 LISTED = 3
 
 
-def differing(
-    written: Any, computed: Any, slack: Slack, leave_out: Collection[str] = (), added: Collection[str] = ()
-) -> list[str]:
+def differing(written: Any, computed: Any, largest: float = 1.0, leave_out: Collection[str] = ()) -> list[str]:
     """A sentence for every entry in which a document differs from the one that was computed again.
 
-    Parameters
-    ----------
-    written, computed : dict
-        The documents.
-    slack : callable
-        How much numbers may differ.
-    leave_out : collection of str
-        Entries that are not compared, here and in the document inside this one.
-    added : collection of str
-        Entries that an older document does not have.
+    Entries in `leave_out` are not compared, here and in the document inside this one; costs may differ by the rounding
+    of sums, against the `largest` of them.
 
     Examples
     --------
-    >>> def exact(path):
-    ...     return 0.0, 0.0
-    >>> differing({"a": [1, 2], "b": "x"}, {"a": [1, 3], "b": "x"}, exact)
+    >>> differing({"a": [1, 2], "b": "x"}, {"a": [1, 3], "b": "x"})
     ['a[1] is 2 in the document and 3 computed again.']
     """
     lines: list[str] = []
     for name in dict.fromkeys((*written, *computed)):
-        if name in leave_out or (name in added and name not in written):
+        if name in leave_out or (name in ADDED and name not in written):
             continue
         if name == "unrestricted" and isinstance(written.get(name), dict) and isinstance(computed.get(name), dict):
-            inner = differing(written[name], computed[name], slack, leave_out, added)
+            inner = differing(written[name], computed[name], largest, leave_out)
             lines += [f"unrestricted.{line}" for line in inner]
             continue
         if name not in computed:
             lines.append(f"{name} is in the document, where nothing of that name belongs.")
             continue
-        found = list(_entries(written.get(name), computed[name], name, slack))
+        found = list(_entries(written.get(name), computed[name], name, largest))
         lines += found[:LISTED]
         if len(found) > LISTED:
             lines.append(f"{name}: {len(found) - LISTED} more of its entries differ.")
     return lines
 
 
-def _entries(written: Any, computed: Any, path: str, slack: Slack) -> Iterator[str]:
+def _entries(written: Any, computed: Any, path: str, largest: float) -> Iterator[str]:
     if isinstance(written, dict) and isinstance(computed, dict):
         for name in dict.fromkeys((*written, *computed)):
-            yield from _entries(written.get(name), computed.get(name), f"{path}.{name}", slack)
+            yield from _entries(written.get(name), computed.get(name), f"{path}.{name}", largest)
     elif isinstance(written, list) and isinstance(computed, list):
         if len(written) != len(computed):
             yield f"{path} has {len(written)} entries in the document and {len(computed)} computed again."
             return
         for i, (one, other) in enumerate(zip(written, computed, strict=True)):
-            yield from _entries(one, other, f"{path}[{i}]", slack)
-    elif not _same(written, computed, *slack(path)):
+            yield from _entries(one, other, f"{path}[{i}]", largest)
+    elif not _same(written, computed, *_slack(path, largest)):
         yield f"{path} is {quoted(written)} in the document and {quoted(computed)} computed again."
+
+
+def _slack(path: str, largest: float) -> tuple[float, float]:
+    """The relative and the absolute difference that rounding may make in the number at `path`."""
+    if "cost" in path or path.endswith((".decision", ".alternative")):
+        return 1e-9, 1e-9 * largest
+    return (1e-6, 1e-6) if path.endswith(".part") else (1e-9, 1e-12)
 
 
 def _same(one: Any, other: Any, relative: float, absolute: float) -> bool:
