@@ -72,8 +72,7 @@ class Risk:
         if tail is None:
             return float(w @ values)
         # Most weights of a forest or of neighbours are zero, and only the others need sorting.
-        speaking = np.flatnonzero(w)
-        values, w = values[speaking], w[speaking]
+        values, w = values[w != 0], w[w != 0]
         order = np.argsort(-values, kind="stable")
         return float(tail_flow(w[order], tail) @ values[order] / tail)
 
@@ -111,17 +110,8 @@ class Risk:
         return values
 
 
-@dataclass(frozen=True)
-class Expectation(Risk):
-    """Expected cost.
-
-    Examples
-    --------
-    >>> Expectation().of([1.0, 3.0], [0.25, 0.75])
-    2.5
-    """
-
-    name = "expected cost"
+class _OfCosts(Risk):
+    """A risk that looks at the costs themselves."""
 
     def values(self, costs: Floats) -> Floats:
         """The costs themselves."""
@@ -133,7 +123,20 @@ class Expectation(Risk):
 
 
 @dataclass(frozen=True)
-class CVaR(Risk):
+class Expectation(_OfCosts):
+    """Expected cost.
+
+    Examples
+    --------
+    >>> Expectation().of([1.0, 3.0], [0.25, 0.75])
+    2.5
+    """
+
+    name = "expected cost"
+
+
+@dataclass(frozen=True)
+class CVaR(_OfCosts):
     """Conditional value-at-risk: the mean of the worst ``1 - alpha`` share of the costs.
 
     The atom at which the tail begins is split, so that exactly ``1 - alpha`` of the weight counts
@@ -186,14 +189,6 @@ class CVaR(Risk):
         tail = 1.0 - float(self.alpha)
         return tail if tail < 1.0 else None
 
-    def values(self, costs: Floats) -> Floats:
-        """The costs themselves."""
-        return costs
-
-    def on_values(self) -> Risk:
-        """Itself."""
-        return self
-
 
 def known_tail(risk: Risk, owner: str) -> float | None:
     """The tail of a risk that looks at the costs themselves; any other is refused in the name of a problem, `owner`.
@@ -204,15 +199,10 @@ def known_tail(risk: Risk, owner: str) -> float | None:
     (0.25, None)
     """
     kind = type(risk)
-    if not isinstance(risk, Risk) or kind.of is not Risk.of or kind.values not in (Expectation.values, CVaR.values):
+    if not isinstance(risk, Risk) or kind.of is not Risk.of or kind.values is not _OfCosts.values:
         raise InputTypeError(
             f"The 'risk' argument of {owner} must be Expectation or CVaR. Got {risk!r} instead.", parameter="risk"
         )
-    return risk.tail
-
-
-def tail_of(risk: Risk) -> float | None:
-    """``risk.tail``; only for callers that do not ask the risk itself yet."""
     return risk.tail
 
 
@@ -223,10 +213,8 @@ def tail_flow(weights: Floats, tail: float) -> Floats:
     """
     upto = np.cumsum(weights)
     if weights.size and 0.0 < upto[-1] < tail:
-        stretched: Floats = weights * (tail / upto[-1])
-        return stretched
-    flow: Floats = np.clip(tail - (upto - weights), 0.0, weights)
-    return flow
+        return np.asarray(weights * (tail / upto[-1]))
+    return np.clip(tail - (upto - weights), 0.0, weights)
 
 
 def _checked(costs: ArrayLike, weights: ArrayLike) -> tuple[Floats, Floats]:

@@ -1,6 +1,7 @@
-"""Charts of explanations on matplotlib: every function takes ``ax=`` and returns the Axes it has drawn on.
+"""Charts of explanations on matplotlib.
 
-Matplotlib is loaded at the first chart; it comes with ``pip install whence[plot]``.
+Every function draws `why`, an :class:`~whence.Explanation`, on the Axes `ax`, or on those of a new figure where it is
+left out, and returns them. Matplotlib is loaded at the first chart; it comes with ``pip install whence[plot]``.
 """
 
 from whence.plot.changes import changes

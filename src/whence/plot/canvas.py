@@ -12,22 +12,6 @@ from whence.report.model import Report
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
-__all__ = [
-    "BARS",
-    "INK",
-    "LINES",
-    "RULE",
-    "SOFT",
-    "axes_for",
-    "empty",
-    "fitting",
-    "legend_above",
-    "matplotlib",
-    "quiet",
-    "report_in",
-    "written",
-]
-
 INK, SOFT, RULE = "#1c2126", "#5b6670", "#d5dbe0"
 
 #: How the bars and the lines of either plan look; without colour, fill and dashes tell them apart.
@@ -54,13 +38,10 @@ def matplotlib() -> Any:
 
 def axes_for(ax: Any, size: tuple[float, float]) -> Axes:
     """`ax`, or where it is None that of a new figure of that size in inches."""
-    if ax is None:
-        _, ax = matplotlib().subplots(figsize=size, layout="constrained")
-    else:
-        matplotlib()
-    if not hasattr(ax, "transData"):
+    pyplot = matplotlib()
+    axes: Axes = pyplot.subplots(figsize=size, layout="constrained")[1] if ax is None else ax
+    if not hasattr(axes, "transData"):
         raise InputTypeError(f"'ax' must be a matplotlib Axes or None. Got {ax!r} instead.")
-    axes: Axes = ax
     return axes
 
 
@@ -100,10 +81,12 @@ def written(text: str) -> str:
     return text.replace("$", r"\$")
 
 
-def legend_above(ax: Axes) -> None:
-    """The legend in one line at the right of the title."""
-    look = {"ncols": 3, "frameon": False, "fontsize": "small", "labelcolor": SOFT, "columnspacing": 1.2}
-    ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, **look)
+def titled(ax: Axes, title: str, *, legend: bool = False, pad: float | None = None) -> None:
+    """The title at the left, and the legend in one line at its right."""
+    ax.set_title(title, loc="left", fontsize="medium", color=INK, pad=pad)
+    if legend:
+        look = {"ncols": 3, "frameon": False, "fontsize": "small", "labelcolor": SOFT, "columnspacing": 1.2}
+        ax.legend(loc="lower right", bbox_to_anchor=(1.0, 1.0), borderaxespad=0.2, **look)
 
 
 def quiet(ax: Axes, *, left: bool = True) -> None:

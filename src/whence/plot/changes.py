@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from whence.plot.canvas import INK, RULE, SOFT, axes_for, empty, fitting, quiet, report_in, written
+from whence.plot.canvas import INK, RULE, SOFT, axes_for, empty, fitting, quiet, report_in, titled, written
 from whence.report.model import Change
 from whence.report.numbers import plain, with_unit
 
@@ -27,14 +27,7 @@ SWITCH = (0.15, 0.85)
 def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Every feature that changes, from its value to the changed one, on the range that the history has seen.
 
-    Parameters
-    ----------
-    why : Explanation
-        What to draw.
-    most : int
-        Most features to draw; those that change most come first, and the others are counted.
-    ax : Axes, optional
-        Where to draw; a new figure otherwise.
+    At most `most` features are drawn, those that change most; the others are counted.
 
     Examples
     --------
@@ -49,7 +42,7 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
     # A few changes on axes of the user's own stay at the top, close to the title.
     rows = max(len(shown), 1 if ax is None else 4)
     ax = axes_for(ax, (6.4, 0.9 + 0.62 * rows))
-    ax.set_title("What would have to be different", loc="left", fontsize="medium", color=INK)
+    titled(ax, "What would have to be different")
     if not len(shown):
         already = report.status == "already"
         return empty(ax, "Nothing: it holds as it is." if already else "There is no context to show.")

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 
 from whence.errors import InputError
-from whence.plot.canvas import BARS, INK, LINES, axes_for, empty, legend_above, quiet, report_in, written
+from whence.plot.canvas import BARS, INK, LINES, axes_for, empty, quiet, report_in, titled, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,13 +19,6 @@ __all__ = ["costs", "outcomes"]
 
 def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
     """Cost of both plans in the context as it is and in the changed one.
-
-    Parameters
-    ----------
-    why : Explanation
-        What to draw.
-    ax : Axes, optional
-        Where to draw; a new figure otherwise.
 
     Examples
     --------
@@ -54,8 +47,7 @@ def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
     ax.axhline(0.0, color=INK, linewidth=0.8)
     ax.margins(y=0.14)
     ax.set_ylabel(written(shown.axis))
-    ax.set_title("What both plans cost", loc="left", fontsize="medium", color=INK)
-    legend_above(ax)
+    titled(ax, "What both plans cost", legend=True)
     quiet(ax)
     return ax
 
@@ -63,14 +55,7 @@ def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
 def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) -> Axes:
     """How the costs of both plans spread over the past observations, as the context weighs them.
 
-    Parameters
-    ----------
-    why : Explanation
-        What to draw.
-    when : {"before", "after"}
-        In the context as it is, or in the changed one. Both have the same scales.
-    ax : Axes, optional
-        Where to draw; a new figure otherwise.
+    `when` is "before" for the context as it is and "after" for the changed one. Both have the same scales.
 
     Examples
     --------
@@ -85,12 +70,11 @@ def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) 
     report = report_in(why)
     spread = report.spread
     ax = axes_for(ax, (5.0, 3.0))
-    place = 0 if when == "before" else 1
     if spread is None:
         return empty(ax, "The costs of the single observations are not at hand.")
-    if place >= len(spread.panels):
+    if when == "after" and len(spread.panels) == 1:
         return empty(ax, "There is no changed context.")
-    panel = spread.panels[place]
+    panel = spread.panels[0 if when == "before" else 1]
     _steps(ax, "d", panel.decision, panel.marks.decision, spread.edges)
     _steps(ax, "a", panel.alternative, panel.marks.alternative, spread.edges)
     ax.set_xlim(spread.edges[0], spread.edges[-1])
@@ -98,8 +82,7 @@ def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) 
     notes = "; ".join(filter(None, [report.cost_unit, "last bar: and beyond" if spread.beyond else ""]))
     ax.set_xlabel(written("cost under past observations" + (f" ({notes})" if notes else "")))
     ax.set_ylabel("weight (%)")
-    ax.set_title(panel.heading, loc="left", fontsize="medium", color=INK)
-    legend_above(ax)
+    titled(ax, panel.heading, legend=True)
     quiet(ax)
     return ax
 

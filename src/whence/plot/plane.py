@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.features import Binary, Categorical, Discrete
-from whence.plot.canvas import INK, SOFT, axes_for, fitting, report_in
+from whence.plot.canvas import INK, SOFT, axes_for, fitting, report_in, titled
 from whence.report.colours import ALTERNATIVE, DECISION
 from whence.report.numbers import value
 
@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from whence.policy import Policy
 
 __all__ = ["plane"]
-
 
 #: Contexts whose weights are held at one time.
 AT_ONCE = 512
@@ -58,23 +57,19 @@ def plane(
 ) -> Axes:
     """Where each plan wins over two features, all other features being as in the initial context.
 
-    The policy's own weights are asked on a grid. Where an explanation among `why` and `others` is an absolute one, the
-    map also shows where no plan at all is better than the alternative.
+    The policy's own weights are asked on a grid, for both plans of `why`. Where an explanation among `why` and `others`
+    is an absolute one, the map also shows where no plan at all is better than the alternative.
 
     Parameters
     ----------
     policy : Policy
         The fitted policy that gave the explanation.
-    why : Explanation
-        Its plans and its initial context are drawn.
     features : pair of str
         The features along the two axes: numbers, categories or switches.
     others : sequence of Explanation
         Further explanations to mark, such as the absolute one of the same question.
     resolution : int
         Grid points along a feature that is a number.
-    ax : Axes, optional
-        Where to draw; a new figure otherwise.
 
     Examples
     --------
@@ -143,10 +138,8 @@ def _side(policy: Policy, name: str, marked: list[Explanation], resolution: int)
 
 def _winners(policy: Policy, why: Explanation, across: Side, up: Side, absolute: bool) -> NDArray[np.int64]:
     """For every point of the grid: 0 the decision is cheaper, 1 the alternative, 2 no plan is better than that."""
-    points = [(a, b) for b in up.values for a in across.values]
-    table = pd.DataFrame({str(name): [entry] * len(points) for name, entry in why.initial.items()})
-    for side, column in ((across, 0), (up, 1)):
-        table[side.name] = pd.Series([point[column] for point in points])
+    points = [{across.name: a, up.name: b} for b in up.values for a in across.values]
+    table = pd.DataFrame([{**why.initial, **point} for point in points])
     costs = [policy.problem.costs(plan, policy.Y_) for plan in (why.decision, why.alternative)]
     # A forest gives the same weights over whole regions: each is judged once.
     known: dict[bytes, int] = {}
@@ -176,11 +169,11 @@ def _winner(policy: Policy, why: Explanation, weights: Floats, costs: list[Float
 def _marks(ax: Axes, marked: list[Explanation], sides: tuple[Side, Side]) -> None:
     """The initial context, and the way from it to every explanation."""
     over: dict[str, Any] = {"zorder": 6, "linestyle": "", "clip_on": False}
-    start = (sides[0].place(marked[0].initial[sides[0].name]), sides[1].place(marked[0].initial[sides[1].name]))
+    start = [side.place(marked[0].initial[side.name]) for side in sides]
     for one in marked:
         if one.context is None or one.status == "already":
             continue
-        end = (sides[0].place(one.context[sides[0].name]), sides[1].place(one.context[sides[1].name]))
+        end = [side.place(one.context[side.name]) for side in sides]
         further = [str(name) for name in one.changes["feature"] if name not in {side.name for side in sides}]
         said = f"nearest context, {'no plan better' if one.kind == 'absolute' else 'your plan better'}"
         if further:
@@ -188,8 +181,7 @@ def _marks(ax: Axes, marked: list[Explanation], sides: tuple[Side, Side]) -> Non
         if end != start:
             arrow = {"arrowstyle": "-|>", "color": INK, "linewidth": 1.5, "shrinkA": 5, "shrinkB": 5}
             ax.annotate("", end, start, arrowprops=arrow, zorder=4, annotation_clip=False)
-        marker = "D" if one.kind == "absolute" else "*"
-        size = 8 if one.kind == "absolute" else 14
+        marker, size = ("D", 8) if one.kind == "absolute" else ("*", 14)
         fill = "white" if further else INK
         ax.plot(*end, marker, markersize=size, markerfacecolor=fill, markeredgecolor=INK, label=said, **over)
     look: dict[str, Any] = {"markersize": 9, "markerfacecolor": "white", "markeredgecolor": INK, "markeredgewidth": 2}
@@ -203,16 +195,9 @@ def _legend(ax: Axes, winners: NDArray[np.int64]) -> None:
     if (winners == 2).any():
         said[1] = "your plan beats the decision only"
     regions = [Patch(facecolor=COLOURS[k], edgecolor=SOFT, label=said[k]) for k in np.unique(winners)]
-    handles, _ = ax.get_legend_handles_labels()
-    ax.legend(
-        handles=[*regions, *handles],
-        loc="upper center",
-        bbox_to_anchor=(0.5, -0.14),
-        ncols=2,
-        frameon=False,
-        fontsize="small",
-        labelcolor=SOFT,
-    )
+    handles = [*regions, *ax.get_legend_handles_labels()[0]]
+    look = {"ncols": 2, "frameon": False, "fontsize": "small", "labelcolor": SOFT}
+    ax.legend(handles=handles, loc="upper center", bbox_to_anchor=(0.5, -0.14), **look)
 
 
 def _title(ax: Axes, why: Explanation, features: tuple[str, str]) -> None:
@@ -221,7 +206,7 @@ def _title(ax: Axes, why: Explanation, features: tuple[str, str]) -> None:
         for name, entry in why.initial.items()
         if str(name) not in features
     ]
-    ax.set_title("Where each plan wins", loc="left", fontsize="medium", color=INK, pad=18 if rest else 6)
+    titled(ax, "Where each plan wins", pad=18 if rest else 6)
     if rest:
         said = fitting(f"as it is: {', '.join(rest)}", 78, 1)
         ax.text(0.0, 1.02, said, transform=ax.transAxes, fontsize="small", color=SOFT)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.errors import InputError
-from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, fitting, legend_above, quiet, report_in, written
+from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, fitting, quiet, report_in, titled, written
 from whence.report.layout import labels, placed, visited
 from whence.report.model import Plans
 from whence.report.numbers import plain
@@ -28,14 +28,7 @@ STREET = "#b9c2ca"
 def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
     """Both plans: quantities as bars, routes on their map, all others in words.
 
-    Parameters
-    ----------
-    why : Explanation
-        What to draw.
-    most : int
-        Most quantities to draw: those on which the plans differ most.
-    ax : Axes, optional
-        Where to draw; a new figure otherwise.
+    At most `most` quantities are drawn: those on which the plans differ most.
 
     Examples
     --------
@@ -62,10 +55,9 @@ def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
     ax.set_ylim(shown.size - 0.5, -0.5)
     ax.axvline(0.0, color=INK, linewidth=0.8)
     ax.margins(x=0.12)
-    ax.set_title("The two plans", loc="left", fontsize="medium", color=INK)
     left_out = f"; {rest} more parts, on which the plans differ less, are not drawn" if rest else ""
     ax.set_xlabel(fitting(f"quantity{left_out}", 44))
-    legend_above(ax)
+    titled(ax, "The two plans", legend=True)
     quiet(ax)
     return ax
 
@@ -74,7 +66,7 @@ def _in_words(both: Plans, ax: Axes | None) -> Axes:
     """Both plans as text, in the colours of their bars."""
     ax = axes_for(ax, (6.4, 2.6))
     ax.axis("off")
-    ax.set_title("The two plans", loc="left", fontsize="medium", color=INK)
+    titled(ax, "The two plans")
     for plan, text, y in (("d", both.decision_text, 0.92), ("a", both.alternative_text, 0.42)):
         look: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "ha": "left"}
         ax.text(0.0, y, LINES[plan]["label"], color=LINES[plan]["color"], fontweight="bold", fontsize="small", **look)
@@ -85,13 +77,7 @@ def _in_words(both: Plans, ax: Axes | None) -> Axes:
 def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
     """Both routes on the map of their network.
 
-    Parameters
-    ----------
-    why : Explanation
-        What to draw: an explanation of a `ShortestPath` whose nodes have positions (the node attribute ``pos``, or
-        pairs of whole numbers as nodes).
-    ax : Axes, optional
-        Where to draw; a new figure otherwise.
+    The nodes of the `ShortestPath` must have positions: the attribute ``pos``, or pairs of whole numbers as nodes.
 
     Examples
     --------
@@ -134,6 +120,5 @@ def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
     ax.set_ylim(height, 0)
     ax.set_aspect("equal")
     ax.axis("off")
-    ax.set_title("The two routes", loc="left", fontsize="medium", color=INK)
-    legend_above(ax)
+    titled(ax, "The two routes", legend=True)
     return ax

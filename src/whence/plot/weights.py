@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whence.plot.canvas import INK, LINES, RULE, SOFT, axes_for, fitting, legend_above, quiet, report_in
+from whence.plot.canvas import LINES, RULE, SOFT, axes_for, fitting, quiet, report_in, titled
 from whence.report.model import Observation, Report
 from whence.report.numbers import plain, value, with_unit
 from whence.report.observations import most_moved, moved_share
@@ -20,16 +20,8 @@ __all__ = ["weights"]
 def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes:
     """The past observations that gain most weight and those that lose most, from a ring to a dot.
 
-    The colour is that of the plan which would have been cheaper under the observation.
-
-    Parameters
-    ----------
-    why : Explanation
-        What to draw.
-    count : int
-        How many that gain and how many that lose, up to 8 where the explanation is a light one.
-    ax : Axes, optional
-        Where to draw; a new figure otherwise.
+    The colour is that of the plan which would have been cheaper under the observation. `count` of them gain and as
+    many lose, up to 8 where the explanation is a light one.
 
     Examples
     --------
@@ -63,12 +55,10 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     if gaining and losing:
         ax.axhline(len(gaining) - 0.5, color=RULE, linewidth=1)
     share = f", from the ring to the mark; {100 * moved_share(why):.0f} % of all weight moves" if moved else ""
-    ax.set_title("Which past observations speak", loc="left", fontsize="medium", color=INK, pad=20)
     ax.set_xlabel(fitting(f"weight (%){share}", 44))
     ax.grid(axis="x", color=RULE, linewidth=0.6)
     ax.set_axisbelow(True)
-    if chosen:
-        legend_above(ax)
+    titled(ax, "Which past observations speak", legend=bool(chosen), pad=20)
     quiet(ax, left=False)
     return ax
 

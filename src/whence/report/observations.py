@@ -33,11 +33,10 @@ def most_moved(explanation: Explanation, count: int = 5) -> tuple[list[Observati
     shift = _turn(explanation)
     gain = [int(i) for i in np.argsort(-moved, kind="stable")[:count] if moved[i] > 0]
     loss = [int(i) for i in np.argsort(moved, kind="stable")[:count] if moved[i] < 0]
-    gaining, losing = (
-        [_observation(explanation, i, None if shift is None else float(shift[i])) for i in rows]
-        for rows in (gain, loss)
-    )
-    return gaining, losing
+    parts = {i: None if shift is None else float(shift[i]) for i in gain + loss}
+    return [_observation(explanation, i, parts[i]) for i in gain], [
+        _observation(explanation, i, parts[i]) for i in loss
+    ]
 
 
 def moved_share(explanation: Explanation) -> float:

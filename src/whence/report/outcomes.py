@@ -14,7 +14,6 @@ if TYPE_CHECKING:
 
 __all__ = ["spread_of"]
 
-
 #: Bins of a distribution of outcomes.
 BINS = 30
 #: Costs beyond which no more than this share of the weight lies are not drawn one by one.
@@ -63,9 +62,7 @@ def spread_of(explanation: Explanation) -> Spread | None:
 
 def _masses(curve: _Curve, edges: Floats) -> Floats:
     """Weight in every bin; the first and the last one also hold what lies further out."""
-    inside = np.clip(curve.costs, edges[0], edges[-1])
-    mass: Floats = np.histogram(inside, edges, weights=curve.weights)[0]
-    return mass
+    return np.histogram(np.clip(curve.costs, edges[0], edges[-1]), edges, weights=curve.weights)[0]
 
 
 def _edges(curves: list[_Curve]) -> Floats:

@@ -16,13 +16,6 @@ DIGITS, ALL_DIGITS = 6, 17
 def outside(schema: Schema, context: pd.Series) -> list[str]:
     """A sentence for every number of a context that lies beyond what the history holds; the nearest past decides there.
 
-    Parameters
-    ----------
-    schema : Schema
-        Fitted to the history.
-    context : Series
-        In the user's columns.
-
     Examples
     --------
     >>> X = pd.DataFrame({"temp": [-4.0, 31.0], "rain": [True, False]})
@@ -36,12 +29,9 @@ def outside(schema: Schema, context: pd.Series) -> list[str]:
         low, high = schema.training_range(name)
         if low <= float(value) <= high:
             continue
-        shown = [plain(number, DIGITS) for number in (value, low, high)]
-        if shown[0] in shown[1:]:
-            shown = [plain(number, ALL_DIGITS) for number in (value, low, high)]
-        here, least, most = shown
-        unit = schema.unit(name)
-        said.append(
-            f"{name} {with_unit(here, unit)} lies outside the history, which has {least} to {with_unit(most, unit)}."
-        )
+        here, least, most = (plain(number, DIGITS) for number in (value, low, high))
+        if here in (least, most):
+            here, least, most = (plain(number, ALL_DIGITS) for number in (value, low, high))
+        here, most = (with_unit(number, schema.unit(name)) for number in (here, most))
+        said.append(f"{name} {here} lies outside the history, which has {least} to {most}.")
     return said

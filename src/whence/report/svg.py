@@ -21,7 +21,6 @@ from whence.report.templating import rendered
 
 __all__ = ["Bar", "Group", "bars", "distribution", "route_map", "ticks"]
 
-
 WIDTH = 360
 
 
@@ -73,10 +72,8 @@ def distribution(panel: Panel, spread: Spread, title: str, axis: str) -> Markup:
         return side + (cost - low) * scale
 
     curves = []
-    for plan, masses, mark in (
-        ("d", panel.decision, panel.marks.decision),
-        ("a", panel.alternative, panel.marks.alternative),
-    ):
+    both = ("d", panel.decision, panel.marks.decision), ("a", panel.alternative, panel.marks.alternative)
+    for plan, masses, mark in both:
         steps = [f"M{at(low):.1f} {bottom:.1f}"]
         for first, last, mass in zip(spread.edges[:-1], spread.edges[1:], masses, strict=True):
             height = bottom - (bottom - top) * mass / (spread.highest or 1.0)

@@ -8,19 +8,8 @@ from importlib.metadata import PackageNotFoundError, version
 
 __all__ = ["versions"]
 
-REQUIRED = (
-    "numpy",
-    "scipy",
-    "scikit-learn",
-    "pandas",
-    "highspy",
-    "networkx",
-    "joblib",
-    "msgspec",
-    "jinja2",
-    "typer",
-    "rich",
-)
+NUMERIC = ("numpy", "scipy", "scikit-learn", "pandas", "highspy", "networkx", "joblib")
+REQUIRED = (*NUMERIC, "msgspec", "jinja2", "typer", "rich")
 OPTIONAL = ("matplotlib", "fastapi", "gurobipy", "pyscipopt", "dask")
 
 

@@ -82,12 +82,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     # ---- weights -----------------------------------------------------------------------------------
 
     def weights(self, X: ArrayLike, as_sparse: bool = False) -> Any:
-        """Weights of every training sample for each row of `X`.
-
-        Returns
-        -------
-        ndarray of shape (rows, n), or a CSR matrix where `as_sparse` is True.
-        """
+        """Weights of every training sample for each row of `X`: an array (rows, n), or a CSR matrix if `as_sparse`."""
         self._check_fitted()
         inputs = as_matrix(X, self.dtype, self.n_features_in_)
         step = max(1, BATCH // self.n_samples_)
@@ -107,25 +102,15 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     # ---- explanations ------------------------------------------------------------------------------
 
     def check_start(self, start: Floats, separation: float, names: Sequence[str]) -> None:
-        """Refuse to explain from a context whose weights cannot be computed reliably.
+        """Refuse to explain from a context, in coordinates, whose weights cannot be computed reliably.
 
-        Parameters
-        ----------
-        start : ndarray
-            The context, in coordinates.
-        separation : float
-            Least gap that neighbours must keep.
-        names : sequence of str
-            The feature of every coordinate.
+        `separation` is the least gap that neighbours must keep, `names` has the feature of every coordinate.
         """
 
     def confirmed(self, row: Floats, separation: float) -> Floats:
         """Weights in a context that was found, by the fitted estimator itself and no code of an engine.
 
-        Raises
-        ------
-        InternalError
-            Where the weights are ambiguous there, though they should not be.
+        Where they are ambiguous, though they should not be, it raises an InternalError.
         """
         return self.at(row)
 
@@ -141,16 +126,8 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     ) -> Box | None:
         """A box around `point` in which the weights stay the same, so that its numbers may be rounded.
 
-        Parameters
-        ----------
-        start, point : ndarray
-            The initial context and the one that was found, in coordinates.
-        row : ndarray
-            The one that was found, as the estimator sees it.
-        inputs : InputMap
-            From coordinates to what the estimator sees.
-        free : ndarray of bool
-            The coordinates that may take any value.
+        `start` is the initial context, `point` the one that was found (as the estimator sees it, `row`), and `free`
+        says which coordinates may take any value.
         """
         return self.cell(point, row, inputs)
 

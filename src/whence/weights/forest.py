@@ -15,12 +15,11 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
 from whence.weights.base import as_matrix
 from whence.weights.trees import TreeWeights
 
 __all__ = ["ForestWeights"]
-
 
 #: What may be frozen: estimators whose trees count alike and see all columns.
 FITTED = (
@@ -112,8 +111,7 @@ class ForestWeights(TreeWeights):
             check_is_fitted(fitted)
         except SklearnNotFittedError:
             raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
-        trees = _trees_of(fitted)
-        weights = cls(n_trees=len(trees), max_depth=getattr(fitted, "max_depth", None))
+        weights = cls(n_trees=len(_trees_of(fitted)), max_depth=getattr(fitted, "max_depth", None))
         weights.frozen = fitted
         return weights
 
@@ -153,15 +151,13 @@ class ForestWeights(TreeWeights):
             raise InputError(str(error).replace("RandomForestRegressor", "ForestWeights")) from None
 
     def _check_parameters(self) -> None:
-        for name in ("n_trees", "min_samples_leaf", "max_depth"):
+        for name, optional in (("n_trees", False), ("min_samples_leaf", False), ("max_depth", True)):
             value = getattr(self, name)
-            if name == "max_depth" and value is None:
+            if optional and value is None:
                 continue
             if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                wanted = "an int >= 1 or None" if name == "max_depth" else "an int >= 1"
-                raise InputError(
-                    f"The {name!r} parameter of ForestWeights must be {wanted}. Got {value!r} instead.", parameter=name
-                )
+                wanted = "be an int >= 1 or None" if optional else "be an int >= 1"
+                raise parameter_error("ForestWeights", name, wanted, repr(value))
 
     def describe(self) -> str:
         """Number and depth of the trees."""

@@ -12,7 +12,6 @@ from whence.aliases import Floats
 
 __all__ = ["InputMap"]
 
-
 #: Steps by which a coordinate may miss its input: the rounding of a product and a sum.
 ROUNDINGS = 4
 
@@ -42,21 +41,14 @@ class InputMap:
     def sides(self, column: Any, last: Floats, first: Floats) -> tuple[Floats, Floats]:
         """Coordinates of the last input before a turn and of the first beyond it, each surely on its own side.
 
-        Parameters
-        ----------
-        column : int or array of int
-            Column of the estimator, or that of every turn.
-        last, first : ndarray
-            Neighbouring inputs between which the estimator turns.
+        `column` is that of the estimator, one for all turns or one for each.
         """
         scale, offset = self.scale[column], self.offset[column]
         below, beyond = (last - offset) / scale, (first - offset) / scale
         # Both inputs may have one coordinate; then its neighbours are clear of the turn.
         one = below >= beyond
-        below, beyond = (
-            np.where(one, np.nextafter(beyond, -np.inf), below),
-            np.where(one, np.nextafter(below, np.inf), beyond),
-        )
+        apart = np.nextafter(beyond, -np.inf), np.nextafter(below, np.inf)
+        below, beyond = np.where(one, apart[0], below), np.where(one, apart[1], beyond)
         for _ in range(ROUNDINGS):
             below = np.where(below * scale + offset > last, np.nextafter(below, -np.inf), below)
             beyond = np.where(beyond * scale + offset < first, np.nextafter(beyond, np.inf), beyond)

@@ -18,7 +18,6 @@ from whence.weights.inputs import InputMap
 
 __all__ = ["KNNWeights"]
 
-
 #: Distances that agree to this many decimals count as equal, whatever the order in which they were summed.
 TIE_DECIMALS = 12
 
