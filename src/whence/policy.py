@@ -17,8 +17,8 @@ from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
 from whence.explain.many import Batch, explain_many
+from whence.explain.plans import sample_costs
 from whence.explain.request import Request
-from whence.explain.sample_costs import sample_costs
 from whence.features import Schema, Unknown
 from whence.problems.base import DecisionProblem
 from whence.question import Progress

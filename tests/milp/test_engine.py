@@ -16,7 +16,7 @@ from tests.milp.asked import agree, answered, asked, expected, explain, forests
 
 from whence.errors import InputError
 from whence.milp import criteria
-from whence.milp.solvers.base import Row
+from whence.milp.model import Row
 from whence.policy import Policy
 from whence.question import Limits, Progress, Question
 from whence.risk import CVaR

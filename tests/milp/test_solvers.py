@@ -12,9 +12,9 @@ from tests.milp.asked import answered, asked, forests
 
 from whence import highs
 from whence.errors import MissingDependencyError, SolverError
-from whence.milp.model import Linear, Model
+from whence.milp.model import Linear, Model, Row
 from whence.milp.solvers import solver_named
-from whence.milp.solvers.base import Row, SolverSettings
+from whence.milp.solvers.base import SolverSettings
 from whence.milp.solvers.highs import Highs
 
 SOLVERS = ("highs", "scip", "gurobi")

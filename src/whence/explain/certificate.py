@@ -13,7 +13,7 @@ from whence.engines import engine_named
 from whence.errors import WhenceError
 from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
-from whence.explain.recomputing import Recomputed, recomputed, request_of
+from whence.explain.recomputing import recomputed, request_of
 from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.report.build import document_digest, question_digest
@@ -81,7 +81,7 @@ def verify(
     differences, remarks = _fingerprints(said, written, policy)
     proved: bool | None = None
     try:
-        differences += _recomputed(said, written, policy, recomputed(said, policy))
+        differences += _recomputed(said, written, policy)
         if prove:
             found, said_so, proved = _proof(said, policy, time_limit, on_progress)
             differences, remarks = differences + found, remarks + said_so
@@ -124,17 +124,18 @@ def _fingerprints(said: Explanation, written: Mapping[str, Any], policy: Policy)
     return differences, remarks
 
 
-def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy, again: Recomputed) -> list[str]:
+def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy) -> list[str]:
     """What differs where everything but the search is done again."""
     from whence import __version__
 
-    fresh = replace(again.explanation, engine=_engine(said, policy) if said.asked else said.engine)
+    fresh, faults = recomputed(said, policy)
+    fresh = replace(fresh, engine=_engine(said, policy) if said.asked else said.engine)
     costs = [cost for array in (fresh.costs_decision, fresh.costs_alternative) if array is not None for cost in array]
     largest = max(map(abs, costs), default=1.0)
     # The words of another version may be others.
     left_out = [*LEFT_OUT, *([] if said.report.versions.get("whence") == __version__ else ["text", "shown"])]
     computed = to_builtins(_in_the_words_of(said.report, fresh.report))
-    return again.faults + differing(dict(written), computed, largest, left_out)
+    return faults + differing(dict(written), computed, largest, left_out)
 
 
 def _in_the_words_of(said: Report, fresh: Report) -> Report:

@@ -12,9 +12,8 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
-from whence.explain.named_plans import in_order
+from whence.explain.plans import in_order, sample_costs
 from whence.explain.request import Request
-from whence.explain.sample_costs import sample_costs
 from whence.explain.source import Source
 from whence.explain.verification import confirmed
 from whence.question import Answer, Limits, Question

@@ -71,10 +71,9 @@ class Explanations(Sequence[Entry]):
     @cached_property
     def contexts(self) -> pd.DataFrame:
         """The contexts found, in the user's columns; rows without one are missing."""
-        found = {i: e.context for i, e in enumerate(self._entries) if isinstance(e, Explanation)}
-        rows = {i: context for i, context in found.items() if context is not None}
-        table = pd.DataFrame(list(rows.values()), index=self.labels[list(rows)])
-        return table.infer_objects()
+        entries = {i: entry for i, entry in enumerate(self._entries) if isinstance(entry, Explanation) and entry.found}
+        rows = [entry.context for entry in entries.values()]
+        return pd.DataFrame(rows, index=self.labels[list(entries)]).infer_objects()
 
     def __repr__(self) -> str:
         counts = Counter("error" if isinstance(e, WhenceError) else str(e.status) for e in self._entries)

@@ -70,12 +70,12 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
     if total == 0:
         return Explanations([])
     # What would fail in every row is refused before the first one.
-    Request(contexts[0], None, **_request_fields(asked.options))
-    policy.schema_.space(policy.X_.iloc[0], asked.options.get("fixed", ()), asked.options.get("bounds"))
-    plans = [_plans(policy, "instead", asked.instead, total, asked.plan_per_row)]
-    plans += [_plans(policy, "decision", asked.decision, total, asked.plan_per_row)]
+    known = {name: value for name, value in asked.options.items() if name in Request.__dataclass_fields__}
+    further = {name: value for name, value in asked.options.items() if name not in known}
+    request = Request(contexts[0], None, **known, options=further)
+    policy.schema_.space(policy.X_.iloc[0], request.fixed, request.bounds)
+    plans = (_plans(policy, name, getattr(asked, name), total, asked.plan_per_row) for name in ("instead", "decision"))
     rows = list(zip(contexts, *plans, strict=True))
-
     source = Source.of(policy)
     entries: list[Entry] = []
     with closing(_despite_lost_workers(policy, rows, asked)) as batches:
@@ -86,19 +86,13 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
     return Explanations(entries, labels)
 
 
-def _request_fields(options: Mapping[str, Any]) -> dict[str, Any]:
-    """Options of `Policy.explain` as fields of a request."""
-    known = {name: value for name, value in options.items() if name in Request.__dataclass_fields__}
-    return {**known, "options": {name: value for name, value in options.items() if name not in known}}
-
-
 def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None]:
     """The contexts one by one, and their labels where they have any."""
-    columns = policy.schema_.columns
     contexts = as_pandas(contexts)
     if isinstance(contexts, pd.DataFrame):
         if len(contexts):
-            as_table(contexts.iloc[:1], "contexts", columns)  # a missing column is one error, not one per row
+            # A missing column is one error, not one per row.
+            as_table(contexts.iloc[:1], "contexts", policy.schema_.columns)
         named = contexts.set_axis(list(map(str, contexts.columns)), axis="columns")
         return named.to_dict("records"), contexts.index
     if isinstance(contexts, pd.Series | Mapping | str | bytes) or not isinstance(contexts, Iterable):
@@ -214,7 +208,9 @@ def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answ
     time; the row that ends a worker all by itself gets the error.
     """
     workers = effective_n_jobs(asked.n_jobs)
-    size = asked.batch_size or _rows_per_batch(len(rows), workers)
+    # Alone, a worker needs no batches.
+    size = 1 if workers == 1 else min(ROWS_PER_BATCH, -(-len(rows) // (BATCHES_PER_WORKER * workers)))
+    size = asked.batch_size or size
     shipped = _Shipped(policy)
     done = careful = 0
     while done < len(rows):
@@ -248,10 +244,6 @@ def _shared_out(shipped: _Shipped, rows: list[Row], size: int, asked: Batch) -> 
 def _worker_died(error: Exception) -> bool:
     """Whether joblib's own workers, or those of Dask in spite of its retries, were lost."""
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
-
-
-def _rows_per_batch(total: int, workers: int) -> int:
-    return 1 if workers == 1 else min(ROWS_PER_BATCH, -(-total // (BATCHES_PER_WORKER * workers)))
 
 
 def _answers(shipped: _Shipped, rows: Sequence[Row], options: Mapping[str, Any]) -> list[Entry]:

@@ -5,7 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, NamedTuple, cast
+from types import SimpleNamespace
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
@@ -15,7 +16,6 @@ from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.request import Request
 from whence.explain.verification import confirmed
-from whence.features import Schema
 from whence.features.kinds import Categorical
 from whence.plain_values import number_from_plain, to_plain
 from whence.question import Answer, Question
@@ -24,23 +24,17 @@ from whence.report.model import scalar
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Recomputed", "recomputed", "request_of"]
+__all__ = ["recomputed", "request_of"]
 
 #: What of a question says only how hard to try, and whom to tell.
 EFFORT = ("engine", "time_limit", "node_limit", "threads", "options", "on_progress")
 
 
-class Recomputed(NamedTuple):
-    """What a policy makes of an explanation."""
+def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str]]:
+    """`said` computed again, with status, bound and counts as they were said, and what of it is not so.
 
-    #: With all that can be computed computed again, and with status, bound and counts as they were said.
-    explanation: Explanation
-    #: What the explanation says and what is not so, a sentence each.
-    faults: list[str]
-
-
-def recomputed(said: Explanation, policy: Policy) -> Recomputed:
-    """`said` computed again; an InputError where its context or its plans are nothing to this policy."""
+    An InputError where its context or its plans are nothing to this policy.
+    """
     asked: list[Question] = []
 
     def remember(question: Question) -> Answer:
@@ -58,9 +52,12 @@ def recomputed(said: Explanation, policy: Policy) -> Recomputed:
         free = replace(asked[0], space=policy.schema_.space(draft.initial, restricted=False))
         inner = _completed(said.unrestricted, policy, draft, free, faults)
         faults += _faults_of_numbers(said.unrestricted)
-        blocking = _blocking(policy, request, inner) if said.asked else said.blocking
+        blocking = [] if said.asked else said.blocking
+        if said.asked and inner.context is not None:
+            point = policy.schema_.encode_row(inner.context)
+            blocking = policy.schema_.restrictions_in_the_way(inner.initial, point, request.fixed, request.bounds)
         fresh = replace(fresh, unrestricted=inner, blocking=blocking)
-    return Recomputed(replace(fresh, **_of_the_search(said)), faults)
+    return replace(fresh, **_of_the_search(said)), faults
 
 
 def request_of(said: Explanation, policy: Policy) -> Request:
@@ -133,21 +130,6 @@ def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
 # ---- the context that was found ------------------------------------------------------------------------------------
 
 
-class _AsWritten:
-    """A schema for which the context is the one that is written, to the last digit."""
-
-    def __init__(self, schema: Schema, context: pd.Series) -> None:
-        self.schema, self.context = schema, context
-
-    def decode(self, point: Any, like: Any = None, room: Any = None, ends: Any = None) -> pd.Series:
-        """The context as it is written."""
-        return self.context
-
-    def encode_row(self, row: pd.Series) -> Any:
-        """Coordinates of a context."""
-        return self.schema.encode_row(row)
-
-
 def _completed(
     said: Explanation, policy: Policy, draft: Explanation, question: Question, faults: list[str]
 ) -> Explanation:
@@ -162,7 +144,8 @@ def _completed(
     distance = question.space.distance(point)
     answer = Answer("time_limit", point, distance, said.bound)
     try:
-        written = cast(Schema, _AsWritten(schema, context))
+        # For this schema the context is the one that is written, to the last digit.
+        written: Any = SimpleNamespace(decode=lambda *point: context, encode_row=schema.encode_row)
         _, after, _ = confirmed(question, answer, written, draft.initial, policy.inputs_of)
     except InternalError as error:
         faults.append(str(error))
@@ -194,14 +177,6 @@ def _kept_room(said: Explanation, room: dict[str, tuple[float, float]], faults: 
         if low < first - slack or high > last + slack or low > high:
             faults.append(f"The room of {name!r} is said to be {low:.9g} to {high:.9g}, which is too wide.")
     return said.room
-
-
-def _blocking(policy: Policy, request: Request, inner: Explanation) -> list[str]:
-    if inner.context is None:
-        return []
-    schema = policy.schema_
-    point = schema.encode_row(inner.context)
-    return schema.restrictions_in_the_way(inner.initial, point, request.fixed, request.bounds)
 
 
 # ---- what cannot be so ---------------------------------------------------------------------------------------------

@@ -12,7 +12,7 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
-from whence.report.fingerprints import Writer, problem_digest
+from whence.report.fingerprints import digest, problem_digest
 from whence.risk import Risk
 from whence.weights.base import Weights
 
@@ -45,26 +45,15 @@ class Source:
         """Fingerprints of model, history and problem; those of a fitted model are kept unless asked `afresh`."""
         known = _KNOWN.get(self.weights)
         if known is None or afresh:
-            known = _KNOWN[self.weights] = {"model": self._model(), "history": self._history()}
+            known = _KNOWN[self.weights] = {"model": digest(*self.weights.state()), "history": self._history()}
         problem, left_out = problem_digest(self.problem)
         return {**known, "problem": problem, **({"not_covered": left_out} if left_out else {})}
 
-    def _model(self) -> str:
-        writer = Writer()
-        for part in self.weights.state():
-            writer.write(part)
-        return writer.hexdigest()
-
     def _history(self) -> str:
         """Contexts, outcomes, and what the schema makes of them."""
-        writer, schema = Writer(), self.schema
-        writer.write(self.X)
-        writer.write([list(map(str, self.outcomes)), list(self.Y.shape)])
-        writer.write(self.Y.ravel())
-        writer.write([[name, schema.kind(name)] for name in schema.names])
-        for part in schema.affine():
-            writer.write(part)
-        return writer.hexdigest()
+        outcomes = [list(map(str, self.outcomes)), list(self.Y.shape)]
+        kinds = [[name, self.schema.kind(name)] for name in self.schema.names]
+        return digest(self.X, outcomes, self.Y.ravel(), kinds, *self.schema.affine())
 
 
 #: Fingerprints of fitted models and their histories: a policy explains many times.

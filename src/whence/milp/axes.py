@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from whence.aliases import Floats
 from whence.milp.model import Columns, Linear, Model
@@ -91,13 +91,7 @@ def cell_axis(space: Space, j: int, splits: Sequence[Splits]) -> Axis:
     if space.group[j] >= 0:
         assert levels is not None
         return Axis(levels, np.ones(levels.size - 1, dtype=bool))
-    if levels is None:
-        ends = [side for column in splits for side in column.sides()]
-        inside = np.concatenate(([space.lower[j], space.upper[j]], *ends))
-        inside = inside[(inside >= space.lower[j]) & (inside <= space.upper[j])]
-    else:
-        inside = levels
-    points = np.unique(np.append(inside, start))
+    points = _points(space, j, splits) if levels is None else np.unique(np.append(levels, start))
     # Points in one cell pass the same thresholds; among them only the nearest one is of use.
     cell = np.zeros(points.size, dtype=np.int64)
     for column in splits:
@@ -113,14 +107,18 @@ def line_axis(space: Space, j: int, splits: Sequence[Splits], samples: Floats) -
     levels = space.levels[j]
     if levels is not None:
         return Axis(levels, np.ones(levels.size - 1, dtype=bool))
-    start, low, high = space.start[j], space.lower[j], space.upper[j]
-    ends = [column.sides() for column in splits]
-    inside = np.concatenate(([low, high], samples, *(side for pair in ends for side in pair)))
-    points = np.unique(np.append(inside[(inside >= low) & (inside <= high)], start))
-    jump = (points[:-1] < low) | (points[1:] > high)
+    points = _points(space, j, splits, samples)
+    jump = (points[:-1] < space.lower[j]) | (points[1:] > space.upper[j])
     for column in splits:
         jump |= np.diff(column.passed(points)) > 0
     return Axis(points, jump)
+
+
+def _points(space: Space, j: int, splits: Sequence[Splits], samples: ArrayLike = ()) -> Floats:
+    """The start, and what is allowed of the ends of the range, of both sides of the thresholds and of `samples`."""
+    low, high = space.lower[j], space.upper[j]
+    inside = np.concatenate(([low, high], samples, *(side for column in splits for side in column.sides())))
+    return np.unique(np.append(inside[(inside >= low) & (inside <= high)], space.start[j]))
 
 
 def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:

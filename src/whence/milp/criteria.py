@@ -6,8 +6,7 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.milp.ceilings import w_max
-from whence.milp.model import Columns, Linear, Model
-from whence.milp.solvers.base import Row
+from whence.milp.model import Columns, Linear, Model, Row
 from whence.milp.weighting import Weighting
 from whence.question import Question
 

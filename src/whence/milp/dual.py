@@ -44,8 +44,7 @@ def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any
         part = slice(together.indptr[j], together.indptr[j + 1])
         model.row(Linear(columns[together.indices[part]], together.data[part]) - price, 0.0, 0.0)
     proved = Linear(columns, np.concatenate(limits)) * (1.0 + question.within)
-    row = scaled(weighting.mean(costs @ plan / size) - proved, question.tau / size)
-    model.row(row.expression, row.lower, row.upper)
+    model.add(scaled(weighting.mean(costs @ plan / size) - proved, question.tau / size))
 
 
 def check_dual(question: Question, linear: Any) -> tuple[Any, Floats, Floats]:

@@ -14,11 +14,11 @@ from whence.engines import Engine, part_of
 from whence.milp.criteria import criterion_of
 from whence.milp.dual import add_dual, check_dual
 from whence.milp.interrupts import Interrupts
-from whence.milp.model import Linear, Model, Program
+from whence.milp.model import Linear, Model, Program, Row
 from whence.milp.options import NAMES, Options
 from whence.milp.plausibility import Plausibility
 from whence.milp.solvers import solver_named
-from whence.milp.solvers.base import Outcome, Row, Solver, SolverSettings
+from whence.milp.solvers.base import Outcome, Solver, SolverSettings
 from whence.milp.solvers.highs import Highs
 from whence.milp.weighting import Weighting
 from whence.problems._deadline import OutOfTime
@@ -104,7 +104,7 @@ class _Run:
         if self.plausibility is not None:
             self.plausibility.add(self.model, self.weighting.axes)
         self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
-        self._add(self.criterion.against(question.rival_decision))
+        self.model.add(self.criterion.against(question.rival_decision))
         self.lazy = question.kind == "absolute" and options.method == "lazy"
         if self.lazy:
             # No variables can be added while a solver runs.
@@ -132,17 +132,16 @@ class _Run:
             if outcome.status == "infeasible":
                 return self._result("none", None, np.inf)
             self.lower = max(self.lower, outcome.bound)
-            done = outcome.status == "optimal"
-            if outcome.values is not None:
-                context, refused = self._judge(program, outcome.values)
-                if context is not None:
-                    return self._found(context, outcome)
-                for row in refused:
-                    self._add(row)
-            stop = self.question.limits.reached(self.nodes, np.inf, self.lower)
-            if not done or stop is not None:
+            found = outcome.values
+            context, refused = (None, []) if found is None else self._judge(program, found)
+            if context is not None and outcome.status == "optimal":
+                return self._result("optimal", context, np.inf if self.options.mip_gap == 0 else self.lower)
+            for row in refused:
+                self.model.add(row)
+            stop = self.question.limits.reached(self.nodes, np.inf, self.lower) if context is None else None
+            if outcome.status != "optimal" or stop is not None:
                 status: Status = "interrupted" if "interrupted" in (outcome.status, stop) else "time_limit"
-                return self._result(status, None, self.lower)
+                return self._result(status, context, self.lower)
 
     def _outcome(self, program: Program) -> Outcome:
         """How the solver ended; where Ctrl-C was pressed on the way, interrupted."""
@@ -154,11 +153,6 @@ class _Run:
             return outcome
         bound = outcome.bound if np.isfinite(outcome.bound) else self.lower
         return replace(outcome, status="interrupted", bound=bound)
-
-    def _found(self, context: Floats, outcome: Outcome) -> Answer:
-        if outcome.status != "optimal":
-            return self._result("interrupted" if outcome.status == "interrupted" else "time_limit", context, self.lower)
-        return self._result("optimal", context, np.inf if self.options.mip_gap == 0 else self.lower)
 
     def _result(self, status: Status, context: Floats | None, bound: float) -> Answer:
         distance = np.inf if context is None else self.question.space.distance(context)
@@ -206,9 +200,6 @@ class _Run:
         if self.options.valid_inequality and (self.criterion.spare() or not self.lazy):
             rows.append(self.criterion.against(rival))
         return rows
-
-    def _add(self, row: Row) -> None:
-        self.model.row(row.expression, row.lower, row.upper)
 
     def _settings(self) -> SolverSettings:
         limits, options = self.question.limits, self.options

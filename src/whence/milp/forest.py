@@ -12,8 +12,7 @@ from scipy import sparse
 from whence.aliases import Floats
 from whence.milp.axes import Splits, add_axes, cell_axis
 from whence.milp.ceilings import largest_in_leaves
-from whence.milp.model import Columns, Linear, Model
-from whence.milp.solvers.base import Row
+from whence.milp.model import Columns, Linear, Model, Row
 from whence.milp.trees import add_trees, splits_of
 from whence.milp.weighting import Weighting
 from whence.question import Question

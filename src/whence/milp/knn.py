@@ -10,8 +10,7 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.milp.axes import Axis, Splits, add_axes, line_axis
-from whence.milp.model import Columns, Linear, Model
-from whence.milp.solvers.base import Row
+from whence.milp.model import Columns, Linear, Model, Row
 from whence.milp.weighting import Weighting
 from whence.question import Question
 from whence.weights import KNNWeights

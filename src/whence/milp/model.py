@@ -12,7 +12,7 @@ from scipy import sparse
 
 from whence.aliases import Floats
 
-__all__ = ["Linear", "Model", "Program"]
+__all__ = ["Linear", "Model", "Program", "Row"]
 
 Columns = NDArray[np.int64]
 
@@ -39,6 +39,15 @@ class Linear:
 
     def __sub__(self, other: Linear) -> Linear:
         return self + other * -1.0
+
+
+@dataclass(frozen=True)
+class Row:
+    """``lower <= expression <= upper``."""
+
+    expression: Linear
+    lower: float
+    upper: float
 
 
 @dataclass(frozen=True)
@@ -111,6 +120,10 @@ class Model:
         """``lower <= expression <= upper``; the constant of the expression moves to the limits."""
         at, constant = np.zeros(expression.columns.size, dtype=np.int64), expression.constant
         self.rows(at, expression.columns, expression.coefficients, lower - constant, upper - constant, 1)
+
+    def add(self, row: Row) -> None:
+        """A row that is made already."""
+        self.row(row.expression, row.lower, row.upper)
 
     def rows(
         self, at: Columns, columns: Columns, coefficients: Floats, lower: ArrayLike, upper: ArrayLike, n: int

@@ -64,11 +64,6 @@ class Plausibility:
             )
         return found
 
-    @property
-    def least_depth(self) -> float:
-        """Mean path length, over the trees, from which on a context is an inlier."""
-        return -float(np.log2(-self.score)) * float(_mean_path(np.array([self.forest.max_samples_]))[0])
-
     def accepts(self, context: Floats) -> bool:
         """Whether `context` (in coordinates) is an inlier."""
         return bool(self.forest.score_samples(context[None, :])[0] >= self.score - 1e-9)
@@ -92,7 +87,8 @@ class Plausibility:
             columns.append(leaves.columns)
             depths.append(_path_lengths(tree)[leaves.nodes])
         mean = Linear(np.concatenate(columns), np.concatenate(depths) / len(columns))
-        model.row(mean, self.least_depth)
+        least = -float(np.log2(-self.score)) * float(_mean_path(np.array([self.forest.max_samples_]))[0])
+        model.row(mean, least)
 
     def _trees(self) -> list[tuple[Any, InputMap]]:
         return [

@@ -11,8 +11,7 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.milp.axes import Axis, Splits
-from whence.milp.model import Columns, Linear, Model
-from whence.milp.solvers.base import Row
+from whence.milp.model import Columns, Linear, Model, Row
 from whence.question import Question
 
 __all__ = ["Weighting"]

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any, TypeAlias
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.plot.canvas import INK, RULE, SOFT, axes_for, empty, fitting, quiet, report_in, titled, written
-from whence.report.model import Change
 from whence.report.numbers import plain, with_unit
 
 if TYPE_CHECKING:
@@ -18,8 +17,6 @@ if TYPE_CHECKING:
 
 __all__ = ["changes"]
 
-#: Both ends of a line, and what is written there.
-Ends: TypeAlias = tuple[tuple[float, str], tuple[float, str]]
 #: Where a category or switch starts and ends on a line that has no scale.
 SWITCH = (0.15, 0.85)
 
@@ -53,8 +50,7 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
         after = text.to
         if after.startswith("about "):
             after = with_unit(f"≈ {plain(float(change.to or 0.0), 4)}", unit)
-        seen = _range(change, unit, report.ranges.get(change.feature))
-        _change(ax, y, (change.from_, change.to), (text.from_, after), seen)
+        _change(ax, y, (change.from_, change.to), (text.from_, after), report.ranges.get(change.feature), unit)
     ax.set_yticks(range(len(shown)), [fitting(texts[row].feature) for row in shown])
     ax.set_ylim(rows - 0.4, -0.75)
     ax.set_xlim(-0.3, 1.3)
@@ -67,25 +63,19 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
     return ax
 
 
-def _range(change: Change, unit: str, seen: Sequence[float] | None) -> Ends | None:
-    """Both ends of the line of a feature that has a scale, and what is written at them."""
-    if seen is None:
-        return None
-    numbers = [*seen, *(float(x) for x in (change.from_, change.to) if isinstance(x, int | float))]
-    low, high = min(numbers), max(numbers)
-    return (low, written(with_unit(plain(low, 4), unit))), (high, written(with_unit(plain(high, 4), unit)))
-
-
-def _change(ax: Axes, y: int, values: Any, texts: tuple[str, str], seen: Ends | None) -> None:
-    """One feature: its range as a line, a ring where it is, an arrow to a dot where it would have to be."""
+def _change(
+    ax: Axes, y: int, values: Sequence[Any], texts: Sequence[str], seen: Sequence[float] | None, unit: str
+) -> None:
+    """One feature: the range `seen` as a line, a ring where it is, an arrow to a dot where it would have to be."""
     start, end = SWITCH
+    beside: dict[str, Any] = {"textcoords": "offset points"}
     if seen is not None:
-        (low, lowest), (high, highest) = seen
-        wide = (high - low) or 1.0
-        start, end = ((float(value) - low) / wide for value in values)
+        low, high = min(*seen, *values), max(*seen, *values)
+        start, end = ((float(value) - low) / ((high - low) or 1.0) for value in values)
         ax.plot([0, 1], [y, y], color=RULE, linewidth=5, solid_capstyle="round", zorder=1)
-        for x, edge, side in ((0.0, lowest, "left"), (1.0, highest, "right")):
-            ax.annotate(edge, (x, y), (0, -8), textcoords="offset points", ha=side, va="top", color=SOFT, fontsize=7)
+        for x, number, side in ((0.0, low, "left"), (1.0, high, "right")):
+            edge = written(with_unit(plain(number, 4), unit))
+            ax.annotate(edge, (x, y), (0, -8), ha=side, va="top", color=SOFT, fontsize=7, **beside)
     else:
         ax.plot([start, end], [y, y], color=RULE, linewidth=1.5, linestyle=":", zorder=1)
     arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 4, "shrinkB": 3, "linewidth": 1.4}
@@ -96,14 +86,6 @@ def _change(ax: Axes, y: int, values: Any, texts: tuple[str, str], seen: Ends | 
     # Numbers of values that are close stand away from each other, those of others over their marks.
     apart = abs(end - start) > 0.2
     for x, text, to_the_right, weight in ((start, texts[0], not forward, "normal"), (end, texts[1], forward, "bold")):
-        ax.annotate(
-            fitting(text, 22, 1),
-            (x, y),
-            (-3 if to_the_right == apart else 3, 6),
-            textcoords="offset points",
-            ha="left" if to_the_right else "right",
-            va="bottom",
-            fontsize=9,
-            fontweight=weight,
-            color=INK,
-        )
+        place, side = (-3 if to_the_right == apart else 3, 6), "left" if to_the_right else "right"
+        look = {"ha": side, "va": "bottom", "fontsize": 9, "fontweight": weight, "color": INK, **beside}
+        ax.annotate(fitting(text, 22, 1), (x, y), place, **look)

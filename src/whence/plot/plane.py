@@ -169,11 +169,11 @@ def _winner(policy: Policy, why: Explanation, weights: Floats, costs: list[Float
 def _marks(ax: Axes, marked: list[Explanation], sides: tuple[Side, Side]) -> None:
     """The initial context, and the way from it to every explanation."""
     over: dict[str, Any] = {"zorder": 6, "linestyle": "", "clip_on": False}
-    start = [side.place(marked[0].initial[side.name]) for side in sides]
+    start = (sides[0].place(marked[0].initial[sides[0].name]), sides[1].place(marked[0].initial[sides[1].name]))
     for one in marked:
         if one.context is None or one.status == "already":
             continue
-        end = [side.place(one.context[side.name]) for side in sides]
+        end = (sides[0].place(one.context[sides[0].name]), sides[1].place(one.context[sides[1].name]))
         further = [str(name) for name in one.changes["feature"] if name not in {side.name for side in sides}]
         said = f"nearest context, {'no plan better' if one.kind == 'absolute' else 'your plan better'}"
         if further:

@@ -33,10 +33,7 @@ FORMERLY = {"whence.features.kinds": "whence.kinds"}
 class Writer:
     """Writes values into a SHA-256, each with its kind and its length, so that no two different values look alike.
 
-    Attributes
-    ----------
-    left_out : list of str
-        Where a value could not be taken: a function, say, or an object without a state that can be seen.
+    What could not be taken is `left_out`: a function, say, or an object without a state that can be seen.
 
     Examples
     --------
@@ -92,7 +89,11 @@ class Writer:
 
     def _composed(self, value: Any, path: str) -> None:
         if isinstance(value, np.ndarray | pd.Index | pd.api.extensions.ExtensionArray):
-            self._array(np.asarray(value), path)
+            array = np.asarray(value)
+            if array.dtype.kind in "iuf" and array.ndim == 1:
+                self._numbers(array)
+            else:
+                self._sequence(list(array) if array.ndim else [array.item()], path)
         elif isinstance(value, pd.Series | pd.DataFrame):
             self._table(value.to_frame() if isinstance(value, pd.Series) else value, path)
         elif isinstance(value, nx.Graph):
@@ -116,12 +117,6 @@ class Writer:
             self._sequence(value, path)
         else:
             self._object(value, path)
-
-    def _array(self, array: NDArray[Any], path: str) -> None:
-        if array.dtype.kind in "iuf" and array.ndim == 1:
-            self._numbers(array)
-        else:
-            self._sequence(list(array) if array.ndim else [array.item()], path)
 
     def _sequence(self, values: Sequence[Any], path: str) -> None:
         if all(isinstance(v, int | float | np.integer | np.floating) and _ordinary(v) for v in values):
@@ -154,8 +149,8 @@ class Writer:
             self.left_out.append(path or _named(kind))
 
 
-def digest(value: Any) -> str:
-    """The fingerprint of one value.
+def digest(*values: Any) -> str:
+    """The fingerprint of one value, or of several in their order.
 
     Examples
     --------
@@ -165,7 +160,8 @@ def digest(value: Any) -> str:
     True
     """
     writer = Writer()
-    writer.write(value)
+    for value in values:
+        writer.write(value)
     return writer.hexdigest()
 
 

@@ -79,11 +79,8 @@ def _spots(point: Point, wide: float) -> list[Box]:
 
 def _along(start: Point, end: Point, step: float = 6.0) -> list[Point]:
     """Points between two places, a few pixels apart, without the places themselves."""
-    count = max(int(math.hypot(end[0] - start[0], end[1] - start[1]) / step), 1)
-    return [
-        (start[0] + (end[0] - start[0]) * i / count, start[1] + (end[1] - start[1]) * i / count)
-        for i in range(1, count)
-    ]
+    count = max(int(math.dist(start, end) / step), 1)
+    return [(x, y) for x, y in np.linspace(start, end, count + 1)[1:-1].tolist()]
 
 
 def _around(point: Point, radius: float) -> Box:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING
 
 import numpy as np
 
@@ -20,14 +20,6 @@ BINS = 30
 RARE = 0.005
 
 
-class _Curve(NamedTuple):
-    """Outcomes of one plan in one context: the costs that have a weight, their weights, and what sums them up."""
-
-    costs: Floats
-    weights: Floats
-    mark: float
-
-
 def spread_of(explanation: Explanation) -> Spread | None:
     """The outcomes of both plans in the initial context and in the changed one; None where they are not known."""
     costs, other = explanation.costs_decision, explanation.costs_alternative
@@ -37,39 +29,28 @@ def spread_of(explanation: Explanation) -> Spread | None:
     after = explanation.weights_after
     if after is not None and explanation.cost_after is not None and explanation.status != "already":
         contexts.append(("The changed context", after, explanation.cost_after))
+    # Of every plan in every context: the costs that have a weight, and their weights.
+    curves = [(plan[weights > 0], weights[weights > 0]) for _, weights, _ in contexts for plan in (costs, other)]
+    edges = _edges(curves, max(mark for *_, marks in contexts for mark in marks))
+    # The first and the last bin also hold what lies further out.
+    masses = [np.histogram(np.clip(c, edges[0], edges[-1]), edges, weights=w)[0].tolist() for c, w in curves]
     panels = [
-        (heading, cost, [_Curve(c[w > 0], w[w > 0], float(mark)) for c, mark in zip((costs, other), cost, strict=True)])
-        for heading, w, cost in contexts
-    ]
-    curves = [curve for *_, pair in panels for curve in pair]
-    edges = _edges(curves)
-    drawn = [
         Panel(
             heading=heading,
-            decision=_masses(pair[0], edges).tolist(),
-            alternative=_masses(pair[1], edges).tolist(),
+            decision=masses[2 * i],
+            alternative=masses[2 * i + 1],
             marks=CostPair(decision=float(cost.decision), alternative=float(cost.alternative)),
         )
-        for heading, cost, pair in panels
+        for i, (heading, _, cost) in enumerate(contexts)
     ]
-    return Spread(
-        edges=edges.tolist(),
-        highest=max(max(mass) for panel in drawn for mass in (panel.decision, panel.alternative)),
-        beyond=any(bool((curve.costs > edges[-1]).any()) for curve in curves),
-        panels=drawn,
-    )
+    beyond = any(bool((c > edges[-1]).any()) for c, _ in curves)
+    return Spread(edges=edges.tolist(), highest=max(map(max, masses)), beyond=beyond, panels=panels)
 
 
-def _masses(curve: _Curve, edges: Floats) -> Floats:
-    """Weight in every bin; the first and the last one also hold what lies further out."""
-    return np.histogram(np.clip(curve.costs, edges[0], edges[-1]), edges, weights=curve.weights)[0]
-
-
-def _edges(curves: list[_Curve]) -> Floats:
-    """Bins from the smallest cost to one that is hardly ever exceeded."""
-    low = min(float(curve.costs.min()) for curve in curves)
-    high = max(curve.mark for curve in curves)
-    for costs, weights, _ in curves:
+def _edges(curves: list[tuple[Floats, Floats]], mark: float) -> Floats:
+    """Bins from the smallest cost to one that is hardly ever exceeded, and at least to the `mark`."""
+    low, high = min(float(costs.min()) for costs, _ in curves), float(mark)
+    for costs, weights in curves:
         order = np.argsort(costs, kind="stable")
         reached = int(np.searchsorted(np.cumsum(weights[order]), 1.0 - RARE))
         high = max(high, float(costs[order[min(reached, order.size - 1)]]))

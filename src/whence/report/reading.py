@@ -45,23 +45,18 @@ def report_from(document: Any) -> Report:
     whence.errors.InputError: The entry 'schema' of the explanation must be 'whence/explanation/1'. Got ... instead.
     """
     try:
-        report = _converted(document)
+        given = _without_nulls(document)
+        report = msgspec.convert(given, Report)
         _check(report)
         inner = report.unrestricted
         if inner is None:
             return _completed(report)
         _check(inner, "unrestricted.")
+    except msgspec.ValidationError:
+        raise _fault(Report, given, "") from None
     except RecursionError:
         raise InputError("The explanation must not be nested without end.") from None
     return _completed(structs.replace(report, unrestricted=_completed(structs.replace(inner, question={}))))
-
-
-def _converted(document: Any) -> Report:
-    given = _without_nulls(document)
-    try:
-        return msgspec.convert(given, Report)
-    except msgspec.ValidationError:
-        raise _fault(Report, given, "") from None
 
 
 def _without_nulls(document: Any, nested: bool = False) -> Any:

@@ -1,8 +1,7 @@
 """Context to weights: which past observations speak in a given context."""
 
-from whence.weights.base import Weights
+from whence.weights.base import InputMap, Weights
 from whence.weights.forest import ForestWeights
-from whence.weights.inputs import InputMap
 from whence.weights.knn import KNNWeights
 from whence.weights.trees import TreeWeights
 

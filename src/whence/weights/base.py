@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from abc import ABC, abstractmethod
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -13,15 +14,56 @@ from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
 from whence.errors import InputError, NotFittedError
-from whence.weights.inputs import InputMap
 
-__all__ = ["Box", "Weights", "as_matrix"]
+__all__ = ["Box", "InputMap", "Weights", "as_matrix"]
 
 #: Weights computed at once in a batch of contexts (rows times samples): what bounds its memory.
 BATCH = 2_000_000
 
+#: Steps by which a coordinate may miss its input: the rounding of a product and a sum.
+ROUNDINGS = 4
+
 #: Lower and upper corner, in coordinates.
 Box = tuple[Floats, Floats]
+
+
+@dataclass(frozen=True)
+class InputMap:
+    """How coordinates become the columns that the weights' estimator sees.
+
+    Column c of the estimator's input is ``point[coordinate[c]] * scale[c] + offset[c]``: the identity, except
+    for a frozen forest, which sees the user's own units.
+    """
+
+    coordinate: NDArray[np.int64]
+    scale: Floats
+    offset: Floats
+
+    @classmethod
+    def identity(cls, coordinates: int) -> InputMap:
+        """The estimator sees the coordinates themselves."""
+        return cls(np.arange(coordinates), np.ones(coordinates), np.zeros(coordinates))
+
+    def row(self, point: Floats) -> Floats:
+        """What the estimator sees at `point`."""
+        seen: Floats = point[self.coordinate] * self.scale + self.offset
+        return seen
+
+    def sides(self, column: Any, last: Floats, first: Floats) -> tuple[Floats, Floats]:
+        """Coordinates of the last input before a turn and of the first beyond it, each surely on its own side.
+
+        `column` is that of the estimator, one for all turns or one for each.
+        """
+        scale, offset = self.scale[column], self.offset[column]
+        below, beyond = (last - offset) / scale, (first - offset) / scale
+        # Both inputs may have one coordinate; then its neighbours are clear of the turn.
+        one = below >= beyond
+        apart = np.nextafter(beyond, -np.inf), np.nextafter(below, np.inf)
+        below, beyond = np.where(one, apart[0], below), np.where(one, apart[1], beyond)
+        for _ in range(ROUNDINGS):
+            below = np.where(below * scale + offset > last, np.nextafter(below, -np.inf), below)
+            beyond = np.where(beyond * scale + offset < first, np.nextafter(beyond, np.inf), beyond)
+        return below, beyond
 
 
 class Weights(BaseEstimator, ABC):  # type: ignore[misc]

@@ -22,14 +22,8 @@ from whence.weights.trees import TreeWeights
 __all__ = ["ForestWeights"]
 
 #: What may be frozen: estimators whose trees count alike and see all columns.
-FITTED = (
-    RandomForestRegressor,
-    RandomForestClassifier,
-    ExtraTreesRegressor,
-    ExtraTreesClassifier,
-    DecisionTreeRegressor,
-    DecisionTreeClassifier,
-)
+FORESTS = (RandomForestRegressor, RandomForestClassifier, ExtraTreesRegressor, ExtraTreesClassifier)
+FITTED = (*FORESTS, DecisionTreeRegressor, DecisionTreeClassifier)
 
 
 class ForestWeights(TreeWeights):

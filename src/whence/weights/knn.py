@@ -13,8 +13,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
-from whence.weights.base import Box, Weights, as_matrix
-from whence.weights.inputs import InputMap
+from whence.weights.base import Box, InputMap, Weights, as_matrix
 
 __all__ = ["KNNWeights"]
 

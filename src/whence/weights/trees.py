@@ -10,8 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError
-from whence.weights.base import Box, Weights, as_matrix
-from whence.weights.inputs import InputMap
+from whence.weights.base import Box, InputMap, Weights, as_matrix
 
 __all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "turning_points"]
 
@@ -73,14 +72,6 @@ class LeafMembers:
         tree = np.repeat(np.arange(len(self.trees)), np.diff(np.append(self._root, self._size.size)))
         return self._first + self.n_samples * tree, self._size
 
-    def empty_leaf(self) -> tuple[int, int] | None:
-        """Tree and node of a leaf that holds no sample, if there is one."""
-        for t, (tree, size) in enumerate(zip(self.trees, self.size, strict=True)):
-            empty = np.flatnonzero((tree.children_left < 0) & (size == 0))
-            if empty.size:
-                return t, int(empty[0])
-        return None
-
     def weights(self, inputs: NDArray[np.float32]) -> Floats:
         """Weights of every sample for each row of `inputs`, of shape (rows, n)."""
         leaves = np.array([tree.apply(inputs) for tree in self.trees])
@@ -133,13 +124,13 @@ class TreeWeights(Weights):
         """Keep fitted trees, and which rows of `X` stand in which of their leaves; returns the object itself."""
         inputs = as_matrix(X, self.dtype)
         self.members_ = LeafMembers(list(trees), inputs)
-        empty = self.members_.empty_leaf()
-        if empty is not None:
-            raise InputError(
-                f"Every leaf of the fitted forest must hold at least one row of 'X'. Leaf {empty[1]} of tree "
-                f"{empty[0]} holds none, so its weights are undefined: give the rows that the forest was trained on.",
-                parameter="X",
-            )
+        for t, (tree, size) in enumerate(zip(trees, self.members_.size, strict=True)):
+            for leaf in np.flatnonzero((tree.children_left < 0) & (size == 0)):
+                raise InputError(
+                    f"Every leaf of the fitted forest must hold at least one row of 'X'. Leaf {leaf} of tree {t} holds "
+                    "none, so its weights are undefined: give the rows that the forest was trained on.",
+                    parameter="X",
+                )
         self.inputs_ = inputs
         self.n_samples_, self.n_features_in_ = inputs.shape
         return self

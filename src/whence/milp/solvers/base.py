@@ -11,18 +11,9 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.errors import MissingDependencyError
-from whence.milp.model import Linear, Program
+from whence.milp.model import Program, Row
 
-__all__ = ["Lazy", "Outcome", "Row", "Solver", "SolverSettings", "imported"]
-
-
-@dataclass(frozen=True)
-class Row:
-    """``lower <= expression <= upper``."""
-
-    expression: Linear
-    lower: float
-    upper: float
+__all__ = ["Lazy", "Outcome", "Solver", "SolverSettings", "imported"]
 
 
 #: Given the values of a solution, the rows it breaks; none where it may stand.

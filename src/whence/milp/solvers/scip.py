@@ -8,8 +8,8 @@ from typing import Any
 import numpy as np
 
 from whence.errors import SolverError
-from whence.milp.model import Linear, Program
-from whence.milp.solvers.base import Lazy, Outcome, Row, SolverSettings, imported
+from whence.milp.model import Linear, Program, Row
+from whence.milp.solvers.base import Lazy, Outcome, SolverSettings, imported
 
 __all__ = ["Scip"]
 
@@ -58,23 +58,17 @@ def _parameters(settings: SolverSettings, lazy: bool) -> dict[str, Any]:
 
 def _build(scip: Any, model: Any, program: Program) -> list[Any]:
     # Told that a variable is continuous which rows tie to a binary one, SCIP 10 returns fractional binaries.
-    whole_numbers = program.integer | program.implied
+    kinds = np.where(program.integer | program.implied, "I", "C")
+    columns = (part.tolist() for part in (kinds, program.lower, program.upper, program.cost))
     x = [
-        model.addVar(
-            vtype="I" if whole else "C",
-            lb=None if low == -np.inf else low,
-            ub=None if high == np.inf else high,
-            obj=cost,
-        )
-        for whole, low, high, cost in zip(
-            whole_numbers.tolist(), program.lower.tolist(), program.upper.tolist(), program.cost.tolist(), strict=True
-        )
+        model.addVar(vtype=kind, lb=None if low == -np.inf else low, ub=None if high == np.inf else high, obj=cost)
+        for kind, low, high, cost in zip(*columns, strict=True)
     ]
     model.addObjoffset(program.offset)
-    starts, columns, data = program.rows.indptr, program.rows.indices, program.rows.data
+    rows = program.rows
     for r, (low, high) in enumerate(zip(program.row_lower.tolist(), program.row_upper.tolist(), strict=True)):
-        part = slice(starts[r], starts[r + 1])
-        _add_row(scip, model, x, Row(Linear(columns[part], data[part]), low, high))
+        part = slice(rows.indptr[r], rows.indptr[r + 1])
+        _add_row(scip, model, x, Row(Linear(rows.indices[part], rows.data[part]), low, high))
     return x
 
 
@@ -118,7 +112,7 @@ def _guard(scip: Any, model: Any, x: Sequence[Any], program: Program, lazy: Lazy
             self.pending += rows
             return bool(rows)
 
-        def _enforce(self) -> dict[str, Any]:
+        def consenfolp(self, *arguments: Any) -> dict[str, Any]:
             if not self._refused(None):
                 return {"result": results.FEASIBLE}
             if not self.pending:
@@ -128,14 +122,10 @@ def _guard(scip: Any, model: Any, x: Sequence[Any], program: Program, lazy: Lazy
             self.pending = []
             return {"result": results.CONSADDED}
 
+        consenfops = consenfolp
+
         def conscheck(self, constraints: Any, solution: Any, *flags: Any) -> dict[str, Any]:
             return {"result": results.INFEASIBLE if self._refused(solution) else results.FEASIBLE}
-
-        def consenfolp(self, constraints: Any, nusefulconss: int, solinfeasible: bool) -> dict[str, Any]:
-            return self._enforce()
-
-        def consenfops(self, *arguments: Any) -> dict[str, Any]:
-            return self._enforce()
 
         def conslock(self, constraint: Any, locktype: Any, nlockspos: int, nlocksneg: int) -> None:
             for v in x:
