@@ -74,7 +74,7 @@ def verify(
 ) -> Verification:
     """Compare the explanation `said`, or the `document` that it was read from, with what `policy` says now.
 
-    Where it is to `prove` it, the policy searches once more, with that `time_limit` and `on_progress`.
+    With `prove`, the policy searches once more, within `time_limit`, and tells `on_progress` how far it has come.
     """
     policy._history()
     written = said.to_dict() if document is None else document

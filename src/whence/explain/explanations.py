@@ -71,9 +71,9 @@ class Explanations(Sequence[Entry]):
     @cached_property
     def contexts(self) -> pd.DataFrame:
         """The contexts found, in the user's columns; rows without one are missing."""
-        entries = {i: entry for i, entry in enumerate(self._entries) if isinstance(entry, Explanation) and entry.found}
-        rows = [entry.context for entry in entries.values()]
-        return pd.DataFrame(rows, index=self.labels[list(entries)]).infer_objects()
+        found = [None if isinstance(entry, WhenceError) else entry.context for entry in self._entries]
+        rows = {i: context for i, context in enumerate(found) if context is not None}
+        return pd.DataFrame(list(rows.values()), index=self.labels[list(rows)]).infer_objects()
 
     def __repr__(self) -> str:
         counts = Counter("error" if isinstance(e, WhenceError) else str(e.status) for e in self._entries)

@@ -208,7 +208,6 @@ def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answ
     time; the row that ends a worker all by itself gets the error.
     """
     workers = effective_n_jobs(asked.n_jobs)
-    # Alone, a worker needs no batches.
     size = 1 if workers == 1 else min(ROWS_PER_BATCH, -(-len(rows) // (BATCHES_PER_WORKER * workers)))
     size = asked.batch_size or size
     shipped = _Shipped(policy)

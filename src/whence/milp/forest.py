@@ -41,24 +41,20 @@ class ForestWeighting(Weighting):
     def _shares(self) -> sparse.csr_array:
         """Weight that each leaf variable gives to each sample."""
         members = self.forest.members_
-        rows, samples, shares = [], [], []
-        at = 0
+        samples, sizes = [], []
         for t, leaves in enumerate(self.leaves):
             for node in leaves.nodes.tolist():
                 first, size = int(members.first[t][node]), int(members.size[t][node])
-                rows.append(np.full(size, at))
                 samples.append(members.order[t, first : first + size])
-                shares.append(np.full(size, 1.0 / (size * len(self.leaves))))
-                at += 1
-        entries = (np.concatenate(shares), (np.concatenate(rows), np.concatenate(samples)))
-        return sparse.csr_array(entries, shape=(at, members.n_samples))
+                sizes.append(size)
+        ends = np.cumsum([0, *sizes])
+        shares = np.repeat(1.0 / (np.array(sizes) * len(self.leaves)), sizes)
+        return sparse.csr_array((shares, np.concatenate(samples), ends), shape=(len(sizes), members.n_samples))
 
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one per past observation."""
         return Linear(self._leaf_columns, self._shares @ values)
 
     def means(self, values: Floats) -> list[Linear]:
-        """Weighted mean of every column of `values`."""
         if self.forest.n_samples_ < self._leaf_columns.size:
             return [Linear(self.columns, column) for column in values.T]
         return [Linear(self._leaf_columns, column) for column in (self._shares @ values).T]
@@ -76,11 +72,9 @@ class ForestWeighting(Weighting):
 
     @staticmethod
     def ceilings(weights: TreeWeights, how: str) -> Floats:
-        """Upper bounds on the weights."""
         return largest_in_leaves(weights.members_, how)
 
     def chosen(self, x: Floats) -> Floats:
-        """The weights where the variables are `x`."""
         return self.confirmed(self.context(x))
 
     def confirmed(self, context: Floats) -> Floats:

@@ -28,9 +28,7 @@ class NeighbourWeighting(Weighting):
         self.model, self.separation, space = model, question.separation, question.space
         self.neighbours = neighbours = cast(KNNWeights, question.weights)
         samples = neighbours.points_
-        self.axes = [
-            line_axis(space, j, [s for i, s in more if i == j], samples[:, j]) for j in range(space.start.size)
-        ]
+        self.axes = [line_axis(space, j, [s for i, s in more if i == j], column) for j, column in enumerate(samples.T)]
         add_axes(model, space, self.axes)
         self.chosen_columns = model.variables(neighbours.n_samples_, integer=True)
         self._separate(self._distances())
@@ -59,7 +57,6 @@ class NeighbourWeighting(Weighting):
             model.row(difference + Linear(chosen, np.array([within])), gap, np.inf)
 
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one per past observation."""
         return Linear(self.chosen_columns, values / self.neighbours.k)
 
     @cached_property
@@ -76,7 +73,6 @@ class NeighbourWeighting(Weighting):
         return np.full(weights.n_samples_, 1.0 / weights.k)
 
     def chosen(self, x: Floats) -> Floats:
-        """The weights where the variables are `x`: 1/k for each sample chosen."""
         return np.where(x[self.chosen_columns] > 0.5, 1.0 / self.neighbours.k, 0.0)
 
     def confirmed(self, context: Floats) -> Floats | None:

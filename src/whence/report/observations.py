@@ -34,9 +34,8 @@ def most_moved(explanation: Explanation, count: int = 5) -> tuple[list[Observati
     gain = [int(i) for i in np.argsort(-moved, kind="stable")[:count] if moved[i] > 0]
     loss = [int(i) for i in np.argsort(moved, kind="stable")[:count] if moved[i] < 0]
     parts = {i: None if shift is None else float(shift[i]) for i in gain + loss}
-    return [_observation(explanation, i, parts[i]) for i in gain], [
-        _observation(explanation, i, parts[i]) for i in loss
-    ]
+    gaining, losing = ([_observation(explanation, i, parts[i]) for i in rows] for rows in (gain, loss))
+    return gaining, losing
 
 
 def moved_share(explanation: Explanation) -> float:

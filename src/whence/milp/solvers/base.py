@@ -15,7 +15,6 @@ from whence.milp.model import Program, Row
 
 __all__ = ["Lazy", "Outcome", "Solver", "SolverSettings", "imported"]
 
-
 #: Given the values of a solution, the rows it breaks; none where it may stand.
 Lazy = Callable[[Floats], Sequence[Row]]
 

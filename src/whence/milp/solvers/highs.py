@@ -10,7 +10,7 @@ import numpy as np
 
 from whence import highs
 from whence.aliases import Floats
-from whence.errors import InputError, SolverError
+from whence.errors import SolverError
 from whence.milp.model import Columns, Program
 from whence.milp.solvers.base import Lazy, Outcome, SolverSettings
 
@@ -46,9 +46,7 @@ class Highs:
         self.confirm = confirm
 
     def solve(self, program: Program, settings: SolverSettings, lazy: Lazy | None = None) -> Outcome:
-        """Solve `program`; see :class:`whence.milp.solvers.base.Solver`."""
-        if lazy is not None:
-            raise InputError("The 'method' parameter must be 'iterative' or 'dual' with HiGHS. Got 'lazy' instead.")
+        """Solve `program`; see :class:`whence.milp.solvers.base.Solver`. Nobody asks for `lazy` rows."""
         began = time.perf_counter()
         best = _solve_once(program, settings, WAYS[0], None)
         if not self.confirm or not program.integer.any():
