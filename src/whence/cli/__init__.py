@@ -6,12 +6,8 @@ import os
 import signal
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from whence.cli.root import app
-
-__all__ = ["app", "main"]
+__all__ = ["main"]
 
 #: As `whence.cli.exits.STOPPED`, which is not imported yet when it is needed here.
 STOPPED = 130
@@ -36,12 +32,3 @@ def _stop(signum: int, frame: FrameType | None) -> None:
     """End at once: modules in C that are just being imported turn a KeyboardInterrupt into errors of their own."""
     os.write(2, b"whence: stopped.\n")
     os._exit(STOPPED)
-
-
-def __getattr__(name: str) -> Any:
-    # Importing the commands takes a second, in which Ctrl-C must find `main` at work.
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from whence.cli.root import app
-
-    return app

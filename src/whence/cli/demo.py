@@ -19,7 +19,7 @@ __all__ = ["demo"]
 
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the reports.", show_default=True)] = Path("whence-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the reports.")] = Path("whence-demo"),
 ) -> None:
     """Decide and explain on built-in data.
 

@@ -47,14 +47,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    add_completion=True,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-
-
-@app.callback()
-def _whence() -> None:
-    """A group of commands, also where there is only one to choose."""
 
 
 def version() -> None:
@@ -68,26 +62,17 @@ def version() -> None:
         print(f"{name:14}{number}")
 
 
-def joined(docstring: str) -> str:
+def help_text(docstring: str) -> str:
     """A docstring as help text: paragraphs flow, and lines that are indented stay as they are.
 
     Examples
     --------
-    >>> joined("Bake.\\n\\nLong lines\\nflow.\\n\\n  kept\\n  as is")
-    'Bake.\\n\\nLong lines flow.\\n\\n  kept\\n  as is'
+    >>> help_text("Bake.\\n\\nLong lines\\nflow.\\n\\n  kept\\n  as is")
+    'Bake.\\n\\nLong lines flow.\\n\\n[bold][/bold]  kept\\n  as is'
     """
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
-    return "\n\n".join(p if p.startswith(" ") else " ".join(p.split("\n")) for p in paragraphs)
-
-
-def indented(text: str) -> str:
-    """A help text that keeps its indent: typer takes away one that all lines after a heading share.
-
-    Examples
-    --------
-    >>> indented("Bake.\\n\\nExample\\n\\n  bake")
-    'Bake.\\n\\nExample\\n\\n[bold][/bold]  bake'
-    """
+    text = "\n\n".join(p if p.startswith(" ") else " ".join(p.split("\n")) for p in paragraphs)
+    # typer takes away an indent that all lines after a heading share: one of them begins with markup.
     return text.replace("\n\n  ", "\n\n[bold][/bold]  ", 1)
 
 
@@ -151,21 +136,9 @@ def interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
-    (demo, ""),
-    (init, ""),
-    (check, ""),
-    (fit, ""),
-    (decide, ""),
-    (explain, EXIT_CODES),
-    (batch, ""),
-    (verify, ""),
-    (serve, ""),
-    (version, ""),
-)
-
-for _command, _more in COMMANDS:
-    app.command(help=f"{indented(joined(_command.__doc__ or ''))}\n{_more}")(errors_told(_command))
+for _command in (demo, init, check, fit, decide, explain, batch, verify, serve, version):
+    _more = EXIT_CODES if _command is explain else ""
+    app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))
 
 
 def main() -> None:
