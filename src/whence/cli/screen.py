@@ -43,7 +43,7 @@ def note(text: str) -> None:
 
 @contextmanager
 def waiting(text: str) -> Iterator[Callable[[str], None]]:
-    """Show a line on stderr, on terminals only, while the block runs, which may change it by calling what it is given."""
+    """Show a line on stderr while the block runs, which changes it by calling what it is given; on terminals only."""
     screen = console(stderr=True)
     if not screen.is_terminal or screen.is_dumb_terminal:
         yield lambda text: None

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
@@ -19,24 +20,12 @@ PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class Public:
-    """How a request was addressed where it came in.
+    """How a request was addressed where it came in."""
 
-    Attributes
-    ----------
-    host : str
-        Name and port that the client has in its address.
-    scheme : {"http", "https"} or None
-        None where nobody has said.
-    client : str or None
-        The address it came from, where that is another one than the connection's.
-    forwarded : bool
-        Whether a trusted proxy has told all that.
-    """
-
-    host: str
-    scheme: str | None = None
-    client: str | None = None
-    forwarded: bool = False
+    host: str  # name and port that the client has in its address
+    scheme: str | None = None  # http or https, where somebody has said
+    client: str | None = None  # the address it came from, where that is another one than the connection's
+    forwarded: bool = False  # whether a trusted proxy has told all that
 
 
 def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -> Public:
@@ -52,7 +41,7 @@ def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -
     Public(host='127.0.0.1:8000', scheme=None, client=None, forwarded=False)
     """
     host = headers.get("host", "")
-    if not trusted or not _among(peer, trusted):
+    if not _among(peer, trusted):
         return Public(host)
     # The nearest proxy has added the last entry of each list.
     scheme = _entries(headers, "x-forwarded-proto")[-1].lower()
@@ -91,12 +80,10 @@ def is_origin(origin: str, public: Public) -> bool:
     False
     """
     page, own = _split(origin), _split(f"//{public.host}")
-    if page is None or own is None or page.scheme not in PORTS or page.hostname is None:
-        return False
-    if public.scheme is not None and page.scheme != public.scheme:
+    if page is None or own is None or page.scheme not in PORTS or public.scheme not in (None, page.scheme):
         return False
     usual = PORTS[page.scheme]
-    return (page.hostname, page.port or usual) == (own.hostname, own.port or usual)
+    return page.hostname is not None and (page.hostname, page.port or usual) == (own.hostname, own.port or usual)
 
 
 def _entries(headers: Headers, name: str) -> list[str]:
@@ -105,17 +92,15 @@ def _entries(headers: Headers, name: str) -> list[str]:
 
 def _split(address: str) -> SplitResult | None:
     """The parts of an address, or None where it is none."""
-    try:
+    with suppress(ValueError):
         parts = urlsplit(address)
         _ = parts.port
-    except ValueError:
-        return None
-    return parts
+        return parts
+    return None
 
 
 def _among(address: str | None, networks: Sequence[str]) -> bool:
-    try:
+    with suppress(ValueError):
         found = ipaddress.ip_address((address or "").strip("[]"))
-    except ValueError:
-        return False
-    return any(found in ipaddress.ip_network(network) for network in networks)
+        return any(found in ipaddress.ip_network(network) for network in networks)
+    return False
