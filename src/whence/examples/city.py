@@ -62,6 +62,9 @@ STREETS = (
     ("Park Road", ("Park Corner", "Ring South-East"), 2.6, "centre"),
 )
 
+# The route that the courier has in mind.
+SOUTHERN = "Depot, Tannery, West Bridge, Boatyard, Ring South-West, Ring South, Ring South-East, Hospital".split(", ")
+
 # How many times longer a street takes on a working day.
 TRAFFIC = {
     "night": {"centre": 0.85, "riverside": 0.85, "ring": 0.95},
@@ -77,14 +80,7 @@ UNEVEN = {"centre": 0.16, "riverside": 0.08, "ring": 0.07}
 
 
 def load(n: int = 600, seed: int = 0) -> Example:
-    """The courier's last `n` trips, and the question at midday.
-
-    Parameters
-    ----------
-    n : int
-        Trips in the history.
-    seed : int
-        Of the generated data; the same seed gives the same data.
+    """The courier's last `n` trips, and the question at midday; the same seed gives the same data.
 
     Examples
     --------
@@ -111,16 +107,7 @@ def load(n: int = 600, seed: int = 0) -> Example:
         problem=problem,
         policy=Policy(problem, weights=weights, risk=CVaR(0.8), schema=schema),
         today=pd.Series({"period": "midday", "day": "working day", "rain": 0.0}, name="today", dtype=object),
-        alternative=[
-            "Depot",
-            "Tannery",
-            "West Bridge",
-            "Boatyard",
-            "Ring South-West",
-            "Ring South",
-            "Ring South-East",
-            "Hospital",
-        ],
+        alternative=list(SOUTHERN),
     )
 
 

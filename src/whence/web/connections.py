@@ -19,14 +19,14 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from whence.web.settings import ServerSettings
 
-__all__ = ["Connection", "connections_for"]
+__all__ = ["Connection"]
 
 #: Seconds between two looks at the clock.
 PULSE = 0.25
 
 
 class Connection(H11Protocol):
-    """One connection, closed where its other end keeps it waiting; the settings come with :func:`connections_for`."""
+    """One connection, closed where its other end keeps it waiting; a server's own kind has its settings."""
 
     settings = ServerSettings()
     _since = 0.0
@@ -129,14 +129,3 @@ class Connection(H11Protocol):
             self.cycle.message_event.set()
         self.conn.send_failed()
         self.transport.close()
-
-
-def connections_for(settings: ServerSettings) -> type[Connection]:
-    """The kind of connection that keeps to `settings`.
-
-    Examples
-    --------
-    >>> connections_for(ServerSettings(arrival=5.0)).settings.arrival
-    5.0
-    """
-    return type("Connection", (Connection,), {"settings": settings})

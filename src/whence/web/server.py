@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
-from whence.web.connections import connections_for
+from whence.web.connections import Connection
 from whence.web.scenes import Scene, built_in, project_scene
 from whence.web.settings import ServerSettings, settings_for
 
@@ -82,7 +82,7 @@ def configuration(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
     """How uvicorn is to run: quiet, and with connections that do not wait for ever."""
     return uvicorn.Config(
         app,
-        http=connections_for(settings),
+        http=type("Connection", (Connection,), {"settings": settings}),
         ws="none",
         # The addresses would hold the token.
         access_log=False,

@@ -7,13 +7,13 @@ import math
 import os
 import re
 import secrets
-from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from whence.errors import InputError
 
-__all__ = ["ServerSettings", "default_workers", "is_loopback", "settings_for"]
+__all__ = ["ServerSettings", "is_loopback", "settings_for"]
 
 
 @dataclass(frozen=True)
@@ -24,8 +24,9 @@ class ServerSettings:
     host: str = "127.0.0.1"
     port: int = 8000
     token: str | None = None
-    # Searches at once, threads of each whose scene does not say, and searches that may wait; more are refused.
-    workers: int = field(default_factory=lambda: default_workers())
+    # Searches at once (two at least, so that both kinds of question run side by side), threads of each whose scene does
+    # not say, and searches that may wait; more are refused.
+    workers: int = field(default_factory=lambda: min(4, max(2, (os.cpu_count() or 2) - 1)))
     threads: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
     queue: int = 64
     # Most seconds that a search may take; finished searches that are remembered, and for how long.
@@ -45,16 +46,7 @@ class ServerSettings:
 
 
 def settings_for(
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    *,
-    allow_remote: bool = False,
-    token: str | None = None,
-    workers: int | None = None,
-    time_limit: float = 60.0,
-    root_path: str = "",
-    allowed_hosts: Sequence[str] = (),
-    trusted_proxies: Sequence[str] = (),
+    host: str = "127.0.0.1", port: int = 8000, *, allow_remote: bool = False, **allowed: Any
 ) -> ServerSettings:
     """ServerSettings that are safe: other machines only where that was asked for, and then never without a token.
 
@@ -71,7 +63,9 @@ def settings_for(
             f"'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got {host!r}; to let other machines "
             "in, say so with --allow-remote (allow_remote=True)."
         )
-    names = tuple(_host(name) for name in allowed_hosts)
+    given = ServerSettings(host, port, **allowed)
+    names = tuple(_host(name) for name in given.allowed_hosts)
+    token = given.token
     if not all(map(is_loopback, (host, *names))):
         token = token or secrets.token_urlsafe(24)
     # Anything else would have to be escaped in addresses and cookies.
@@ -79,20 +73,13 @@ def settings_for(
         raise InputError("'token' must be 16 to 200 letters, digits, '-' or '_'. Got another text.")
     if not 0 <= port <= 65535:
         raise InputError(f"'port' must be an int in [0, 65535]. Got {port!r} instead.")
-    if workers is not None and workers < 1:
-        raise InputError(f"'workers' must be an int of at least 1. Got {workers!r} instead.")
-    if not 0 < time_limit < math.inf:
-        raise InputError(f"'time_limit' must be a positive number of seconds. Got {time_limit!r} instead.")
-    return ServerSettings(
-        host=host,
-        port=port,
-        token=token,
-        workers=workers or default_workers(),
-        time_limit=time_limit,
-        root_path=_sub_path(root_path),
-        allowed_hosts=names,
-        trusted_proxies=tuple(_network(address) for address in trusted_proxies),
-    )
+    if given.workers < 1:
+        raise InputError(f"'workers' must be an int of at least 1. Got {given.workers!r} instead.")
+    if not 0 < given.time_limit < math.inf:
+        raise InputError(f"'time_limit' must be a positive number of seconds. Got {given.time_limit!r} instead.")
+    networks = tuple(_network(address) for address in given.trusted_proxies)
+    root_path = _sub_path(given.root_path)
+    return replace(given, token=token, root_path=root_path, allowed_hosts=names, trusted_proxies=networks)
 
 
 def _sub_path(text: str) -> str:
@@ -125,11 +112,6 @@ def _network(text: str) -> str:
         raise InputError(
             f"'trusted_proxy' must be an address or a network, as in 127.0.0.1 or 10.0.0.0/8. Got {text!r} instead."
         ) from None
-
-
-def default_workers() -> int:
-    """Two at least, so that both kinds of question run side by side; at most four."""
-    return min(4, max(2, (os.cpu_count() or 2) - 1))
 
 
 def is_loopback(host: str) -> bool:
