@@ -30,11 +30,5 @@ EXIT_CODES = """
 
 
 def exit_code(status: Status) -> int:
-    """The exit code for how an explanation ended.
-
-    Examples
-    --------
-    >>> exit_code("optimal"), exit_code("none"), exit_code("time_limit")
-    (0, 3, 4)
-    """
+    """The exit code for how an explanation ended."""
     return {"optimal": FOUND, "already": FOUND, "none": NONE, "time_limit": TIME_LIMIT, "interrupted": STOPPED}[status]

@@ -62,9 +62,6 @@ STREETS = (
     ("Park Road", ("Park Corner", "Ring South-East"), 2.6, "centre"),
 )
 
-# The route that the courier has in mind.
-SOUTHERN = "Depot, Tannery, West Bridge, Boatyard, Ring South-West, Ring South, Ring South-East, Hospital".split(", ")
-
 # How many times longer a street takes on a working day.
 TRAFFIC = {
     "night": {"centre": 0.85, "riverside": 0.85, "ring": 0.95},
@@ -94,6 +91,7 @@ def load(n: int = 600, seed: int = 0) -> Example:
         {"period": Categorical(PERIODS), "day": Categorical(DAYS), "rain": Continuous(low=0.0, unit="mm/h")}
     )
     problem = ShortestPath(graph, "Depot", "Hospital", cost_unit="min")
+    along = {name: places for name, places, *_ in STREETS}
     weights = ForestWeights(n_trees=100, max_depth=4, random_state=seed)
     return Example(
         name="city",
@@ -107,7 +105,7 @@ def load(n: int = 600, seed: int = 0) -> Example:
         problem=problem,
         policy=Policy(problem, weights=weights, risk=CVaR(0.8), schema=schema),
         today=pd.Series({"period": "midday", "day": "working day", "rain": 0.0}, name="today", dtype=object),
-        alternative=list(SOUTHERN),
+        alternative=[*along["West Road"], *along["Ring Road"][1:]],
     )
 
 

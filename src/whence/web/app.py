@@ -124,14 +124,7 @@ async def health(request: Request) -> models.Health:
 
 
 def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) -> FastAPI:
-    """The application: page, interface and worker processes, which live as long as it runs.
-
-    Examples
-    --------
-    >>> app = create_app([])
-    >>> "/api/scenes" in app.openapi()["paths"]
-    True
-    """
+    """The application: page, interface and worker processes, which live as long as it runs."""
     settings = settings or ServerSettings()
 
     @asynccontextmanager

@@ -46,7 +46,8 @@ def router() -> APIRouter:
     )
     async def explain(scene: str, asked: models.ExplainRequest, request: Request) -> Response:
         """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id."""
-        found, settings = find_scene(request, scene), _settings(request)
+        found = find_scene(request, scene)
+        settings: ServerSettings = request.app.state.settings
         question = _question(found, asked, settings)
         remarks = await in_thread(request, lambda: _check(found, question))
         if await request.is_disconnected():
@@ -122,11 +123,6 @@ async def _disconnected(request: Request) -> None:
 def _pool(request: Request) -> Pool:
     pool: Pool = request.app.state.pool
     return pool
-
-
-def _settings(request: Request) -> ServerSettings:
-    settings: ServerSettings = request.app.state.settings
-    return settings
 
 
 def _find(request: Request, id: str) -> Job:

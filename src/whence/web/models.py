@@ -104,12 +104,9 @@ class PlanShape(_Answer):
         return cls(type=editor.form, **{name: value for name, value in vars(editor).items() if name != "form"})
 
 
-class Scene(_Answer):
+class Scene(SceneEntry):
     """Everything the page needs to draw its panels."""
 
-    id: str
-    title: str
-    question: str
     features: list[Feature]
     context: Context = Field(description="Today.")
     observations: int = Field(description="Past observations; the first is number 1.")

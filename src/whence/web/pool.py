@@ -268,7 +268,10 @@ class Pool:
             except (EOFError, OSError) as error:
                 pause = min(PAUSE, 2 * pause + 1)
                 log.error("A worker could not be started (%s); the next attempt is in %g s.", error, pause)
-                self._give_up()
+                # Nobody is there to answer: say so rather than keep the questions waiting.
+                while self._waiting and not self._ready:
+                    failure = "No process could be started to search for an answer."
+                    self._waiting.popleft().tell(state="failed", error=failure)
                 continue
             pause = 0.0
             self._ready.add(worker.pid)
@@ -280,11 +283,6 @@ class Pool:
             finally:
                 self._ready.discard(worker.pid)
                 await worker.end()
-
-    def _give_up(self) -> None:
-        """Nobody is there to answer: say so rather than keep the questions waiting."""
-        while self._waiting and not self._ready:
-            self._waiting.popleft().tell(state="failed", error="No process could be started to search for an answer.")
 
     async def _next(self, worker: _Worker) -> Job:
         """The question that has waited longest; an EOFError if the worker dies before there is one."""

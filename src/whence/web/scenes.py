@@ -100,9 +100,8 @@ class Scene:
         schema = self.policy.schema_
         found: dict[str, Any] = {}
         for name, limit in bounds.items():
+            # One that is unknown is for the schema to refuse.
             feature = schema.features.get(name)
-            if feature is None:
-                raise InputError(f"'bounds' must name features among {schema.names}. Got {name!r} instead.")
             words = str if isinstance(feature, Binary) else str | bool
             if isinstance(feature, Categorical):
                 levels = list(feature.categories or schema.levels(name))
@@ -135,9 +134,8 @@ class Scene:
 
     def plan_of(self, plain: Any) -> Any:
         """The plan that plain data stands for; an InputError says why it cannot be carried out."""
-        policy = self.policy
         try:
-            plan = policy.problem.from_plain(plain, policy.outcome_names_)
+            plan = self.policy.problem.from_plain(plain, self.policy.outcome_names_)
             self._costs(plan)
         except InputError:
             raise
@@ -173,9 +171,7 @@ class Scene:
         plans = [policy.decide(self.today), *([] if self.alternative is None else [self.alternative])]
         context = self.context_of(self.today)
         return models.Scene(
-            id=self.id,
-            title=self.title,
-            question=self.question,
+            **dict(self.entry()),
             features=controls(policy.schema_, context, self.fixed),
             context=context,
             observations=self.observations,
@@ -245,13 +241,7 @@ def _outcomes(costs: Floats, weights: Floats) -> models.Outcomes:
 
 
 def built_in() -> list[Scene]:
-    """The examples that ship with whence: a bakery and a courier's route, fitted.
-
-    Examples
-    --------
-    >>> [scene.id for scene in built_in()]
-    ['bakery', 'city']
-    """
+    """The examples that ship with whence: a bakery and a courier's route, fitted."""
     return [example_scene(module.load()) for module in (bakery, city)]
 
 
