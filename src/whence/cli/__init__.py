@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
@@ -19,10 +20,14 @@ def main() -> None:
         before = signal.getsignal(signal.SIGINT)
         if before is signal.default_int_handler:
             signal.signal(signal.SIGINT, _stop)
-        from whence.cli.root import main as run
+        from whence.cli.root import app
 
         signal.signal(signal.SIGINT, before)
-        run()
+        for stream in (sys.stdout, sys.stderr):
+            # A pipe may know fewer letters than the plans: better a question mark than no answer.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        app()
     except KeyboardInterrupt:
         print("whence: stopped.", file=sys.stderr)
         sys.exit(STOPPED)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import io
 import os
 import re
 import sys
@@ -25,7 +24,7 @@ from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.report.versions import versions
 
-__all__ = ["app", "main"]
+__all__ = ["app"]
 
 HELP = f"""
 Explains data-driven decisions: in what context would your plan have been the better one?
@@ -139,12 +138,3 @@ def interrupted(error: BaseException | None) -> bool:
 for _command in (demo, init, check, fit, decide, explain, batch, verify, serve, version):
     _more = EXIT_CODES if _command is explain else ""
     app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))
-
-
-def main() -> None:
-    """Run the command."""
-    for stream in (sys.stdout, sys.stderr):
-        # A pipe may know fewer letters than the plans: better a question mark than no answer.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    app()

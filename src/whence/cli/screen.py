@@ -8,7 +8,6 @@ import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
@@ -92,11 +91,8 @@ def searching(time_limit: float | None) -> Iterator[_Search]:
     """Show a search, and let the first Ctrl-C end it with the best found so far."""
     with waiting("Searching ...") as say:
         search = _Search(say, time_limit)
-        before = signal.signal(signal.SIGINT, search.interrupt)
-        try:
+        with _handling([signal.SIGINT], search.interrupt):
             yield search
-        finally:
-            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -111,16 +107,20 @@ def ending_well() -> Iterator[list[int]]:
         came.append(signum)
         raise KeyboardInterrupt
 
-    before: dict[int, Any] = {}
-    for name in ("SIGTERM", "SIGHUP"):
-        signum = getattr(signal, name, None)
-        if signum is not None and signal.getsignal(signum) == signal.SIG_DFL:
-            before[signum] = signal.signal(signum, stop)
-    try:
+    # Windows has no SIGHUP.
+    known = [signum for signum in signal.Signals if signum.name in ("SIGTERM", "SIGHUP")]
+    with _handling([signum for signum in known if signal.getsignal(signum) == signal.SIG_DFL], stop):
         yield came
+
+
+@contextmanager
+def _handling(signals: list[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = [(signum, signal.signal(signum, handler)) for signum in signals]
+    try:
+        yield
     finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
+        for signum, previous in before:
+            signal.signal(signum, previous)
 
 
 def progress_line(progress: question.Progress, time_limit: float | None) -> str:

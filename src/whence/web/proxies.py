@@ -1,4 +1,4 @@
-"""A reverse proxy in front: how a request was addressed where it came in, and who sent it.
+"""A reverse proxy in front: how a request was addressed where it came in.
 
 What a request says of that in `X-Forwarded-...` counts only where a proxy that was named as trusted has sent it.
 """
@@ -24,7 +24,6 @@ class Public:
 
     host: str  # name and port that the client has in its address
     scheme: str | None = None  # http or https, where somebody has said
-    client: str | None = None  # the address it came from, where that is another one than the connection's
     forwarded: bool = False  # whether a trusted proxy has told all that
 
 
@@ -36,23 +35,17 @@ def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -
     >>> forwarded = [(b"x-forwarded-host", b"a.example"), (b"x-forwarded-proto", b"https")]
     >>> told = Headers(raw=[(b"host", b"127.0.0.1:8000"), *forwarded])
     >>> public_address(told, "127.0.0.1", ["127.0.0.0/8"])
-    Public(host='a.example', scheme='https', client=None, forwarded=True)
+    Public(host='a.example', scheme='https', forwarded=True)
     >>> public_address(told, "10.0.0.7", ["127.0.0.0/8"])
-    Public(host='127.0.0.1:8000', scheme=None, client=None, forwarded=False)
+    Public(host='127.0.0.1:8000', scheme=None, forwarded=False)
     """
     host = headers.get("host", "")
     if not _among(peer, trusted):
         return Public(host)
     # The nearest proxy has added the last entry of each list.
-    scheme = _entries(headers, "x-forwarded-proto")[-1].lower()
-    forwarded = _entries(headers, "x-forwarded-host")[-1] or None
-    passed = _entries(headers, "x-forwarded-for")
-    return Public(
-        host=forwarded or host,
-        scheme=scheme if scheme in PORTS else None,
-        client=next((entry for entry in reversed(passed) if entry and not _among(entry, trusted)), None),
-        forwarded=forwarded is not None or bool(scheme),
-    )
+    scheme = _last(headers, "x-forwarded-proto").lower()
+    forwarded = _last(headers, "x-forwarded-host")
+    return Public(forwarded or host, scheme if scheme in PORTS else None, bool(forwarded or scheme))
 
 
 def host_name(host: str) -> str | None:
@@ -86,8 +79,8 @@ def is_origin(origin: str, public: Public) -> bool:
     return page.hostname is not None and (page.hostname, page.port or usual) == (own.hostname, own.port or usual)
 
 
-def _entries(headers: Headers, name: str) -> list[str]:
-    return [entry.strip() for entry in ",".join(headers.getlist(name)).split(",")]
+def _last(headers: Headers, name: str) -> str:
+    return ",".join(headers.getlist(name)).rpartition(",")[2].strip()
 
 
 def _split(address: str) -> SplitResult | None:

@@ -113,10 +113,6 @@ class Guard:
         placed = {**scope, "root_path": root if inside or public.forwarded else ""}
         if public.forwarded and not inside:
             placed["path"] = root + path
-        if public.scheme is not None:
-            placed["scheme"] = public.scheme
-        if public.client is not None:
-            placed["client"] = (public.client, 0)
         return placed
 
     def _check_origin(self, scope: Scope, headers: Headers, public: Public) -> None:
