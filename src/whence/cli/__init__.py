@@ -8,10 +8,9 @@ import signal
 import sys
 from types import FrameType
 
-__all__ = ["main"]
+from whence.cli.exits import STOPPED
 
-#: As `whence.cli.exits.STOPPED`, which is not imported yet when it is needed here.
-STOPPED = 130
+__all__ = ["main"]
 
 
 def main() -> None:

@@ -75,8 +75,7 @@ def batch(
     counts = table["status"].value_counts()
     told = ", ".join(f"{count} {status}" for status, count in counts.items())
     print_text(f"Wrote {answers}: {len(table)} rows, {told}.")
-    failed = int((table["status"] == "error").sum())
-    if failed:
+    if failed := counts.get("error"):
         note(f"{failed} of {len(table)} rows could not be explained; the column 'error' says why.")
         raise typer.Exit(BAD_INPUT)
 

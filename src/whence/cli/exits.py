@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from whence.aliases import Status
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whence.aliases import Status
 
 __all__ = ["BAD_INPUT", "DIFFERS", "EXIT_CODES", "FOUND", "NONE", "STOPPED", "TIME_LIMIT", "UNEXPECTED", "exit_code"]
 

@@ -95,14 +95,12 @@ def errors_told(command: Callable[..., None]) -> Callable[..., None]:
             where = f" ({error.filename})" if error.filename else ""
             _give_up_on_stdout()
             said, code = f"A file cannot be read or written: {error.strerror or error}{where}.", BAD_INPUT
-        except KeyboardInterrupt:
-            # Rich and typer have put the terminal back; all that is missing is the end of the line with ^C.
-            said, code = "stopped.", STOPPED
-        except Exception as error:
-            if os.environ.get("WHENCE_TRACEBACK"):
-                raise
+        except (Exception, KeyboardInterrupt) as error:
             if interrupted(error):
+                # Rich and typer have put the terminal back; all that is missing is the end of the line with ^C.
                 said, code = "stopped.", STOPPED
+            elif os.environ.get("WHENCE_TRACEBACK"):
+                raise
             else:
                 said = f"An unexpected error, which is a bug in whence: {type(error).__name__}: {error}\n"
                 said, code = f"{said}Set WHENCE_TRACEBACK=1 to see where it comes from.", UNEXPECTED

@@ -26,7 +26,7 @@ def console(stderr: bool = False) -> Console:
     """A console that keeps colours to terminals (NO_COLOR is heeded) and does not break lines in a pipe."""
     made = Console(highlight=False, stderr=stderr)
     if not made.is_terminal:
-        made = Console(highlight=False, stderr=stderr, width=100_000, soft_wrap=True)
+        made.width, made.soft_wrap = 100_000, True
     return made
 
 

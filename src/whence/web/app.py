@@ -129,12 +129,14 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with Pool(scenes, settings) as pool:
-            app.state.pool = pool
-            # What a first decision has to load, it should not keep the page waiting for.
-            warming = asyncio.create_task(asyncio.to_thread(lambda: [scene.shown() for scene in scenes]))
+        pool = app.state.pool = Pool(scenes, settings)
+        # What a first decision has to load, it should not keep the page waiting for.
+        warming = asyncio.create_task(asyncio.to_thread(lambda: [scene.shown() for scene in scenes]))
+        try:
             yield
+        finally:
             warming.cancel()
+            await pool.stop()
 
     app = FastAPI(
         title="whence",

@@ -34,8 +34,6 @@ class Connection(H11Protocol):
     _unsent_since: float | None = None
     _pulse: asyncio.TimerHandle | None = None
 
-    # ---- what happens to it ----------------------------------------------------------------------------
-
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, in the place of one that only waits where there are too many."""
         super().connection_made(transport)
@@ -78,8 +76,6 @@ class Connection(H11Protocol):
     def waiting(self) -> bool:
         """Whether no request has arrived that is still to be answered."""
         return self.cycle is None or self.cycle.response_complete
-
-    # ---- the clock -------------------------------------------------------------------------------------
 
     def _look(self) -> None:
         """Close the connection where it is time to, otherwise look again soon."""

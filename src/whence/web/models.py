@@ -33,9 +33,6 @@ class _Request(BaseModel):
     model_config = ConfigDict(extra="forbid", strict=True)
 
 
-# ---- what there is to decide ------------------------------------------------------------------------
-
-
 class SceneEntry(_Answer):
     """One line of the list of scenes."""
 
@@ -125,9 +122,6 @@ class Observation(_Answer):
     context: Context
 
 
-# ---- decisions ------------------------------------------------------------------------------------
-
-
 class Outcomes(_Answer):
     """What a plan would have cost under the past observations, each with its weight in the context.
 
@@ -181,9 +175,6 @@ class PlanRequest(ContextRequest):
     """A context and a plan of one's own."""
 
     plan: Any = Field(description="A list of node ids, or a list of numbers.")
-
-
-# ---- explanations -----------------------------------------------------------------------------------
 
 
 class ExplainRequest(PlanRequest):

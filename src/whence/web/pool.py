@@ -148,17 +148,10 @@ class Pool:
         self._arrived = asyncio.Event()
         self._running: dict[str, _Worker] = {}
         self._ready: set[int] = set()
-        self._tasks: list[asyncio.Task[None]] = []
         self._numbers = itertools.count(1)
         # One after the other, so that the first one is ready soon.
         self._starting = asyncio.Lock()
-
-    async def __aenter__(self) -> Pool:
-        self._tasks = [asyncio.create_task(self._work()) for _ in range(self._settings.workers)]
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.stop()
+        self._tasks = [asyncio.create_task(self._work()) for _ in range(settings.workers)]
 
     async def stop(self) -> None:
         """End the processes, and tell everybody who waits that there will be no answer."""

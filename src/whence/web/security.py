@@ -12,9 +12,8 @@ import ipaddress
 import secrets
 import socket
 from contextlib import suppress
-from urllib.parse import parse_qs
 
-from starlette.datastructures import Headers, MutableHeaders
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
 from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
@@ -88,8 +87,6 @@ class Guard:
             return
         await self._app(scope, _replay(body, receive), send)
 
-    # ---- who asks --------------------------------------------------------------------------------------
-
     def _check_host(self, headers: Headers, public: Public) -> None:
         # Both: a page that somebody else points at this machine can make up what a proxy would say, but not its Host.
         given = [*headers.getlist("host"), public.host]
@@ -132,8 +129,7 @@ class Guard:
         return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
 
     def _brings_token(self, scope: Scope) -> bool:
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        return any(self._is_token(text) for text in given)
+        return any(map(self._is_token, QueryParams(scope["query_string"]).getlist("token")))
 
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(), str(self._settings.token).encode())
@@ -145,8 +141,6 @@ class Guard:
         cookie = f"{self._cookie}={self._settings.token}; Path={there}; Max-Age={REMEMBERED}; HttpOnly; SameSite=Lax"
         secure = "; Secure" if public.scheme == "https" else ""
         return Response(status_code=303, headers={"location": there, "set-cookie": cookie + secure})
-
-    # ---- how much --------------------------------------------------------------------------------------
 
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body of a request; it is refused as soon as it is known to be too large."""
