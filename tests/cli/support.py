@@ -11,7 +11,7 @@ from typing import Any
 from click.testing import Result
 from typer.testing import CliRunner
 
-from whence import cli
+from whence.cli import root
 
 #: In which the command runs as a program.
 ENVIRONMENT = {**os.environ, "PYTHONUTF8": "1", "NO_COLOR": "1", "OMP_NUM_THREADS": "1"}
@@ -19,7 +19,7 @@ ENVIRONMENT = {**os.environ, "PYTHONUTF8": "1", "NO_COLOR": "1", "OMP_NUM_THREAD
 
 def run(*arguments: Any) -> Result:
     """The command in this process."""
-    return CliRunner().invoke(cli.app, [str(argument) for argument in arguments])
+    return CliRunner().invoke(root.app, [str(argument) for argument in arguments])
 
 
 def refused(result: Result) -> str:
@@ -33,7 +33,7 @@ def refused(result: Result) -> str:
 def program(*arguments: str, cwd: Path) -> subprocess.CompletedProcess[str]:
     """The command as a user runs it in a pipe that knows nothing but plain letters."""
     return subprocess.run(
-        [sys.executable, "-m", "whence.cli", *arguments],
+        [sys.executable, "-m", "whence", *arguments],
         cwd=cwd,
         capture_output=True,
         text=True,

@@ -39,8 +39,8 @@ def test_a_context_outside_the_history_is_pointed_out(small: Path) -> None:
 
 
 def test_in_a_pipe(bakery: Path) -> None:
-    """As a program: plain letters on stdout, nothing on stderr, and `python -m whence.cli` is the command."""
-    command = [sys.executable, "-m", "whence.cli", "decide", str(bakery), "--context", "2024-01-04"]
+    """As a program: plain letters on stdout, nothing on stderr, and `python -m whence` is the command."""
+    command = [sys.executable, "-m", "whence", "decide", str(bakery), "--context", "2024-01-04"]
     done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=300, env=ENVIRONMENT)
     assert done.returncode == 0, done.stderr
     assert done.stderr == ""

@@ -48,7 +48,7 @@ def test_a_folder_that_cannot_be_made(tmp_path: Path) -> None:
 def test_ctrl_c_while_it_runs(tmp_path: Path) -> None:
     """A real interrupt of the running demo ends it at once with exit code 130 and without a traceback."""
     running = subprocess.Popen(
-        [sys.executable, "-m", "whence.cli", "demo"],
+        [sys.executable, "-m", "whence", "demo"],
         cwd=tmp_path,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -71,7 +71,7 @@ def test_ctrl_c_while_it_runs(tmp_path: Path) -> None:
 def test_ctrl_c_while_it_imports(after: float, tmp_path: Path) -> None:
     """An interrupt in the seconds in which the command still imports ends it like any other."""
     running = subprocess.Popen(
-        [sys.executable, "-X", "importtime", "-m", "whence.cli", "demo"],
+        [sys.executable, "-X", "importtime", "-m", "whence", "demo"],
         cwd=tmp_path,
         stdout=subprocess.DEVNULL,
         stderr=subprocess.PIPE,

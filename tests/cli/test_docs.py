@@ -12,7 +12,7 @@ import pytest
 from tests.project.samples import SAMPLE
 from typer.testing import CliRunner
 
-from whence import cli
+from whence.cli import root
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
 PAGES = ("commands.md", "howto/project-file.md")
@@ -31,7 +31,7 @@ def test_printed_sessions(page: str, tmp_path: Path, monkeypatch: pytest.MonkeyP
         for command, _, printed in (part.partition("\n") for part in session.split("$ ")[1:]):
             program, *arguments = shlex.split(command)
             assert program == "whence"
-            done = CliRunner().invoke(cli.app, arguments)
+            done = CliRunner().invoke(root.app, arguments)
             # Remarks on stderr come before the result.
             assert (done.stderr + done.stdout).split() == printed.split(), command
 
@@ -57,7 +57,7 @@ def test_printed_findings(tmp_path: Path) -> None:
     day = lines[16].split(",")
     lines[16] = ",".join([*day[:2], "mild", *day[3:]])
     history.write_text("\n".join(lines), "utf-8")
-    told = CliRunner().invoke(cli.app, ["check", str(project)])
+    told = CliRunner().invoke(root.app, ["check", str(project)])
     assert told.exit_code == 2
     page = " ".join((DOCS / "howto" / "project-file.md").read_text("utf-8").split())
     assert f"```text {' '.join(told.stdout.split())} ```" in page

@@ -13,7 +13,7 @@ from tests.cli.support import refused, run
 from tests.project.samples import SAMPLE, csv_text, days
 from typer.testing import CliRunner
 
-from whence import cli
+from whence.cli import root
 
 PIECES = ("1", "row:2", "context:3", "20,30", "rolls=20, cakes=30", "[20, 30]", "[]", "{}", "temp=1", "0", "row:", "-1")
 
@@ -83,7 +83,7 @@ def test_shell_completion() -> None:
         "COMP_WORDS": f"whence explain {SAMPLE}/whence.toml --fix t",
         "COMP_CWORD": "4",
     }
-    told = CliRunner().invoke(cli.app, [], env=environment, prog_name="whence")
+    told = CliRunner().invoke(root.app, [], env=environment, prog_name="whence")
     assert told.stdout.split() == ["temperature"]
     environment |= {"COMP_WORDS": "whence ch", "COMP_CWORD": "1"}
-    assert CliRunner().invoke(cli.app, [], env=environment, prog_name="whence").stdout.split() == ["check"]
+    assert CliRunner().invoke(root.app, [], env=environment, prog_name="whence").stdout.split() == ["check"]

@@ -13,12 +13,13 @@ from typer.testing import CliRunner
 
 import whence
 from whence import cli
+from whence.cli import root
 from whence.errors import InputError
 
 
 def test_version_lists_everything() -> None:
     """`whence version` names the versions of whence, Python and what they need, a line each."""
-    result = CliRunner().invoke(cli.app, ["version"])
+    result = CliRunner().invoke(root.app, ["version"])
     assert result.exit_code == 0
     lines = dict(line.split(maxsplit=1) for line in result.output.splitlines())
     assert lines["whence"] == whence.__version__
@@ -35,10 +36,10 @@ def test_runs_as_a_module(tmp_path: Path) -> None:
 
 def test_help_shows_examples() -> None:
     """`whence --help` says what it is for and how it is called, and so does the help of a command."""
-    result = CliRunner().invoke(cli.app, ["--help"])
+    result = CliRunner().invoke(root.app, ["--help"])
     assert result.exit_code == 0
     assert "whence explain whence.toml --context 12 --instead row:40" in result.output
-    assert "whence demo --out reports" in CliRunner().invoke(cli.app, ["demo", "--help"]).output
+    assert "whence demo --out reports" in CliRunner().invoke(root.app, ["demo", "--help"]).output
 
 
 def test_an_unknown_command(tmp_path: Path) -> None:

@@ -63,7 +63,7 @@ class Server:
         self._start(0)
 
     def _start(self, port: int) -> None:
-        command = [sys.executable, "-m", "whence.cli", "serve", *self._arguments, "--port", str(port), "--no-browser"]
+        command = [sys.executable, "-m", "whence", "serve", *self._arguments, "--port", str(port), "--no-browser"]
         self._process = subprocess.Popen(
             command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
         )

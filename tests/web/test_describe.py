@@ -36,7 +36,7 @@ def outline(description: dict[str, Any]) -> dict[str, Any]:
 
 
 def test_the_documented_description_is_true() -> None:
-    """docs/openapi.json names what the server answers; `python -m whence.web.describe docs/openapi.json` renews it."""
+    """docs/openapi.json names what the server answers; `python -m whence.web.app > docs/openapi.json` renews it."""
     documented = json.loads(FILE.read_text("utf-8"))
     assert outline(documented) == outline(create_app([]).openapi())
 

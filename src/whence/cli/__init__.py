@@ -2,19 +2,15 @@
 
 from __future__ import annotations
 
+import io
 import os
 import signal
 import sys
 from types import FrameType
-from typing import TYPE_CHECKING, Any
 
-if TYPE_CHECKING:
-    from whence.cli.root import app
+from whence.cli.exits import STOPPED
 
-__all__ = ["app", "main"]
-
-#: As `whence.cli.exits.STOPPED`, which is not imported yet when it is needed here.
-STOPPED = 130
+__all__ = ["main"]
 
 
 def main() -> None:
@@ -23,10 +19,14 @@ def main() -> None:
         before = signal.getsignal(signal.SIGINT)
         if before is signal.default_int_handler:
             signal.signal(signal.SIGINT, _stop)
-        from whence.cli.root import main as run
+        from whence.cli.root import app
 
         signal.signal(signal.SIGINT, before)
-        run()
+        for stream in (sys.stdout, sys.stderr):
+            # A pipe may know fewer letters than the plans: better a question mark than no answer.
+            if isinstance(stream, io.TextIOWrapper):
+                stream.reconfigure(errors="replace")
+        app()
     except KeyboardInterrupt:
         print("whence: stopped.", file=sys.stderr)
         sys.exit(STOPPED)
@@ -36,12 +36,3 @@ def _stop(signum: int, frame: FrameType | None) -> None:
     """End at once: modules in C that are just being imported turn a KeyboardInterrupt into errors of their own."""
     os.write(2, b"whence: stopped.\n")
     os._exit(STOPPED)
-
-
-def __getattr__(name: str) -> Any:
-    # Importing the commands takes a second, in which Ctrl-C must find `main` at work.
-    if name != "app":
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    from whence.cli.root import app
-
-    return app

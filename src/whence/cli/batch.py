@@ -22,13 +22,7 @@ def batch(
     answers: Annotated[Path, typer.Argument(metavar="OUTPUT.csv", help="Where the explanations go.")],
     instead: Annotated[
         str | None,
-        typer.Option(
-            "--instead",
-            "-i",
-            metavar="PLAN",
-            help="Your plan in every row, where INPUT.csv has none.",
-            show_default=False,
-        ),
+        typer.Option("--instead", "-i", metavar="PLAN", help="Your plan in every row, where INPUT.csv has none."),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")] = 1,
     kind: options.KindOption = None,
@@ -81,8 +75,7 @@ def batch(
     counts = table["status"].value_counts()
     told = ", ".join(f"{count} {status}" for status, count in counts.items())
     print_text(f"Wrote {answers}: {len(table)} rows, {told}.")
-    failed = int((table["status"] == "error").sum())
-    if failed:
+    if failed := counts.get("error"):
         note(f"{failed} of {len(table)} rows could not be explained; the column 'error' says why.")
         raise typer.Exit(BAD_INPUT)
 

@@ -14,7 +14,6 @@ from whence.cli.exits import BAD_INPUT
 from whence.cli.options import JsonOption, ProjectArgument
 from whence.cli.screen import console, note, print_text, waiting
 from whence.features import Schema
-from whence.features.kinds import Feature
 from whence.project import Project
 from whence.project.project import read_project
 from whence.project.saved import save_policy
@@ -51,15 +50,13 @@ def _verdict(path: Path, project: Project | None, errors: int, warnings: int) ->
         return f"{errors} error{'s' * (errors != 1)}: {path.name} cannot be used."
     worth = f" {warnings} warning{'s' * (warnings != 1)}." if warnings else ""
     rows, features, outcomes = len(project.X), project.X.shape[1], project.Y.shape[1]
-    size = (
-        f"{rows:,} rows, {features} column{'s' * (features != 1)} of context, {outcomes} outcome{'s' * (outcomes != 1)}"
-    )
-    return f"{path.name} can be used: {size}.{worth}"
+    columns = f"{features} column{'s' * (features != 1)} of context, {outcomes} outcome{'s' * (outcomes != 1)}"
+    return f"{path.name} can be used: {rows:,} rows, {columns}.{worth}"
 
 
 def fit(
     project: ProjectArgument,
-    save: Annotated[Path | None, typer.Option(help="Save the fitted policy here.", show_default=False)] = None,
+    save: Annotated[Path | None, typer.Option(help="Save the fitted policy here.")] = None,
 ) -> None:
     """Fit the policy to the history, and show what it was fitted to.
 
@@ -71,21 +68,20 @@ def fit(
       whence fit whence.toml
       whence fit whence.toml --save policy.joblib
     """
-    with waiting(f"Reading {project.name} ...") as shown:
+    with waiting(f"Reading {project.name} ...") as say:
         opened = Project.load(project)
-        shown.say(f"Fitting to {len(opened.X):,} rows ...")
+        say(f"Fitting to {len(opened.X):,} rows ...")
         began = time.perf_counter()
         policy = opened.fitted()
         seconds = time.perf_counter() - began
         if save is not None:
-            shown.say("Saving ...")
+            say("Saving ...")
             save_policy(opened, save)
     for warning in opened.warnings:
         note(str(warning))
     X, Y = opened.X, opened.Y
     print_text(f"Fitted in {seconds:.2g} s to {len(X):,} rows of {X.shape[1]} columns and {Y.shape[1]} outcomes.")
-    screen = console()
-    screen.print(_features(policy.schema_))
+    console().print(_features(policy.schema_))
     problem, weights = type(policy.problem).__name__, policy.weights_.describe()
     print_text(f"Problem: {problem}. Minimised: {policy.risk_.name}. Weights: {weights}.")
     if save is not None:
@@ -94,19 +90,17 @@ def fit(
 
 def _features(schema: Schema) -> Table:
     table = Table("feature", "kind", "values", "change", "weight", box=None, pad_edge=False)
-    for name in schema.names:
+    for name, kind in schema.kinds().items():
         feature = schema.kind(name)
-        kind = type(feature).__name__.lower()
-        table.add_row(name, kind, _values(schema, name, feature), feature.change, f"{feature.weight:g}")
+        table.add_row(name, kind, _values(schema, name, kind), feature.change, f"{feature.weight:g}")
     return table
 
 
-def _values(schema: Schema, name: str, feature: Feature) -> str:
-    kind = type(feature).__name__.lower()
+def _values(schema: Schema, name: str, kind: str) -> str:
     levels = [value(level, kind) for level in schema.levels(name)]
     if levels:
         return ", ".join(levels[:8]) + (f", … ({len(levels)})" if len(levels) > 8 else "")
     low, high = schema.training_range(name)
-    step = getattr(feature, "step", None)
+    step = getattr(schema.kind(name), "step", None)
     said = f"{plain(low)} to {plain(high)} {schema.unit(name)}".rstrip()
     return said if step is None else f"{said}, {'whole numbers' if step == 1 else f'in steps of {step}'}"

@@ -36,11 +36,10 @@ def decide(
     text = fitted.problem.describe(made.plan, fitted.outcome_names_)
     risk = fitted.risk_.name
     if as_json:
-        parts = fitted.problem.parts(fitted.outcome_names_)
         answer = {
             "context": to_plain(given),
             "plan": fitted.problem.to_plain(made.plan),
-            "parts": parts,
+            "parts": fitted.problem.parts(fitted.outcome_names_),
             "text": text,
             "risk": risk,
             "cost": to_plain(made.cost),
@@ -48,12 +47,9 @@ def decide(
         }
         print(json.dumps(answer, ensure_ascii=False, indent=2))
         return
-    screen = console()
-    schema = fitted.schema_
-    kinds = {name: type(schema.kind(name)).__name__.lower() for name in schema.names}
-    where = ", ".join(
-        f"{name} {value(raw, kinds[name], schema.unit(name))}" for name, raw in schema.feature_values(given).items()
-    )
+    screen, schema = console(), fitted.schema_
+    kinds, values = schema.kinds(), schema.feature_values(given)
+    where = ", ".join(f"{name} {value(values[name], kinds[name], schema.unit(name))}" for name in values)
     screen.print(f"[bold]Context[/bold]   {escape(where)}")
     screen.print(f"[bold]Decision[/bold]  {escape(text)}")
     screen.print(f"[bold]Cost[/bold]      {escape(with_unit(plain(made.cost), unit))} ({escape(risk)})")

@@ -17,9 +17,14 @@ from whence.report.words import answer
 
 __all__ = ["demo"]
 
+QUESTIONS: dict[Kind, str] = {
+    "relative": "When would your plan have been better than the decision?",
+    "absolute": "When would it have been the best of all plans?",
+}
+
 
 def demo(
-    out: Annotated[Path, typer.Option(help="Folder for the reports.", show_default=True)] = Path("whence-demo"),
+    out: Annotated[Path, typer.Option(help="Folder for the reports.")] = Path("whence-demo"),
 ) -> None:
     """Decide and explain on built-in data.
 
@@ -44,29 +49,22 @@ def demo(
 
 def _shown(console: Console, example: Example, out: Path) -> list[Path]:
     """Fit, decide, explain and write the reports of one example."""
-    console.print(f"[bold]{escape(example.title)}[/bold]")
-    console.print("=" * len(example.title))
+    console.print(f"[bold]{escape(example.title)}[/bold]\n{'=' * len(example.title)}")
     console.print(example.question, markup=False)
     with waiting(f"Fitting to {len(example.X):,} rows ..."):
         policy = example.policy.fit(example.X, example.Y)
         decision = policy.decide(example.today)
     problem, names = example.problem, list(example.Y.columns)
-    console.print()
-    console.print(f"[bold]Decision[/bold]   {escape(problem.describe(decision, names))}")
+    console.print(f"\n[bold]Decision[/bold]   {escape(problem.describe(decision, names))}")
     console.print(f"[bold]Your plan[/bold]  {escape(problem.describe(example.alternative, names))}")
     written = []
-    kinds: tuple[tuple[Kind, str], ...] = (
-        ("relative", "When would your plan have been better than the decision?"),
-        ("absolute", "When would it have been the best of all plans?"),
-    )
-    for kind, question in kinds:
+    for kind, question in QUESTIONS.items():
         with waiting("Searching ..."):
             why = policy.explain(example.today, example.alternative, kind=kind)
         if why.status == "interrupted":
             # A search keeps what it has found on Ctrl-C; a demo that was told to stop stops.
             raise KeyboardInterrupt
-        console.print()
-        console.print(f"[bold]{question}[/bold]")
+        console.print(f"\n[bold]{question}[/bold]")
         # Both plans have been printed above.
         assert why.report.shown is not None
         console.print(answer(why.report.shown), markup=False, highlight=False)

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from whence.aliases import Status
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from whence.aliases import Status
 
 __all__ = ["BAD_INPUT", "DIFFERS", "EXIT_CODES", "FOUND", "NONE", "STOPPED", "TIME_LIMIT", "UNEXPECTED", "exit_code"]
 
@@ -30,11 +33,5 @@ EXIT_CODES = """
 
 
 def exit_code(status: Status) -> int:
-    """The exit code for how an explanation ended.
-
-    Examples
-    --------
-    >>> exit_code("optimal"), exit_code("none"), exit_code("time_limit")
-    (0, 3, 4)
-    """
+    """The exit code for how an explanation ended."""
     return {"optimal": FOUND, "already": FOUND, "none": NONE, "time_limit": TIME_LIMIT, "interrupted": STOPPED}[status]

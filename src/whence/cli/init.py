@@ -17,12 +17,10 @@ __all__ = ["init"]
 
 
 def init(
-    data: Annotated[
-        Path | None, typer.Argument(help="A CSV file of past contexts and outcomes.", show_default=False)
-    ] = None,
+    data: Annotated[Path | None, typer.Argument(help="A CSV file of past contexts and outcomes.")] = None,
     outcomes: Annotated[
         list[str] | None,
-        typer.Option(help="Columns that hold outcomes, with commas between them; may be repeated.", show_default=False),
+        typer.Option(help="Columns that hold outcomes, with commas between them; may be repeated."),
     ] = None,
     out: Annotated[
         Path | None, typer.Option(help="The project file to write \\[default: whence.toml beside the data].")

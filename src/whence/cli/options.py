@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+from contextlib import suppress
 from pathlib import Path
 from typing import Annotated, Any, get_args
 
@@ -24,18 +25,14 @@ def complete_features(incomplete: str) -> list[str]:
     """Names of features of the project in the line that is being typed, for completion in the shell."""
     # The line is not complete, so that its arguments cannot be asked for: shells hand over its words.
     words = (os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")).split()
-    project = next((word for word in words if word.endswith(".toml")), None)
-    if project is None:
-        return []
-    try:
-        names = Project.load(project).X.columns
-    except WhenceError:
-        return []
-    return [name for name in names if str(name).startswith(incomplete)]
+    projects = [word for word in words if word.endswith(".toml")]
+    with suppress(WhenceError):
+        return [name for path in projects[:1] for name in Project.load(path).X.columns if name.startswith(incomplete)]
+    return []
 
 
 def _option(help: str, *names: str, **settings: Any) -> Any:
-    return typer.Option(*names, help=help, show_default=False, **settings)
+    return typer.Option(*names, help=help, **settings)
 
 
 ProjectArgument = Annotated[
@@ -44,7 +41,6 @@ ProjectArgument = Annotated[
         metavar="PROJECT",
         help="The project file, whence.toml, or its folder.",
         callback=project_file,
-        show_default=False,
     ),
 ]
 ContextOption = Annotated[
@@ -92,11 +88,11 @@ ThreadsOption = Annotated[
 
 def open_project(path: Path, policy: Path | None = None) -> Project:
     """The project at `path`, fitted, or with a policy that was saved before."""
-    with waiting(f"Reading {path.name} ...") as shown:
+    with waiting(f"Reading {path.name} ...") as say:
         project = Project.load(path)
         remarks = [str(finding) for finding in project.warnings]
         if policy is None:
-            shown.say(f"Fitting to {len(project.X):,} rows ...")
+            say(f"Fitting to {len(project.X):,} rows ...")
             project.fitted()
         else:
             remarks += load_policy(project, policy)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import functools
 import inspect
-import io
 import os
 import re
 import sys
@@ -25,7 +24,7 @@ from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.report.versions import versions
 
-__all__ = ["app", "main"]
+__all__ = ["app"]
 
 HELP = f"""
 Explains data-driven decisions: in what context would your plan have been the better one?
@@ -47,14 +46,8 @@ app = typer.Typer(
     no_args_is_help=True,
     rich_markup_mode="rich",
     pretty_exceptions_enable=False,
-    add_completion=True,
     context_settings={"help_option_names": ["--help", "-h"]},
 )
-
-
-@app.callback()
-def _whence() -> None:
-    """A group of commands, also where there is only one to choose."""
 
 
 def version() -> None:
@@ -68,26 +61,17 @@ def version() -> None:
         print(f"{name:14}{number}")
 
 
-def joined(docstring: str) -> str:
+def help_text(docstring: str) -> str:
     """A docstring as help text: paragraphs flow, and lines that are indented stay as they are.
 
     Examples
     --------
-    >>> joined("Bake.\\n\\nLong lines\\nflow.\\n\\n  kept\\n  as is")
-    'Bake.\\n\\nLong lines flow.\\n\\n  kept\\n  as is'
+    >>> help_text("Bake.\\n\\nLong lines\\nflow.\\n\\n  kept\\n  as is")
+    'Bake.\\n\\nLong lines flow.\\n\\n[bold][/bold]  kept\\n  as is'
     """
     paragraphs = re.split(r"\n\s*\n", inspect.cleandoc(docstring))
-    return "\n\n".join(p if p.startswith(" ") else " ".join(p.split("\n")) for p in paragraphs)
-
-
-def indented(text: str) -> str:
-    """A help text that keeps its indent: typer takes away one that all lines after a heading share.
-
-    Examples
-    --------
-    >>> indented("Bake.\\n\\nExample\\n\\n  bake")
-    'Bake.\\n\\nExample\\n\\n[bold][/bold]  bake'
-    """
+    text = "\n\n".join(p if p.startswith(" ") else " ".join(p.split("\n")) for p in paragraphs)
+    # typer takes away an indent that all lines after a heading share: one of them begins with markup.
     return text.replace("\n\n  ", "\n\n[bold][/bold]  ", 1)
 
 
@@ -111,14 +95,12 @@ def errors_told(command: Callable[..., None]) -> Callable[..., None]:
             where = f" ({error.filename})" if error.filename else ""
             _give_up_on_stdout()
             said, code = f"A file cannot be read or written: {error.strerror or error}{where}.", BAD_INPUT
-        except KeyboardInterrupt:
-            # Rich and typer have put the terminal back; all that is missing is the end of the line with ^C.
-            said, code = "stopped.", STOPPED
-        except Exception as error:
-            if os.environ.get("WHENCE_TRACEBACK"):
-                raise
+        except (Exception, KeyboardInterrupt) as error:
             if interrupted(error):
+                # Rich and typer have put the terminal back; all that is missing is the end of the line with ^C.
                 said, code = "stopped.", STOPPED
+            elif os.environ.get("WHENCE_TRACEBACK"):
+                raise
             else:
                 said = f"An unexpected error, which is a bug in whence: {type(error).__name__}: {error}\n"
                 said, code = f"{said}Set WHENCE_TRACEBACK=1 to see where it comes from.", UNEXPECTED
@@ -151,27 +133,6 @@ def interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
-    (demo, ""),
-    (init, ""),
-    (check, ""),
-    (fit, ""),
-    (decide, ""),
-    (explain, EXIT_CODES),
-    (batch, ""),
-    (verify, ""),
-    (serve, ""),
-    (version, ""),
-)
-
-for _command, _more in COMMANDS:
-    app.command(help=f"{indented(joined(_command.__doc__ or ''))}\n{_more}")(errors_told(_command))
-
-
-def main() -> None:
-    """Run the command."""
-    for stream in (sys.stdout, sys.stderr):
-        # A pipe may know fewer letters than the plans: better a question mark than no answer.
-        if isinstance(stream, io.TextIOWrapper):
-            stream.reconfigure(errors="replace")
-    app()
+for _command in (demo, init, check, fit, decide, explain, batch, verify, serve, version):
+    _more = EXIT_CODES if _command is explain else ""
+    app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))

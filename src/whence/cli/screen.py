@@ -4,24 +4,21 @@ from __future__ import annotations
 
 import math
 import signal
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from types import FrameType
-from typing import Any
 
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
-from rich.status import Status
 from rich.text import Text
 
 from whence import question
 
-__all__ = ["Waiting", "console", "counting", "ending_well", "note", "print_text", "searching", "waiting"]
+__all__ = ["console", "counting", "ending_well", "note", "print_text", "searching", "waiting"]
 
-#: Seconds between two updates of what is shown.
+#: Seconds between two updates of how far a search has come.
 EVERY = 0.1
 
 
@@ -29,7 +26,7 @@ def console(stderr: bool = False) -> Console:
     """A console that keeps colours to terminals (NO_COLOR is heeded) and does not break lines in a pipe."""
     made = Console(highlight=False, stderr=stderr)
     if not made.is_terminal:
-        made = Console(highlight=False, stderr=stderr, width=100_000, soft_wrap=True)
+        made.width, made.soft_wrap = 100_000, True
     return made
 
 
@@ -43,30 +40,15 @@ def note(text: str) -> None:
     console(stderr=True).print(f"[bold]whence:[/bold] {escape(text)}")
 
 
-class Waiting:
-    """A line on stderr that says what is going on, on terminals only; it goes away when the work is done."""
-
-    def __init__(self, status: Status | None) -> None:
-        self._status = status
-        self._said = 0.0
-
-    def say(self, text: str, at_once: bool = True) -> None:
-        """Change the line; not more often than can be read unless `at_once`."""
-        now = time.monotonic()
-        if self._status is not None and (at_once or now - self._said >= EVERY):
-            self._status.update(Text(text))
-            self._said = now
-
-
 @contextmanager
-def waiting(text: str) -> Iterator[Waiting]:
-    """Show that something is going on while the block runs."""
+def waiting(text: str) -> Iterator[Callable[[str], None]]:
+    """Show a line on stderr while the block runs, which changes it by calling what it is given; on terminals only."""
     screen = console(stderr=True)
     if not screen.is_terminal or screen.is_dumb_terminal:
-        yield Waiting(None)
+        yield lambda text: None
         return
     with screen.status(Text(text)) as status:
-        yield Waiting(status)
+        yield lambda text: status.update(Text(text))
 
 
 @contextmanager
@@ -83,15 +65,17 @@ def counting(text: str, total: int, done: int) -> Iterator[Callable[[int], None]
 class _Search:
     """Shows how far a search has come, and stops it when the user asks."""
 
-    def __init__(self, shown: Waiting, time_limit: float | None) -> None:
-        self.shown = shown
-        self.time_limit = time_limit
+    def __init__(self, say: Callable[[str], None], time_limit: float | None) -> None:
+        self.say, self.time_limit = say, time_limit
+        self.said = 0.0
         self.stopping = False
 
     def __call__(self, progress: question.Progress) -> bool:
         """What `Policy.explain` calls as `on_progress`."""
-        if not self.stopping:
-            self.shown.say(progress_line(progress, self.time_limit), at_once=False)
+        now = time.monotonic()
+        if not self.stopping and now - self.said >= EVERY:
+            self.say(progress_line(progress, self.time_limit))
+            self.said = now
         return not self.stopping
 
     def interrupt(self, signum: int, frame: FrameType | None) -> None:
@@ -99,22 +83,16 @@ class _Search:
         if self.stopping:
             raise KeyboardInterrupt
         self.stopping = True
-        self.shown.say("Stopping with the best found so far (Ctrl-C again to stop at once) ...")
+        self.say("Stopping with the best found so far (Ctrl-C again to stop at once) ...")
 
 
 @contextmanager
 def searching(time_limit: float | None) -> Iterator[_Search]:
     """Show a search, and let the first Ctrl-C end it with the best found so far."""
-    with waiting("Searching ...") as shown:
-        search = _Search(shown, time_limit)
-        if threading.current_thread() is not threading.main_thread():
+    with waiting("Searching ...") as say:
+        search = _Search(say, time_limit)
+        with _handling([signal.SIGINT], search.interrupt):
             yield search
-            return
-        before: Any = signal.signal(signal.SIGINT, search.interrupt)
-        try:
-            yield search
-        finally:
-            signal.signal(signal.SIGINT, before)
 
 
 @contextmanager
@@ -129,17 +107,20 @@ def ending_well() -> Iterator[list[int]]:
         came.append(signum)
         raise KeyboardInterrupt
 
-    before: dict[int, Any] = {}
-    if threading.current_thread() is threading.main_thread():
-        for name in ("SIGTERM", "SIGHUP"):
-            signum = getattr(signal, name, None)
-            if signum is not None and signal.getsignal(signum) == signal.SIG_DFL:
-                before[signum] = signal.signal(signum, stop)
-    try:
+    # Windows has no SIGHUP.
+    known = [signum for signum in signal.Signals if signum.name in ("SIGTERM", "SIGHUP")]
+    with _handling([signum for signum in known if signal.getsignal(signum) == signal.SIG_DFL], stop):
         yield came
+
+
+@contextmanager
+def _handling(signals: list[signal.Signals], handler: Callable[[int, FrameType | None], None]) -> Iterator[None]:
+    before = [(signum, signal.signal(signum, handler)) for signum in signals]
+    try:
+        yield
     finally:
-        for signum, handler in before.items():
-            signal.signal(signum, handler)
+        for signum, previous in before:
+            signal.signal(signum, previous)
 
 
 def progress_line(progress: question.Progress, time_limit: float | None) -> str:
@@ -155,8 +136,6 @@ def progress_line(progress: question.Progress, time_limit: float | None) -> str:
     """
     found = f"nearest {progress.distance:.3g}" if math.isfinite(progress.distance) else "nothing found yet"
     bound = f"none nearer than {progress.bound:.3g}" if math.isfinite(progress.bound) else "none"
-    if time_limit is None:
-        clock = f"{progress.seconds:.0f} s"
-    else:
-        clock = f"{max(0.0, time_limit - progress.seconds):.0f} s left"
+    left = None if time_limit is None else max(0.0, time_limit - progress.seconds)
+    clock = f"{progress.seconds:.0f} s" if left is None else f"{left:.0f} s left"
     return f"Searching: {progress.nodes:,} boxes, {found}, {bound}, {clock}"

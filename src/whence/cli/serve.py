@@ -14,16 +14,12 @@ __all__ = ["serve"]
 
 
 def serve(
-    project: Annotated[
-        Path | None, typer.Argument(help="The project file; the built-in examples if left out.", show_default=False)
-    ] = None,
+    project: Annotated[Path | None, typer.Argument(help="The project file; the built-in examples if left out.")] = None,
     host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
     port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8000,
     browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
-    workers: Annotated[
-        int | None, typer.Option(min=1, help="How many searches may run at once.", show_default=False)
-    ] = None,
-    time_limit: Annotated[float | None, typer.Option(help="Most seconds per search.", show_default=False)] = None,
+    workers: Annotated[int | None, typer.Option(min=1, help="How many searches may run at once.")] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Most seconds per search.")] = None,
     allow_remote: Annotated[
         bool, typer.Option("--allow-remote", help="Let other machines in, with the token that is printed.")
     ] = False,
@@ -35,17 +31,15 @@ def serve(
     ] = None,
     root_path: Annotated[
         str | None,
-        typer.Option(
-            help="The sub-path under which a reverse proxy shows the page, such as /whence.", show_default=False
-        ),
+        typer.Option(help="The sub-path under which a reverse proxy shows the page, such as /whence."),
     ] = None,
     allowed_host: Annotated[
         list[str] | None,
-        typer.Option(help="A name by which others reach it through a proxy; may be repeated.", show_default=False),
+        typer.Option(help="A name by which others reach it through a proxy; may be repeated."),
     ] = None,
     trusted_proxy: Annotated[
         list[str] | None,
-        typer.Option(help="An address whose X-Forwarded-... headers are trusted; may be repeated.", show_default=False),
+        typer.Option(help="An address whose X-Forwarded-... headers are trusted; may be repeated."),
     ] = None,
 ) -> None:
     """Serve the what-if page on this machine, until Ctrl-C.

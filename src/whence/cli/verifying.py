@@ -21,16 +21,12 @@ __all__ = ["verify"]
 
 
 def verify(
-    explanation: Annotated[
-        Path, typer.Argument(metavar="WHY.json", help="What 'whence explain --json' has printed.", show_default=False)
-    ],
+    explanation: Annotated[Path, typer.Argument(metavar="WHY.json", help="What 'whence explain --json' has printed.")],
     project: ProjectArgument,
     prove: Annotated[
         bool, typer.Option("--prove", help="Search once more, so that status and bound are found out anew.")
     ] = False,
-    time_limit: Annotated[
-        float | None, typer.Option(metavar="SECONDS", help="Seconds for that search.", show_default=False)
-    ] = None,
+    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Seconds for that search.")] = None,
     policy: PolicyOption = None,
     as_json: JsonOption = False,
 ) -> None:

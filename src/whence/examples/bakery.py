@@ -34,14 +34,7 @@ OVEN = 560
 
 
 def load(n: int = 500, seed: int = 0) -> Example:
-    """The bakery's last `n` days, and its question for tomorrow.
-
-    Parameters
-    ----------
-    n : int
-        Days of history.
-    seed : int
-        Of the generated data; the same seed gives the same data.
+    """The bakery's last `n` days, and its question for tomorrow; the same seed gives the same data.
 
     Examples
     --------

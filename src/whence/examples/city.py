@@ -77,14 +77,7 @@ UNEVEN = {"centre": 0.16, "riverside": 0.08, "ring": 0.07}
 
 
 def load(n: int = 600, seed: int = 0) -> Example:
-    """The courier's last `n` trips, and the question at midday.
-
-    Parameters
-    ----------
-    n : int
-        Trips in the history.
-    seed : int
-        Of the generated data; the same seed gives the same data.
+    """The courier's last `n` trips, and the question at midday; the same seed gives the same data.
 
     Examples
     --------
@@ -98,6 +91,7 @@ def load(n: int = 600, seed: int = 0) -> Example:
         {"period": Categorical(PERIODS), "day": Categorical(DAYS), "rain": Continuous(low=0.0, unit="mm/h")}
     )
     problem = ShortestPath(graph, "Depot", "Hospital", cost_unit="min")
+    along = {name: places for name, places, *_ in STREETS}
     weights = ForestWeights(n_trees=100, max_depth=4, random_state=seed)
     return Example(
         name="city",
@@ -111,16 +105,7 @@ def load(n: int = 600, seed: int = 0) -> Example:
         problem=problem,
         policy=Policy(problem, weights=weights, risk=CVaR(0.8), schema=schema),
         today=pd.Series({"period": "midday", "day": "working day", "rain": 0.0}, name="today", dtype=object),
-        alternative=[
-            "Depot",
-            "Tannery",
-            "West Bridge",
-            "Boatyard",
-            "Ring South-West",
-            "Ring South",
-            "Ring South-East",
-            "Hospital",
-        ],
+        alternative=[*along["West Road"], *along["Ring Road"][1:]],
     )
 
 

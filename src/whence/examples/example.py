@@ -15,32 +15,14 @@ __all__ = ["Example"]
 
 @dataclass(frozen=True, eq=False)
 class Example:
-    """A history, a problem, and a planner with a plan of their own.
+    """A history, a problem, and a planner with a plan of their own."""
 
-    Attributes
-    ----------
-    name : str
-        Short name, fit for a file.
-    title, question : str
-        What is asked, as a heading and in a sentence or two.
-    X, Y : DataFrame
-        Past contexts and what came of them, row by row.
-    problem : DecisionProblem
-        What is decided.
-    policy : Policy
-        A policy for it, not fitted yet.
-    today : Series
-        The context in question.
-    alternative : plan
-        What the planner has in mind.
-    """
-
-    name: str
+    name: str  # fit for a file
     title: str
-    question: str
-    X: pd.DataFrame
-    Y: pd.DataFrame
+    question: str  # in a sentence or two
+    X: pd.DataFrame  # past contexts
+    Y: pd.DataFrame  # what came of them, row by row
     problem: DecisionProblem
-    policy: Policy
-    today: pd.Series
-    alternative: Any
+    policy: Policy  # not fitted yet
+    today: pd.Series  # the context in question
+    alternative: Any  # what the planner has in mind

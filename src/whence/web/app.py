@@ -1,11 +1,15 @@
-"""The HTTP interface: what the page, and other programs, may ask."""
+"""The HTTP interface: what the page, and other programs, may ask.
+
+``python -m whence.web.app > docs/openapi.json`` renews its description in the documentation.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated, Any
+from typing import Annotated
 
 from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
@@ -35,14 +39,14 @@ DESCRIPTION = (
     'Errors are `{"detail": "one sentence"}`.'
 )
 #: What every request may be answered with.
-REFUSALS: dict[int | str, dict[str, Any]] = {
-    400: {"model": models.Problem, "description": "Not addressed to this server, or not readable"},
-    401: {"model": models.Problem, "description": "Without the token, where one is needed"},
-    403: {"model": models.Problem, "description": "From another site"},
-    404: {"model": models.Problem, "description": "Not there, or not any more"},
-    413: {"model": models.Problem, "description": "Too large"},
-    415: {"model": models.Problem, "description": "Not sent as JSON"},
-    422: {"model": models.Problem, "description": "One sentence that says what is wrong with the request"},
+REFUSALS: dict[int | str, str] = {
+    400: "Not addressed to this server, or not readable",
+    401: "Without the token, where one is needed",
+    403: "From another site",
+    404: "Not there, or not any more",
+    413: "Too large",
+    415: "Not sent as JSON",
+    422: "One sentence that says what is wrong with the request",
 }
 
 #: What a feature may be given as.
@@ -53,33 +57,86 @@ VALUES = {
 
 Row = Annotated[int, Path(ge=1, description="Number of a past observation; the first is 1.")]
 
+api = APIRouter(prefix="/api")
+
+
+@api.get("/scenes")
+def list_scenes(request: Request) -> list[models.SceneEntry]:
+    """What may be asked about."""
+    return [scene.entry() for scene in request.app.state.scenes.values()]
+
+
+@api.get("/scenes/{scene}")
+async def show_scene(scene: str, request: Request) -> models.Scene:
+    """Features, today's context, the shape of a plan, and an alternative to begin with."""
+    return await in_thread(request, find_scene(request, scene).shown)
+
+
+@api.get("/scenes/{scene}/observations")
+async def list_observations(
+    scene: str,
+    request: Request,
+    start: Annotated[int, Query(ge=1, description="Number of the first one to list.")] = 1,
+    count: Annotated[int, Query(ge=1, le=LISTED)] = 50,
+) -> list[models.Observation]:
+    """Some past observations."""
+    found = find_scene(request, scene)
+    rows = range(start - 1, min(start - 1 + count, found.observations))
+    return await in_thread(request, lambda: [found.observation(row) for row in rows])
+
+
+@api.get("/scenes/{scene}/observations/{row}")
+async def show_observation(scene: str, row: Row, request: Request) -> models.Observation:
+    """One past observation."""
+    found = find_scene(request, scene)
+    if row > found.observations:
+        raise HTTPException(404, f"There are {found.observations} observations, numbered from 1.")
+    return await in_thread(request, lambda: found.observation(row - 1))
+
+
+@api.post("/scenes/{scene}/decide", dependencies=[IsJson])
+async def decide(scene: str, asked: models.ContextRequest, request: Request) -> models.Decision:
+    """What the policy decides in a context."""
+    found = find_scene(request, scene)
+    return await in_thread(request, lambda: found.decided(found.row_of(asked.context)))
+
+
+@api.post("/scenes/{scene}/check", dependencies=[IsJson])
+async def check(scene: str, asked: models.PlanRequest, request: Request) -> models.Check:
+    """Whether a plan of one's own can be carried out, and what it costs in a context."""
+    found = find_scene(request, scene)
+    return await in_thread(request, lambda: found.checked(found.row_of(asked.context), asked.plan))
+
+
+@api.get("/health")
+async def health(request: Request) -> models.Health:
+    """How the server is."""
+    pool: Pool = request.app.state.pool
+    settings: ServerSettings = request.app.state.settings
+    return models.Health(
+        version=__version__,
+        workers=settings.workers,
+        ready=len(pool.pids),
+        queued=pool.queued,
+        running=pool.running,
+        time_limit=settings.time_limit,
+    )
+
 
 def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) -> FastAPI:
-    """The application: page, interface and worker processes, which live as long as it runs.
-
-    Parameters
-    ----------
-    scenes : sequence of Scene
-        What may be asked about.
-    settings : ServerSettings, optional
-        What is allowed.
-
-    Examples
-    --------
-    >>> app = create_app([])
-    >>> "/api/scenes" in app.openapi()["paths"]
-    True
-    """
+    """The application: page, interface and worker processes, which live as long as it runs."""
     settings = settings or ServerSettings()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
-        async with Pool(scenes, settings) as pool:
-            app.state.pool = pool
-            # What a first decision has to load, it should not keep the page waiting for.
-            warming = asyncio.create_task(asyncio.to_thread(lambda: [scene.shown() for scene in scenes]))
+        pool = app.state.pool = Pool(scenes, settings)
+        # What a first decision has to load, it should not keep the page waiting for.
+        warming = asyncio.create_task(asyncio.to_thread(lambda: [scene.shown() for scene in scenes]))
+        try:
             yield
+        finally:
             warming.cancel()
+            await pool.stop()
 
     app = FastAPI(
         title="whence",
@@ -98,74 +155,15 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
     app.add_middleware(Guard, settings=settings)
     app.add_exception_handler(RequestValidationError, _malformed)
     app.add_exception_handler(StarletteHTTPException, _unreadable)
-    app.add_exception_handler(WhenceError, _refused)
-    app.add_exception_handler(Exception, _failed)
-    app.include_router(_router(), prefix="/api", responses=REFUSALS)
-    app.include_router(explanations(), prefix="/api", responses=REFUSALS)
+    app.add_exception_handler(WhenceError, lambda _, error: JSONResponse({"detail": str(error)}, 422))
+    # What went wrong is for the log, not for everybody.
+    failure = {"detail": "The server failed to answer this; its log says why."}
+    app.add_exception_handler(Exception, lambda *_: JSONResponse(failure, 500, HEADERS))
+    refusals = {status: {"model": models.Problem, "description": why} for status, why in REFUSALS.items()}
+    app.include_router(api, responses=refusals)
+    app.include_router(explanations(), prefix="/api", responses=refusals)
     app.include_router(assets.router())
     return app
-
-
-def _router() -> APIRouter:
-    api = APIRouter()
-
-    @api.get("/scenes")
-    def list_scenes(request: Request) -> list[models.SceneEntry]:
-        """What may be asked about."""
-        return [scene.entry() for scene in request.app.state.scenes.values()]
-
-    @api.get("/scenes/{scene}")
-    async def show_scene(scene: str, request: Request) -> models.Scene:
-        """Features, today's context, the shape of a plan, and an alternative to begin with."""
-        return await in_thread(request, find_scene(request, scene).shown)
-
-    @api.get("/scenes/{scene}/observations")
-    async def list_observations(
-        scene: str,
-        request: Request,
-        start: Annotated[int, Query(ge=1, description="Number of the first one to list.")] = 1,
-        count: Annotated[int, Query(ge=1, le=LISTED)] = 50,
-    ) -> list[models.Observation]:
-        """Some past observations."""
-        found = find_scene(request, scene)
-        rows = range(start - 1, min(start - 1 + count, found.observations))
-        return await in_thread(request, lambda: [found.observation(row) for row in rows])
-
-    @api.get("/scenes/{scene}/observations/{row}")
-    async def show_observation(scene: str, row: Row, request: Request) -> models.Observation:
-        """One past observation."""
-        found = find_scene(request, scene)
-        if row > found.observations:
-            raise HTTPException(404, f"There are {found.observations} observations, numbered from 1.")
-        return await in_thread(request, lambda: found.observation(row - 1))
-
-    @api.post("/scenes/{scene}/decide", dependencies=[IsJson])
-    async def decide(scene: str, asked: models.ContextRequest, request: Request) -> models.Decision:
-        """What the policy decides in a context."""
-        found = find_scene(request, scene)
-        return await in_thread(request, lambda: found.decided(found.row_of(asked.context)))
-
-    @api.post("/scenes/{scene}/check", dependencies=[IsJson])
-    async def check(scene: str, asked: models.PlanRequest, request: Request) -> models.Check:
-        """Whether a plan of one's own can be carried out, and what it costs in a context."""
-        found = find_scene(request, scene)
-        return await in_thread(request, lambda: found.checked(found.row_of(asked.context), asked.plan))
-
-    @api.get("/health")
-    async def health(request: Request) -> models.Health:
-        """How the server is."""
-        pool: Pool = request.app.state.pool
-        settings: ServerSettings = request.app.state.settings
-        return models.Health(
-            version=__version__,
-            workers=settings.workers,
-            ready=len(pool.pids),
-            queued=pool.queued,
-            running=pool.running,
-            time_limit=settings.time_limit,
-        )
-
-    return api
 
 
 def _malformed(request: Request, error: Exception) -> Response:
@@ -185,18 +183,12 @@ def _malformed(request: Request, error: Exception) -> Response:
 def _unreadable(request: Request, error: Exception) -> Response:
     """What FastAPI has to say; where it could not read a body, why."""
     assert isinstance(error, StarletteHTTPException)
-    why = {RecursionError: "it is nested too deeply", UnicodeDecodeError: "it is not UTF-8"}
     told = error.detail
-    if isinstance(error.__cause__, Exception):
-        reason = next((text for kind, text in why.items() if isinstance(error.__cause__, kind)), "a number is too long")
-        told = f"The request must be JSON that can be read: {reason}."
+    if error.__cause__ is not None:
+        why = {RecursionError: "it is nested too deeply", UnicodeDecodeError: "it is not UTF-8"}
+        told = f"The request must be JSON that can be read: {why.get(type(error.__cause__), 'a number is too long')}."
     return JSONResponse({"detail": told}, error.status_code, error.headers)
 
 
-def _failed(request: Request, error: Exception) -> Response:
-    """An error of our own; what it was is for the log, not for everybody."""
-    return JSONResponse({"detail": "The server failed to answer this; its log says why."}, 500, HEADERS)
-
-
-def _refused(request: Request, error: Exception) -> Response:
-    return JSONResponse({"detail": str(error)}, 422)
+if __name__ == "__main__":
+    print(json.dumps(create_app([]).openapi(), indent=2, ensure_ascii=False))

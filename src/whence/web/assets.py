@@ -15,13 +15,8 @@ __all__ = ["router"]
 _FOLDER = Path(__file__).parent
 _TYPES = {
     ".css": "text/css; charset=utf-8",
-    ".ico": "image/x-icon",
     ".js": "text/javascript; charset=utf-8",
-    ".json": "application/json",
-    ".png": "image/png",
     ".svg": "image/svg+xml",
-    ".webmanifest": "application/manifest+json",
-    ".woff2": "font/woff2",
 }
 
 
@@ -47,10 +42,7 @@ def router() -> APIRouter:
 
     @pages.get("/favicon.ico")
     def favicon(request: Request) -> Response:
-        icon = files.get("favicon.svg")
-        if icon is None:
-            return Response(status_code=204)
-        return _tagged(request, icon.read_bytes(), _TYPES[".svg"])
+        return asset("favicon.svg", request)
 
     return pages
 

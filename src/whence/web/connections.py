@@ -19,22 +19,20 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from whence.web.settings import ServerSettings
 
-__all__ = ["Connection", "connections_for"]
+__all__ = ["Connection"]
 
 #: Seconds between two looks at the clock.
 PULSE = 0.25
 
 
 class Connection(H11Protocol):
-    """One connection, closed where its other end keeps it waiting; the settings come with :func:`connections_for`."""
+    """One connection, closed where its other end keeps it waiting; a server's own kind has its settings."""
 
     settings = ServerSettings()
     _since = 0.0
     _begun = False
     _unsent_since: float | None = None
     _pulse: asyncio.TimerHandle | None = None
-
-    # ---- what happens to it ----------------------------------------------------------------------------
 
     def connection_made(self, transport: asyncio.Transport) -> None:  # type: ignore[override]
         """Take the connection, in the place of one that only waits where there are too many."""
@@ -78,8 +76,6 @@ class Connection(H11Protocol):
     def waiting(self) -> bool:
         """Whether no request has arrived that is still to be answered."""
         return self.cycle is None or self.cycle.response_complete
-
-    # ---- the clock -------------------------------------------------------------------------------------
 
     def _look(self) -> None:
         """Close the connection where it is time to, otherwise look again soon."""
@@ -129,14 +125,3 @@ class Connection(H11Protocol):
             self.cycle.message_event.set()
         self.conn.send_failed()
         self.transport.close()
-
-
-def connections_for(settings: ServerSettings) -> type[Connection]:
-    """The kind of connection that keeps to `settings`.
-
-    Examples
-    --------
-    >>> connections_for(ServerSettings(arrival=5.0)).settings.arrival
-    5.0
-    """
-    return type("Connection", (Connection,), {"settings": settings})

@@ -6,9 +6,7 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-import pandas as pd
-
-from whence.features import Categorical, Continuous, Discrete, Schema
+from whence.features import Binary, Categorical, Continuous, Discrete, Schema
 from whence.plain_values import to_plain
 from whence.web.models import Feature
 
@@ -18,58 +16,39 @@ __all__ = ["controls"]
 STEPS = 100
 
 
-def controls(
-    schema: Schema, today: dict[str, Any], fixed: Collection[str] = (), X: pd.DataFrame | None = None
-) -> list[Feature]:
-    """One control per feature of a fitted schema, in its order; `fixed` ones cannot change, and `X` is the history."""
-    shown = [_control(schema, name, today[name]) for name in schema.names]
-    for one in shown:
-        one.recorded = _recorded(schema, one.name, X)
-        if one.name in fixed:
-            one.change = "fixed"
+def controls(schema: Schema, today: dict[str, Any], fixed: Collection[str] = ()) -> list[Feature]:
+    """One control per feature of a fitted schema, in its order; `fixed` ones cannot change."""
+    shown = []
+    for name in schema.names:
+        kind = schema.kind(name)
+        common: dict[str, Any] = {
+            "name": name,
+            "kind": type(kind).__name__.lower(),
+            "unit": schema.unit(name),
+            "change": "fixed" if name in fixed else kind.change,
+            "weight": float(kind.weight),
+        }
+        shown.append(Feature(**common, **_offered(schema, name, today[name])))
     return shown
 
 
-def _recorded(schema: Schema, name: str, X: pd.DataFrame | None) -> list[Any] | None:
-    """What the history holds of a feature: its range, or the categories that occur."""
-    feature = schema.kind(name)
-    if not isinstance(feature, Categorical):
-        return list(schema.training_range(name))
-    if X is None:
-        return None
-    levels = list(feature.categories or schema.levels(name))
-    if feature.columns is not None:
-        held = [level for level, column in zip(levels, feature.columns, strict=True) if X[column].any()]
-    else:
-        occurring = set(X[name].unique())
-        held = [level for level in levels if level in occurring]
-    plain: list[Any] = to_plain(held)
-    return plain
-
-
-def _control(schema: Schema, name: str, today: Any) -> Feature:
-    feature = schema.kind(name)
-    kind = type(feature).__name__.lower()
-    common: dict[str, Any] = {
-        "name": name,
-        "kind": kind,
-        "unit": schema.unit(name),
-        "change": feature.change,
-        "weight": float(feature.weight),
-    }
+def _offered(schema: Schema, name: str, today: Any) -> dict[str, Any]:
+    """What a control has to choose from, and what of it the history holds."""
+    feature, levels = schema.kind(name), schema.levels(name)
     if isinstance(feature, Categorical):
-        return Feature(**common, values=to_plain(list(feature.categories or schema.levels(name))))
-    if kind == "binary":
-        return Feature(**common)
+        return {"values": to_plain(list(feature.categories or levels)), "recorded": to_plain(levels)}
     low, high = schema.training_range(name)
+    recorded = {"recorded": [low, high]}
+    if isinstance(feature, Binary):
+        return recorded
     low, high = min(low, float(today)), max(high, float(today))
+    limits = {**recorded, "low": low, "high": high}
     if isinstance(feature, Continuous):
-        return Feature(**common, low=low, high=high, step=handy_step(high - low))
-    levels = schema.levels(name)
+        return {**limits, "step": handy_step(high - low)}
     if not levels and isinstance(feature, Discrete) and feature.step is not None:
         # Too many to choose from a list: a slider in whole steps.
-        return Feature(**common, low=low, high=high, step=feature.step)
-    return Feature(**common, low=low, high=high, values=sorted({*map(float, levels), float(today)}))
+        return {**limits, "step": feature.step}
+    return {**limits, "values": sorted({*map(float, levels), float(today)})}
 
 
 def handy_step(span: float) -> float:

@@ -4,21 +4,20 @@ from __future__ import annotations
 
 import asyncio
 import json
-import math
 import re
 import zlib
 from collections.abc import Coroutine
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
-from fastapi.responses import HTMLResponse, JSONResponse
+from fastapi.responses import HTMLResponse
 
 from whence.explain.explanation import Explanation
 from whence.explain.request import Request as Question
 from whence.report.html import page
 from whence.web import models
 from whence.web.lookup import IsJson, find_scene, in_thread
-from whence.web.messages import Asked, Progressed
+from whence.web.messages import Asked
 from whence.web.pool import Job, Pool, QueueFull
 from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
@@ -47,7 +46,8 @@ def router() -> APIRouter:
     )
     async def explain(scene: str, asked: models.ExplainRequest, request: Request) -> Response:
         """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id."""
-        found, settings = find_scene(request, scene), _settings(request)
+        found = find_scene(request, scene)
+        settings: ServerSettings = request.app.state.settings
         question = _question(found, asked, settings)
         remarks = await in_thread(request, lambda: _check(found, question))
         if await request.is_disconnected():
@@ -66,8 +66,7 @@ def router() -> APIRouter:
         found = _find(request, job)
         _pool(request).visited(found)
         if wait > 0 and not found.finished:
-            async with _pool(request).followed(found) as follower:
-                follower.gone = not await _while_there(request, found.news(wait))
+            await _pool(request).follow(found, _while_there(request, found.news(wait)))
         return _shown(request, found)
 
     @api.delete("/explanations/{job}", status_code=202, response_model=models.Job)
@@ -96,11 +95,7 @@ def router() -> APIRouter:
         headers = {**_download(found, "html"), "content-security-policy": REPORT_POLICY}
         return HTMLResponse(text, headers=headers)
 
-    @api.get(
-        "/explanations/{job}/explanation.json",
-        response_class=Response,
-        responses={200: {"content": {"application/json": {}}}},
-    )
+    @api.get("/explanations/{job}/explanation.json", response_model=None)
     async def data(job: str, request: Request) -> Response:
         """The whole explanation as data."""
         found = _find(request, job)
@@ -128,11 +123,6 @@ async def _disconnected(request: Request) -> None:
 def _pool(request: Request) -> Pool:
     pool: Pool = request.app.state.pool
     return pool
-
-
-def _settings(request: Request) -> ServerSettings:
-    settings: ServerSettings = request.app.state.settings
-    return settings
 
 
 def _find(request: Request, id: str) -> Job:
@@ -167,7 +157,6 @@ def _check(scene: Scene, asked: Asked) -> list[str]:
 
 
 def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    progress = job.progress
     told = models.Job(
         job=job.id,
         scene=job.asked.scene,
@@ -175,23 +164,17 @@ def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str
         state=job.state,
         ahead=_pool(request).ahead(job),
         time_limit=job.asked.time_limit,
-        progress=None if progress is None else _progress(progress),
+        progress=None if job.progress is None else models.JobProgress(**vars(job.progress)),
         error=job.error,
         remarks=job.remarks,
     )
     # A proxy must pass it on as it comes.
     headers = {"x-accel-buffering": "no", **(headers or {})}
-    if job.answer is None:
-        return JSONResponse(told.model_dump(), status, headers)
-    # The answer is kept as the text that goes out.
-    head = told.model_dump_json(exclude={"result"}).removesuffix("}").encode()
-    body = head + b',"result":' + zlib.decompress(job.answer.result) + b"}"
+    body = told.model_dump_json(exclude=None if job.answer is None else {"result"}).encode()
+    if job.answer is not None:
+        # The answer is kept as the text that goes out.
+        body = body.removesuffix(b"}") + b',"result":' + zlib.decompress(job.answer.result) + b"}"
     return Response(body, status, headers, "application/json")
-
-
-def _progress(progress: Progressed) -> models.JobProgress:
-    distance, bound = (x if math.isfinite(x) else None for x in (progress.distance, progress.bound))
-    return models.JobProgress(nodes=progress.nodes, distance=distance, bound=bound, seconds=progress.seconds)
 
 
 def _data(job: Job) -> bytes:

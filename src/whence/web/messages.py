@@ -10,7 +10,7 @@ import struct
 from dataclasses import dataclass
 from typing import IO, Any
 
-__all__ = ["Answered", "Asked", "Cancel", "Failed", "Progressed", "Ready", "header_size", "length", "packed", "receive"]
+__all__ = ["Answered", "Asked", "Cancel", "Failed", "Ready", "header_size", "length", "packed", "receive"]
 
 _HEADER = struct.Struct(">Q")
 header_size = _HEADER.size
@@ -42,16 +42,6 @@ class Cancel:
 @dataclass(frozen=True)
 class Ready:
     """The worker has loaded everything."""
-
-
-@dataclass(frozen=True)
-class Progressed:
-    """How far a search has come."""
-
-    nodes: int
-    distance: float
-    bound: float
-    seconds: float
 
 
 @dataclass(frozen=True)

@@ -15,9 +15,13 @@ Number = Annotated[float, Field(ge=-LARGEST, le=LARGEST, allow_inf_nan=False, st
 Text = Annotated[StrictStr, Field(max_length=1000)]
 #: Value of a feature: on or off, a number, or the name of a category.
 Value = StrictBool | Number | Text
-Name = Annotated[StrictStr, Field(max_length=1000)]
-Context = Annotated[dict[Name, Value], Field(max_length=10_000)]
+Context = Annotated[dict[Text, Value], Field(max_length=10_000)]
 State = Literal["queued", "running", "done", "cancelled", "failed"]
+
+
+def _told(description: str, default: Any = None) -> Any:
+    """A field that may be left out, and what the interface says of it."""
+    return Field(default=default, description=description)
 
 
 class _Answer(BaseModel):
@@ -27,9 +31,6 @@ class _Answer(BaseModel):
 class _Request(BaseModel):
     # Nothing is turned into what it is not: true is not 1, and "5" is not 5.
     model_config = ConfigDict(extra="forbid", strict=True)
-
-
-# ---- what there is to decide ------------------------------------------------------------------------
 
 
 class SceneEntry(_Answer):
@@ -46,20 +47,12 @@ class Feature(_Answer):
     name: str
     kind: Literal["continuous", "discrete", "categorical", "binary"]
     unit: str = ""
-    low: float | None = Field(
-        default=None, description="Smallest value on record (numbers only), widened to hold today's."
-    )
-    high: float | None = Field(
-        default=None, description="Largest value on record (numbers only), widened to hold today's."
-    )
-    step: float | None = Field(
-        default=None, description="A handy step of a continuous control; any other value is accepted."
-    )
-    values: list[bool | float | str] | None = Field(
-        default=None, description="Discrete values or categories, in their order."
-    )
-    recorded: list[bool | float | str] | None = Field(
-        default=None, description="What the history holds: the smallest and the largest number, or the categories."
+    low: float | None = _told("Smallest value on record (numbers only), widened to hold today's.")
+    high: float | None = _told("Largest value on record (numbers only), widened to hold today's.")
+    step: float | None = _told("A handy step of a continuous control; any other value is accepted.")
+    values: list[bool | float | str] | None = _told("Discrete values or categories, in their order.")
+    recorded: list[bool | float | str] | None = _told(
+        "What the history holds: the smallest and the largest number, or the categories."
     )
     change: Literal["free", "fixed", "increase", "decrease"] = "free"
     weight: float = 1.0
@@ -94,19 +87,13 @@ class PlanShape(_Answer):
     edges: list[Edge] = []
     source: Any = None
     target: Any = None
-    drawn: bool = Field(
-        default=False, description="Whether the positions are the data's own, not a layout made up here."
-    )
+    drawn: bool = _told("Whether the positions are the data's own, not a layout made up here.", False)
     parts: list[str] = []
-    budget: float | None = Field(default=None, description="Most that all parts may add up to.")
-    lower: list[float | None] = Field(
-        default=[], description="Least allowed value of every part; null where there is none."
-    )
-    upper: list[float | None] = Field(
-        default=[], description="Largest allowed value of every part; null where there is none."
-    )
-    scale: list[float] = Field(default=[], description="A sensible end of the axis of every part.")
-    whole: list[bool] = Field(default=[], description="Whether a part must be a whole number.")
+    budget: float | None = _told("Most that all parts may add up to.")
+    lower: list[float | None] = _told("Least allowed value of every part; null where there is none.", [])
+    upper: list[float | None] = _told("Largest allowed value of every part; null where there is none.", [])
+    scale: list[float] = _told("A sensible end of the axis of every part.", [])
+    whole: list[bool] = _told("Whether a part must be a whole number.", [])
 
     @classmethod
     def of(cls, editor: PlanEditor) -> PlanShape:
@@ -114,20 +101,17 @@ class PlanShape(_Answer):
         return cls(type=editor.form, **{name: value for name, value in vars(editor).items() if name != "form"})
 
 
-class Scene(_Answer):
+class Scene(SceneEntry):
     """Everything the page needs to draw its panels."""
 
-    id: str
-    title: str
-    question: str
     features: list[Feature]
     context: Context = Field(description="Today.")
     observations: int = Field(description="Past observations; the first is number 1.")
     risk: str = Field(description="What is minimised, as in 'Expected cost'.")
-    cost_unit: str = Field(default="", description="Unit of all costs; empty where there is none.")
+    cost_unit: str = _told("Unit of all costs; empty where there is none.", "")
     outcomes: list[str] = Field(description="Names of what is uncertain.")
     plan: PlanShape
-    alternative: Any = Field(default=None, description="A plan that somebody has in mind, or null.")
+    alternative: Any = _told("A plan that somebody has in mind, or null.")
 
 
 class Observation(_Answer):
@@ -136,9 +120,6 @@ class Observation(_Answer):
     row: int = Field(description="Its number; the first is 1.")
     label: str = Field(description="What the data calls it: its number, where its rows have no names.")
     context: Context
-
-
-# ---- decisions ------------------------------------------------------------------------------------
 
 
 class Outcomes(_Answer):
@@ -178,7 +159,7 @@ class Check(_Answer):
     """Whether a plan can be carried out and, if so, what it costs in the context."""
 
     feasible: bool
-    reason: str | None = Field(default=None, description="One sentence, where it cannot.")
+    reason: str | None = _told("One sentence, where it cannot.")
     text: str | None = None
     cost: float | None = None
     outcomes: Outcomes | None = None
@@ -196,9 +177,6 @@ class PlanRequest(ContextRequest):
     plan: Any = Field(description="A list of node ids, or a list of numbers.")
 
 
-# ---- explanations -----------------------------------------------------------------------------------
-
-
 class ExplainRequest(PlanRequest):
     """The question "why not my plan?"."""
 
@@ -210,8 +188,8 @@ class ExplainRequest(PlanRequest):
         allow_inf_nan=False,
         description="For absolute questions: how much more than the best plan the plan may cost, as a share of it.",
     )
-    fixed: list[Name] = Field(default=[], max_length=10_000, description="Features that cannot change.")
-    bounds: dict[Name, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
+    fixed: list[Text] = Field(default=[], max_length=10_000, description="Features that cannot change.")
+    bounds: dict[Text, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
         default={},
         max_length=10_000,
         description="Feature to [low, high] (null for open), or to the categories allowed.",
@@ -243,7 +221,7 @@ class Result(_Answer):
 
     explanation: dict[str, Any] = Field(description="Its report, without the lists of all past observations.")
     sentence: str = Field(description="The explanation in words, one paragraph per line.")
-    then: Then | None = Field(default=None, description="Null where there is no context to show.")
+    then: Then | None = _told("Null where there is no context to show.")
 
 
 class Job(_Answer):
@@ -253,15 +231,12 @@ class Job(_Answer):
     scene: str
     kind: Literal["relative", "absolute"]
     state: State
-    ahead: int = Field(default=0, description="Questions that come before it, while it is queued.")
+    ahead: int = _told("Questions that come before it, while it is queued.", 0)
     time_limit: float
     progress: JobProgress | None = None
     result: Result | None = None
-    error: str | None = Field(default=None, description="One sentence, where it failed.")
-    remarks: list[str] = Field(
-        default=[],
-        description="What to know about the context asked about, as where it lies outside the history.",
-    )
+    error: str | None = _told("One sentence, where it failed.")
+    remarks: list[str] = _told("What to know about the context asked about, as where it lies outside the history.", [])
 
 
 class Problem(_Answer):

@@ -13,13 +13,13 @@ import secrets
 import sys
 import time
 from collections import deque
-from collections.abc import AsyncIterator, Sequence
-from contextlib import asynccontextmanager
+from collections.abc import Awaitable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from whence.question import Progress
 from whence.web import models
-from whence.web.messages import Answered, Asked, Cancel, Failed, Progressed, Ready, header_size, length, packed
+from whence.web.messages import Answered, Asked, Cancel, Failed, Ready, header_size, length, packed
 from whence.web.scenes import Scene
 from whence.web.settings import ServerSettings
 
@@ -51,7 +51,7 @@ class Job:
     id: str
     asked: Asked
     state: models.State = "queued"
-    progress: Progressed | None = None
+    progress: Progress | None = None
     answer: Answered | None = None
     error: str | None = None
     #: What to know about its context.
@@ -82,13 +82,6 @@ class Job:
         """Return at the next change, or after so many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
-
-
-@dataclass
-class Follower:
-    """Somebody who waits for news of a job."""
-
-    gone: bool = False
 
 
 class _Worker:
@@ -144,15 +137,7 @@ class _Worker:
 
 
 class Pool:
-    """A queue of questions and the processes that answer them.
-
-    Parameters
-    ----------
-    scenes : sequence of Scene
-        What may be asked about.
-    settings : ServerSettings
-        How many processes, how much may wait, and how long a search may take.
-    """
+    """A queue of questions and the processes that answer them."""
 
     def __init__(self, scenes: Sequence[Scene], settings: ServerSettings) -> None:
         # Fitted once and sent as they are: a forest without a seed would be another one in every process.
@@ -163,17 +148,10 @@ class Pool:
         self._arrived = asyncio.Event()
         self._running: dict[str, _Worker] = {}
         self._ready: set[int] = set()
-        self._tasks: list[asyncio.Task[None]] = []
         self._numbers = itertools.count(1)
         # One after the other, so that the first one is ready soon.
         self._starting = asyncio.Lock()
-
-    async def __aenter__(self) -> Pool:
-        self._tasks = [asyncio.create_task(self._work()) for _ in range(self._settings.workers)]
-        return self
-
-    async def __aexit__(self, *exc: object) -> None:
-        await self.stop()
+        self._tasks = [asyncio.create_task(self._work()) for _ in range(settings.workers)]
 
     async def stop(self) -> None:
         """End the processes, and tell everybody who waits that there will be no answer."""
@@ -235,19 +213,18 @@ class Pool:
             worker.send(Cancel(job.asked.number))
             self._end_later(DEAF, job, worker)
 
-    @asynccontextmanager
-    async def followed(self, job: Job) -> AsyncIterator[Follower]:
-        """While somebody waits for news of a job: once nobody does, and nobody asks again soon, it is stopped."""
-        follower = Follower()
+    async def follow(self, job: Job, waiting: Awaitable[bool]) -> None:
+        """Let somebody wait for news of a job, until they are gone (False) or not (True).
+
+        Once nobody waits any more, and nobody asks again soon, the job is stopped.
+        """
+        stays = False
         job.followers += 1
         try:
-            yield follower
-        except asyncio.CancelledError:
-            follower.gone = True
-            raise
+            stays = await waiting
         finally:
             job.followers -= 1
-            self._stop_later(job, LEFT if follower.gone else SILENT)
+            self._stop_later(job, SILENT if stays else LEFT)
 
     def visited(self, job: Job) -> None:
         """Somebody has asked for a job: if it was about to be given up, it has time again."""
@@ -265,12 +242,10 @@ class Pool:
 
     def _forget(self) -> None:
         """Drop what finished long ago, and the oldest where there are too many."""
-        finished = [job for job in self._jobs.values() if job.finished]
+        finished = sorted((job for job in self._jobs.values() if job.finished), key=lambda job: job.finished_at)
         horizon = time.monotonic() - self._settings.kept_seconds
-        finished.sort(key=lambda job: job.finished_at)
-        surplus = max(0, len(finished) - self._settings.kept)
         for i, job in enumerate(finished):
-            if i < surplus or job.finished_at < horizon:
+            if i < len(finished) - self._settings.kept or job.finished_at < horizon:
                 del self._jobs[job.id]
 
     # ---- the processes ---------------------------------------------------------------------------------
@@ -286,7 +261,10 @@ class Pool:
             except (EOFError, OSError) as error:
                 pause = min(PAUSE, 2 * pause + 1)
                 log.error("A worker could not be started (%s); the next attempt is in %g s.", error, pause)
-                self._give_up()
+                # Nobody is there to answer: say so rather than keep the questions waiting.
+                while self._waiting and not self._ready:
+                    failure = "No process could be started to search for an answer."
+                    self._waiting.popleft().tell(state="failed", error=failure)
                 continue
             pause = 0.0
             self._ready.add(worker.pid)
@@ -298,11 +276,6 @@ class Pool:
             finally:
                 self._ready.discard(worker.pid)
                 await worker.end()
-
-    def _give_up(self) -> None:
-        """Nobody is there to answer: say so rather than keep the questions waiting."""
-        while self._waiting and not self._ready:
-            self._waiting.popleft().tell(state="failed", error="No process could be started to search for an answer.")
 
     async def _next(self, worker: _Worker) -> Job:
         """The question that has waited longest; an EOFError if the worker dies before there is one."""
@@ -334,7 +307,7 @@ class Pool:
             self._running.pop(job.id, None)
 
     def _take(self, job: Job, message: Any) -> None:
-        if isinstance(message, Progressed):
+        if isinstance(message, Progress):
             job.tell(progress=message)
         elif isinstance(message, Answered):
             job.tell(state="cancelled" if message.stopped else "done", answer=message)

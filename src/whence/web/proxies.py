@@ -1,4 +1,4 @@
-"""A reverse proxy in front: how a request was addressed where it came in, and who sent it.
+"""A reverse proxy in front: how a request was addressed where it came in.
 
 What a request says of that in `X-Forwarded-...` counts only where a proxy that was named as trusted has sent it.
 """
@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import ipaddress
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
@@ -19,24 +20,11 @@ PORTS = {"http": 80, "https": 443}
 
 @dataclass(frozen=True)
 class Public:
-    """How a request was addressed where it came in.
+    """How a request was addressed where it came in."""
 
-    Attributes
-    ----------
-    host : str
-        Name and port that the client has in its address.
-    scheme : {"http", "https"} or None
-        None where nobody has said.
-    client : str or None
-        The address it came from, where that is another one than the connection's.
-    forwarded : bool
-        Whether a trusted proxy has told all that.
-    """
-
-    host: str
-    scheme: str | None = None
-    client: str | None = None
-    forwarded: bool = False
+    host: str  # name and port that the client has in its address
+    scheme: str | None = None  # http or https, where somebody has said
+    forwarded: bool = False  # whether a trusted proxy has told all that
 
 
 def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -> Public:
@@ -47,23 +35,17 @@ def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -
     >>> forwarded = [(b"x-forwarded-host", b"a.example"), (b"x-forwarded-proto", b"https")]
     >>> told = Headers(raw=[(b"host", b"127.0.0.1:8000"), *forwarded])
     >>> public_address(told, "127.0.0.1", ["127.0.0.0/8"])
-    Public(host='a.example', scheme='https', client=None, forwarded=True)
+    Public(host='a.example', scheme='https', forwarded=True)
     >>> public_address(told, "10.0.0.7", ["127.0.0.0/8"])
-    Public(host='127.0.0.1:8000', scheme=None, client=None, forwarded=False)
+    Public(host='127.0.0.1:8000', scheme=None, forwarded=False)
     """
     host = headers.get("host", "")
-    if not trusted or not _among(peer, trusted):
+    if not _among(peer, trusted):
         return Public(host)
     # The nearest proxy has added the last entry of each list.
-    scheme = _entries(headers, "x-forwarded-proto")[-1].lower()
-    forwarded = _entries(headers, "x-forwarded-host")[-1] or None
-    passed = _entries(headers, "x-forwarded-for")
-    return Public(
-        host=forwarded or host,
-        scheme=scheme if scheme in PORTS else None,
-        client=next((entry for entry in reversed(passed) if entry and not _among(entry, trusted)), None),
-        forwarded=forwarded is not None or bool(scheme),
-    )
+    scheme = _last(headers, "x-forwarded-proto").lower()
+    forwarded = _last(headers, "x-forwarded-host")
+    return Public(forwarded or host, scheme if scheme in PORTS else None, bool(forwarded or scheme))
 
 
 def host_name(host: str) -> str | None:
@@ -91,31 +73,27 @@ def is_origin(origin: str, public: Public) -> bool:
     False
     """
     page, own = _split(origin), _split(f"//{public.host}")
-    if page is None or own is None or page.scheme not in PORTS or page.hostname is None:
-        return False
-    if public.scheme is not None and page.scheme != public.scheme:
+    if page is None or own is None or page.scheme not in PORTS or public.scheme not in (None, page.scheme):
         return False
     usual = PORTS[page.scheme]
-    return (page.hostname, page.port or usual) == (own.hostname, own.port or usual)
+    return page.hostname is not None and (page.hostname, page.port or usual) == (own.hostname, own.port or usual)
 
 
-def _entries(headers: Headers, name: str) -> list[str]:
-    return [entry.strip() for entry in ",".join(headers.getlist(name)).split(",")]
+def _last(headers: Headers, name: str) -> str:
+    return ",".join(headers.getlist(name)).rpartition(",")[2].strip()
 
 
 def _split(address: str) -> SplitResult | None:
     """The parts of an address, or None where it is none."""
-    try:
+    with suppress(ValueError):
         parts = urlsplit(address)
         _ = parts.port
-    except ValueError:
-        return None
-    return parts
+        return parts
+    return None
 
 
 def _among(address: str | None, networks: Sequence[str]) -> bool:
-    try:
+    with suppress(ValueError):
         found = ipaddress.ip_address((address or "").strip("[]"))
-    except ValueError:
-        return False
-    return any(found in ipaddress.ip_network(network) for network in networks)
+        return any(found in ipaddress.ip_network(network) for network in networks)
+    return False

@@ -34,40 +34,18 @@ ATOMS = 200
 
 @dataclass(frozen=True, eq=False)
 class Scene:
-    """A fitted policy, today's context, and the words around them.
+    """A fitted policy, today's context, and the words around them."""
 
-    Attributes
-    ----------
-    id : str
-        Its name in addresses.
-    title, question : str
-        What is asked, as a heading and in a sentence or two.
-    policy : Policy
-        Fitted.
-    today : Series
-        The context that the page starts with, in the user's columns.
-    alternative : plan or None
-        A plan that somebody has in mind.
-    fixed : tuple of str
-        Features that no explanation may change.
-    engine : {"auto", "search", "milp"}
-        What answers questions.
-    time_limit : float or None
-        Seconds for a question that does not say itself.
-    threads : int or None
-        Threads of a search; the server's own number where left out.
-    """
-
-    id: str
+    id: str  # in addresses
     title: str
-    question: str
+    question: str  # in a sentence or two
     policy: Policy
-    today: pd.Series
-    alternative: Any = None
-    fixed: tuple[str, ...] = ()
+    today: pd.Series  # the context that the page starts with, in the user's columns
+    alternative: Any = None  # a plan that somebody has in mind
+    fixed: tuple[str, ...] = ()  # features that no explanation may change
     engine: str = "auto"
-    time_limit: float | None = None
-    threads: int | None = None
+    time_limit: float | None = None  # seconds for a question that does not say itself
+    threads: int | None = None  # of a search; the server's own number where left out
 
     # ---- contexts ------------------------------------------------------------------------------------
 
@@ -86,10 +64,8 @@ class Scene:
             known = ", ".join(map(repr, schema.names))
             wrong = f"must give {missing[0]!r}" if missing else f"gives {unknown[0]!r}, which is unknown"
             raise InputError(f"The 'context' {wrong}; expected {known}.")
-        values: dict[str, Any] = {}
-        for name in schema.names:
-            values.update(self._columns_of(name, context[name]))
-        row = schema.row(values)
+        columns = (self._columns_of(name, context[name]) for name in schema.names)
+        row = schema.row({name: value for held in columns for name, value in held.items()})
         # Refuses what the schema cannot read, with its own sentence.
         self.policy.inputs_of(row)
         return row
@@ -107,29 +83,25 @@ class Scene:
         on_or_off = isinstance(feature, Binary) or isinstance(like, bool | np.bool_)
         if isinstance(value, str) or (isinstance(value, bool) and not on_or_off):
             wanted = "true or false" if on_or_off else "a number"
-            raise InputError(
-                f"The feature {name!r} of the 'context' must be {wanted}. Got {json.dumps(value)} instead."
-            )
-        if isinstance(feature, Discrete) and not schema.is_level(name, value):
+        elif isinstance(feature, Discrete) and not schema.is_level(name, value):
             if feature.step is None:
-                values = "one of " + ", ".join(f"{level:g}" for level in schema.levels(name))
+                wanted = "one of " + ", ".join(f"{level:g}" for level in schema.levels(name))
             else:
-                values = "a whole number" if feature.step == 1 else f"a whole number in steps of {feature.step}"
-            raise InputError(f"The feature {name!r} of the 'context' must be {values}. Got {value!r} instead.")
-        if isinstance(like, bool | np.bool_) and value in (0, 1):
+                wanted = "a whole number" if feature.step == 1 else f"a whole number in steps of {feature.step}"
+        elif isinstance(like, bool | np.bool_) and value in (0, 1):
             return {name: bool(value)}
-        if isinstance(like, int | np.integer) and float(value).is_integer():
-            return {name: int(value)}
-        return {name: float(value)}
+        else:
+            whole = isinstance(like, int | np.integer) and float(value).is_integer()
+            return {name: int(value) if whole else float(value)}
+        raise InputError(f"The feature {name!r} of the 'context' must be {wanted}. Got {json.dumps(value)} instead.")
 
     def bounds_of(self, bounds: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Limits as the schema takes them, categories in the type that the data has."""
         schema = self.policy.schema_
         found: dict[str, Any] = {}
         for name, limit in bounds.items():
+            # One that is unknown is for the schema to refuse.
             feature = schema.features.get(name)
-            if feature is None:
-                raise InputError(f"'bounds' must name features among {schema.names}. Got {name!r} instead.")
             words = str if isinstance(feature, Binary) else str | bool
             if isinstance(feature, Categorical):
                 levels = list(feature.categories or schema.levels(name))
@@ -137,10 +109,8 @@ class Scene:
                 once = dict.fromkeys((type(value), value) for value in limit)
                 found[name] = [_level(name, value, levels) for _, value in once]
             elif len(limit) != 2 or any(isinstance(value, words) for value in limit):
-                shown = json.dumps(limit[:3])[:200]
-                raise InputError(
-                    f"The 'bounds' of {name!r} must be a pair [low, high] of numbers. Got {shown} instead."
-                )
+                got = json.dumps(limit[:3])[:200]
+                raise InputError(f"The 'bounds' of {name!r} must be a pair [low, high] of numbers. Got {got} instead.")
             else:
                 found[name] = tuple(limit)
         return found
@@ -164,9 +134,8 @@ class Scene:
 
     def plan_of(self, plain: Any) -> Any:
         """The plan that plain data stands for; an InputError says why it cannot be carried out."""
-        policy = self.policy
         try:
-            plan = policy.problem.from_plain(plain, policy.outcome_names_)
+            plan = self.policy.problem.from_plain(plain, self.policy.outcome_names_)
             self._costs(plan)
         except InputError:
             raise
@@ -202,10 +171,8 @@ class Scene:
         plans = [policy.decide(self.today), *([] if self.alternative is None else [self.alternative])]
         context = self.context_of(self.today)
         return models.Scene(
-            id=self.id,
-            title=self.title,
-            question=self.question,
-            features=controls(policy.schema_, context, self.fixed, policy.X_),
+            **dict(self.entry()),
+            features=controls(policy.schema_, context, self.fixed),
             context=context,
             observations=self.observations,
             risk=policy.risk_.words,
@@ -217,15 +184,14 @@ class Scene:
 
     def decided(self, row: Any) -> models.Decision:
         """What the policy decides in a context in the user's columns."""
-        policy = self.policy
-        made = policy.decision(row)
+        made = self.policy.decision(row)
         weights = made.weights
         heaviest = [int(i) for i in np.argsort(-weights, kind="stable")[:NAMED] if weights[i] > 0]
         return models.Decision(
             **dict(self.judged(made.plan, weights, made.costs)),
             speaking=[models.Speaker(**dict(self.observation(i)), weight=float(weights[i])) for i in heaviest],
             speakers=int((weights > 0).sum()),
-            remarks=self.remarks(policy.schema_.row(row)),
+            remarks=self.remarks(self.policy.schema_.row(row)),
         )
 
     def checked(self, row: Any, plain: Any) -> models.Check:
@@ -275,13 +241,7 @@ def _outcomes(costs: Floats, weights: Floats) -> models.Outcomes:
 
 
 def built_in() -> list[Scene]:
-    """The examples that ship with whence: a bakery and a courier's route, fitted.
-
-    Examples
-    --------
-    >>> [scene.id for scene in built_in()]
-    ['bakery', 'city']
-    """
+    """The examples that ship with whence: a bakery and a courier's route, fitted."""
     return [example_scene(module.load()) for module in (bakery, city)]
 
 
@@ -293,15 +253,16 @@ def example_scene(example: Example) -> Scene:
 
 def project_scene(project: Project) -> Scene:
     """A project of the user's own; the page starts with its last observation."""
-    policy = project.fitted()
+    policy, defaults = project.fitted(), project.explain_defaults
+    today = policy.schema_.row(policy.X_.iloc[[-1]])
     return Scene(
-        id="project",
-        title=project.title or "Why not my plan?",
-        question=project.question,
-        policy=policy,
-        today=policy.schema_.row(policy.X_.iloc[[-1]]),
-        fixed=project.explain_defaults.fixed,
-        engine=project.explain_defaults.engine,
-        time_limit=project.explain_defaults.time_limit,
-        threads=project.explain_defaults.threads,
+        "project",
+        project.title or "Why not my plan?",
+        project.question,
+        policy,
+        today,
+        fixed=defaults.fixed,
+        engine=defaults.engine,
+        time_limit=defaults.time_limit,
+        threads=defaults.threads,
     )

@@ -11,9 +11,10 @@ import asyncio
 import ipaddress
 import secrets
 import socket
-from urllib.parse import parse_qs
+from contextlib import suppress
 
-from starlette.datastructures import Headers
+from starlette.datastructures import Headers, MutableHeaders, QueryParams
+from starlette.exceptions import HTTPException
 from starlette.responses import JSONResponse, Response
 from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
@@ -45,24 +46,8 @@ SAFE_METHODS = {"GET", "HEAD", "OPTIONS"}
 REMEMBERED = 7 * 24 * 3600
 
 
-class Refused(Exception):
-    """A request that is not answered, with the status to say so."""
-
-    def __init__(self, status: int, reason: str) -> None:
-        super().__init__(reason)
-        self.status = status
-
-
 class Guard:
-    """ASGI middleware: lets requests through that come from the page itself or from a program, within limits.
-
-    Parameters
-    ----------
-    app : ASGI application
-        What answers the requests that are let through.
-    settings : ServerSettings
-        Where the server listens, the token, and the most bytes of a request.
-    """
+    """ASGI middleware: lets requests through that come from the page itself or from a program, within limits."""
 
     def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app, self._settings = app, settings
@@ -78,7 +63,7 @@ class Guard:
             return
         headers = Headers(scope=scope)
         public = public_address(headers, (scope["client"] or (None,))[0], self._settings.trusted_proxies)
-        send = _with_headers(send, _headers_for(public))
+        send = _with_headers(send, public)
         try:
             self._check_host(headers, public)
             scope = self._placed(scope, public)
@@ -88,39 +73,35 @@ class Guard:
                     await self._remembering(scope, public)(scope, receive, send)
                     return
                 if not self._knows_token(headers):
-                    raise Refused(401, "This server needs the token that it printed when it was started.")
+                    sentence = "This server needs the token that it printed when it was started."
+                    raise HTTPException(401, sentence, {"www-authenticate": "Bearer"})
             if scope["path"] == scope["root_path"] and scope["root_path"]:
                 # Without its last slash, the addresses in the page would lead beside the sub-path.
                 await Response(status_code=308, headers={"location": f"{scope['root_path']}/"})(scope, receive, send)
                 return
             body = await self._body(headers, receive)
-        except Refused as refused:
+        except HTTPException as refused:
             # What has not been read of the request is not read: the connection is of no further use.
-            extra = {"connection": "close"} | ({"www-authenticate": "Bearer"} if refused.status == 401 else {})
-            await JSONResponse({"detail": str(refused)}, refused.status, extra)(scope, receive, send)
+            extra = {"connection": "close", **(refused.headers or {})}
+            await JSONResponse({"detail": refused.detail}, refused.status_code, extra)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
-
-    # ---- who asks --------------------------------------------------------------------------------------
 
     def _check_host(self, headers: Headers, public: Public) -> None:
         # Both: a page that somebody else points at this machine can make up what a proxy would say, but not its Host.
         given = [*headers.getlist("host"), public.host]
         names = [host_name(host) for host in given] if len(given) == 2 else [None]
         if not all(name is not None and self._own_name(name) for name in names):
-            raise Refused(
+            raise HTTPException(
                 400, "The 'Host' of a request must be a name of this server; others are allowed with --allowed-host."
             )
 
     def _own_name(self, name: str) -> bool:
-        if name in self._names:
-            return True
-        try:
-            address = ipaddress.ip_address(name)
-        except ValueError:
-            return False
-        # An address is not a name that somebody could point elsewhere.
-        return address.is_loopback or not is_loopback(self._settings.host)
+        with suppress(ValueError):
+            # An address is not a name that somebody could point elsewhere.
+            if ipaddress.ip_address(name).is_loopback or not is_loopback(self._settings.host):
+                return True
+        return name in self._names
 
     def _placed(self, scope: Scope, public: Public) -> Scope:
         """The request as the client has addressed it: under the sub-path, whether or not a proxy has cut that off."""
@@ -129,22 +110,15 @@ class Guard:
         placed = {**scope, "root_path": root if inside or public.forwarded else ""}
         if public.forwarded and not inside:
             placed["path"] = root + path
-        if public.scheme is not None:
-            placed["scheme"] = public.scheme
-        if public.client is not None:
-            placed["client"] = (public.client, 0)
         return placed
 
     def _check_origin(self, scope: Scope, headers: Headers, public: Public) -> None:
         site = headers.get("sec-fetch-site")
         navigation = headers.get("sec-fetch-mode") == "navigate"
-        if site in ("cross-site", "same-site") and not (navigation and _is_page(scope)):
-            raise Refused(403, "A request from another site is not answered.")
-        origin = headers.get("origin")
-        if origin is None or scope["method"] in SAFE_METHODS:
-            return
-        if not is_origin(origin, public):
-            raise Refused(403, "A request from another site is not answered.")
+        origin = None if scope["method"] in SAFE_METHODS else headers.get("origin")
+        foreign = site in ("cross-site", "same-site") and not (navigation and _is_page(scope))
+        if foreign or (origin is not None and not is_origin(origin, public)):
+            raise HTTPException(403, "A request from another site is not answered.")
 
     def _knows_token(self, headers: Headers) -> bool:
         scheme, _, given = (headers.get("authorization") or "").partition(" ")
@@ -155,8 +129,7 @@ class Guard:
         return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
 
     def _brings_token(self, scope: Scope) -> bool:
-        given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
-        return any(self._is_token(text) for text in given)
+        return any(map(self._is_token, QueryParams(scope["query_string"]).getlist("token")))
 
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(), str(self._settings.token).encode())
@@ -169,12 +142,10 @@ class Guard:
         secure = "; Secure" if public.scheme == "https" else ""
         return Response(status_code=303, headers={"location": there, "set-cookie": cookie + secure})
 
-    # ---- how much --------------------------------------------------------------------------------------
-
     async def _body(self, headers: Headers, receive: Receive) -> bytes:
         """The whole body of a request; it is refused as soon as it is known to be too large."""
         most = self._settings.body
-        too_large = Refused(413, f"A request must not be larger than {most} bytes.")
+        too_large = HTTPException(413, f"A request must not be larger than {most} bytes.")
         announced = headers.get("content-length")
         if announced is not None and (not announced.isdigit() or int(announced) > most):
             raise too_large
@@ -184,14 +155,14 @@ class Guard:
                 while True:
                     message = await receive()
                     if message["type"] != "http.request":
-                        raise Refused(400, "The request ended half-way.")
+                        raise HTTPException(400, "The request ended half-way.")
                     body += message.get("body", b"")
                     if len(body) > most:
                         raise too_large
                     if not message.get("more_body"):
                         return bytes(body)
         except TimeoutError:
-            raise Refused(408, "The request took too long to arrive.") from None
+            raise HTTPException(408, "The request took too long to arrive.") from None
 
 
 def _is_page(scope: Scope) -> bool:
@@ -213,21 +184,17 @@ def _replay(body: bytes, receive: Receive) -> Receive:
     return replayed
 
 
-def _headers_for(public: Public) -> dict[str, str]:
-    """The security headers, without the one that browsers ignore with a complaint where they see plain http."""
-    if public.scheme == "https" or is_loopback(host_name(public.host) or ""):
-        return HEADERS
-    return {name: value for name, value in HEADERS.items() if name != "cross-origin-opener-policy"}
-
-
-def _with_headers(send: Send, headers: dict[str, str]) -> Send:
+def _with_headers(send: Send, public: Public) -> Send:
     """Add the security headers that an answer does not set itself."""
+    # Browsers ignore one of them with a complaint where they see plain http.
+    plain = public.scheme != "https" and not is_loopback(host_name(public.host) or "")
+    added = {name: text for name, text in HEADERS.items() if not (plain and name == "cross-origin-opener-policy")}
 
     async def sending(message: Message) -> None:
         if message["type"] == "http.response.start":
-            given = {name.lower() for name, _ in message.get("headers", [])}
-            added = [(k.encode(), v.encode()) for k, v in headers.items() if k.encode() not in given]
-            message = {**message, "headers": [*message.get("headers", []), *added]}
+            headers = MutableHeaders(scope=message)
+            for name, text in added.items():
+                headers.setdefault(name, text)
         await send(message)
 
     return sending

@@ -20,7 +20,7 @@ from fastapi import FastAPI
 from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
-from whence.web.connections import connections_for
+from whence.web.connections import Connection
 from whence.web.scenes import Scene, built_in, project_scene
 from whence.web.settings import ServerSettings, settings_for
 
@@ -68,11 +68,10 @@ def serve(
     """
     settings = settings_for(host, port, **allowed)
     with listening(settings) as listener:
-        settings = _at(settings, listener)
-        address = _address(settings)
+        settings = replace(settings, port=int(listener.getsockname()[1]))
         with busy("Reading the data and fitting ..."):
-            app = create_app(_scenes(project, scenes), settings)
-        server = _Announcing(configuration(app, settings), app, _announced(settings), address, open_browser)
+            app = create_app([*_scenes(project), *scenes], settings)
+        server = _Announcing(app, settings, open_browser)
         logging.getLogger("whence.web").setLevel(logging.WARNING)
         # Ctrl-C is how a server is meant to end.
         with suppress(KeyboardInterrupt):
@@ -83,7 +82,7 @@ def configuration(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
     """How uvicorn is to run: quiet, and with connections that do not wait for ever."""
     return uvicorn.Config(
         app,
-        http=connections_for(settings),
+        http=type("Connection", (Connection,), {"settings": settings}),
         ws="none",
         # The addresses would hold the token.
         access_log=False,
@@ -100,21 +99,26 @@ def configuration(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
 class _Announcing(uvicorn.Server):
     """Says where the page is once it can be opened."""
 
-    def __init__(
-        self, config: uvicorn.Config, app: FastAPI, announced: list[str], address: str, open_browser: bool
-    ) -> None:
-        super().__init__(config)
-        self._app, self._announced, self._address, self._open_browser = app, announced, address, open_browser
+    def __init__(self, app: FastAPI, settings: ServerSettings, open_browser: bool) -> None:
+        super().__init__(configuration(app, settings))
+        self._app, self._settings, self._open_browser = app, settings, open_browser
 
     async def startup(self, sockets: list[socket.socket] | None = None) -> None:
         await super().startup(sockets)
         if self.should_exit:
             return
-        for line in self._announced:
-            print(line, file=sys.stderr, flush=True)
+        settings = self._settings
+        host = settings.host.strip("[]")
+        host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
+        query = "" if settings.token is None else f"?token={settings.token}"
+        address = f"http://{f'[{host}]' if ':' in host else host}:{settings.port}/{query}"
+        for name in settings.allowed_hosts:
+            # Only the proxy knows its scheme and port.
+            print(f"Through the proxy, it is at {name}{settings.root_path}/{query}", file=sys.stderr)
+        print(f"whence is at {address} (Ctrl-C ends it)", file=sys.stderr, flush=True)
         if self._open_browser:
             # A browser on a terminal would block.
-            threading.Thread(target=webbrowser.open, args=(self._address,), daemon=True).start()
+            threading.Thread(target=webbrowser.open, args=(address,), daemon=True).start()
 
     async def shutdown(self, sockets: list[socket.socket] | None = None) -> None:
         # Requests that wait for news of a search are told that there will be none.
@@ -122,11 +126,10 @@ class _Announcing(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _scenes(project: Any, further: Sequence[Scene]) -> list[Scene]:
+def _scenes(project: Any) -> list[Scene]:
     if project is None:
-        return [*built_in(), *further]
-    loaded = project if isinstance(project, Project) else Project.load(Path(project))
-    return [project_scene(loaded), *further]
+        return built_in()
+    return [project_scene(project if isinstance(project, Project) else Project.load(Path(project)))]
 
 
 def listening(settings: ServerSettings) -> socket.socket:
@@ -146,22 +149,3 @@ def listening(settings: ServerSettings) -> socket.socket:
             f"{(error.strerror or str(error)).lower()}; try another one with --port."
         ) from None
     return listener
-
-
-def _at(settings: ServerSettings, listener: socket.socket) -> ServerSettings:
-    return replace(settings, port=int(listener.getsockname()[1]))
-
-
-def _announced(settings: ServerSettings) -> list[str]:
-    """What to say about where the page is; only the proxy knows its scheme and port."""
-    query = "" if settings.token is None else f"?token={settings.token}"
-    ways = [f"Through the proxy, it is at {name}{settings.root_path}/{query}" for name in settings.allowed_hosts]
-    return [*ways, f"whence is at {_address(settings)} (Ctrl-C ends it)"]
-
-
-def _address(settings: ServerSettings) -> str:
-    host = settings.host.strip("[]")
-    host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
-    named = f"[{host}]" if ":" in host else host
-    query = "" if settings.token is None else f"?token={settings.token}"
-    return f"http://{named}:{settings.port}/{query}"

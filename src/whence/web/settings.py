@@ -3,80 +3,50 @@
 from __future__ import annotations
 
 import ipaddress
+import math
 import os
 import re
 import secrets
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from contextlib import suppress
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from whence.errors import InputError
 
-__all__ = ["ServerSettings", "default_workers", "is_loopback", "settings_for"]
+__all__ = ["ServerSettings", "is_loopback", "settings_for"]
 
 
 @dataclass(frozen=True)
 class ServerSettings:
-    """What a server allows.
+    """What a server allows."""
 
-    Attributes
-    ----------
-    host, port : str, int
-        Where it listens.
-    token : str or None
-        What a request must know, where one is needed.
-    workers : int
-        Searches at once.
-    threads : int
-        Threads of a search, where its scene does not say.
-    queue : int
-        Searches that may wait for a worker; more are refused.
-    time_limit : float
-        Most seconds that a search may take.
-    kept, kept_seconds : int, float
-        Finished searches that are remembered, and for how long.
-    body : int
-        Most bytes of a request.
-    arrival, taking : float
-        Most seconds that a request may take to arrive, and its answer to be taken.
-    connections : int
-        Most connections at once.
-    root_path : str
-        The sub-path under which a reverse proxy shows the page, as in "/whence"; empty for none.
-    allowed_hosts : tuple of str
-        Names by which others reach the server, besides its own.
-    trusted_proxies : tuple of str
-        Networks whose `X-Forwarded-...` headers count.
-    """
-
+    # Where it listens, and what a request must know, where that is needed.
     host: str = "127.0.0.1"
     port: int = 8000
     token: str | None = None
-    workers: int = field(default_factory=lambda: default_workers())
+    # Searches at once (two at least, so that both kinds of question run side by side), threads of each whose scene does
+    # not say, and searches that may wait; more are refused.
+    workers: int = field(default_factory=lambda: min(4, max(2, (os.cpu_count() or 2) - 1)))
     threads: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
     queue: int = 64
+    # Most seconds that a search may take; finished searches that are remembered, and for how long.
     time_limit: float = 60.0
     kept: int = 200
     kept_seconds: float = 3600.0
+    # Most bytes of a request, most seconds for it to arrive and for its answer to be taken, most connections at once.
     body: int = 256 * 1024
     arrival: float = 20.0
     taking: float = 60.0
     connections: int = 256
+    # Behind a reverse proxy: the sub-path under which it shows the page, as in "/whence", the names by which others
+    # reach the server besides its own, and the networks whose `X-Forwarded-...` headers count.
     root_path: str = ""
     allowed_hosts: tuple[str, ...] = ()
     trusted_proxies: tuple[str, ...] = ()
 
 
 def settings_for(
-    host: str = "127.0.0.1",
-    port: int = 8000,
-    *,
-    allow_remote: bool = False,
-    token: str | None = None,
-    workers: int | None = None,
-    time_limit: float = 60.0,
-    root_path: str = "",
-    allowed_hosts: Sequence[str] = (),
-    trusted_proxies: Sequence[str] = (),
+    host: str = "127.0.0.1", port: int = 8000, *, allow_remote: bool = False, **allowed: Any
 ) -> ServerSettings:
     """ServerSettings that are safe: other machines only where that was asked for, and then never without a token.
 
@@ -93,29 +63,23 @@ def settings_for(
             f"'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got {host!r}; to let other machines "
             "in, say so with --allow-remote (allow_remote=True)."
         )
-    names = tuple(_host(name) for name in allowed_hosts)
+    given = ServerSettings(host, port, **allowed)
+    names = tuple(_host(name) for name in given.allowed_hosts)
+    token = given.token
     if not all(map(is_loopback, (host, *names))):
         token = token or secrets.token_urlsafe(24)
     # Anything else would have to be escaped in addresses and cookies.
     if token is not None and not re.fullmatch(r"[A-Za-z0-9_-]{16,200}", token):
         raise InputError("'token' must be 16 to 200 letters, digits, '-' or '_'. Got another text.")
-    if isinstance(port, bool) or not 0 <= int(port) <= 65535:
+    if not 0 <= port <= 65535:
         raise InputError(f"'port' must be an int in [0, 65535]. Got {port!r} instead.")
-    if workers is not None and workers < 1:
-        raise InputError(f"'workers' must be an int of at least 1. Got {workers!r} instead.")
-    if not 0 < float(time_limit) < float("inf"):
-        raise InputError(f"'time_limit' must be a positive number of seconds. Got {time_limit!r} instead.")
-    count = default_workers() if workers is None else int(workers)
-    return ServerSettings(
-        host=host,
-        port=int(port),
-        token=token,
-        workers=count,
-        time_limit=float(time_limit),
-        root_path=_sub_path(root_path),
-        allowed_hosts=names,
-        trusted_proxies=tuple(_network(address) for address in trusted_proxies),
-    )
+    if given.workers < 1:
+        raise InputError(f"'workers' must be an int of at least 1. Got {given.workers!r} instead.")
+    if not 0 < given.time_limit < math.inf:
+        raise InputError(f"'time_limit' must be a positive number of seconds. Got {given.time_limit!r} instead.")
+    networks = tuple(_network(address) for address in given.trusted_proxies)
+    root_path = _sub_path(given.root_path)
+    return replace(given, token=token, root_path=root_path, allowed_hosts=names, trusted_proxies=networks)
 
 
 def _sub_path(text: str) -> str:
@@ -132,10 +96,8 @@ def _sub_path(text: str) -> str:
 
 def _host(text: str) -> str:
     name = text.strip().lower().strip("[]").rstrip(".")
-    try:
+    with suppress(ValueError):
         return str(ipaddress.ip_address(name))
-    except ValueError:
-        pass
     if not re.fullmatch(r"[a-z0-9_]([a-z0-9_.-]{0,250}[a-z0-9_])?", name):
         raise InputError(
             f"'allowed_host' must be the name or address of a machine, without port, path or '*'. Got {text!r} instead."
@@ -152,11 +114,6 @@ def _network(text: str) -> str:
         ) from None
 
 
-def default_workers() -> int:
-    """Two at least, so that both kinds of question run side by side; at most four."""
-    return min(4, max(2, (os.cpu_count() or 2) - 1))
-
-
 def is_loopback(host: str) -> bool:
     """Whether only this machine can reach `host`.
 
@@ -165,9 +122,6 @@ def is_loopback(host: str) -> bool:
     >>> is_loopback("localhost"), is_loopback("::1"), is_loopback("0.0.0.0"), is_loopback("example.org")
     (True, True, False, False)
     """
-    if host.lower().rstrip(".") == "localhost":
-        return True
-    try:
+    with suppress(ValueError):
         return ipaddress.ip_address(host.strip("[]")).is_loopback
-    except ValueError:
-        return False
+    return host.lower().rstrip(".") == "localhost"

@@ -23,7 +23,7 @@ from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.question import Progress
 from whence.web import models
-from whence.web.messages import Answered, Asked, Cancel, Failed, Progressed, Ready, packed, receive
+from whence.web.messages import Answered, Asked, Cancel, Failed, Ready, packed, receive
 from whence.web.scenes import Scene
 
 __all__ = ["main"]
@@ -79,7 +79,7 @@ class Worker:
             now = time.monotonic()
             if now - told >= PULSE:
                 told = now
-                self._send(Progressed(progress.nodes, progress.distance, progress.bound, progress.seconds))
+                self._send(progress)
             return asked.number not in self._cancelled
 
         try:
