@@ -47,7 +47,9 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, int | np.integer):
         return int(value)
     if isinstance(value, float | np.floating):
-        return _plain_number(float(value))
+        if math.isnan(value):
+            return None
+        return float(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, pd.DataFrame):
@@ -79,12 +81,6 @@ def number_from_plain(value: Any) -> float:
         except OverflowError:
             pass
     raise InputError(f'A number must be a JSON number, "Infinity", "-Infinity" or null. Got {quoted(value)} instead.')
-
-
-def _plain_number(number: float) -> float | str | None:
-    if math.isnan(number):
-        return None
-    return number if math.isfinite(number) else "Infinity" if number > 0 else "-Infinity"
 
 
 def quoted(value: Any) -> str:

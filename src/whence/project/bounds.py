@@ -8,7 +8,8 @@ from typing import Any
 from whence.errors import InputError
 from whence.features import Schema
 from whence.features.kinds import Categorical
-from whence.project.findings import nearest, shown
+from whence.plain_values import quoted
+from whence.spelling import nearest
 from whence.typed_values import number
 
 __all__ = ["read_bounds"]
@@ -30,7 +31,7 @@ def read_bounds(texts: Iterable[str], schema: Schema) -> dict[str, Any]:
     for text in texts:
         name, _, limits = (part.strip() for part in text.partition("="))
         if not limits:
-            raise InputError(f"A bound must be given as name=low:high or name=this|that. Got {shown(text)} instead.")
+            raise InputError(f"A bound must be given as name=low:high or name=this|that. Got {quoted(text)} instead.")
         if name not in schema.names:
             raise InputError(f"A bound names {name!r}, which is not a feature.{nearest(name, schema.names)}")
         if name in bounds:
@@ -45,7 +46,7 @@ def _categories(name: str, limits: str, feature: Categorical) -> list[Any]:
     wanted = [part.strip() for part in limits.split("|")]
     for part in wanted:
         if part not in known:
-            raise InputError(f"A bound of {name!r} must be among {', '.join(known)}. Got {shown(part)} instead.")
+            raise InputError(f"A bound of {name!r} must be among {', '.join(known)}. Got {quoted(part)} instead.")
     return [known[part] for part in wanted]
 
 
@@ -53,5 +54,7 @@ def _ends(name: str, limits: str) -> tuple[float | None, float | None]:
     low, colon, high = (part.strip() for part in limits.partition(":"))
     ends = [None if not end else number(end) for end in (low, high)]
     if not colon or any(given and end is None for given, end in zip((low, high), ends, strict=True)):
-        raise InputError(f"The bounds of {name!r} must be given as low:high, two numbers. Got {shown(limits)} instead.")
+        raise InputError(
+            f"The bounds of {name!r} must be given as low:high, two numbers. Got {quoted(limits)} instead."
+        )
     return ends[0], ends[1]

@@ -14,10 +14,10 @@ import pandas as pd
 from whence.errors import InputError
 from whence.features import Schema
 from whence.files import read_file
+from whence.plain_values import quoted
 from whence.project.columns import YES_AND_NO
 from whence.project.csv_files import CsvFormat, decoded, load_csv
-from whence.project.findings import nearest, shown
-from whence.report.outside import outside
+from whence.spelling import nearest
 from whence.typed_values import number, pairs
 
 __all__ = ["ContextReader", "is_file", "json_value", "read_json_file"]
@@ -26,19 +26,7 @@ _ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
 
 
 class ContextReader:
-    """Reads contexts against a history.
-
-    Parameters
-    ----------
-    schema : Schema
-        Fitted to the history.
-    X : DataFrame
-        The history's contexts.
-    form : CsvFormat
-        What is declared about files.
-    decimal : {".", ","}
-        The decimal sign of numbers that are typed in.
-    """
+    """Reads contexts against the history `X`, to which `schema` is fitted; typed numbers have the sign `decimal`."""
 
     def __init__(self, schema: Schema, X: pd.DataFrame, form: CsvFormat, decimal: str) -> None:
         self.schema = schema
@@ -52,17 +40,10 @@ class ContextReader:
 
         Without `files` no text is taken for the name of one, whether there is such a file or not.
         """
-        if isinstance(value, list | tuple) and value:
-            values: dict[str, Any] = {}
-            for part in value:
-                values.update(self._values(part, files))
-        else:
-            values = self._values(value, files)
+        values: dict[str, Any] = {}
+        for part in value if isinstance(value, list | tuple) and value else [value]:
+            values.update(self._values(part, files))
         return self._checked(values)
-
-    def outside(self, context: pd.Series) -> list[str]:
-        """A sentence for every number of a context that lies beyond what the history holds."""
-        return outside(self.schema, context)
 
     def _checked(self, values: Mapping[str, Any]) -> pd.Series:
         names = list(self.X.columns)
@@ -82,7 +63,7 @@ class ContextReader:
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
             return self._row(int(value))
         if not isinstance(value, str):
-            raise InputError(f"A context must be a row number, a text or a mapping. Got {shown(value)} instead.")
+            raise InputError(f"A context must be a row number, a text or a mapping. Got {quoted(value)} instead.")
         text = value.strip()
         row = _ROW.fullmatch(text)
         if row:
@@ -98,7 +79,7 @@ class ContextReader:
             return self._file(Path(text))
         known = "JSON, or a CSV or JSON file" if files else "or JSON; files are not opened here"
         raise InputError(
-            f"A context must be the number of a row, name=value pairs, {known}. Got {shown(value)} instead."
+            f"A context must be the number of a row, name=value pairs, {known}. Got {quoted(value)} instead."
         )
 
     def _row(self, row: int) -> dict[str, Any]:
@@ -110,7 +91,7 @@ class ContextReader:
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if not isinstance(value, dict):
-            raise InputError(f"The context must be one JSON object of names and values. Got {shown(value)} instead.")
+            raise InputError(f"The context must be one JSON object of names and values. Got {quoted(value)} instead.")
         return value
 
     def _file(self, path: Path) -> dict[str, Any]:
@@ -141,7 +122,7 @@ class ContextReader:
         allowed = [str(level) for level in getattr(feature, "categories", None) or self.schema.levels(name)]
         if text not in allowed:
             offer = ", ".join(allowed[:12]) + (", …" if len(allowed) > 12 else "")
-            raise InputError(f"{name!r} must be one of {offer}. Got {shown(text)} instead.{nearest(text, allowed)}")
+            raise InputError(f"{name!r} must be one of {offer}. Got {quoted(text)} instead.{nearest(text, allowed)}")
         return text
 
     def _number(self, name: str, value: Any, whole: bool) -> float | int:
@@ -156,7 +137,7 @@ class ContextReader:
         else:
             parsed = _float(value)
         if parsed is None or not np.isfinite(parsed):
-            raise InputError(f"{name!r} must be a finite number. Got {shown(value)} instead.")
+            raise InputError(f"{name!r} must be a finite number. Got {quoted(value)} instead.")
         return int(parsed) if whole and parsed == int(parsed) else parsed
 
 
@@ -182,7 +163,7 @@ def _switch(name: str, value: Any) -> bool:
     text = str(value).strip().lower()
     known = {**YES_AND_NO, "0": False, "1": True, "0.0": False, "1.0": True}
     if text not in known:
-        raise InputError(f"{name!r} must be yes or no. Got {shown(value)} instead.")
+        raise InputError(f"{name!r} must be yes or no. Got {quoted(value)} instead.")
     return known[text]
 
 

@@ -75,17 +75,13 @@ def typed_column(table: CsvTable, name: str, declared: Mapping[str, Declared], f
     `declared` is what is said of each column, by the column's name.
     """
     owner = declared.get(name)
-    kind = None if owner is None else owner.type
-    if owner is not None and owner.columns is not None:
+    if owner is None or owner.type is None:
+        return _apparent(table, name, found)
+    if owner.columns is not None or owner.type == "binary":
         return binary_column(table, name, found)
-    if kind == "categorical":
-        assert owner is not None
+    if owner.type == "categorical":
         return _categories(table, name, owner, found)
-    if kind in ("continuous", "discrete"):
-        return number_column(table, name, found)
-    if kind == "binary":
-        return binary_column(table, name, found)
-    return _apparent(table, name, found)
+    return number_column(table, name, found)
 
 
 def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
@@ -111,13 +107,10 @@ def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
     if distinct > MANY_CATEGORIES and distinct > 0.5 * len(values):
         found.warning(
             where,
-            f"holds {distinct} different texts in {len(values)} rows; is it really a category? {_leave_out(name)}",
+            f"holds {distinct} different texts in {len(values)} rows; is it really a category? "
+            f"Leave it out with [data] ignore = [{name!r}] otherwise.",
         )
     return values
-
-
-def _leave_out(name: str) -> str:
-    return f"Leave it out with [data] ignore = [{name!r}] otherwise."
 
 
 def _categories(table: CsvTable, name: str, declared: Declared, found: Findings) -> pd.Series:

@@ -13,8 +13,9 @@ import pandas as pd
 from whence.project.columns import missing, number_column
 from whence.project.csv_files import SEPARATORS, CsvFormat, CsvTable, read_csv
 from whence.project.features import Declared, typed_column
-from whence.project.findings import Findings, Place, nearest
+from whence.project.findings import Findings, Place
 from whence.project.source import TEXT, TEXTS, Rule, Section, one_of
+from whence.spelling import nearest
 
 __all__ = ["History", "read_format", "read_history"]
 
@@ -59,16 +60,7 @@ def read_history(
 ) -> History | None:
     """Contexts and outcomes; None where there is too much wrong to go on.
 
-    Parameters
-    ----------
-    data, outcomes : Section
-        The sections of the project file.
-    declared : mapping
-        The features declared, by name.
-    edges : sequence of str, optional
-        The columns that a network names, in the order of its edges.
-    form : CsvFormat
-        What is declared about the CSV files.
+    A network names the columns of its `edges`, in their order.
     """
     found, folder = data.found, data.source.path.parent
     names = {key: data.take(key, TEXT) for key in ("history", "contexts", "outcomes")}
@@ -207,5 +199,6 @@ def _complete(contexts: CsvTable, results: CsvTable, used: _Used, found: Finding
     elif not keep.all():
         text = f"{int((~keep).sum())} of {keep.size} rows were left out: a value is missing."
         found.warning(Place(contexts.path.name), text)
-    kept = contexts.rows(keep)
-    return kept, kept if results is contexts else results.rows(keep)
+    rows = np.flatnonzero(keep)
+    kept = contexts.taken(rows)
+    return kept, kept if results is contexts else results.taken(rows)

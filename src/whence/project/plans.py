@@ -12,10 +12,10 @@ import numpy as np
 import pandas as pd
 
 from whence.errors import InputError
+from whence.plain_values import quoted
 from whence.policy import Policy
 from whence.project.contexts import is_file, json_value, read_json_file
 from whence.project.csv_files import CsvFormat, load_csv
-from whence.project.findings import shown
 from whence.typed_values import number
 
 __all__ = ["PlanReader"]
@@ -23,21 +23,7 @@ __all__ = ["PlanReader"]
 
 @dataclass(frozen=True)
 class PlanReader:
-    """Reads plans for a fitted policy.
-
-    Attributes
-    ----------
-    policy : Policy
-        Fitted.
-    context : callable
-        Reads a context.
-    form : CsvFormat
-        What is declared about files.
-    decimal : {".", ","}
-        The decimal sign of numbers that are typed in.
-    files : bool
-        Whether a text may be the name of a file.
-    """
+    """Reads plans for a fitted policy; typed numbers have the sign `decimal`, texts name files only with `files`."""
 
     policy: Policy
     context: Callable[[Any, bool], pd.Series]
@@ -74,5 +60,5 @@ def _quantity(text: str, decimal: str) -> float:
     if found is None:
         found = number(text)
     if found is None or not np.isfinite(found):
-        raise InputError(f"A quantity of the plan must be a finite number. Got {shown(text)} instead.")
+        raise InputError(f"A quantity of the plan must be a finite number. Got {quoted(text)} instead.")
     return found

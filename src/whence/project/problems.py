@@ -14,8 +14,9 @@ from whence.errors import WhenceError
 from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
 from whence.project.columns import number_column
 from whence.project.csv_files import CsvFormat, CsvTable, read_csv
-from whence.project.findings import Findings, Place, nearest
+from whence.project.findings import Findings, Place
 from whence.project.source import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Rule, Section, is_number, one_of
+from whence.spelling import nearest
 
 __all__ = ["Network", "problem_files", "read_network", "read_problem"]
 

@@ -27,6 +27,7 @@ from whence.project.plans import PlanReader
 from whence.project.problems import problem_files, read_network, read_problem
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
 from whence.project.source import TEXT, Section, Source
+from whence.report.outside import outside
 
 __all__ = ["Project", "findings", "read_project"]
 
@@ -139,7 +140,7 @@ class Project:
 
     def outside(self, context: pd.Series) -> list[str]:
         """What of a context lies beyond the history, one sentence per feature; the nearest rows decide there."""
-        return self._contexts.outside(context)
+        return outside(self._contexts.schema, context)
 
     def context_of_cells(
         self, cells: Mapping[str, str], decimal: str, over: str = "", files: bool = False
