@@ -16,7 +16,7 @@ from whence.errors import InputError, argument_error
 from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
 from whence.problems._minimise import LinearProgram, minimise
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
-from whence.problems.plan_forms import QuantityLimits
+from whence.problems.plan_forms import QuantityLimits, plan_numbers
 from whence.risk import Risk, known_tail
 
 __all__ = ["LinearProblem", "Polytope"]
@@ -158,17 +158,9 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def check(self, decision: Any) -> str | None:
         """None where the values are feasible, otherwise one sentence that says what they violate and by how much."""
-        try:
-            z = np.asarray(decision, dtype=np.float64)
-        except (TypeError, ValueError):
-            return f"The plan must be an array of numbers, but it is {decision!r}."
-        variables = self._variables()
-        if z.ndim != 1 or (variables is not None and z.size != variables):
-            wanted = "one value per variable" if variables is None else f"{variables} values, one per variable"
-            return f"The plan must hold {wanted}, but its shape is {z.shape}."
-        if not np.isfinite(z).all():
-            j = int(np.flatnonzero(~np.isfinite(z))[0])
-            return f"Variable {j} must be a finite number, but it is {z[j]:g}."
+        z = plan_numbers(decision, self._variables(), "values, one per variable", "Variable {}".format)
+        if isinstance(z, str):
+            return z
         space = self._constraints(z.size)
         assert space is not None
         return _violated_bound(z, space) or _violated_row(z, space)

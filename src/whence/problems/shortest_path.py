@@ -19,13 +19,7 @@ from whence.problems._route_plans import read_route, route_from_plain, stops
 from whence.problems._route_risk import safest_of, safest_route
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
-from whence.problems.plan_forms import (
-    PlanEditor,
-    ShownPlans,
-    check_feasible,
-    quantities_from_cells,
-    quantities_from_plain,
-)
+from whence.problems.plan_forms import PlanEditor, ShownPlans, check_feasible
 from whence.problems.route_map import network_editor, route_map
 from whence.risk import Risk, known_tail
 
@@ -212,8 +206,9 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         >>> ShortestPath.grid(2).from_plain([[0, 0], "(0, 1)", [1, 1]])
         [(0, 0), (0, 1), (1, 1)]
         """
-        by_name = isinstance(value, Mapping)
-        route = quantities_from_plain(self, value, ()) if by_name else route_from_plain(self.graph.nodes, value)
+        if isinstance(value, Mapping):
+            return self.nodes(super().from_plain(value))
+        route = route_from_plain(self.graph.nodes, value)
         check_feasible(self, route)
         return self.nodes(route)
 
@@ -223,7 +218,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
         """The stops of a route, one per row, or 0 or 1 by the names of the edges."""
-        return cells.iloc[:, 0].tolist() if cells.shape[1] == 1 else quantities_from_cells(cells, number)
+        return cells.iloc[:, 0].tolist() if cells.shape[1] == 1 else super().plain_from_cells(cells, number)
 
     def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
         """Both routes as lists of nodes, with their map where the places of the nodes are known."""
