@@ -26,7 +26,7 @@ OFFERED = 12
 
 @dataclass(frozen=True)
 class CategoryColumn(Column):
-    """A category: one column of names, or one 0/1 column a category (`types` then says of which type)."""
+    """A category: one column of names, or one 0/1 column per category (`types` then says of which type)."""
 
     categories: tuple[Hashable, ...]
     seen: NDArray[np.bool_]

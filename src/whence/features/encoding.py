@@ -17,22 +17,12 @@ from numpy.typing import NDArray
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.features.categories import CategoryColumn
-from whence.features.column import Column, NumberType, Range, Unknown, restored
+from whence.features.column import Column, NumberType, Unknown, restored
 from whence.features.kinds import Binary, Categorical, Discrete, Feature
 from whence.features.steps import CHOICES, LISTED, beside, spread
 from whence.tables import no_missing, number, numbers
 
-__all__ = [
-    "CategoryColumn",
-    "Column",
-    "NumberColumn",
-    "Range",
-    "Unknown",
-    "fitted_column",
-    "interval",
-    "sorted_categories",
-]
-
+__all__ = ["NumberColumn", "fitted_column", "interval", "sorted_categories"]
 
 #: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
 SHORT = 1e-12
@@ -77,12 +67,7 @@ class NumberColumn(Column):
     def cut_at(self, cuts: NDArray[np.floating], units: bool) -> NumberColumn:
         """This column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
 
-        Parameters
-        ----------
-        cuts : ndarray
-            The thresholds.
-        units : bool
-            Whether the forest sees the user's units, and not coordinates.
+        With `units` the forest sees the user's units, otherwise coordinates.
         """
         if self.step is None or self.steps < LISTED:
             return self
@@ -108,17 +93,13 @@ class NumberColumn(Column):
 
     def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
         raw = number(self.name, values[self.name])
-        if isinstance(self.feature, Binary):
-            self._check_binary(np.array([raw]))
+        self._check_binary(np.array([raw]))
         return [raw]
 
     def _check_binary(self, raw: Floats) -> None:
-        if isinstance(self.feature, Binary):
-            bad = raw[(raw != 0.0) & (raw != 1.0)]
-            if bad.size:
-                raise InputError(
-                    f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}."
-                )
+        bad = raw[(raw != 0.0) & (raw != 1.0)]
+        if isinstance(self.feature, Binary) and bad.size:
+            raise InputError(f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}.")
 
     def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
         return {self.name: restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
@@ -209,8 +190,8 @@ def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start
         categories = tuple(feature.categories or sorted_categories(name, table[name]))
     place = slice(start, start + len(categories))
     unseen = np.zeros(len(categories), dtype=np.bool_)
-    seen = CategoryColumn(name, feature, columns, place, 0.0, 2.0, categories, unseen, types).raw(table).any(axis=0)
-    return CategoryColumn(name, feature, columns, place, 0.0, 2.0, categories, np.asarray(seen), types)
+    column = CategoryColumn(name, feature, columns, place, 0.0, 2.0, categories, unseen, types)
+    return replace(column, seen=np.asarray(column.raw(table).any(axis=0)))
 
 
 def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
@@ -241,9 +222,8 @@ def _type_of(values: pd.Series) -> NumberType:
 def interval(name: str, limit: Any) -> tuple[float, float]:
     """The bounds that a call gives for a number, infinite where an end is None."""
     try:
-        first, last = limit
-        first = -np.inf if first is None else float(first)
-        last = np.inf if last is None else float(last)
+        low, high = limit
+        first, last = -np.inf if low is None else float(low), np.inf if high is None else float(high)
     except (TypeError, ValueError):
         raise InputError(
             f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r} instead."

@@ -14,15 +14,17 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.features.encoding import CategoryColumn, Column, NumberColumn, Unknown, fitted_column
+from whence.features.categories import CategoryColumn
+from whence.features.column import Column, Unknown
+from whence.features.encoding import NumberColumn, fitted_column
 from whence.features.inference import inferred
-from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.kinds import Categorical, Feature
 from whence.features.numeric import Numbers
 from whence.question.space import Space
 from whence.spelling import nearest
 from whence.tables import as_row, as_table, numbers
 
-__all__ = ["Binary", "Categorical", "Continuous", "Discrete", "Feature", "Schema"]
+__all__ = ["Schema"]
 
 
 class Schema:
@@ -55,7 +57,6 @@ class Schema:
         self._offset, self._scale, self._weight = np.zeros(0), np.ones(0), np.ones(0)
         self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         self._numbers, self._categories = Numbers([], []), list[CategoryColumn]()
-        self._units, self._kinds = dict[str, str](), dict[str, str]()
 
     @classmethod
     def infer(cls, X: Any, **overrides: Feature) -> Schema:
@@ -107,9 +108,6 @@ class Schema:
         self._group = np.full(coordinates, -1, dtype=np.int64)
         for column in self._categories:
             self._group[column.at] = self._feature_at[column.at]
-        units = {c.name: str(getattr(c.feature, "unit", "")) for c in columns}
-        self._units = {name: unit for name, unit in units.items() if unit}
-        self._kinds = {c.name: type(c.feature).__name__.lower() for c in columns}
 
     def _owners(self, given: list[str]) -> dict[str, str]:
         """For every column that is part of a category, the name of that category."""
@@ -152,11 +150,11 @@ class Schema:
 
     def units(self) -> dict[str, str]:
         """The units of the features that have one."""
-        return dict(self._units)
+        return {name: unit for name in self._columns if (unit := self.unit(name))}
 
     def kinds(self) -> dict[str, str]:
         """The kind of every feature in one word: continuous, discrete, categorical or binary."""
-        return dict(self._kinds)
+        return {name: type(column.feature).__name__.lower() for name, column in self._columns.items()}
 
     def unit(self, name: str) -> str:
         """Unit of a feature, or an empty string."""
@@ -275,9 +273,8 @@ class Schema:
         values: dict[str, Any] = dict(zip(self._order, kept, strict=True))
         columns = list(self._columns.values())
         for i in np.unique(self._feature_at[moved]).tolist():
-            at = columns[i].at
-            values.update(columns[i].decoded(point[at], low[at], high[at]))
-            column = columns[i]
+            column, at = columns[i], columns[i].at
+            values.update(column.decoded(point[at], low[at], high[at]))
             if ends is not None and isinstance(column, NumberColumn) and column.levels is None:
                 values[column.name] = column.clipped(values[column.name], ends[0][at.start], ends[1][at.start])
         return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)

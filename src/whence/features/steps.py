@@ -33,17 +33,10 @@ def spread(last: int) -> Floats:
 
 
 def beside(cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats]], last: int) -> Floats:
-    """The numbers from 0 to `last` beside every cut: in each cell, the nearest to any start is among them.
+    """The numbers from 0 to `last` beside every cut of a forest: in each cell, the nearest to any start is among them.
 
-    Parameters
-    ----------
-    cuts : ndarray
-        Thresholds of a forest.
-    seen : sequence of callable
-        What the forest is shown for a number, rising with it; it compares that as float32. Where there are several
-        ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed over.
-    last : int
-        The last number.
+    `seen` is what the forest is shown for a number, rising with it; it compares that as float32. Where there are
+    several ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed over.
 
     Examples
     --------
