@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import date, time
 from typing import Any
 
@@ -16,7 +17,7 @@ import pandas as pd
 
 from whence.errors import InputError
 
-__all__ = ["number_from_plain", "quoted", "some", "to_plain"]
+__all__ = ["finite", "number_from_plain", "quoted", "some", "to_plain"]
 
 _INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}
 #: Most characters of a value that an error message repeats.
@@ -76,11 +77,19 @@ def number_from_plain(value: Any) -> float:
     if isinstance(value, str) and value in _INFINITE:
         return _INFINITE[value]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
+        with suppress(OverflowError):
             return float(value)
-        except OverflowError:
-            pass
     raise InputError(f'A number must be a JSON number, "Infinity", "-Infinity" or null. Got {quoted(value)} instead.')
+
+
+def finite(value: Any) -> float | None:
+    """`value` as a float where it is a finite number, and no bool; otherwise None."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
+        return None
+    try:
+        return float(value) if math.isfinite(value) else None
+    except (OverflowError, TypeError):
+        return None
 
 
 def quoted(value: Any) -> str:

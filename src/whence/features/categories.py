@@ -33,10 +33,6 @@ class CategoryColumn(Column):
     types: tuple[NumberType, ...] | None
 
     @property
-    def labels(self) -> list[str]:
-        return [f"{self.name}={level}" for level in self.categories]
-
-    @property
     def choices(self) -> list[Any]:
         return [k for k, seen in zip(self.categories, self.seen, strict=True) if seen]
 

@@ -56,11 +56,6 @@ class Column(ABC):
 
     @property
     @abstractmethod
-    def labels(self) -> list[str]:
-        """A name for every coordinate."""
-
-    @property
-    @abstractmethod
     def choices(self) -> list[Any]:
         """The values an explanation may choose from; empty for a continuous number, or for too many to list."""
 

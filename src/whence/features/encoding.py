@@ -44,10 +44,6 @@ class NumberColumn(Column):
     step: int | None = None
 
     @property
-    def labels(self) -> list[str]:
-        return [self.name]
-
-    @property
     def steps(self) -> int:
         """How many steps lead from the lowest training value to the highest."""
         return 0 if self.step is None else int((self.high - self.low) // self.step)

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
 from whence.errors import InputError, InputTypeError, WhenceError, parameter_error
+from whence.plain_values import finite
 
 __all__ = ["Binary", "Categorical", "Change", "Continuous", "Discrete", "Feature"]
 
@@ -25,7 +26,7 @@ class Feature:
     def __post_init__(self) -> None:
         if self.change not in ("free", "fixed", "increase", "decrease"):
             raise self._wrong("change", "be 'free', 'fixed', 'increase' or 'decrease'")
-        if not (_is_number(self.weight) and 0 < float(self.weight) < np.inf):
+        if (finite(self.weight) or 0.0) <= 0.0:
             raise self._wrong("weight", "be a positive number")
 
     def _wrong(self, name: str, must: str, kind: type[WhenceError] = InputError, got: str = "") -> WhenceError:
@@ -62,7 +63,7 @@ class Continuous(Feature):
         super().__post_init__()
         for name in ("low", "high"):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and np.isfinite(value)):
+            if value is not None and finite(value) is None:
                 raise self._wrong(name, "be a finite number or None")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise self._wrong("low", f"not exceed 'high' ({self.high!r})")
@@ -199,7 +200,3 @@ class Binary(Feature):
     >>> Binary(change="increase").change
     'increase'
     """
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)

@@ -146,7 +146,8 @@ class Schema:
     @property
     def coordinate_names(self) -> list[str]:
         """A name for every coordinate."""
-        return [label for column in self._columns.values() for label in column.labels]
+        levels = {c.name: [f"{c.name}={level}" for level in c.categories] for c in self._categories}
+        return [label for name in self._columns for label in levels.get(name, [name])]
 
     def units(self) -> dict[str, str]:
         """The units of the features that have one."""
@@ -254,18 +255,10 @@ class Schema:
         cell: tuple[Floats, Floats] | None = None,
         ends: tuple[Floats, Floats] | None = None,
     ) -> pd.Series:
-        """The context at `point`, in the user's units.
+        """The context at `point`, in the user's units; values that did not move are taken from `like` as they are.
 
-        Parameters
-        ----------
-        point : ndarray
-            Coordinates.
-        like : Series, optional
-            A context from which values that did not move are taken as they are.
-        cell : pair of ndarray, optional
-            Box of coordinates that the result must not leave when it is encoded again.
-        ends : pair of ndarray, optional
-            Least and largest value in the user's units, one per coordinate.
+        Encoded again, the result does not leave the box `cell` of coordinates. `ends` are the least and the largest
+        values in the user's units, one per coordinate.
         """
         low, high = (point, point) if cell is None else cell
         moved = np.ones(point.shape, dtype=np.bool_) if like is None else point != self.encode_row(like)
@@ -335,18 +328,10 @@ class Schema:
         bounds: Mapping[str, Any] | None = None,
         restricted: bool = True,
     ) -> Space:
-        """Where an explanation of a decision in `context` may lie.
+        """Where an explanation of a decision in `context`, as given by :meth:`row`, may lie.
 
-        Parameters
-        ----------
-        context : Series
-            The initial context, as given by :meth:`row`.
-        fixed : collection of str
-            Features that must stay as they are in this call.
-        bounds : mapping from feature name to (low, high) or to a collection of categories, optional
-            Narrower ranges for this call.
-        restricted : bool
-            False leaves out every restriction of the user: fixed, monotone and bounded features.
+        Features in `fixed` stay as they are, those in `bounds` keep to (low, high) or to some categories. Without
+        `restricted`, every restriction of the user is left out: fixed, monotone and bounded features.
         """
         kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
         limits = {str(name): limit for name, limit in (bounds or {}).items()}

@@ -14,7 +14,7 @@ from whence.aliases import Floats
 from whence.errors import SolverError
 from whence.problems._deadline import OutOfTime, check_time, seconds_left
 
-__all__ = ["LinearProgram", "minimise"]
+__all__ = ["LinearProgram", "minimise", "with_tail"]
 
 _REASONS = {
     "infeasible": "is infeasible: no plan satisfies its rows, bounds and integrality",
@@ -42,6 +42,27 @@ class LinearProgram:
     #: Of rows and of reduced costs, absolute; well scaled programs bear 1e-10.
     tolerance: float = 1e-7
     offset: float = 0.0
+
+
+def with_tail(program: LinearProgram, costs: Any, share: Floats) -> LinearProgram:
+    """`program` and Rockafellar and Uryasev's rows: what is minimised besides its cost is the CVaR of ``costs @ x``.
+
+    After its variables come the value-at-risk and each sample's excess over it, whose prices `share` are the weights
+    over ``1 - alpha``.
+    """
+    samples = share.size
+    excess = sparse.hstack([costs, np.full((samples, 1), -1.0), -sparse.eye_array(samples)])
+    rows = sparse.hstack([program.rows, sparse.csr_array((program.rows.shape[0], samples + 1))])
+    return replace(
+        program,
+        cost=np.concatenate((program.cost, [1.0], share)),
+        lower=np.concatenate((program.lower, [-np.inf], np.zeros(samples))),
+        upper=np.concatenate((program.upper, np.full(samples + 1, np.inf))),
+        rows=sparse.vstack([rows, excess], format="csr"),
+        row_lower=np.concatenate((program.row_lower, np.full(samples, -np.inf))),
+        row_upper=np.concatenate((program.row_upper, np.zeros(samples))),
+        integer=None if program.integer is None else np.pad(program.integer, (0, samples + 1)),
+    )
 
 
 def minimise(program: LinearProgram, caller: str) -> Floats:

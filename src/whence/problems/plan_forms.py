@@ -6,7 +6,6 @@ another kind of plan overrides the methods that do not fit.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
@@ -15,7 +14,7 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.errors import InfeasiblePlanError, InputError
-from whence.plain_values import quoted
+from whence.plain_values import finite, quoted
 
 if TYPE_CHECKING:
     from whence.problems.base import DecisionProblem
@@ -122,14 +121,10 @@ def check_feasible(problem: DecisionProblem, plan: Any) -> None:
 
 def finite_quantity(entry: Any, name: str) -> float:
     """A number from plain data, finite."""
-    if isinstance(entry, int | float | np.number) and not isinstance(entry, bool):
-        try:
-            number = float(entry)
-        except (OverflowError, TypeError):
-            number = math.nan
-        if math.isfinite(number):
-            return number
-    raise InputError(f"The plan's quantity of {quoted(name)} must be a finite number. Got {quoted(entry)} instead.")
+    number = finite(entry)
+    if number is None:
+        raise InputError(f"The plan's quantity of {quoted(name)} must be a finite number. Got {quoted(entry)} instead.")
+    return number
 
 
 def plan_numbers(plan: Any, size: int | None, what: str, name: Callable[[int], str]) -> Floats | str:

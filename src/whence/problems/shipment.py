@@ -12,6 +12,7 @@ from sklearn.base import BaseEstimator
 from whence._core import best_recourse, cutting_planes
 from whence.aliases import Floats
 from whence.errors import InputError, argument_error, parameter_error
+from whence.plain_values import finite
 from whence.problems import _shipment_program as program
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits, plan_numbers
@@ -147,9 +148,10 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def _cost(self, name: str) -> float:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= value < np.inf:
+        cost = finite(value)
+        if cost is None or cost < 0.0:
             raise parameter_error("Shipment", name, "be a float of at least 0", repr(value))
-        return float(value)
+        return cost
 
     def _shipping(self) -> Floats:
         """Cost of shipping a unit, warehouses by locations."""

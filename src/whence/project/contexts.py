@@ -1,10 +1,10 @@
-"""Contexts as people give them: a row of the history, a file, JSON, or `name=value` pairs."""
+"""Contexts as people give them: a row of the history, a file, JSON, or `name=value` pairs; and bounds for them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,14 +13,15 @@ import pandas as pd
 
 from whence.errors import InputError
 from whence.features import Schema
+from whence.features.kinds import Categorical
 from whence.files import read_file
-from whence.plain_values import quoted
+from whence.plain_values import finite, quoted
 from whence.project.columns import YES_AND_NO
 from whence.project.csv_files import CsvFormat, decoded, load_csv
 from whence.spelling import nearest
 from whence.typed_values import number, pairs
 
-__all__ = ["ContextReader", "is_file", "json_value", "read_json_file"]
+__all__ = ["ContextReader", "is_file", "json_value", "read_bounds", "read_json_file"]
 
 _ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
 
@@ -135,7 +136,7 @@ class ContextReader:
             if parsed is None:
                 parsed = number(value)
         else:
-            parsed = _float(value)
+            parsed = finite(int(value) if isinstance(value, bool | np.bool_) else value)
         if parsed is None or not np.isfinite(parsed):
             raise InputError(f"{name!r} must be a finite number. Got {quoted(value)} instead.")
         return int(parsed) if whole and parsed == int(parsed) else parsed
@@ -148,15 +149,6 @@ def _type_of(column: pd.Series) -> str:
     if pd.api.types.is_integer_dtype(column.dtype):
         return "whole"
     return "number" if pd.api.types.is_numeric_dtype(column.dtype) else "name"
-
-
-def _float(value: Any) -> float | None:
-    if isinstance(value, bool | np.bool_ | int | float | np.number):
-        try:
-            return float(value)
-        except OverflowError:
-            return None
-    return None
 
 
 def _switch(name: str, value: Any) -> bool:
@@ -195,3 +187,48 @@ def is_file(text: str) -> bool:
         return Path(text).is_file()
     except (OSError, ValueError):
         return False
+
+
+def read_bounds(texts: Iterable[str], schema: Schema) -> dict[str, Any]:
+    """The argument `bounds` of `Policy.explain`, as people type it: ``temp=0:20`` or ``day=Saturday|Sunday``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> schema = Schema.infer(pd.DataFrame({"temp": [1.0, 30.0], "day": ["Monday", "Sunday"]}))
+    >>> read_bounds(["temp=0:20", "day=Monday|Sunday"], schema)
+    {'temp': (0.0, 20.0), 'day': ['Monday', 'Sunday']}
+    >>> read_bounds(["temp=:20"], schema)
+    {'temp': (None, 20.0)}
+    """
+    bounds: dict[str, Any] = {}
+    for text in texts:
+        name, _, limits = (part.strip() for part in text.partition("="))
+        if not limits:
+            raise InputError(f"A bound must be given as name=low:high or name=this|that. Got {quoted(text)} instead.")
+        if name not in schema.names:
+            raise InputError(f"A bound names {name!r}, which is not a feature.{nearest(name, schema.names)}")
+        if name in bounds:
+            raise InputError(f"The bounds of {name!r} must be given only once.")
+        feature = schema.kind(name)
+        bounds[name] = _categories(name, limits, feature) if isinstance(feature, Categorical) else _ends(name, limits)
+    return bounds
+
+
+def _categories(name: str, limits: str, feature: Categorical) -> list[Any]:
+    known = {str(level): level for level in feature.categories or ()}
+    wanted = [part.strip() for part in limits.split("|")]
+    for part in wanted:
+        if part not in known:
+            raise InputError(f"A bound of {name!r} must be among {', '.join(known)}. Got {quoted(part)} instead.")
+    return [known[part] for part in wanted]
+
+
+def _ends(name: str, limits: str) -> tuple[float | None, float | None]:
+    low, colon, high = (part.strip() for part in limits.partition(":"))
+    ends = [None if not end else number(end) for end in (low, high)]
+    if not colon or any(given and end is None for given, end in zip((low, high), ends, strict=True)):
+        raise InputError(
+            f"The bounds of {name!r} must be given as low:high, two numbers. Got {quoted(limits)} instead."
+        )
+    return ends[0], ends[1]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -10,7 +9,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from whence.errors import WhenceError
-from whence.plain_values import quoted
+from whence.plain_values import finite, quoted
 from whence.project.findings import Findings, Place
 from whence.spelling import nearest
 
@@ -77,12 +76,7 @@ class Rule(NamedTuple):
 
 def is_number(value: Any) -> bool:
     """Whether a TOML value is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
+    return finite(value) is not None
 
 
 def _whole(value: Any, least: int) -> bool:
