@@ -6,7 +6,7 @@ so that changing it costs exactly 1 in the plain L1 norm that weights, distances
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -19,11 +19,16 @@ from whence.errors import InputError, InputTypeError
 from whence.features.categories import CategoryColumn
 from whence.features.column import Column, NumberType, Unknown, restored
 from whence.features.kinds import Binary, Categorical, Discrete, Feature
-from whence.features.steps import CHOICES, LISTED, beside, spread
 from whence.tables import no_missing, number, numbers
 
 __all__ = ["NumberColumn", "fitted_column", "interval", "sorted_categories"]
 
+#: So many values can be chosen from a list; of more, only the range is shown.
+CHOICES = 100
+#: Up to so many steps are simply listed; of more, a forest needs only those beside its thresholds.
+LISTED = 1_000
+#: Most values of one feature that a search among neighbours looks at.
+MOST = 10_000
 #: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
 SHORT = 1e-12
 #: What scaling and back may cost, as a share of the range or of the number.
@@ -71,7 +76,7 @@ class NumberColumn(Column):
         coordinate = [lambda k: (low + k * step - self.offset) / scale]
         # On the way from coordinates back to the user's units, the last digit may change.
         there_and_back = [lambda k: low + k * step, lambda k: coordinate[0](k) * scale + self.offset]
-        return replace(self, levels=low + step * beside(cuts, there_and_back if units else coordinate, self.steps))
+        return replace(self, levels=low + step * _beside(cuts, there_and_back if units else coordinate, self.steps))
 
     def within(self, lower: float, upper: float) -> Floats:
         """Coordinates of the first and the last step between two coordinates."""
@@ -172,7 +177,43 @@ def _steps(name: str, raw: Floats, step: int) -> Floats:
     if wrong.size:
         what = "whole numbers" if step == 1 else f"whole numbers in steps of {step} from {low:g}"
         raise InputError(f"The column {name!r} must hold only {what}. Got {float(wrong[0])!r} instead.")
-    return low + step * spread(int((float(raw.max()) - low) // step))
+    return low + step * _spread(int((float(raw.max()) - low) // step))
+
+
+def _spread(last: int) -> Floats:
+    """The numbers from 0 to `last`: all of them, or every second, third, ... so that there are at most `MOST` and two.
+
+    Examples
+    --------
+    >>> _spread(3).tolist(), _spread(10**9)[:3].tolist(), len(_spread(10**9))
+    ([0.0, 1.0, 2.0, 3.0], [0.0, 100000.0, 200000.0], 10001)
+    """
+    stride = max(1, -(-last // MOST))
+    return np.union1d(np.arange(0, last + 1, stride, dtype=np.float64), [float(last)])
+
+
+def _beside(cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats]], last: int) -> Floats:
+    """The numbers from 0 to `last` beside every cut of a forest: in each cell, the nearest to any start is among them.
+
+    `seen` is what the forest is shown for a number, rising with it; it compares that as float32. Where there are
+    several ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed over.
+
+    Examples
+    --------
+    >>> _beside(np.array([4.5, 7.0]), [lambda k: k], 20).tolist()
+    [0.0, 4.0, 5.0, 7.0, 8.0, 20.0]
+    """
+    thresholds = np.unique(np.asarray(cuts, dtype=np.float64))
+    found = [np.array([0.0, float(last)])]
+    for extreme, beyond in ((np.max, 0.0), (np.min, 1.0)):
+        low, high = np.full(thresholds.size, -1.0), np.full(thresholds.size, last + 1.0)
+        while (high - low > 1.0).any():
+            middle = np.floor((low + high) / 2.0)
+            left = extreme([way(middle).astype(np.float32) for way in seen], axis=0) <= thresholds
+            # An interval that is down to one step stays: its middle is its lower end again.
+            low, high = np.where(left, middle, low), np.where(left | (middle <= low), high, middle)
+        found.append(np.clip(low + beyond, 0.0, float(last)))
+    return np.unique(np.concatenate(found))
 
 
 def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start: int) -> CategoryColumn:

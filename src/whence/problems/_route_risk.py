@@ -53,13 +53,7 @@ def safest_of(incidence: sp.csr_matrix, Y: Floats, weights: Floats, tail: float)
 
 
 def safest_route(network: RouteNetwork, Y: Floats, weights: Floats, tail: float) -> list[int]:
-    """Edges of a route of least CVaR, by depth-first branch and bound over partial routes.
-
-    Raises
-    ------
-    InputError
-        Where a cycle has a negative weighted mean cost.
-    """
+    """Edges of a route of least CVaR, by depth-first branch and bound over partial routes."""
     y, w = _positive(Y, weights)
     best, route, costs, remaining = _root(network, y, w, tail)
     if not remaining.size:

@@ -25,87 +25,54 @@ __all__ = ["PlanEditor", "QuantityLimits", "ShownPlans", "check_feasible", "fini
 
 @dataclass(frozen=True)
 class ShownPlans:
-    """Two plans in a form that can be drawn.
+    """Two plans in a form that can be drawn: quantities as arrays, routes as lists of nodes, anything else as it is."""
 
-    Attributes
-    ----------
-    form : {"quantities", "route", "other"}
-        What a plan is; "other" is shown by its text.
-    decision, alternative : ndarray, list or other
-        Quantities as arrays, routes as lists of nodes, anything else as it is.
-    parts : list of str
-        For quantities, the name of each of them.
-    map : RouteMap or None
-        For routes, their map where it is known.
-    """
-
+    #: What a plan is; "other" is shown by its text.
     form: Literal["quantities", "route", "other"]
     decision: Any
     alternative: Any
+    #: For quantities, the name of each of them.
     parts: list[str] = field(default_factory=list)
+    #: For routes, their map where it is known.
     map: RouteMap | None = None
 
 
 @dataclass(frozen=True)
 class PlanEditor:
-    """What somebody needs who wants to see a plan and change it.
+    """What somebody needs who wants to see a plan and change it."""
 
-    Attributes
-    ----------
-    form : {"quantities", "route", "table"}
-        Bars, a network, or a table of numbers. A table without parts holds plans that only the problem can read.
-    parts : list of str
-        Name of every quantity.
-    lower, upper : list of float or None
-        Least and largest value that each quantity may have; None where there is no limit.
-    whole : list of bool
-        Whether a quantity must be a whole number.
-    scale : list of float
-        A sensible end of the axis of every quantity.
-    budget : float or None
-        The most that all quantities may add up to.
-    nodes, edges : list of dict
-        Of a network: ``id``, ``label``, ``x`` and ``y`` of every node, ``from``, ``to`` and ``name`` of every edge.
-    source, target : node
-        Where routes begin and end.
-    drawn : bool
-        Whether the positions of the nodes are the data's own, not a layout made up here.
-    """
-
+    #: Bars, a network, or a table of numbers. A table without parts holds plans that only the problem can read.
     form: Literal["quantities", "route", "table"]
+    #: Name of every quantity, the least and the largest value that it may have, and whether it must be a whole number.
     parts: list[str] = field(default_factory=list)
     lower: list[float | None] = field(default_factory=list)
     upper: list[float | None] = field(default_factory=list)
     whole: list[bool] = field(default_factory=list)
+    #: A sensible end of the axis of every quantity.
     scale: list[float] = field(default_factory=list)
+    #: The most that all quantities may add up to.
     budget: float | None = None
+    #: Of a network: ``id``, ``label``, ``x`` and ``y`` of every node, ``from``, ``to`` and ``name`` of every edge.
     nodes: list[dict[str, Any]] = field(default_factory=list)
     edges: list[dict[str, Any]] = field(default_factory=list)
+    #: Where routes begin and end.
     source: Any = None
     target: Any = None
+    #: Whether the positions of the nodes are the data's own, not a layout made up here.
     drawn: bool = False
 
 
 @dataclass(frozen=True)
 class QuantityLimits:
-    """What the quantities of a plan may be; None for a limit that there is not.
-
-    Attributes
-    ----------
-    lower, upper : float, array or None
-        Least and largest value: one for all quantities, or one each.
-    whole : bool or array of bool
-        Which quantities must be whole numbers.
-    budget : float or None
-        The most that all quantities may add up to.
-    reach : array or None
-        Values that an axis should hold besides those of the plans at hand, such as the largest demands.
-    """
+    """What the quantities of a plan may be, all of them or each; None for a limit that there is not."""
 
     lower: Any = None
     upper: Any = None
+    #: Which quantities must be whole numbers.
     whole: Any = False
+    #: The most that all quantities may add up to.
     budget: float | None = None
+    #: Values that an axis should hold besides those of the plans at hand, such as the largest demands.
     reach: Floats | None = None
 
 

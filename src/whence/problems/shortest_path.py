@@ -131,10 +131,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     def polytope(self) -> Polytope:
         """Unit flows from source to target, whose corners are the routes of an acyclic graph.
 
-        Raises
-        ------
-        InputError
-            Where routes can run into a cycle: flows around it are no part of a route.
+        Refused where routes can run into a cycle: flows around it are no part of a route.
         """
         network = self._network()
         if not network.acyclic:
@@ -193,13 +190,8 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> list[Any]:
         """The nodes of the route that `value`, as read from JSON, stands for.
 
-        Parameters
-        ----------
-        value : list or dict
-            A list of nodes, a list of edges, a list with 0 or 1 per edge, or a dict from the names of edges to 0 or 1;
-            a list stands for a node that is a tuple, and a string for the node whose ``str`` it is.
-        outcomes : sequence of str
-            Not used: edges are named after their nodes.
+        It is a list of nodes, a list of edges, a list with 0 or 1 per edge, or a dict from the names of edges to 0 or
+        1; a list stands for a node that is a tuple, and a string for the node whose ``str`` it is.
 
         Examples
         --------

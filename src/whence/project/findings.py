@@ -34,16 +34,7 @@ class Place(str):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or worth a look.
-
-    Attributes
-    ----------
-    where : Place
-        File, line and key, or file, line and column.
-    text : str
-        What is wrong and what was expected, in a sentence.
-    severity : {"error", "warning"}
-        A project with an error cannot be used.
+    """One thing that is wrong, or worth a look: where, and what was expected; a project with an error cannot be used.
 
     Examples
     --------
