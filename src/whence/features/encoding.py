@@ -16,8 +16,7 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
-from whence.features.categories import CategoryColumn
-from whence.features.column import Column, NumberType, Unknown, restored
+from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored
 from whence.features.kinds import Binary, Categorical, Discrete, Feature
 from whence.tables import no_missing, number, numbers
 

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.features.categories import CategoryColumn
-from whence.features.column import Column, Unknown
+from whence.features.columns import CategoryColumn, Column, Unknown
 from whence.features.encoding import NumberColumn, fitted_column
 from whence.features.inference import inferred
 from whence.features.kinds import Categorical, Feature

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import networkx as nx
@@ -159,20 +160,12 @@ class RouteNetwork:
 
     def _refuse_cycle(self, next_edge: list[int], costs: list[float]) -> None:
         """Raise where `next_edge` runs in a circle, which it does only around a negative cycle."""
-        settled: set[int] = set()
-        for start in range(len(self.nodes)):
-            node, walk = start, dict[int, int]()
-            while next_edge[node] >= 0 and node not in settled and node not in walk:
-                walk[node] = next_edge[node]
-                node = self.head[next_edge[node]]
-            if node in walk:
-                nodes = list(walk)
-                cycle = nodes[nodes.index(node) :]
-                names = " -> ".join(str(self.nodes[i]) for i in [*cycle, node])
-                got = f"{sum(costs[walk[i]] for i in cycle):g} on {names}"
-                wanted = "give every cycle a weighted mean cost of at least 0"
-                raise argument_error("ShortestPath", "Y", wanted, got)
-            settled.update(walk)
+        chosen = nx.DiGraph((node, self.head[e]) for node, e in enumerate(next_edge) if e >= 0)
+        with suppress(nx.NetworkXNoCycle):
+            cycle = [node for node, _ in nx.find_cycle(chosen)]
+            names = " -> ".join(str(self.nodes[node]) for node in [*cycle, cycle[0]])
+            got = f"{sum(costs[next_edge[node]] for node in cycle):g} on {names}"
+            raise argument_error("ShortestPath", "Y", "give every cycle a weighted mean cost of at least 0", got)
 
 
 def _check_graph(graph: Any, source: Hashable, target: Hashable) -> None:

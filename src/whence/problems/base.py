@@ -82,10 +82,7 @@ class DecisionProblem(ABC):
     def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
         """Names of the entries of :meth:`vector`, where the problem knows them.
 
-        Parameters
-        ----------
-        outcomes : sequence of str
-            Names of the columns of Y, for problems that decide one quantity per column.
+        Here and below, `outcomes` are the names of the columns of Y, after which some problems name their parts.
         """
         return None
 
@@ -120,12 +117,7 @@ class DecisionProblem(ABC):
     def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> Any:
         """The feasible plan that `value`, as read from JSON, stands for; an InputError says why where it is none.
 
-        Parameters
-        ----------
-        value : list or dict
-            A list of numbers, or a dict from the names of the parts to numbers, where those left out are 0.
-        outcomes : sequence of str
-            Names of the columns of Y, after which some problems name their parts.
+        It is a list of numbers, or a dict from the names of the parts to numbers, where those left out are 0.
 
         Examples
         --------
@@ -186,17 +178,7 @@ class DecisionProblem(ABC):
         return ShownPlans("quantities", first, second, names)
 
     def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
-        """What the page offers to see and change of a plan.
-
-        Parameters
-        ----------
-        Y : ndarray
-            The outcomes on record, for sensible axes.
-        outcomes : sequence of str
-            Names of the columns of Y.
-        plans : sequence of plans
-            Some that axes must hold, at least one.
-        """
+        """What the page offers to see and change of a plan, with axes that suit `Y` and hold `plans`, at least one."""
         try:
             vectors = np.array([self.vector(plan) for plan in plans])
             flat = all(np.ndim(plan) == 1 and len(plan) == vectors.shape[1] for plan in plans)

@@ -108,11 +108,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             route = network.cheapest(w @ y)
         else:
             listed = network.listing(LISTED_ROUTES)
-            if listed is None:
-                route = safest_route(network, y, w, tail)
-            else:
-                row = safest_of(listed, y, w, tail)
-                route = listed.indices[listed.indptr[row] : listed.indptr[row + 1]].tolist()
+            route = safest_route(network, y, w, tail) if listed is None else safest_of(listed, y, w, tail)
         return self._nodes(network, route)
 
     def outcome_columns(self) -> int:
