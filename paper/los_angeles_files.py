@@ -16,7 +16,7 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError, MissingDataError
 from whence.files import read_file
-from whence.project.findings import shown
+from whence.plain_values import quoted
 
 __all__ = ["COLUMNS", "SOURCE_OF_DATA", "VARIABLE", "digest", "once", "read"]
 
@@ -97,7 +97,7 @@ def once(name: str, what: str, values: Iterable[object]) -> None:
     seen = set()
     for value in values:
         if value in seen:
-            raise InputError(f"{name} must list every {what} once. Got {shown(str(value))} twice.")
+            raise InputError(f"{name} must list every {what} once. Got {quoted(str(value))} twice.")
         seen.add(value)
 
 
@@ -161,7 +161,7 @@ def _check(name: str, table: pd.DataFrame, column: str, rule: _Rule) -> None:
             table[column] = numbers
     if not good.all():
         row = int(np.argmin(good))
-        came = "an empty cell" if pd.isna(cells.iloc[row]) else shown(str(cells.iloc[row]))
+        came = "an empty cell" if pd.isna(cells.iloc[row]) else quoted(str(cells.iloc[row]))
         raise InputError(f"{name} must hold {wanted} in the column {column!r}. Got {came} in row {row + 1} instead.")
 
 

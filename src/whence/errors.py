@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from functools import partial
+
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 __all__ = [
@@ -104,22 +106,9 @@ class InternalError(WhenceError, RuntimeError):
 def parameter_error(
     owner: str, name: str, must: str, got: object, kind: type[WhenceError] = InputError, what: str = "parameter"
 ) -> WhenceError:
-    """The error for a parameter that cannot be used; it carries the parameter's name.
+    """The error for a parameter of the class `owner` that cannot be used; it carries the parameter's name.
 
-    Parameters
-    ----------
-    owner : str
-        The class or function that has the parameter.
-    name : str
-        Its name.
-    must : str
-        What it must do: "be a positive number".
-    got : object
-        What came instead; a text is printed as it is, so that it may describe a large value.
-    kind : type
-        Of the error.
-    what : {"parameter", "argument"}
-        A parameter of a constructor, or an argument of a method.
+    A text as `got` is printed as it is, so that it may describe a large value.
 
     Examples
     --------
@@ -130,12 +119,5 @@ def parameter_error(
     return kind(f"The {name!r} {what} of {owner} must {must}. Got {got} instead.", parameter=name)
 
 
-def argument_error(owner: str, name: str, must: str, got: object, kind: type[WhenceError] = InputError) -> WhenceError:
-    """As :func:`parameter_error`, for an argument of a method.
-
-    Examples
-    --------
-    >>> argument_error("Shipment.costs", "Y", "be finite", "NaN")
-    InputError("The 'Y' argument of Shipment.costs must be finite. Got NaN instead.")
-    """
-    return parameter_error(owner, name, must, got, kind, "argument")
+#: As :func:`parameter_error`, for an argument of a method.
+argument_error = partial(parameter_error, what="argument")

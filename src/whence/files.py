@@ -40,8 +40,11 @@ def read_file(path: Path) -> bytes:
     try:
         # A pipe that nobody writes to would hold up an ordinary `open` for ever.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise _no_file(path, handle)
+        mode = os.fstat(handle).st_mode
+        if not stat.S_ISREG(mode):
+            os.close(handle)
+            what = next((name for test, name in OTHERS if test(mode)), "no file")
+            raise InputError(f"{str(path)!r} is {what}; a file was expected.")
         with os.fdopen(handle, "rb") as file:
             return file.read()
     except InputError:
@@ -55,28 +58,9 @@ def read_file(path: Path) -> bytes:
         raise InputError(f"The file {str(path)!r} cannot be read: {reason}.") from None
 
 
-def _no_file(path: Path, handle: int) -> InputError:
-    mode = os.fstat(handle).st_mode
-    os.close(handle)
-    what = next((name for test, name in OTHERS if test(mode)), "no file")
-    return InputError(f"{str(path)!r} is {what}; a file was expected.")
-
-
 @contextmanager
 def complete(path: Path) -> Iterator[Path]:
-    """Where to write a file that takes the place of `path` once it is complete: whoever looks never sees half of it.
-
-    Examples
-    --------
-    >>> import pathlib, tempfile
-    >>> with tempfile.TemporaryDirectory() as folder:
-    ...     target = pathlib.Path(folder) / "a.txt"
-    ...     with complete(target) as partial:
-    ...         _ = partial.write_text("all of it")
-    ...         before = target.exists()
-    ...     before, target.read_text()
-    (False, 'all of it')
-    """
+    """Where to write a file that takes the place of `path` once it is complete: whoever looks never sees half of it."""
     if path.exists() and not path.is_file() and not path.is_dir():
         # A pipe or a device is written to, never replaced by a file.
         yield path
@@ -90,16 +74,7 @@ def complete(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Any, text: str, what: str) -> None:
-    """Write `text` to `path`, complete or not at all.
-
-    Parameters
-    ----------
-    path : str or path
-        Where to write, in a folder that exists.
-    text : str
-        The content, written as UTF-8.
-    what : str
-        What the file is, for an error message: "a report".
+    """Write `text` to `path` as UTF-8, complete or not at all; `what` it is stands in an error message.
 
     Examples
     --------

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from functools import partial
 from typing import Any, NamedTuple
 
 import highspy
@@ -49,21 +48,11 @@ def run(
     start: tuple[NDArray[np.int64], Floats] | None = None,
     on_progress: Callable[[int, float, float], bool] | None = None,
 ) -> Run:
-    """Minimise a program with HiGHS.
+    """Minimise ``cost @ x + offset`` over ``row_lower <= rows @ x <= row_upper`` and ``lower <= x <= upper``.
 
-    Parameters
-    ----------
-    program : object
-        With ``cost @ x + offset`` to be minimised over ``row_lower <= rows @ x <= row_upper`` and
-        ``lower <= x <= upper``, as attributes; `rows` is a csr_array, and limits may be infinite.
-    integer : array of bool, optional
-        Which variables must be whole; none where left out.
-    options : mapping
-        Options of HiGHS by name.
-    start : tuple, optional
-        Some variables, by their numbers, and their values in a known solution.
-    on_progress : callable, optional
-        Told nodes, best value and bound; returns False to stop.
+    These are attributes of `program`: `rows` is a csr_array, and limits may be infinite. `start` names some variables
+    by their numbers and gives their values in a known solution; `on_progress` is told nodes, best value and bound, and
+    returns False to stop.
     """
     highs = highspy.Highs()
     for name, value in {"output_flag": False, **options}.items():
@@ -91,7 +80,13 @@ def run(
     if start is not None:
         highs.setSolution(start[0].size, start[0].astype(np.int32), start[1])
     if on_progress is not None:
-        highs.cbMipInterrupt += partial(_tell, on_progress)
+
+        def tell(event: Any) -> None:
+            data = event.data_out
+            if not on_progress(int(data.mip_node_count), float(data.mip_primal_bound), float(data.mip_dual_bound)):
+                event.interrupt()
+
+        highs.cbMipInterrupt += tell
     if highs.run() == highspy.HighsStatus.kError and "threads" in options:
         # HiGHS keeps the threads of its first run; another number needs a new pool.
         highspy.Highs.resetGlobalScheduler(True)
@@ -103,9 +98,3 @@ def run(
     bound = float(info.mip_dual_bound) if integer is not None and integer.any() else value
     status = highs.getModelStatus()
     return Run(_WORDS.get(status, status.name), values, value, bound, max(int(info.mip_node_count), 0))
-
-
-def _tell(report: Callable[[int, float, float], bool], event: Any) -> None:
-    data = event.data_out
-    if not report(int(data.mip_node_count), float(data.mip_primal_bound), float(data.mip_dual_bound)):
-        event.interrupt()

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence, Set
+from contextlib import suppress
 from datetime import date, time
 from typing import Any
 
@@ -16,7 +17,7 @@ import pandas as pd
 
 from whence.errors import InputError
 
-__all__ = ["number_from_plain", "quoted", "some", "to_plain"]
+__all__ = ["finite", "number_from_plain", "quoted", "some", "to_plain"]
 
 _INFINITE = {"Infinity": math.inf, "-Infinity": -math.inf}
 #: Most characters of a value that an error message repeats.
@@ -47,7 +48,9 @@ def to_plain(value: Any) -> Any:
     if isinstance(value, int | np.integer):
         return int(value)
     if isinstance(value, float | np.floating):
-        return _plain_number(float(value))
+        if math.isnan(value):
+            return None
+        return float(value) if math.isfinite(value) else "Infinity" if value > 0 else "-Infinity"
     if isinstance(value, date | time):
         return value.isoformat()
     if isinstance(value, pd.DataFrame):
@@ -74,17 +77,19 @@ def number_from_plain(value: Any) -> float:
     if isinstance(value, str) and value in _INFINITE:
         return _INFINITE[value]
     if isinstance(value, int | float) and not isinstance(value, bool):
-        try:
+        with suppress(OverflowError):
             return float(value)
-        except OverflowError:
-            pass
     raise InputError(f'A number must be a JSON number, "Infinity", "-Infinity" or null. Got {quoted(value)} instead.')
 
 
-def _plain_number(number: float) -> float | str | None:
-    if math.isnan(number):
+def finite(value: Any) -> float | None:
+    """`value` as a float where it is a finite number, and no bool; otherwise None."""
+    if isinstance(value, bool | np.bool_) or not isinstance(value, int | float | np.number):
         return None
-    return number if math.isfinite(number) else "Infinity" if number > 0 else "-Infinity"
+    try:
+        return float(value) if math.isfinite(value) else None
+    except (OverflowError, TypeError):
+        return None
 
 
 def quoted(value: Any) -> str:

@@ -15,21 +15,6 @@ from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.spelling import nearest
 
-__all__ = [
-    "DATE",
-    "as_outcomes",
-    "as_pandas",
-    "as_row",
-    "as_table",
-    "check_order",
-    "dates",
-    "missing_error",
-    "no_missing",
-    "number",
-    "numbers",
-]
-
-
 #: Most columns that an error names.
 NAMED = 20
 
@@ -43,13 +28,7 @@ DATE = re.compile(
 
 
 def dates(values: pd.Series) -> bool:
-    """Whether a column holds nothing but texts that are dates or times of day.
-
-    Examples
-    --------
-    >>> dates(pd.Series(["2024-01-31", "2024-02-01"])), dates(pd.Series(["Monday", "Tuesday"]))
-    (True, False)
-    """
+    """Whether a column holds nothing but texts that are dates or times of day."""
     different = pd.unique(values)
     return len(different) > 0 and all(isinstance(v, str) and DATE.fullmatch(v.strip()) for v in different)
 
@@ -108,28 +87,28 @@ def _names(labels: Iterable[Any], table: str) -> list[str]:
 
 
 def _arranged(table: pd.DataFrame, name: str, columns: Sequence[str]) -> pd.DataFrame:
-    fault = _misnamed(list(table.columns), columns)
-    if fault is not None:
-        missing, extra, hint = fault
-        if missing is None:
-            raise InputError(f"The column {extra!r} of {name!r} is unknown; {hint}")
-        raise InputError(f"The column {missing!r} is missing from {name!r}; {hint}")
+    if set(table.columns) != set(columns):
+        raise _misnamed(
+            list(table.columns),
+            columns,
+            f"The column {{!r}} of {name!r} is unknown",
+            f"The column {{!r}} is missing from {name!r}",
+        )
     return table[list(columns)]
 
 
-def _misnamed(given: Sequence[str], columns: Sequence[str]) -> tuple[str | None, str | None, str] | None:
-    """A name that is missing, one that is unknown, and what to say about it; None where all names are right."""
-    known, here = set(columns), set(given)
-    missing = next((c for c in columns if c not in here), None)
-    extra = [c for c in given if c not in known]
-    if missing is None and not extra:
-        return None
-    absent = [c for c in columns if c not in here] or list(columns)
-    meant = next(((c, hint) for c in extra if (hint := nearest(c, absent))), (extra[0] if extra else None, ""))
+def _misnamed(given: Sequence[str], columns: Sequence[str], unknown: str, missing: str) -> InputError:
+    """The error for names other than `columns`, which begins with words for a name that is unknown or missing."""
+    absent = [c for c in columns if c not in given]
+    extra = [c for c in given if c not in columns]
+    hints = ((c, hint) for c in extra if (hint := nearest(c, absent or columns)))
+    meant, hint = next(hints, (extra[0] if extra else None, ""))
     said = f"expected {', '.join(map(repr, columns[:NAMED]))}{', …' if len(columns) > NAMED else ''}."
-    if missing is not None and extra:
-        said += f" Got {meant[0]!r}, which is unknown."
-    return missing, meant[0], said + meant[1]
+    if not absent:
+        return InputError(f"{unknown.format(meant)}; {said}{hint}")
+    if extra:
+        said += f" Got {meant!r}, which is unknown."
+    return InputError(f"{missing.format(absent[0])}; {said}{hint}")
 
 
 def _checked_array(X: Any, name: str, columns: Sequence[str] | None) -> NDArray[Any]:
@@ -191,15 +170,11 @@ def as_row(context: Any, columns: Sequence[str]) -> pd.Series:
 
 def _arranged_values(context: pd.Series | Mapping[Any, Any], columns: Sequence[str]) -> list[Any]:
     given = dict(zip(_names(context.keys(), "context"), (v for _, v in context.items()), strict=True))
-    try:
-        if len(given) == len(columns):
-            return [given[c] for c in columns]
-    except KeyError:
-        pass
-    missing, extra, hint = _misnamed(list(given), columns) or (None, None, "")
-    if missing is None:
-        raise InputError(f"The 'context' gives {extra!r}, which is unknown; {hint}")
-    raise InputError(f"The 'context' must give {missing!r}; {hint}")
+    if len(given) != len(columns) or not all(c in given for c in columns):
+        raise _misnamed(
+            list(given), columns, "The 'context' gives {!r}, which is unknown", "The 'context' must give {!r}"
+        )
+    return [given[c] for c in columns]
 
 
 def as_outcomes(Y: Any, rows: int) -> tuple[Floats, list[str]]:

@@ -224,7 +224,7 @@ def test_check_accepts_feasible_plans():
         ([1.0, float("nan")], "The quantity of product 2 must be a finite number, but it is nan."),
         ([-0.5, 1.0], "The quantity of product 1 must not be negative, but it is -0.5."),
         ([8.0, 4.5], "The plan orders 12.5 in total, 2.5 more than the budget of 10."),
-        ("all", "The plan must be an array of quantities, but it is 'all'."),
+        ("all", "The plan must be an array of numbers, but it is 'all'."),
         (None, "The plan must hold 2 quantities, one per product, but its shape is ()."),
     ],
 )

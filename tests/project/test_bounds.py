@@ -6,7 +6,7 @@ import pytest
 
 from whence.errors import InputError
 from whence.project import Project
-from whence.project.bounds import read_bounds
+from whence.project.contexts import read_bounds
 
 
 @pytest.mark.parametrize(

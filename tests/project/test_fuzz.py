@@ -14,7 +14,7 @@ from tests.project.samples import PROJECT, csv_text, days, write_city, write_pro
 from whence.errors import InputError
 from whence.project import Project, findings
 from whence.project.batches import read_questions
-from whence.project.bounds import read_bounds
+from whence.project.contexts import read_bounds
 from whence.project.starter import starter
 
 FUZZ = settings(

@@ -15,7 +15,7 @@ from whence.engines import engine_names
 from whence.errors import WhenceError
 from whence.files import project_file
 from whence.project import Project
-from whence.project.bounds import read_bounds
+from whence.project.contexts import read_bounds
 from whence.project.saved import load_policy
 
 __all__ = ["complete_features", "explain_options", "open_project"]

@@ -6,7 +6,7 @@ so that changing it costs exactly 1 in the plain L1 norm that weights, distances
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -16,24 +16,18 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
-from whence.features.categories import CategoryColumn
-from whence.features.column import Column, NumberType, Range, Unknown, restored
+from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored
 from whence.features.kinds import Binary, Categorical, Discrete, Feature
-from whence.features.steps import CHOICES, LISTED, beside, spread
 from whence.tables import no_missing, number, numbers
 
-__all__ = [
-    "CategoryColumn",
-    "Column",
-    "NumberColumn",
-    "Range",
-    "Unknown",
-    "fitted_column",
-    "interval",
-    "sorted_categories",
-]
+__all__ = ["NumberColumn", "fitted_column", "interval", "sorted_categories"]
 
-
+#: So many values can be chosen from a list; of more, only the range is shown.
+CHOICES = 100
+#: Up to so many steps are simply listed; of more, a forest needs only those beside its thresholds.
+LISTED = 1_000
+#: Most values of one feature that a search among neighbours looks at.
+MOST = 10_000
 #: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
 SHORT = 1e-12
 #: What scaling and back may cost, as a share of the range or of the number.
@@ -52,10 +46,6 @@ class NumberColumn(Column):
     levels: Floats | None
     type: NumberType
     step: int | None = None
-
-    @property
-    def labels(self) -> list[str]:
-        return [self.name]
 
     @property
     def steps(self) -> int:
@@ -77,12 +67,7 @@ class NumberColumn(Column):
     def cut_at(self, cuts: NDArray[np.floating], units: bool) -> NumberColumn:
         """This column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
 
-        Parameters
-        ----------
-        cuts : ndarray
-            The thresholds.
-        units : bool
-            Whether the forest sees the user's units, and not coordinates.
+        With `units` the forest sees the user's units, otherwise coordinates.
         """
         if self.step is None or self.steps < LISTED:
             return self
@@ -90,7 +75,7 @@ class NumberColumn(Column):
         coordinate = [lambda k: (low + k * step - self.offset) / scale]
         # On the way from coordinates back to the user's units, the last digit may change.
         there_and_back = [lambda k: low + k * step, lambda k: coordinate[0](k) * scale + self.offset]
-        return replace(self, levels=low + step * beside(cuts, there_and_back if units else coordinate, self.steps))
+        return replace(self, levels=low + step * _beside(cuts, there_and_back if units else coordinate, self.steps))
 
     def within(self, lower: float, upper: float) -> Floats:
         """Coordinates of the first and the last step between two coordinates."""
@@ -108,17 +93,13 @@ class NumberColumn(Column):
 
     def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
         raw = number(self.name, values[self.name])
-        if isinstance(self.feature, Binary):
-            self._check_binary(np.array([raw]))
+        self._check_binary(np.array([raw]))
         return [raw]
 
     def _check_binary(self, raw: Floats) -> None:
-        if isinstance(self.feature, Binary):
-            bad = raw[(raw != 0.0) & (raw != 1.0)]
-            if bad.size:
-                raise InputError(
-                    f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}."
-                )
+        bad = raw[(raw != 0.0) & (raw != 1.0)]
+        if isinstance(self.feature, Binary) and bad.size:
+            raise InputError(f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}.")
 
     def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
         return {self.name: restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
@@ -195,7 +176,43 @@ def _steps(name: str, raw: Floats, step: int) -> Floats:
     if wrong.size:
         what = "whole numbers" if step == 1 else f"whole numbers in steps of {step} from {low:g}"
         raise InputError(f"The column {name!r} must hold only {what}. Got {float(wrong[0])!r} instead.")
-    return low + step * spread(int((float(raw.max()) - low) // step))
+    return low + step * _spread(int((float(raw.max()) - low) // step))
+
+
+def _spread(last: int) -> Floats:
+    """The numbers from 0 to `last`: all of them, or every second, third, ... so that there are at most `MOST` and two.
+
+    Examples
+    --------
+    >>> _spread(3).tolist(), _spread(10**9)[:3].tolist(), len(_spread(10**9))
+    ([0.0, 1.0, 2.0, 3.0], [0.0, 100000.0, 200000.0], 10001)
+    """
+    stride = max(1, -(-last // MOST))
+    return np.union1d(np.arange(0, last + 1, stride, dtype=np.float64), [float(last)])
+
+
+def _beside(cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats]], last: int) -> Floats:
+    """The numbers from 0 to `last` beside every cut of a forest: in each cell, the nearest to any start is among them.
+
+    `seen` is what the forest is shown for a number, rising with it; it compares that as float32. Where there are
+    several ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed over.
+
+    Examples
+    --------
+    >>> _beside(np.array([4.5, 7.0]), [lambda k: k], 20).tolist()
+    [0.0, 4.0, 5.0, 7.0, 8.0, 20.0]
+    """
+    thresholds = np.unique(np.asarray(cuts, dtype=np.float64))
+    found = [np.array([0.0, float(last)])]
+    for extreme, beyond in ((np.max, 0.0), (np.min, 1.0)):
+        low, high = np.full(thresholds.size, -1.0), np.full(thresholds.size, last + 1.0)
+        while (high - low > 1.0).any():
+            middle = np.floor((low + high) / 2.0)
+            left = extreme([way(middle).astype(np.float32) for way in seen], axis=0) <= thresholds
+            # An interval that is down to one step stays: its middle is its lower end again.
+            low, high = np.where(left, middle, low), np.where(left | (middle <= low), high, middle)
+        found.append(np.clip(low + beyond, 0.0, float(last)))
+    return np.unique(np.concatenate(found))
 
 
 def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start: int) -> CategoryColumn:
@@ -209,8 +226,8 @@ def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start
         categories = tuple(feature.categories or sorted_categories(name, table[name]))
     place = slice(start, start + len(categories))
     unseen = np.zeros(len(categories), dtype=np.bool_)
-    seen = CategoryColumn(name, feature, columns, place, 0.0, 2.0, categories, unseen, types).raw(table).any(axis=0)
-    return CategoryColumn(name, feature, columns, place, 0.0, 2.0, categories, np.asarray(seen), types)
+    column = CategoryColumn(name, feature, columns, place, 0.0, 2.0, categories, unseen, types)
+    return replace(column, seen=np.asarray(column.raw(table).any(axis=0)))
 
 
 def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
@@ -241,9 +258,8 @@ def _type_of(values: pd.Series) -> NumberType:
 def interval(name: str, limit: Any) -> tuple[float, float]:
     """The bounds that a call gives for a number, infinite where an end is None."""
     try:
-        first, last = limit
-        first = -np.inf if first is None else float(first)
-        last = np.inf if last is None else float(last)
+        low, high = limit
+        first, last = -np.inf if low is None else float(low), np.inf if high is None else float(high)
     except (TypeError, ValueError):
         raise InputError(
             f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r} instead."

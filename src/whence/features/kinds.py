@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Literal
 
 import numpy as np
 
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputError, InputTypeError, WhenceError, parameter_error
+from whence.plain_values import finite
 
 __all__ = ["Binary", "Categorical", "Change", "Continuous", "Discrete", "Feature"]
 
@@ -23,16 +24,13 @@ class Feature:
     weight: float = 1.0
 
     def __post_init__(self) -> None:
-        kind = type(self).__name__
         if self.change not in ("free", "fixed", "increase", "decrease"):
-            raise InputError(
-                f"The 'change' parameter of {kind} must be 'free', 'fixed', 'increase' or 'decrease'. "
-                f"Got {self.change!r} instead."
-            )
-        if not (_is_number(self.weight) and 0 < float(self.weight) < np.inf):
-            raise InputError(
-                f"The 'weight' parameter of {kind} must be a positive number. Got {self.weight!r} instead."
-            )
+            raise self._wrong("change", "be 'free', 'fixed', 'increase' or 'decrease'")
+        if (finite(self.weight) or 0.0) <= 0.0:
+            raise self._wrong("weight", "be a positive number")
+
+    def _wrong(self, name: str, must: str, kind: type[WhenceError] = InputError, got: str = "") -> WhenceError:
+        return parameter_error(type(self).__name__, name, must, got or repr(getattr(self, name)), kind)
 
 
 @dataclass(frozen=True)
@@ -65,14 +63,10 @@ class Continuous(Feature):
         super().__post_init__()
         for name in ("low", "high"):
             value = getattr(self, name)
-            if value is not None and not (_is_number(value) and np.isfinite(value)):
-                raise InputError(
-                    f"The {name!r} parameter of Continuous must be a finite number or None. Got {value!r} instead."
-                )
+            if value is not None and finite(value) is None:
+                raise self._wrong(name, "be a finite number or None")
         if self.low is not None and self.high is not None and self.low > self.high:
-            raise InputError(
-                f"The 'low' parameter of Continuous must not exceed 'high' ({self.high!r}). Got {self.low!r} instead."
-            )
+            raise self._wrong("low", f"not exceed 'high' ({self.high!r})")
 
 
 @dataclass(frozen=True)
@@ -109,7 +103,11 @@ class Discrete(Feature):
     def __post_init__(self) -> None:
         super().__post_init__()
         if self.step is not None:
-            self._check_step()
+            whole = isinstance(self.step, int | np.integer) and not isinstance(self.step, bool)
+            if not whole or self.step < 1:
+                raise self._wrong("step", "be an int >= 1 or None")
+            if self.values is not None:
+                raise InputError("Discrete takes 'values' or a 'step', not both. Got both.")
         if self.values is None:
             return
         try:
@@ -118,19 +116,8 @@ class Discrete(Feature):
         except (TypeError, ValueError):
             levels = ()
         if not levels or not np.isfinite(levels).all():
-            raise InputError(
-                f"The 'values' parameter of Discrete must be finite numbers, at least one. Got {self.values!r} instead."
-            )
+            raise self._wrong("values", "be finite numbers, at least one")
         object.__setattr__(self, "values", levels)
-
-    def _check_step(self) -> None:
-        whole = isinstance(self.step, int | np.integer) and not isinstance(self.step, bool)
-        if not whole or int(self.step or 0) < 1:
-            raise InputError(
-                f"The 'step' parameter of Discrete must be an int >= 1 or None. Got {self.step!r} instead."
-            )
-        if self.values is not None:
-            raise InputError("Discrete takes 'values' or a 'step', not both. Got both.")
 
 
 @dataclass(frozen=True)
@@ -143,8 +130,8 @@ class Categorical(Feature):
         The categories a context may have; None takes those of the training data. Explanations suggest only categories
         that the training data holds.
     columns : sequence of str, optional
-        Where the data already holds the category as one 0/1 column a category: those columns, in the
-        order of `categories`.
+        Where the data already holds the category as one 0/1 column per category: those columns, in the order of
+        `categories`.
     change : {"free", "fixed", "increase", "decrease"}
         What an explanation may do with it; the last two, where the categories are ordered.
     weight : float
@@ -168,25 +155,33 @@ class Categorical(Feature):
     def __post_init__(self) -> None:
         super().__post_init__()
         if not isinstance(self.ordered, bool):
-            raise InputError(f"The 'ordered' parameter of Categorical must be a bool. Got {self.ordered!r} instead.")
+            raise self._wrong("ordered", "be a bool")
         if self.change in ("increase", "decrease") and not self.ordered:
-            raise InputError(
-                "The 'change' parameter of Categorical must be 'free' or 'fixed' unless the categories are ordered. "
-                f"Got {self.change!r} instead."
-            )
+            raise self._wrong("change", "be 'free' or 'fixed' unless the categories are ordered")
         if self.columns is not None:
-            columns = tuple(map(str, _distinct("columns", self.columns)))
+            columns = tuple(map(str, self._distinct("columns")))
             object.__setattr__(self, "columns", columns)
             if self.categories is None:
                 object.__setattr__(self, "categories", columns)
         if self.categories is not None:
-            levels = _distinct("categories", self.categories)
+            levels = self._distinct("categories")
             if self.columns is not None and len(self.columns) != len(levels):
-                raise InputError(
-                    f"The 'columns' parameter of Categorical must name one column a category ({len(levels)}). "
-                    f"Got {len(self.columns)} columns instead."
-                )
+                must = f"name one column per category ({len(levels)})"
+                raise self._wrong("columns", must, got=f"{len(self.columns)} columns")
             object.__setattr__(self, "categories", levels)
+
+    def _distinct(self, name: str) -> tuple[Hashable, ...]:
+        given = getattr(self, name)
+        if isinstance(given, str):
+            raise self._wrong(name, "be a list", InputTypeError)
+        try:
+            levels = tuple(given)
+            different = len(set(levels)) == len(levels)
+        except TypeError:
+            raise self._wrong(name, "be a list of names or numbers", InputTypeError) from None
+        if not levels or not different:
+            raise self._wrong(name, "be distinct, at least one", got=repr(list(levels)))
+        return levels
 
 
 @dataclass(frozen=True)
@@ -205,24 +200,3 @@ class Binary(Feature):
     >>> Binary(change="increase").change
     'increase'
     """
-
-
-def _is_number(value: Any) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool)
-
-
-def _distinct(name: str, given: Any) -> tuple[Hashable, ...]:
-    if isinstance(given, str):
-        raise InputTypeError(f"The {name!r} parameter of Categorical must be a list. Got {given!r} instead.")
-    try:
-        levels = tuple(given)
-        different = len(set(levels)) == len(levels)
-    except TypeError:
-        raise InputTypeError(
-            f"The {name!r} parameter of Categorical must be a list of names or numbers. Got {given!r} instead."
-        ) from None
-    if not levels or not different:
-        raise InputError(
-            f"The {name!r} parameter of Categorical must be distinct, at least one. Got {list(levels)!r} instead."
-        )
-    return levels

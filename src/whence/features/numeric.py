@@ -19,15 +19,7 @@ PLAIN = frozenset((float, int, bool))
 
 
 class Numbers:
-    """All numeric features of a schema.
-
-    Parameters
-    ----------
-    columns : sequence of NumberColumn
-        The features, in the order of their coordinates.
-    order : sequence of str
-        Columns of the user's table.
-    """
+    """All numeric features of a schema in the order of their coordinates; `order` names the user's columns."""
 
     def __init__(self, columns: Sequence[NumberColumn], order: Sequence[str]) -> None:
         self.columns = columns
@@ -41,15 +33,11 @@ class Numbers:
         self._constant = self._low == self._high
         self._offset, self._scale = np.array([c.offset for c in columns]), np.array([c.scale for c in columns])
         # Whatever may be an end of a feature's range, in the user's units: history and schema.
-        self._given = np.array(
-            [
-                [c.low for c in columns],
-                [c.high for c in columns],
-                *([_limit(c, name) for c in columns] for name in ("low", "high")),
-            ],
-            dtype=np.float64,
-        )
-        self._floor, self._ceiling = self._declared("low", -np.inf), self._declared("high", np.inf)
+        ends = [(c.low, c.high, _limit(c, "low"), _limit(c, "high")) for c in columns]
+        self._given = np.array(ends, dtype=np.float64).reshape(-1, 4).T
+        declared = (self._given[2:] - self._offset) / self._scale
+        # Of a number and NaN, both functions give the number.
+        self._floor, self._ceiling = np.fmax(declared[0], -np.inf), np.fmin(declared[1], np.inf)
         changes = np.array([c.feature.change for c in columns], dtype=object)
         self._fixed, self._rising, self._falling = (changes == name for name in ("fixed", "increase", "decrease"))
         self._levels = {
@@ -59,12 +47,6 @@ class Numbers:
         self._unlisted = {
             i for i, c in enumerate(columns) if c.levels is not None and c.step is not None and c.levels.size <= c.steps
         }
-
-    def _declared(self, name: str, otherwise: float) -> Floats:
-        """The lower or upper bounds that the schema declares, as coordinates."""
-        given = [_limit(c, name) for c in self.columns]
-        bounds = [otherwise if np.isnan(v) else c.coordinate(v) for c, v in zip(self.columns, given, strict=True)]
-        return np.array(bounds, dtype=np.float64)
 
     def raw(self, values: Sequence[Any]) -> Floats:
         """The numbers of one context, given the values of all the user's columns; what is no number is refused."""
@@ -81,7 +63,7 @@ class Numbers:
     ) -> tuple[Floats, Floats, dict[int, Floats]]:
         """Where every number may move besides staying at `start`: lower and upper ends, and levels by coordinate."""
         at = start[self.at]
-        floor, ceiling = self._limits(limits if restricted else {}, restricted)
+        floor, ceiling = self._limits(limits, restricted)
         # A constant column has no range of its own: it moves only as far as somebody says.
         low = np.where(self._constant & np.isfinite(floor), np.minimum(self._low, floor), self._low)
         high = np.where(self._constant & np.isfinite(ceiling), np.maximum(self._high, ceiling), self._high)
@@ -124,12 +106,10 @@ class Numbers:
             return np.full(self.at.size, -np.inf), np.full(self.at.size, np.inf)
         floor, ceiling = self._floor.copy(), self._ceiling.copy()
         for name, limit in limits.items():
-            i = self._index.get(name)
-            if i is None or limit is None:
-                continue
-            first, last = interval(name, limit)
-            floor[i] = max(floor[i], self.columns[i].coordinate(first))
-            ceiling[i] = min(ceiling[i], self.columns[i].coordinate(last))
+            if name in self._index and limit is not None:
+                i = self._index[name]
+                first, last = map(self.columns[i].coordinate, interval(name, limit))
+                floor[i], ceiling[i] = max(floor[i], first), min(ceiling[i], last)
         return floor, ceiling
 
 

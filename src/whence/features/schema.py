@@ -14,15 +14,16 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.features.encoding import CategoryColumn, Column, NumberColumn, Unknown, fitted_column
+from whence.features.columns import CategoryColumn, Column, Unknown
+from whence.features.encoding import NumberColumn, fitted_column
 from whence.features.inference import inferred
-from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.kinds import Categorical, Feature
 from whence.features.numeric import Numbers
 from whence.question.space import Space
 from whence.spelling import nearest
 from whence.tables import as_row, as_table, numbers
 
-__all__ = ["Binary", "Categorical", "Continuous", "Discrete", "Feature", "Schema"]
+__all__ = ["Schema"]
 
 
 class Schema:
@@ -55,7 +56,6 @@ class Schema:
         self._offset, self._scale, self._weight = np.zeros(0), np.ones(0), np.ones(0)
         self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         self._numbers, self._categories = Numbers([], []), list[CategoryColumn]()
-        self._units, self._kinds = dict[str, str](), dict[str, str]()
 
     @classmethod
     def infer(cls, X: Any, **overrides: Feature) -> Schema:
@@ -107,9 +107,6 @@ class Schema:
         self._group = np.full(coordinates, -1, dtype=np.int64)
         for column in self._categories:
             self._group[column.at] = self._feature_at[column.at]
-        units = {c.name: str(getattr(c.feature, "unit", "")) for c in columns}
-        self._units = {name: unit for name, unit in units.items() if unit}
-        self._kinds = {c.name: type(c.feature).__name__.lower() for c in columns}
 
     def _owners(self, given: list[str]) -> dict[str, str]:
         """For every column that is part of a category, the name of that category."""
@@ -148,15 +145,16 @@ class Schema:
     @property
     def coordinate_names(self) -> list[str]:
         """A name for every coordinate."""
-        return [label for column in self._columns.values() for label in column.labels]
+        levels = {c.name: [f"{c.name}={level}" for level in c.categories] for c in self._categories}
+        return [label for name in self._columns for label in levels.get(name, [name])]
 
     def units(self) -> dict[str, str]:
         """The units of the features that have one."""
-        return dict(self._units)
+        return {name: unit for name in self._columns if (unit := self.unit(name))}
 
     def kinds(self) -> dict[str, str]:
         """The kind of every feature in one word: continuous, discrete, categorical or binary."""
-        return dict(self._kinds)
+        return {name: type(column.feature).__name__.lower() for name, column in self._columns.items()}
 
     def unit(self, name: str) -> str:
         """Unit of a feature, or an empty string."""
@@ -256,18 +254,10 @@ class Schema:
         cell: tuple[Floats, Floats] | None = None,
         ends: tuple[Floats, Floats] | None = None,
     ) -> pd.Series:
-        """The context at `point`, in the user's units.
+        """The context at `point`, in the user's units; values that did not move are taken from `like` as they are.
 
-        Parameters
-        ----------
-        point : ndarray
-            Coordinates.
-        like : Series, optional
-            A context from which values that did not move are taken as they are.
-        cell : pair of ndarray, optional
-            Box of coordinates that the result must not leave when it is encoded again.
-        ends : pair of ndarray, optional
-            Least and largest value in the user's units, one per coordinate.
+        Encoded again, the result does not leave the box `cell` of coordinates. `ends` are the least and the largest
+        values in the user's units, one per coordinate.
         """
         low, high = (point, point) if cell is None else cell
         moved = np.ones(point.shape, dtype=np.bool_) if like is None else point != self.encode_row(like)
@@ -275,9 +265,8 @@ class Schema:
         values: dict[str, Any] = dict(zip(self._order, kept, strict=True))
         columns = list(self._columns.values())
         for i in np.unique(self._feature_at[moved]).tolist():
-            at = columns[i].at
-            values.update(columns[i].decoded(point[at], low[at], high[at]))
-            column = columns[i]
+            column, at = columns[i], columns[i].at
+            values.update(column.decoded(point[at], low[at], high[at]))
             if ends is not None and isinstance(column, NumberColumn) and column.levels is None:
                 values[column.name] = column.clipped(values[column.name], ends[0][at.start], ends[1][at.start])
         return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
@@ -338,18 +327,10 @@ class Schema:
         bounds: Mapping[str, Any] | None = None,
         restricted: bool = True,
     ) -> Space:
-        """Where an explanation of a decision in `context` may lie.
+        """Where an explanation of a decision in `context`, as given by :meth:`row`, may lie.
 
-        Parameters
-        ----------
-        context : Series
-            The initial context, as given by :meth:`row`.
-        fixed : collection of str
-            Features that must stay as they are in this call.
-        bounds : mapping from feature name to (low, high) or to a collection of categories, optional
-            Narrower ranges for this call.
-        restricted : bool
-            False leaves out every restriction of the user: fixed, monotone and bounded features.
+        Features in `fixed` stay as they are, those in `bounds` keep to (low, high) or to some categories. Without
+        `restricted`, every restriction of the user is left out: fixed, monotone and bounded features.
         """
         kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
         limits = {str(name): limit for name, limit in (bounds or {}).items()}

@@ -14,7 +14,7 @@ from whence.aliases import Floats
 from whence.errors import SolverError
 from whence.problems._deadline import OutOfTime, check_time, seconds_left
 
-__all__ = ["LinearProgram", "minimise"]
+__all__ = ["LinearProgram", "minimise", "with_tail"]
 
 _REASONS = {
     "infeasible": "is infeasible: no plan satisfies its rows, bounds and integrality",
@@ -27,22 +27,7 @@ _REASONS = {
 class LinearProgram:
     """Minimise ``cost @ x`` over ``row_lower <= rows @ x <= row_upper`` and ``lower <= x <= upper``.
 
-    Parameters
-    ----------
-    cost, lower, upper : array of shape (variables,)
-        Objective and bounds; infinite bounds are allowed.
-    rows : array or sparse array of shape (rows, variables)
-        Coefficients.
-    row_lower, row_upper : array of shape (rows,)
-        Limits of the rows; infinite limits are allowed.
-    integer : array of bool, optional
-        Which variables are integer; none where left out.
-    presolve : bool
-        Whether HiGHS presolves; small dense programs are quicker without.
-    tolerance : float
-        Feasibility of rows and of reduced costs, absolute; well scaled programs bear 1e-10.
-    offset : float
-        Constant part of the objective.
+    Limits may be infinite; no variable is integer where `integer` is left out.
     """
 
     cost: Floats
@@ -52,34 +37,43 @@ class LinearProgram:
     row_lower: Floats
     row_upper: Floats
     integer: NDArray[np.bool_] | None = None
+    #: Small dense programs are quicker without.
     presolve: bool = True
+    #: Of rows and of reduced costs, absolute; well scaled programs bear 1e-10.
     tolerance: float = 1e-7
     offset: float = 0.0
 
 
+def with_tail(program: LinearProgram, costs: Any, share: Floats) -> LinearProgram:
+    """`program` and Rockafellar and Uryasev's rows: what is minimised besides its cost is the CVaR of ``costs @ x``.
+
+    After its variables come the value-at-risk and each sample's excess over it, whose prices `share` are the weights
+    over ``1 - alpha``.
+    """
+    samples = share.size
+    excess = sparse.hstack([costs, np.full((samples, 1), -1.0), -sparse.eye_array(samples)])
+    rows = sparse.hstack([program.rows, sparse.csr_array((program.rows.shape[0], samples + 1))])
+    return replace(
+        program,
+        cost=np.concatenate((program.cost, [1.0], share)),
+        lower=np.concatenate((program.lower, [-np.inf], np.zeros(samples))),
+        upper=np.concatenate((program.upper, np.full(samples + 1, np.inf))),
+        rows=sparse.vstack([rows, excess], format="csr"),
+        row_lower=np.concatenate((program.row_lower, np.full(samples, -np.inf))),
+        row_upper=np.concatenate((program.row_upper, np.zeros(samples))),
+        integer=None if program.integer is None else np.pad(program.integer, (0, samples + 1)),
+    )
+
+
 def minimise(program: LinearProgram, caller: str) -> Floats:
-    """Optimal values of the variables of `program`.
+    """Optimal values of the variables of `program`; a SolverError, or OutOfTime, names its `caller` otherwise.
 
     Integer variables come back as whole numbers, with the continuous ones optimal for them.
-
-    Parameters
-    ----------
-    program : LinearProgram
-        What is to be solved.
-    caller : str
-        Whose problem it is, for the error message.
-
-    Raises
-    ------
-    SolverError
-        Where the program is infeasible or unbounded, or HiGHS gives up.
-    OutOfTime
-        Where the search that asks has a time limit, and it passes.
     """
     integer = program.integer
-    if integer is None or not integer.any():
-        return _run(program, None, caller)
     values = _run(program, integer, caller)
+    if integer is None or not integer.any():
+        return values
     whole = np.round(values[integer])
     if integer.all() or np.array_equal(whole, values[integer]):
         values[integer] = whole
@@ -103,7 +97,7 @@ def _run(program: LinearProgram, integer: NDArray[np.bool_] | None, caller: str)
     }
     if not program.presolve:
         options["presolve"] = "off"
-    if integer is not None:
+    if integer is not None and integer.any():
         options |= {"mip_rel_gap": 0.0, "mip_abs_gap": 0.0, "mip_feasibility_tolerance": 1e-9}
     check_time()
     left = seconds_left()

@@ -30,18 +30,10 @@ _GAP = 1e-10
 
 
 def least_cvar(y: Floats, w: Floats, terms: Terms, tail: float, start: Floats) -> Floats:
-    """Quantities of least CVaR.
+    """Quantities whose mean cost in the worst share `tail` is least, found from feasible ones at `start`.
 
-    Parameters
-    ----------
-    y, w : array
-        Demands and their weights, all positive and summing to one.
-    terms : tuple
-        Holding and backorder rates, one per product, and the budget (infinite where there is none).
-    tail : float
-        Share of the worst outcomes that count, in (0, 1).
-    start : array
-        Feasible quantities to begin with.
+    `y` are demands and `w` their weights, positive and summing to one; `terms` are holding and backorder rates, one per
+    product, and the budget (infinite where there is none).
     """
     holding, backorder, budget = terms
     units = float(np.abs(y).max()) or 1.0

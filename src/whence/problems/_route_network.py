@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import heapq
 from collections.abc import Hashable, Iterator
+from contextlib import suppress
 from typing import Any
 
 import networkx as nx
@@ -24,14 +25,7 @@ class RouteNetwork:
     """Source-to-target routes of a directed graph, with nodes and edges as integers.
 
     Edge numbers follow ``graph.edges``. Routes visit no node twice, so edges into the source, out of the target, from
-    a node to itself, or between nodes that no route passes are left out of `successors`.
-
-    Parameters
-    ----------
-    graph : networkx.DiGraph
-        The graph; it is read once, here.
-    source, target : hashable
-        First and last node of every route.
+    a node to itself, or between nodes that no route passes are left out of `successors`. The graph is read once, here.
     """
 
     def __init__(self, graph: Any, source: Hashable, target: Hashable) -> None:
@@ -43,7 +37,7 @@ class RouteNetwork:
         self.head: list[int] = [self.node_number[v] for _, v in self.edges]
         self.source: int = self.node_number[source]
         self.target: int = self.node_number[target]
-        useful = self._useful(graph, source, target)
+        useful = _useful(graph, source, target)
         self.successors: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         self._predecessors: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         for e, (tail, head) in enumerate(self.edges):
@@ -76,12 +70,8 @@ class RouteNetwork:
     def to_target(self, costs: Floats) -> tuple[list[float], list[int]]:
         """Smallest cost from every node to the target, and the edge by which to leave (-1: none).
 
-        Dynamic programming on an acyclic graph, Dijkstra on costs that are nowhere negative, Bellman-Ford otherwise.
-
-        Raises
-        ------
-        InputError
-            Where a cycle has a negative cost.
+        Dynamic programming on an acyclic graph, Dijkstra on costs that are nowhere negative, Bellman-Ford otherwise,
+        which refuses a cycle of negative cost.
         """
         if self.acyclic:
             return self._dynamic_programming(costs.tolist())
@@ -125,23 +115,14 @@ class RouteNetwork:
             self._listing = sp.csr_matrix((np.ones(edges.size), edges, ends), shape=(len(routes), len(self.edges)))
         return self._listing
 
-    @staticmethod
-    def _useful(graph: Any, source: Hashable, target: Hashable) -> nx.DiGraph:
-        """The edges that some route may take."""
-        useful = nx.DiGraph((u, v) for u, v in graph.edges if u != v and v != source and u != target)
-        useful.add_nodes_from((source, target))
-        reached = nx.descendants(useful, source)
-        if target not in reached:
-            raise parameter_error(
-                "ShortestPath", "graph", f"have a path from {source} to {target}", "a graph without one"
-            )
-        between = (reached | {source}) & (nx.ancestors(useful, target) | {target})
-        return useful.subgraph(between).copy()
+    def _start(self) -> tuple[list[float], list[int]]:
+        """Distances and edges as `to_target` returns them, before any edge was looked at."""
+        distance = [float("inf")] * len(self.nodes)
+        distance[self.target] = 0.0
+        return distance, [-1] * len(self.nodes)
 
     def _dynamic_programming(self, costs: list[float]) -> tuple[list[float], list[int]]:
-        distance = [float("inf")] * len(self.nodes)
-        next_edge = [-1] * len(self.nodes)
-        distance[self.target] = 0.0
+        distance, next_edge = self._start()
         for u, e, v in self._backwards:
             through = costs[e] + distance[v]
             if through < distance[u]:
@@ -150,9 +131,7 @@ class RouteNetwork:
         return distance, next_edge
 
     def _dijkstra(self, costs: list[float]) -> tuple[list[float], list[int]]:
-        distance = [float("inf")] * len(self.nodes)
-        next_edge = [-1] * len(self.nodes)
-        distance[self.target] = 0.0
+        distance, next_edge = self._start()
         heap = [(0.0, self.target)]
         while heap:
             reached, v = heapq.heappop(heap)
@@ -166,9 +145,7 @@ class RouteNetwork:
         return distance, next_edge
 
     def _bellman_ford(self, costs: list[float], rounding: float) -> tuple[list[float], list[int]]:
-        distance = [float("inf")] * len(self.nodes)
-        next_edge = [-1] * len(self.nodes)
-        distance[self.target] = 0.0
+        distance, next_edge = self._start()
         sweeps, improved = 0, True
         while improved:
             improved = False
@@ -183,20 +160,12 @@ class RouteNetwork:
 
     def _refuse_cycle(self, next_edge: list[int], costs: list[float]) -> None:
         """Raise where `next_edge` runs in a circle, which it does only around a negative cycle."""
-        settled: set[int] = set()
-        for start in range(len(self.nodes)):
-            node, walk = start, dict[int, int]()
-            while next_edge[node] >= 0 and node not in settled and node not in walk:
-                walk[node] = next_edge[node]
-                node = self.head[next_edge[node]]
-            if node in walk:
-                nodes = list(walk)
-                cycle = nodes[nodes.index(node) :]
-                names = " -> ".join(str(self.nodes[i]) for i in [*cycle, node])
-                got = f"{sum(costs[walk[i]] for i in cycle):g} on {names}"
-                wanted = "give every cycle a weighted mean cost of at least 0"
-                raise argument_error("ShortestPath", "Y", wanted, got)
-            settled.update(walk)
+        chosen = nx.DiGraph((node, self.head[e]) for node, e in enumerate(next_edge) if e >= 0)
+        with suppress(nx.NetworkXNoCycle):
+            cycle = [node for node, _ in nx.find_cycle(chosen)]
+            names = " -> ".join(str(self.nodes[node]) for node in [*cycle, cycle[0]])
+            got = f"{sum(costs[next_edge[node]] for node in cycle):g} on {names}"
+            raise argument_error("ShortestPath", "Y", "give every cycle a weighted mean cost of at least 0", got)
 
 
 def _check_graph(graph: Any, source: Hashable, target: Hashable) -> None:
@@ -207,3 +176,14 @@ def _check_graph(graph: Any, source: Hashable, target: Hashable) -> None:
             raise parameter_error("ShortestPath", name, "be a node of the graph", repr(node))
     if source == target:
         raise parameter_error("ShortestPath", "target", "differ from 'source'", f"{target!r} for both")
+
+
+def _useful(graph: Any, source: Hashable, target: Hashable) -> nx.DiGraph:
+    """The edges that some route may take."""
+    useful = nx.DiGraph((u, v) for u, v in graph.edges if u != v and v != source and u != target)
+    useful.add_nodes_from((source, target))
+    reached = nx.descendants(useful, source)
+    if target not in reached:
+        raise parameter_error("ShortestPath", "graph", f"have a path from {source} to {target}", "a graph without one")
+    between = (reached | {source}) & (nx.ancestors(useful, target) | {target})
+    return useful.subgraph(between).copy()

@@ -89,10 +89,6 @@ def _read_vector(network: RouteNetwork, numbers: Any) -> list[int] | str:
 
 
 def _read_edges(network: RouteNetwork, edges: list[Any]) -> list[int] | str:
-    for edge in edges:
-        for node in edge:
-            if not _is_node(network, node):
-                return f"The route does not exist: {node!r} is not a node of the graph."
     for edge, following in pairwise(edges):
         if edge[1] != following[0]:
             return f"The edges of the route do not join up: {_arrow(edge)} is followed by {_arrow(following)}."

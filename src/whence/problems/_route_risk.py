@@ -28,12 +28,11 @@ KEPT_BOUNDS = 12
 ROUNDS_PER_CUT = 8
 
 
-def safest_of(incidence: sp.csr_matrix, Y: Floats, weights: Floats, tail: float) -> int:
-    """Row of `incidence` (routes by edges, 0/1) of least CVaR; the first one of a tie met in order of bounds."""
+def safest_of(incidence: sp.csr_matrix, Y: Floats, weights: Floats, tail: float) -> list[int]:
+    """Edges of the route of least CVaR, a row of `incidence` (0/1 by edge); the first of a tie in order of bounds."""
     y, w = _positive(Y, weights)
-    rows = np.arange(incidence.shape[0])
     lower = incidence @ (_mean(w, tail) @ y)
-    best, best_row, rounds = np.inf, -1, 0
+    best, safest, rounds = np.inf, list[int](), 0
     while lower.size:
         check_time()
         at = int(lower.argmin())
@@ -42,24 +41,18 @@ def safest_of(incidence: sp.csr_matrix, Y: Floats, weights: Floats, tail: float)
         route = incidence.indices[incidence.indptr[at] : incidence.indptr[at + 1]]
         value, distribution = _tail(y[:, route].sum(axis=1), w, tail)
         if value < best:
-            best, best_row = value, int(rows[at])
+            best, safest = value, route.tolist()
         np.maximum(lower, incidence @ (distribution @ y), out=lower)
         lower[at] = np.inf
         rounds += 1
         if rounds % ROUNDS_PER_CUT == 0:
             open_rows = np.flatnonzero(lower < best)
-            incidence, rows, lower = incidence[open_rows], rows[open_rows], lower[open_rows]
-    return best_row
+            incidence, lower = incidence[open_rows], lower[open_rows]
+    return safest
 
 
 def safest_route(network: RouteNetwork, Y: Floats, weights: Floats, tail: float) -> list[int]:
-    """Edges of a route of least CVaR, by depth-first branch and bound over partial routes.
-
-    Raises
-    ------
-    InputError
-        Where a cycle has a negative weighted mean cost.
-    """
+    """Edges of a route of least CVaR, by depth-first branch and bound over partial routes."""
     y, w = _positive(Y, weights)
     best, route, costs, remaining = _root(network, y, w, tail)
     if not remaining.size:

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import math
+import re
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,10 +13,10 @@ import pandas as pd
 
 from whence.aliases import Floats
 from whence.errors import InputError, argument_error, parameter_error
-from whence.plain_values import to_plain
-from whence.problems import plan_forms
-from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans
+from whence.plain_values import quoted, some, to_plain
+from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans, check_feasible, finite_quantity
 from whence.risk import Risk
+from whence.typed_values import pairs
 
 if TYPE_CHECKING:
     from whence.problems.linear import Polytope
@@ -24,6 +26,10 @@ __all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of"]
 
 #: So many quantities are named where all of them are 0.
 FEW_PARTS = 8
+#: Room above the largest quantity on record.
+HEADROOM = 1.25
+#: More parts than this are a table, not bars.
+MOST_BARS = 24
 
 
 class DecisionProblem(ABC):
@@ -76,10 +82,7 @@ class DecisionProblem(ABC):
     def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
         """Names of the entries of :meth:`vector`, where the problem knows them.
 
-        Parameters
-        ----------
-        outcomes : sequence of str
-            Names of the columns of Y, for problems that decide one quantity per column.
+        Here and below, `outcomes` are the names of the columns of Y, after which some problems name their parts.
         """
         return None
 
@@ -89,7 +92,7 @@ class DecisionProblem(ABC):
             values = self.vector(decision)
         except (TypeError, ValueError):
             return str(decision)
-        names = self.parts(outcomes) or [f"z{i}" for i in range(values.size)]
+        names = self._names(values.size, outcomes)
         shown = [f"{name} {value:g}" for name, value in zip(names, values, strict=True) if abs(value) > 1e-9]
         if not shown and len(names) > FEW_PARTS:
             return f"0 of each of {len(names)} parts"
@@ -114,12 +117,7 @@ class DecisionProblem(ABC):
     def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> Any:
         """The feasible plan that `value`, as read from JSON, stands for; an InputError says why where it is none.
 
-        Parameters
-        ----------
-        value : list or dict
-            A list of numbers, or a dict from the names of the parts to numbers, where those left out are 0.
-        outcomes : sequence of str
-            Names of the columns of Y, after which some problems name their parts.
+        It is a list of numbers, or a dict from the names of the parts to numbers, where those left out are 0.
 
         Examples
         --------
@@ -127,35 +125,85 @@ class DecisionProblem(ABC):
         >>> Newsvendor(holding=[1, 1], backorder=[2, 3], names=["rolls", "rye bread"]).from_plain({"rye bread": 40})
         array([ 0., 40.])
         """
-        plan = plan_forms.quantities_from_plain(self, value, outcomes)
-        plan_forms.check_feasible(self, plan)
+        names = self.parts(outcomes)
+        if isinstance(value, Mapping):
+            if names is None:
+                raise InputError("The plan must be a list of numbers, since the parts of this problem have no names.")
+            unknown = [name for name in value if name not in names]
+            if unknown:
+                raise InputError(f"The plan must name parts among {some(names)}. Got {quoted(unknown[0])} instead.")
+            value = [value.get(name, 0.0) for name in names]
+        elif isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+            also = "" if names is None else f", or quantities by name among {some(names)}"
+            raise InputError(f"The plan must be a list of numbers{also}. Got {quoted(value)} instead.")
+        elif names is not None and len(value) != len(names):
+            raise InputError(f"The plan must hold {len(names)} numbers, for {some(names)}. Got {len(value)} instead.")
+        labels = names or [f"entry {j + 1}" for j in range(len(value))]
+        plan = np.array([finite_quantity(entry, name) for entry, name in zip(value, labels, strict=True)], dtype=float)
+        check_feasible(self, plan)
         return plan
 
     def plain_from_text(self, text: str, number: Callable[[str], float]) -> Any:
-        """What :meth:`from_plain` takes, from a plan as people type it; `number` reads a number in it."""
-        return plan_forms.quantities_from_text(text, number)
+        """What :meth:`from_plain` takes, from a plan as people type it; `number` reads a number in it.
+
+        Quantities are `part=value` pairs, or numbers with spaces, commas or semicolons between them.
+        """
+        if "=" in text:
+            return {name: number(entry) for name, entry in pairs(text, "The plan").items()}
+        return [number(entry) for entry in re.split(r"[;\s]+|,\s*", text)]
 
     def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
-        """What :meth:`from_plain` takes, from the texts of a table that holds one plan."""
-        return plan_forms.quantities_from_cells(cells, number)
+        """What :meth:`from_plain` takes, from the texts of a table that holds one plan.
+
+        Quantities are one row with a column per part, or two columns, part and value.
+        """
+        if len(cells) == 1:
+            return {name: number(cells[name].iloc[0]) for name in cells.columns}
+        if cells.shape[1] == 2:
+            return {name: number(entry) for name, entry in cells.itertuples(index=False)}
+        raise InputError(
+            "A table must hold one row with a column per part of the plan, or two columns, part and value. "
+            f"Got {len(cells)} rows of {cells.shape[1]} columns instead."
+        )
 
     def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
         """Two plans in a form that reports and charts can draw; by their text alone where none of the forms fits."""
-        return plan_forms.shown_quantities(self, (decision, alternative), outcomes)
+        try:
+            first, second = self.vector(decision), self.vector(alternative)
+        except (TypeError, ValueError):
+            return ShownPlans("other", decision, alternative)
+        names = self._names(first.size, outcomes)
+        if first.size != second.size or not first.size or len(names) != first.size:
+            return ShownPlans("other", decision, alternative)
+        return ShownPlans("quantities", first, second, names)
 
     def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
-        """What the page offers to see and change of a plan.
+        """What the page offers to see and change of a plan, with axes that suit `Y` and hold `plans`, at least one."""
+        try:
+            vectors = np.array([self.vector(plan) for plan in plans])
+            flat = all(np.ndim(plan) == 1 and len(plan) == vectors.shape[1] for plan in plans)
+        except (TypeError, ValueError):
+            return PlanEditor("table")
+        size, limits = vectors.shape[1], self.quantity_limits(Y)
+        parts = self._names(size, outcomes)
+        if not flat or not size or len(parts) != size:
+            return PlanEditor("table")
+        largest = np.maximum(np.abs(vectors).max(axis=0), np.abs(vectors).max() / 10)
+        if limits.reach is not None and limits.reach.size == size:
+            largest = np.maximum(largest, limits.reach / HEADROOM)
+        return PlanEditor(
+            form="quantities" if size <= MOST_BARS else "table",
+            parts=parts,
+            lower=_one_each(limits.lower, size),
+            upper=_one_each(limits.upper, size),
+            whole=np.broadcast_to(limits.whole, size).tolist(),
+            scale=[float(f"{value:.2g}") if value > 0 else 1.0 for value in HEADROOM * largest],
+            budget=None if limits.budget is None else float(limits.budget),
+        )
 
-        Parameters
-        ----------
-        Y : ndarray
-            The outcomes on record, for sensible axes.
-        outcomes : sequence of str
-            Names of the columns of Y.
-        plans : sequence of plans
-            Some that axes must hold, at least one.
-        """
-        return plan_forms.quantities_editor(self, outcomes, plans, self.quantity_limits(Y))
+    def _names(self, size: int, outcomes: Sequence[str]) -> list[str]:
+        """Names of the entries of a vector, made up where the problem has none."""
+        return [str(name) for name in self.parts(outcomes) or (f"z{i}" for i in range(size))]
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
         """What the quantities of a plan may be, for the page: no limits unless the problem knows better."""
@@ -175,15 +223,13 @@ class DecisionProblem(ABC):
         raise InputError(f"A problem with a polytope must define 'cost_rows'. Got {type(self).__name__} without it.")
 
 
-def cost_unit_of(problem: Any) -> str:
-    """Unit of the costs of `problem`, "" where it has none.
+def _one_each(limit: Any, size: int) -> list[float | None]:
+    values = np.broadcast_to(math.nan if limit is None else limit, size).tolist()
+    return [value if math.isfinite(value) else None for value in values]
 
-    Examples
-    --------
-    >>> from whence.problems import Newsvendor
-    >>> cost_unit_of(Newsvendor(holding=1, backorder=4, cost_unit="€"))
-    '€'
-    """
+
+def cost_unit_of(problem: Any) -> str:
+    """Unit of the costs of `problem`, "" where it has none."""
     unit = getattr(problem, "cost_unit", "")
     if not isinstance(unit, str):
         raise parameter_error(type(problem).__name__, "cost_unit", "be a str", repr(unit))

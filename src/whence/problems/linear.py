@@ -14,9 +14,9 @@ from sklearn.base import BaseEstimator
 from whence.aliases import Floats
 from whence.errors import InputError, argument_error
 from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
-from whence.problems._minimise import LinearProgram, minimise
+from whence.problems._minimise import LinearProgram, minimise, with_tail
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
-from whence.problems.plan_forms import QuantityLimits
+from whence.problems.plan_forms import QuantityLimits, plan_numbers
 from whence.risk import Risk, known_tail
 
 __all__ = ["LinearProblem", "Polytope"]
@@ -27,18 +27,9 @@ _FEASIBILITY = 1e-6
 
 @dataclass(frozen=True)
 class Polytope:
-    """What plans of a linear problem must satisfy.
+    """What plans of a linear problem must satisfy: ``A_ub @ z <= b_ub``, ``A_eq @ z == b_eq``, bounds and integrality.
 
-    Attributes
-    ----------
-    A_ub, A_eq : scipy.sparse.csr_array
-        Coefficients of the rows ``A_ub @ z <= b_ub`` and ``A_eq @ z == b_eq``; no rows where there are none.
-    b_ub, b_eq : array
-        Right-hand sides.
-    lower, upper : array of shape (variables,)
-        Bounds, infinite where there are none.
-    integrality : array of bool, shape (variables,)
-        Which variables must be whole numbers.
+    There are no rows where nothing limits the plans so, and bounds are infinite where there are none.
     """
 
     A_ub: sparse.csr_array
@@ -153,25 +144,19 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         w = w[speaking] / w[speaking].sum()
         space = self._constraints(rows.shape[1])
         assert space is not None
-        program = _expectation_program(space, w @ rows) if tail is None else _cvar_program(space, rows, w / tail)
+        program = _program(space, w @ rows if tail is None else np.zeros(space.variables))
+        if tail is not None:
+            program = with_tail(program, rows, w / tail)
         return minimise(program, "LinearProblem")[: space.variables]
 
     def check(self, decision: Any) -> str | None:
         """None where the values are feasible, otherwise one sentence that says what they violate and by how much."""
-        try:
-            z = np.asarray(decision, dtype=np.float64)
-        except (TypeError, ValueError):
-            return f"The plan must be an array of numbers, but it is {decision!r}."
-        variables = self._variables()
-        if z.ndim != 1 or (variables is not None and z.size != variables):
-            wanted = "one value per variable" if variables is None else f"{variables} values, one per variable"
-            return f"The plan must hold {wanted}, but its shape is {z.shape}."
-        if not np.isfinite(z).all():
-            j = int(np.flatnonzero(~np.isfinite(z))[0])
-            return f"Variable {j} must be a finite number, but it is {z[j]:g}."
+        z = plan_numbers(decision, self._variables(), "values, one per variable", "Variable {}".format)
+        if isinstance(z, str):
+            return z
         space = self._constraints(z.size)
         assert space is not None
-        return _violated_bound(z, space) or _violated_row(z, space)
+        return _violation(z, space)
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
         """Names of the variables: `outcomes` where every variable has a column of Y of its own, otherwise None."""
@@ -225,7 +210,7 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         )
 
 
-def _expectation_program(space: Polytope, cost: Floats) -> LinearProgram:
+def _program(space: Polytope, cost: Floats) -> LinearProgram:
     return LinearProgram(
         cost=cost,
         lower=space.lower,
@@ -237,56 +222,24 @@ def _expectation_program(space: Polytope, cost: Floats) -> LinearProgram:
     )
 
 
-def _cvar_program(space: Polytope, costs: Floats, share: Floats) -> LinearProgram:
-    """Rockafellar and Uryasev's program: after the variables, the value-at-risk and each sample's excess over it."""
-    samples, d = costs.shape
-    extra = samples + 1
-    fixed = _expectation_program(space, np.zeros(d))
-    excess = sparse.hstack([costs, np.full((samples, 1), -1.0), -sparse.eye_array(samples)])
-    rows = sparse.vstack([sparse.hstack([fixed.rows, sparse.csr_array((fixed.rows.shape[0], extra))]), excess])
-    return LinearProgram(
-        cost=np.concatenate((np.zeros(d), [1.0], share)),
-        lower=np.concatenate((space.lower, [-np.inf], np.zeros(samples))),
-        upper=np.concatenate((space.upper, np.full(extra, np.inf))),
-        rows=rows,
-        row_lower=np.concatenate((fixed.row_lower, np.full(samples, -np.inf))),
-        row_upper=np.concatenate((fixed.row_upper, np.zeros(samples))),
-        integer=np.concatenate((space.integrality, np.zeros(extra, dtype=np.bool_))),
-    )
-
-
-def _violated_bound(z: Floats, space: Polytope) -> str | None:
-    for side, limit, excess in (
-        ("lower", space.lower, space.lower - z),
-        ("upper", space.upper, z - space.upper),
+def _violation(z: Floats, space: Polytope) -> str | None:
+    """What `z` violates, and by how much: a bound, integrality or a row; None where it is feasible."""
+    less, equal = space.A_ub @ z, space.A_eq @ z
+    away = np.where(space.integrality, np.abs(z - np.round(z)), 0.0)
+    for value, limit, excess, sentence in (
+        (z, space.lower, space.lower - z, "Variable {0} is {1:g}, {2:g} below its lower bound of {3:g}."),
+        (z, space.upper, z - space.upper, "Variable {0} is {1:g}, {2:g} above its upper bound of {3:g}."),
+        (z, np.zeros(1), away, "Variable {0} must be a whole number, but it is {1:g}."),
+        (less, space.b_ub, less - space.b_ub, "Row {0} of A_ub gives {1:g}, {2:g} more than its limit of {3:g}."),
+        (
+            equal,
+            space.b_eq,
+            np.abs(equal - space.b_eq),
+            "Row {0} of A_eq gives {1:g}, {2:g} away from the {3:g} it must equal.",
+        ),
     ):
         worst = excess - _FEASIBILITY * np.maximum(1.0, np.abs(np.where(np.isfinite(limit), limit, 1.0)))
         if (worst > 0.0).any():
             j = int(worst.argmax())
-            word = "below" if side == "lower" else "above"
-            return f"Variable {j} is {z[j]:g}, {excess[j]:g} {word} its {side} bound of {limit[j]:g}."
-    away = np.where(space.integrality, np.abs(z - np.round(z)), 0.0)
-    if (away > _FEASIBILITY).any():
-        j = int(away.argmax())
-        return f"Variable {j} must be a whole number, but it is {z[j]:g}."
-    return None
-
-
-def _violated_row(z: Floats, space: Polytope) -> str | None:
-    value = space.A_ub @ z
-    worst = value - space.b_ub - _FEASIBILITY * np.maximum(1.0, np.abs(space.b_ub))
-    if (worst > 0.0).any():
-        i = int(worst.argmax())
-        return (
-            f"Row {i} of A_ub gives {value[i]:g}, {value[i] - space.b_ub[i]:g} more than its limit of "
-            f"{space.b_ub[i]:g}."
-        )
-    value = space.A_eq @ z
-    worst = np.abs(value - space.b_eq) - _FEASIBILITY * np.maximum(1.0, np.abs(space.b_eq))
-    if (worst > 0.0).any():
-        i = int(worst.argmax())
-        return (
-            f"Row {i} of A_eq gives {value[i]:g}, {abs(value[i] - space.b_eq[i]):g} away from the {space.b_eq[i]:g} it "
-            "must equal."
-        )
+            return sentence.format(j, value[j], excess[j], np.broadcast_to(limit, value.shape)[j])
     return None

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 from numbers import Real
 from typing import Any
 
@@ -14,7 +15,7 @@ from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, argument_error, parameter_error
 from whence.problems._newsvendor_tail import least_cvar
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
-from whence.problems.plan_forms import QuantityLimits
+from whence.problems.plan_forms import QuantityLimits, plan_numbers
 from whence.risk import Risk, known_tail
 
 __all__ = ["Newsvendor"]
@@ -25,6 +26,8 @@ _FEASIBILITY = 1e-6
 _HAIR = 1e-10
 # Gains this small against holding + backorder are roundoff of the cumulated weights: the smaller order wins the tie.
 _TIE = 1e-12
+
+_wrong = partial(parameter_error, "Newsvendor")
 
 
 class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
@@ -112,21 +115,15 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     def check(self, decision: Any) -> str | None:
         """None where the quantities are feasible, otherwise one sentence that says why they are not."""
         products, (_, _, budget) = self.outcome_columns(), self._validated(None)
-        try:
-            z = np.asarray(decision, dtype=np.float64)
-        except (TypeError, ValueError):
-            return f"The plan must be an array of quantities, but it is {decision!r}."
-        if z.ndim != 1 or (products is not None and z.size != products):
-            wanted = "one quantity per product" if products is None else f"{products} quantities, one per product"
-            return f"The plan must hold {wanted}, but its shape is {z.shape}."
-        names = self._labels(z.size)
-        if not np.isfinite(z).all():
-            j = int(np.flatnonzero(~np.isfinite(z))[0])
-            return f"The quantity of {names[j]} must be a finite number, but it is {z[j]:g}."
+        z = plan_numbers(
+            decision, products, "quantities, one per product", lambda j: f"The quantity of {self._label(j)}"
+        )
+        if isinstance(z, str):
+            return z
         slack = _FEASIBILITY * max(1.0, float(np.abs(z).max(initial=0.0)))
         if z.size and z.min() < -slack:
             j = int(z.argmin())
-            return f"The quantity of {names[j]} must not be negative, but it is {z[j]:g}."
+            return f"The quantity of {self._label(j)} must not be negative, but it is {z[j]:g}."
         total = float(z.sum())
         if total > budget + _FEASIBILITY * max(1.0, budget):
             return f"The plan orders {total:g} in total, {total - budget:g} more than the budget of {budget:g}."
@@ -137,26 +134,22 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
         None where neither names nor arrays of costs say how many products there are.
         """
-        if self.names is not None:
-            return [str(name) for name in self.names]
-        if len(outcomes):
-            return [str(name) for name in outcomes]
+        given = outcomes if self.names is None else self.names
+        if len(given):
+            return [str(name) for name in given]
         products = self.outcome_columns()
-        return None if products is None else self._labels(products)
+        return None if products is None else [self._label(j) for j in range(products)]
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
         """The quantities that are not zero, as short readable text."""
-        values = self.vector(decision)
-        return super().describe(decision, self.parts(outcomes) or self._labels(values.size))
+        return super().describe(decision, outcomes or [self._label(j) for j in range(np.size(decision))])
 
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
         """Quantities of at least 0 within the budget; axes reach up to the largest demands."""
         return QuantityLimits(lower=0.0, budget=self.budget, reach=Y.max(axis=0))
 
-    def _labels(self, products: int) -> list[str]:
-        if self.names is not None:
-            return [str(name) for name in self.names]
-        return [f"product {j + 1}" for j in range(products)]
+    def _label(self, product: int) -> str:
+        return f"product {product + 1}" if self.names is None else str(self.names[product])
 
     def _validated(self, columns: int | None) -> tuple[Floats, Floats, float]:
         """Both rates, one per column where `columns` is known, and the budget (infinite where there is none)."""
@@ -174,7 +167,8 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
                 parameter="holding",
             )
         budget = _limit(self.budget)
-        self._check_names()
+        if self.names is not None:
+            self._check_names(self.names)
         if columns is None:
             return holding, backorder, budget
         products = self.outcome_columns()
@@ -182,28 +176,23 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             raise argument_error("Newsvendor", "Y", f"have one column per product ({products})", f"{columns} columns")
         return np.broadcast_to(holding, columns), np.broadcast_to(backorder, columns), budget
 
-    def _check_names(self) -> None:
-        if self.names is None:
-            return
-        if isinstance(self.names, str) or not hasattr(self.names, "__len__"):
-            wanted = "be a sequence of str or None"
-            raise parameter_error("Newsvendor", "names", wanted, repr(self.names), InputTypeError)
+    def _check_names(self, names: Sequence[str]) -> None:
+        if isinstance(names, str) or not hasattr(names, "__len__"):
+            raise _wrong("names", "be a sequence of str or None", repr(names), InputTypeError)
         products = self.outcome_columns()
-        if len(self.names) != products:
-            wanted = f"hold one name per product ({products})"
-            raise parameter_error("Newsvendor", "names", wanted, f"{len(self.names)} names")
+        if len(names) != products:
+            raise _wrong("names", f"hold one name per product ({products})", f"{len(names)} names")
 
 
 def _rates(name: str, given: ArrayLike) -> Floats:
     try:
         rates = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        wanted = "be a number or an array of numbers"
-        raise parameter_error("Newsvendor", name, wanted, repr(given), InputTypeError) from None
+        raise _wrong(name, "be a number or an array of numbers", repr(given), InputTypeError) from None
     if rates.ndim > 1 or not rates.size:
-        raise parameter_error("Newsvendor", name, "be a number or a 1-D array, one per product", f"shape {rates.shape}")
+        raise _wrong(name, "be a number or a 1-D array, one per product", f"shape {rates.shape}")
     if not (np.isfinite(rates) & (rates >= 0.0)).all():
-        raise parameter_error("Newsvendor", name, "be finite and non-negative", repr(given))
+        raise _wrong(name, "be finite and non-negative", repr(given))
     return rates
 
 
@@ -213,7 +202,7 @@ def _limit(budget: Any) -> float:
     is_number = isinstance(budget, Real) and not isinstance(budget, bool)
     if not is_number or not float(budget) >= 0.0:
         kind = InputError if is_number else InputTypeError
-        raise parameter_error("Newsvendor", "budget", "be a non-negative number or None", repr(budget), kind)
+        raise _wrong("budget", "be a non-negative number or None", repr(budget), kind)
     return float(budget)
 
 

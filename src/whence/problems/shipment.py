@@ -12,9 +12,10 @@ from sklearn.base import BaseEstimator
 from whence._core import best_recourse, cutting_planes
 from whence.aliases import Floats
 from whence.errors import InputError, argument_error, parameter_error
+from whence.plain_values import finite
 from whence.problems import _shipment_program as program
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
-from whence.problems.plan_forms import QuantityLimits
+from whence.problems.plan_forms import QuantityLimits, plan_numbers
 from whence.risk import Risk, known_tail
 
 __all__ = ["Shipment"]
@@ -65,7 +66,7 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     >>> problem.costs(plan, demand)
     array([15., 35.])
     >>> problem.check([3.0])
-    'A shipment plan must hold 2 quantities, one per warehouse, not an array of shape (1,).'
+    'The plan must hold 2 quantities, one per warehouse, but its shape is (1,).'
     """
 
     def __init__(
@@ -121,19 +122,13 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def check(self, decision: Any) -> str | None:
         """None where `decision` is a plan, otherwise one sentence that says why it is not."""
-        warehouses = self._shipping().shape[0]
-        wanted = f"A shipment plan must hold {warehouses} quantities, one per warehouse"
-        try:
-            z = np.asarray(decision, dtype=np.float64)
-        except (TypeError, ValueError):
-            return f"{wanted}, not {decision!r}."
-        if z.shape != (warehouses,):
-            return f"{wanted}, not an array of shape {z.shape}."
-        for i, quantity in enumerate(z.tolist()):
-            if not np.isfinite(quantity):
-                return f"The production at warehouse {i + 1} must be finite, not {quantity:g}."
+        names = [f"The production at {name}" for name in self.parts()]
+        z = plan_numbers(decision, len(names), "quantities, one per warehouse", names.__getitem__)
+        if isinstance(z, str):
+            return z
+        for name, quantity in zip(names, z.tolist(), strict=True):
             if quantity < -NEGATIVE:
-                return f"The production at warehouse {i + 1} must not be negative, but is {quantity:g}."
+                return f"{name} must not be negative, but it is {quantity:g}."
         return None
 
     def vector(self, decision: Any) -> Floats:
@@ -153,9 +148,10 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def _cost(self, name: str) -> float:
         value = getattr(self, name)
-        if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= value < np.inf:
+        cost = finite(value)
+        if cost is None or cost < 0.0:
             raise parameter_error("Shipment", name, "be a float of at least 0", repr(value))
-        return float(value)
+        return cost
 
     def _shipping(self) -> Floats:
         """Cost of shipping a unit, warehouses by locations."""

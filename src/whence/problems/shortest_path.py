@@ -19,13 +19,7 @@ from whence.problems._route_plans import read_route, route_from_plain, stops
 from whence.problems._route_risk import safest_of, safest_route
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
-from whence.problems.plan_forms import (
-    PlanEditor,
-    ShownPlans,
-    check_feasible,
-    quantities_from_cells,
-    quantities_from_plain,
-)
+from whence.problems.plan_forms import PlanEditor, ShownPlans, check_feasible
 from whence.problems.route_map import network_editor, route_map
 from whence.risk import Risk, known_tail
 
@@ -114,11 +108,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             route = network.cheapest(w @ y)
         else:
             listed = network.listing(LISTED_ROUTES)
-            if listed is None:
-                route = safest_route(network, y, w, tail)
-            else:
-                row = safest_of(listed, y, w, tail)
-                route = listed.indices[listed.indptr[row] : listed.indptr[row + 1]].tolist()
+            route = safest_route(network, y, w, tail) if listed is None else safest_of(listed, y, w, tail)
         return self._nodes(network, route)
 
     def outcome_columns(self) -> int:
@@ -137,10 +127,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     def polytope(self) -> Polytope:
         """Unit flows from source to target, whose corners are the routes of an acyclic graph.
 
-        Raises
-        ------
-        InputError
-            Where routes can run into a cycle: flows around it are no part of a route.
+        Refused where routes can run into a cycle: flows around it are no part of a route.
         """
         network = self._network()
         if not network.acyclic:
@@ -199,21 +186,17 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> list[Any]:
         """The nodes of the route that `value`, as read from JSON, stands for.
 
-        Parameters
-        ----------
-        value : list or dict
-            A list of nodes, a list of edges, a list with 0 or 1 per edge, or a dict from the names of edges to 0 or 1;
-            a list stands for a node that is a tuple, and a string for the node whose ``str`` it is.
-        outcomes : sequence of str
-            Not used: edges are named after their nodes.
+        It is a list of nodes, a list of edges, a list with 0 or 1 per edge, or a dict from the names of edges to 0 or
+        1; a list stands for a node that is a tuple, and a string for the node whose ``str`` it is.
 
         Examples
         --------
         >>> ShortestPath.grid(2).from_plain([[0, 0], "(0, 1)", [1, 1]])
         [(0, 0), (0, 1), (1, 1)]
         """
-        by_name = isinstance(value, Mapping)
-        route = quantities_from_plain(self, value, ()) if by_name else route_from_plain(self.graph.nodes, value)
+        if isinstance(value, Mapping):
+            return self.nodes(super().from_plain(value))
+        route = route_from_plain(self.graph.nodes, value)
         check_feasible(self, route)
         return self.nodes(route)
 
@@ -223,7 +206,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
         """The stops of a route, one per row, or 0 or 1 by the names of the edges."""
-        return cells.iloc[:, 0].tolist() if cells.shape[1] == 1 else quantities_from_cells(cells, number)
+        return cells.iloc[:, 0].tolist() if cells.shape[1] == 1 else super().plain_from_cells(cells, number)
 
     def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
         """Both routes as lists of nodes, with their map where the places of the nodes are known."""

@@ -17,10 +17,11 @@ from joblib import effective_n_jobs
 
 from whence.errors import InputError, WhenceError
 from whence.explain.explanation import Explanation
+from whence.explain.explanations import COLUMNS
 from whence.files import read_file, write_text
+from whence.plain_values import quoted, to_plain
 from whence.project.contexts import is_file
 from whence.project.csv_files import CsvTable, load_csv
-from whence.project.findings import shown
 from whence.project.project import Project
 from whence.typed_values import number
 
@@ -51,18 +52,10 @@ class BatchInput:
 
 
 def read_questions(project: Project, path: Path, instead: str | None = None, files: bool = False) -> BatchInput:
-    """The questions of a CSV file.
+    """The questions of a CSV file: a column per feature, or "context"; and "instead", or a column per part of the plan.
 
-    Parameters
-    ----------
-    project : Project
-        Against which contexts and plans are read.
-    path : Path
-        With a column per feature, or a column "context"; and a column "instead", or a column per part of the plan.
-    instead : str, optional
-        The plan of the rows that have none.
-    files : bool
-        Whether cells may name files. A table may come from anybody: what a cell names is then opened on this machine.
+    `instead` is the plan of the rows that have none. With `files`, cells may name files. A table may come from anybody:
+    what a cell names is then opened on this machine.
     """
     table = load_csv(path, project.form)
     table = replace(table, cells=table.cells.rename(columns=as_meant).map(as_meant))
@@ -84,16 +77,16 @@ class _RowReader:
         self.parts = [name for name in names if name in parts and name not in self.features]
         used = {*self.features, *self.parts, "context", "instead"}
         self.carried = [name for name in names if name not in used]
-        if not self.features and "context" not in names:
-            wanted = ", ".join(map(repr, project.X.columns))
-            raise InputError(f"{table.path.name} must have a column 'context', or the columns {wanted}.")
         lacking = [str(name) for name in project.X.columns if name not in self.features]
         if lacking and "context" not in names:
+            wanted = ", ".join(map(repr, lacking))
+            if not self.features:
+                raise InputError(f"{table.path.name} must have a column 'context', or the columns {wanted}.")
             near = get_close_matches(lacking[0], self.carried, 1)
             hint = f" Is it the column {near[0]!r}?" if near else ""
             raise InputError(
                 f"{table.path.name} must have a column for every feature, because it has none called 'context'. "
-                f"There is none for {', '.join(map(repr, lacking))}.{hint}"
+                f"There is none for {wanted}.{hint}"
             )
         if not self.parts and "instead" not in names and instead is None:
             raise InputError(f"{table.path.name} must have a column 'instead', or a column for every part of the plan.")
@@ -120,13 +113,19 @@ class _RowReader:
         if text is None:
             if not self.parts:
                 raise InputError("The row has no plan in its column 'instead'.")
-            return self.project.plan({name: _quantity(name, cells[name], self.table.decimal) for name in self.parts})
+            return self.project.plan({name: self._quantity(name, cells[name]) for name in self.parts})
         # What stands on the command line is the user's own and may name a file.
         files = self.files or not cell
         if (text, files) not in self._plans:
             with _sealed(text, self.files and bool(cell)):
                 self._plans[text, files] = self.project.plan(text, files)
         return self._plans[text, files]
+
+    def _quantity(self, name: str, cell: str) -> float:
+        found = number(cell, self.table.decimal)
+        if found is None:
+            raise InputError(f"The quantity of {name!r} must be a number. Got {cell!r} instead.")
+        return found
 
 
 @contextmanager
@@ -139,31 +138,14 @@ def _sealed(text: str, files: bool) -> Iterator[None]:
         name = text.removeprefix(named).strip()
         if not files or not (is_file(name) or Path(name).suffix):
             raise
-        raise InputError(f"The file {shown(Path(name).name)} does not hold what can be used here.") from None
-
-
-def _quantity(name: str, cell: str, decimal: str) -> float:
-    found = number(cell, decimal)
-    if found is None:
-        raise InputError(f"The quantity of {name!r} must be a number. Got {cell!r} instead.")
-    return found
+        raise InputError(f"The file {quoted(Path(name).name)} does not hold what can be used here.") from None
 
 
 class BatchRun:
-    """One run over the questions, or what is left of it.
+    """One run over the questions, or what is left of it unless it is to `restart`.
 
-    Parameters
-    ----------
-    project : Project
-        With a fitted policy.
-    questions : BatchInput
-        What is asked.
-    answers : Path
-        The CSV file to write in the end. Until then, rows are kept in a file of the same name with ``.partial``.
-    options : mapping
-        Arguments of `Policy.explain`.
-    restart : bool
-        Whether to forget what an earlier run has done.
+    The CSV file `answers` is written in the end; until then, rows are kept in a file of the same name with
+    ``.partial``. The `options` are arguments of `Policy.explain`.
     """
 
     def __init__(
@@ -201,7 +183,7 @@ class BatchRun:
                 chunk = todo[start : start + size]
                 for record in self._answered(chunk, jobs):
                     self.records[record["row"]] = record
-                    notes.write(json.dumps(record, default=_plain) + "\n")
+                    notes.write(json.dumps(record, default=to_plain) + "\n")
                 notes.flush()
                 yield self.done
 
@@ -221,7 +203,8 @@ class BatchRun:
 
     def finish(self) -> pd.DataFrame:
         """Write the answers in one go and forget the notes."""
-        columns = ["row", *(self.questions.rows[0].carried if self.questions.rows else ()), *COLUMNS]
+        columns = ["row", *(self.questions.rows[0].carried if self.questions.rows else ())]
+        columns += [name for name in COLUMNS if name != "seconds"]
         columns += [f"nearest {name}" for name in self.project.X.columns]
         table = pd.DataFrame([self.records[row] for row in sorted(self.records)], columns=columns)
         table["nodes"] = table["nodes"].astype("Int64")
@@ -236,8 +219,7 @@ class BatchRun:
         """What an earlier run has done; its last line may be half written."""
         if not self.partial.exists():
             return {}
-        lines = read_file(self.partial).decode("utf-8", errors="replace").split("\n")
-        whole = lines[:-1]
+        *whole, last = read_file(self.partial).decode("utf-8", errors="replace").split("\n")
         try:
             first, *rest = [json.loads(line) for line in whole] if whole else [{}]
             records = {int(record["row"]): record for record in rest}
@@ -249,7 +231,7 @@ class BatchRun:
                 f"{self.partial.name} holds rows of another question: finish that one with its own command, or forget "
                 "it with --restart."
             )
-        if lines[-1] or not whole:
+        if last or not whole:
             write_text(self.partial, "".join(f"{line}\n" for line in whole), "the rows done")
         return records
 
@@ -281,26 +263,3 @@ def as_meant(cell: str) -> str:
     ['=1+1', "'=1+1", '-3.5', "'s"]
     """
     return cell[1:] if _KEPT.match(cell) else cell
-
-
-#: What the output says of every row besides the columns carried over.
-COLUMNS = (
-    "status",
-    "distance",
-    "bound",
-    "gap",
-    "changes",
-    "cost_decision",
-    "cost_alternative",
-    "cost_decision_after",
-    "cost_alternative_after",
-    "decision",
-    "alternative",
-    "nodes",
-    "error",
-)
-
-
-def _plain(value: Any) -> Any:
-    """A value of numpy as one of Python."""
-    return value.item() if hasattr(value, "item") else str(value)

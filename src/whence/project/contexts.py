@@ -1,10 +1,10 @@
-"""Contexts as people give them: a row of the history, a file, JSON, or `name=value` pairs."""
+"""Contexts as people give them: a row of the history, a file, JSON, or `name=value` pairs; and bounds for them."""
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -13,32 +13,21 @@ import pandas as pd
 
 from whence.errors import InputError
 from whence.features import Schema
+from whence.features.kinds import Categorical
 from whence.files import read_file
+from whence.plain_values import finite, quoted
 from whence.project.columns import YES_AND_NO
 from whence.project.csv_files import CsvFormat, decoded, load_csv
-from whence.project.findings import nearest, shown
-from whence.report.outside import outside
+from whence.spelling import nearest
 from whence.typed_values import number, pairs
 
-__all__ = ["ContextReader", "is_file", "json_value", "read_json_file"]
+__all__ = ["ContextReader", "is_file", "json_value", "read_bounds", "read_json_file"]
 
 _ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
 
 
 class ContextReader:
-    """Reads contexts against a history.
-
-    Parameters
-    ----------
-    schema : Schema
-        Fitted to the history.
-    X : DataFrame
-        The history's contexts.
-    form : CsvFormat
-        What is declared about files.
-    decimal : {".", ","}
-        The decimal sign of numbers that are typed in.
-    """
+    """Reads contexts against the history `X`, to which `schema` is fitted; typed numbers have the sign `decimal`."""
 
     def __init__(self, schema: Schema, X: pd.DataFrame, form: CsvFormat, decimal: str) -> None:
         self.schema = schema
@@ -52,17 +41,10 @@ class ContextReader:
 
         Without `files` no text is taken for the name of one, whether there is such a file or not.
         """
-        if isinstance(value, list | tuple) and value:
-            values: dict[str, Any] = {}
-            for part in value:
-                values.update(self._values(part, files))
-        else:
-            values = self._values(value, files)
+        values: dict[str, Any] = {}
+        for part in value if isinstance(value, list | tuple) and value else [value]:
+            values.update(self._values(part, files))
         return self._checked(values)
-
-    def outside(self, context: pd.Series) -> list[str]:
-        """A sentence for every number of a context that lies beyond what the history holds."""
-        return outside(self.schema, context)
 
     def _checked(self, values: Mapping[str, Any]) -> pd.Series:
         names = list(self.X.columns)
@@ -82,7 +64,7 @@ class ContextReader:
         if isinstance(value, int | np.integer) and not isinstance(value, bool):
             return self._row(int(value))
         if not isinstance(value, str):
-            raise InputError(f"A context must be a row number, a text or a mapping. Got {shown(value)} instead.")
+            raise InputError(f"A context must be a row number, a text or a mapping. Got {quoted(value)} instead.")
         text = value.strip()
         row = _ROW.fullmatch(text)
         if row:
@@ -98,7 +80,7 @@ class ContextReader:
             return self._file(Path(text))
         known = "JSON, or a CSV or JSON file" if files else "or JSON; files are not opened here"
         raise InputError(
-            f"A context must be the number of a row, name=value pairs, {known}. Got {shown(value)} instead."
+            f"A context must be the number of a row, name=value pairs, {known}. Got {quoted(value)} instead."
         )
 
     def _row(self, row: int) -> dict[str, Any]:
@@ -110,7 +92,7 @@ class ContextReader:
         if isinstance(value, list) and len(value) == 1:
             value = value[0]
         if not isinstance(value, dict):
-            raise InputError(f"The context must be one JSON object of names and values. Got {shown(value)} instead.")
+            raise InputError(f"The context must be one JSON object of names and values. Got {quoted(value)} instead.")
         return value
 
     def _file(self, path: Path) -> dict[str, Any]:
@@ -141,7 +123,7 @@ class ContextReader:
         allowed = [str(level) for level in getattr(feature, "categories", None) or self.schema.levels(name)]
         if text not in allowed:
             offer = ", ".join(allowed[:12]) + (", …" if len(allowed) > 12 else "")
-            raise InputError(f"{name!r} must be one of {offer}. Got {shown(text)} instead.{nearest(text, allowed)}")
+            raise InputError(f"{name!r} must be one of {offer}. Got {quoted(text)} instead.{nearest(text, allowed)}")
         return text
 
     def _number(self, name: str, value: Any, whole: bool) -> float | int:
@@ -154,9 +136,9 @@ class ContextReader:
             if parsed is None:
                 parsed = number(value)
         else:
-            parsed = _float(value)
+            parsed = finite(int(value) if isinstance(value, bool | np.bool_) else value)
         if parsed is None or not np.isfinite(parsed):
-            raise InputError(f"{name!r} must be a finite number. Got {shown(value)} instead.")
+            raise InputError(f"{name!r} must be a finite number. Got {quoted(value)} instead.")
         return int(parsed) if whole and parsed == int(parsed) else parsed
 
 
@@ -169,20 +151,11 @@ def _type_of(column: pd.Series) -> str:
     return "number" if pd.api.types.is_numeric_dtype(column.dtype) else "name"
 
 
-def _float(value: Any) -> float | None:
-    if isinstance(value, bool | np.bool_ | int | float | np.number):
-        try:
-            return float(value)
-        except OverflowError:
-            return None
-    return None
-
-
 def _switch(name: str, value: Any) -> bool:
     text = str(value).strip().lower()
     known = {**YES_AND_NO, "0": False, "1": True, "0.0": False, "1.0": True}
     if text not in known:
-        raise InputError(f"{name!r} must be yes or no. Got {shown(value)} instead.")
+        raise InputError(f"{name!r} must be yes or no. Got {quoted(value)} instead.")
     return known[text]
 
 
@@ -214,3 +187,48 @@ def is_file(text: str) -> bool:
         return Path(text).is_file()
     except (OSError, ValueError):
         return False
+
+
+def read_bounds(texts: Iterable[str], schema: Schema) -> dict[str, Any]:
+    """The argument `bounds` of `Policy.explain`, as people type it: ``temp=0:20`` or ``day=Saturday|Sunday``.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> schema = Schema.infer(pd.DataFrame({"temp": [1.0, 30.0], "day": ["Monday", "Sunday"]}))
+    >>> read_bounds(["temp=0:20", "day=Monday|Sunday"], schema)
+    {'temp': (0.0, 20.0), 'day': ['Monday', 'Sunday']}
+    >>> read_bounds(["temp=:20"], schema)
+    {'temp': (None, 20.0)}
+    """
+    bounds: dict[str, Any] = {}
+    for text in texts:
+        name, _, limits = (part.strip() for part in text.partition("="))
+        if not limits:
+            raise InputError(f"A bound must be given as name=low:high or name=this|that. Got {quoted(text)} instead.")
+        if name not in schema.names:
+            raise InputError(f"A bound names {name!r}, which is not a feature.{nearest(name, schema.names)}")
+        if name in bounds:
+            raise InputError(f"The bounds of {name!r} must be given only once.")
+        feature = schema.kind(name)
+        bounds[name] = _categories(name, limits, feature) if isinstance(feature, Categorical) else _ends(name, limits)
+    return bounds
+
+
+def _categories(name: str, limits: str, feature: Categorical) -> list[Any]:
+    known = {str(level): level for level in feature.categories or ()}
+    wanted = [part.strip() for part in limits.split("|")]
+    for part in wanted:
+        if part not in known:
+            raise InputError(f"A bound of {name!r} must be among {', '.join(known)}. Got {quoted(part)} instead.")
+    return [known[part] for part in wanted]
+
+
+def _ends(name: str, limits: str) -> tuple[float | None, float | None]:
+    low, colon, high = (part.strip() for part in limits.partition(":"))
+    ends = [None if not end else number(end) for end in (low, high)]
+    if not colon or any(given and end is None for given, end in zip((low, high), ends, strict=True)):
+        raise InputError(
+            f"The bounds of {name!r} must be given as low:high, two numbers. Got {quoted(limits)} instead."
+        )
+    return ends[0], ends[1]

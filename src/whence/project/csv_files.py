@@ -7,6 +7,7 @@ import csv
 import io
 import re
 from collections import Counter
+from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
@@ -16,7 +17,8 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.files import read_file
-from whence.project.findings import Findings, Place, ProjectError, shown
+from whence.plain_values import quoted
+from whence.project.findings import Findings, Place, ProjectError
 
 __all__ = ["CsvFormat", "CsvTable", "decoded", "load_csv", "read_csv"]
 
@@ -39,21 +41,7 @@ class CsvFormat:
 
 @dataclass(frozen=True)
 class CsvTable:
-    """The cells of a CSV file as texts, with the line on which every row stands.
-
-    Attributes
-    ----------
-    path : Path
-        The file.
-    cells : DataFrame of str
-        One column per name of the header; an empty text where a cell is empty.
-    lines : ndarray of int
-        Line of each row in the file.
-    decimal : {".", ","}
-        The decimal sign, as declared or found.
-    separator : str
-        What stands between the cells.
-    """
+    """The cells of a CSV file as texts, empty where a cell is, with the line on which every row stands."""
 
     path: Path
     cells: pd.DataFrame
@@ -68,10 +56,6 @@ class CsvTable:
     def column(self, name: str) -> Place:
         """Where a column stands."""
         return Place(self.path.name, None, f"column {name!r}")
-
-    def rows(self, keep: NDArray[np.bool_]) -> CsvTable:
-        """The table with only some of its rows."""
-        return self.taken(np.flatnonzero(keep))
 
     def taken(self, order: NDArray[np.int64]) -> CsvTable:
         """The table with these rows, in this order."""
@@ -91,12 +75,11 @@ def decoded(data: bytes, encoding: str | None = None) -> str:
     if encoding is not None:
         return _declared(data, encoding)
     marked = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
+    text = ""
     for name in ("utf-16",) if marked else ("utf-8-sig", "cp1252", "latin-1"):
-        try:
+        with suppress(UnicodeDecodeError):
             text = data.decode(name)
             break
-        except UnicodeDecodeError:
-            continue
     else:
         raise InputError("is not a text file.")
     if "\0" in text:
@@ -233,6 +216,6 @@ def _decimal(cells: pd.DataFrame) -> str:
 def listed(found: Findings, table: CsvTable, column: str, rows: NDArray[np.int64], text: str) -> None:
     """Report some cells of a column, the first few of them one by one; `{}` in `text` stands for the cell."""
     for row in rows[:LISTED].tolist():
-        found.error(table.at(row, column), text.format(shown(table.cells[column].iloc[row])))
+        found.error(table.at(row, column), text.format(quoted(table.cells[column].iloc[row])))
     if rows.size > LISTED:
         found.error(table.column(column), f"{rows.size - LISTED} more cells have the same fault.")

@@ -75,17 +75,13 @@ def typed_column(table: CsvTable, name: str, declared: Mapping[str, Declared], f
     `declared` is what is said of each column, by the column's name.
     """
     owner = declared.get(name)
-    kind = None if owner is None else owner.type
-    if owner is not None and owner.columns is not None:
+    if owner is None or owner.type is None:
+        return _apparent(table, name, found)
+    if owner.columns is not None or owner.type == "binary":
         return binary_column(table, name, found)
-    if kind == "categorical":
-        assert owner is not None
+    if owner.type == "categorical":
         return _categories(table, name, owner, found)
-    if kind in ("continuous", "discrete"):
-        return number_column(table, name, found)
-    if kind == "binary":
-        return binary_column(table, name, found)
-    return _apparent(table, name, found)
+    return number_column(table, name, found)
 
 
 def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
@@ -111,13 +107,10 @@ def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
     if distinct > MANY_CATEGORIES and distinct > 0.5 * len(values):
         found.warning(
             where,
-            f"holds {distinct} different texts in {len(values)} rows; is it really a category? {_leave_out(name)}",
+            f"holds {distinct} different texts in {len(values)} rows; is it really a category? "
+            f"Leave it out with [data] ignore = [{name!r}] otherwise.",
         )
     return values
-
-
-def _leave_out(name: str) -> str:
-    return f"Leave it out with [data] ignore = [{name!r}] otherwise."
 
 
 def _categories(table: CsvTable, name: str, declared: Declared, found: Findings) -> pd.Series:
@@ -139,35 +132,32 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
         one.section.close()
         if feature is not None:
             features[name] = feature
-    columns = set() if X is None else set(X.columns)
+    if X is None:
+        return features
+    columns = set(X.columns)
     there = {name: feature for name, feature in features.items() if columns.issuperset(declared[name].names)}
-    parts = [column for name in there for column in declared[name].names]
-    if X is not None and there and not _fits(there, X[list(dict.fromkeys(parts))]):
+    parts = dict.fromkeys(column for name in there for column in declared[name].names)
+    # The schema has the last word. Only where it does not take all features at once are they tried one by one.
+    if there and not found.errors and _refusal(there, X[list(parts)]) is not None:
         for name, feature in there.items():
-            _try(name, feature, X[list(declared[name].names)], declared[name].section, found)
-    return features | _texts(features, declared, X)
-
-
-def _texts(
-    features: Mapping[str, Feature], declared: Mapping[str, Declared], X: pd.DataFrame | None
-) -> dict[str, Feature]:
-    """Columns of text of which nothing is declared: what is doubtful about them has become a finding already."""
+            error = _refusal({name: feature}, X[list(declared[name].names)])
+            if error is not None:
+                found.error(declared[name].section.at(), str(error))
+                break
+    # Columns of text of which nothing is declared: what is doubtful about them has become a finding already.
     owned = {column for one in declared.values() for column in one.names}
-    free = [] if X is None else [name for name in X.columns if name not in owned and name not in features]
-    return {
-        name: Categorical(sorted_categories(name, X[name]))
-        for name in free
-        if X is not None and not pd.api.types.is_numeric_dtype(X[name].dtype)
-    }
+    for name in X.columns:
+        if name not in owned and name not in features and not pd.api.types.is_numeric_dtype(X[name].dtype):
+            features[name] = Categorical(sorted_categories(name, X[name]))
+    return features
 
 
-def _fits(features: Mapping[str, Feature], X: pd.DataFrame) -> bool:
-    """Whether the schema takes all features at once; only where it does not are they tried one by one."""
+def _refusal(features: Mapping[str, Feature], X: pd.DataFrame) -> WhenceError | None:
     try:
         Schema(features).fit(X)
-    except WhenceError:
-        return False
-    return True
+    except WhenceError as error:
+        return error
+    return None
 
 
 def _inferred(name: str, X: pd.DataFrame | None) -> str | None:
@@ -191,13 +181,3 @@ def _built(declared: Declared, kind: str) -> Feature | None:
     except WhenceError as error:
         section.error(None, str(error))
         return None
-
-
-def _try(name: str, feature: Feature, columns: pd.DataFrame, section: Section, found: Findings) -> None:
-    """Let the schema look at the column: it has the last word."""
-    if found.errors:
-        return
-    try:
-        Schema({name: feature}).fit(columns)
-    except WhenceError as error:
-        found.error(section.at(), str(error))

@@ -5,25 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal, Self
+from typing import Literal, Self
 
 from whence.errors import InputError
-from whence.spelling import nearest
 
-__all__ = ["Finding", "Findings", "Place", "ProjectError", "nearest", "shown"]
+__all__ = ["Finding", "Findings", "Place", "ProjectError"]
 
 Severity = Literal["error", "warning"]
 
 
 class Place(str):
-    """Where something stands, as people read it: file, line, and key or column.
-
-    Examples
-    --------
-    >>> place = Place("days.csv", 3, "column 'rain'")
-    >>> place, place.line
-    ("days.csv, line 3, column 'rain'", 3)
-    """
+    """Where something stands, as people read it: file, line, and key or column."""
 
     file: str
     line: int | None
@@ -42,16 +34,7 @@ class Place(str):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or worth a look.
-
-    Attributes
-    ----------
-    where : Place
-        File, line and key, or file, line and column.
-    text : str
-        What is wrong and what was expected, in a sentence.
-    severity : {"error", "warning"}
-        A project with an error cannot be used.
+    """One thing that is wrong, or worth a look: where, and what was expected; a project with an error cannot be used.
 
     Examples
     --------
@@ -103,15 +86,7 @@ class Findings(list[Finding]):
 
 
 class ProjectError(InputError):
-    """A project cannot be used; the message lists everything that is wrong with it.
-
-    Parameters
-    ----------
-    path : path
-        The project file.
-    findings : iterable of Finding
-        What is wrong.
-    """
+    """A project cannot be used; the message lists everything that is wrong with it."""
 
     def __init__(self, path: Path, findings: Iterable[Finding]) -> None:
         self.path = path
@@ -123,9 +98,3 @@ class ProjectError(InputError):
             return str(self.findings[0])
         lines = "".join(f"\n  {finding}" for finding in self.findings)
         return f"{self.path.name} cannot be used; {len(self.findings)} things are wrong:{lines}"
-
-
-def shown(value: Any, longest: int = 60) -> str:
-    """A value as it stands in a message, cut where it is long."""
-    text = repr(value)
-    return text if len(text) <= longest else text[: longest - 1] + "…"

@@ -13,8 +13,9 @@ import pandas as pd
 from whence.project.columns import missing, number_column
 from whence.project.csv_files import SEPARATORS, CsvFormat, CsvTable, read_csv
 from whence.project.features import Declared, typed_column
-from whence.project.findings import Findings, Place, nearest
+from whence.project.findings import Findings, Place
 from whence.project.source import TEXT, TEXTS, Rule, Section, one_of
+from whence.spelling import nearest
 
 __all__ = ["History", "read_format", "read_history"]
 
@@ -59,23 +60,13 @@ def read_history(
 ) -> History | None:
     """Contexts and outcomes; None where there is too much wrong to go on.
 
-    Parameters
-    ----------
-    data, outcomes : Section
-        The sections of the project file.
-    declared : mapping
-        The features declared, by name.
-    edges : sequence of str, optional
-        The columns that a network names, in the order of its edges.
-    form : CsvFormat
-        What is declared about the CSV files.
+    A network names the columns of its `edges`, in their order.
     """
-    found, folder = data.found, data.source.path.parent
-    names = {key: data.take(key, TEXT) for key in ("history", "contexts", "outcomes")}
+    found = data.found
+    tables = _tables(data, form)
     index, ignore = data.take("index", TEXT), data.take("ignore", TEXTS, [])
     drop = data.take("missing", one_of("error", "drop"), "error") == "drop"
     wanted = outcomes.take("columns", TEXTS)
-    tables = _tables(data, names, folder, form)
     if tables is None:
         return None
     contexts, results = tables
@@ -84,9 +75,9 @@ def read_history(
             outcomes.error("columns", "must name the columns of the network's edges, or be left out.")
         wanted = list(edges)
     used = _used(data, outcomes, contexts, results, index, ignore, wanted)
-    _check_declared(declared, used, found)
     if used is None:
         return None
+    _check_declared(declared, used, found)
     if results is not contexts:
         aligned = _aligned(data, contexts, results, used.index)
         if aligned is None:
@@ -107,21 +98,18 @@ def read_history(
     )
 
 
-def _tables(
-    data: Section, names: Mapping[str, str | None], folder: Path, form: CsvFormat
-) -> tuple[CsvTable, CsvTable] | None:
+def _tables(data: Section, form: CsvFormat) -> tuple[CsvTable, CsvTable] | None:
     """The table of contexts and that of outcomes, which may be one and the same."""
-    if any(key in data.table and names[key] is None for key in names):
+    names = {key: data.take(key, TEXT) for key in ("history", "contexts", "outcomes")}
+    given = [key for key in names if key in data.table]
+    if any(names[key] is None for key in given):
         return None
-    together, contexts, outcomes = names["history"], names["contexts"], names["outcomes"]
-    if (together is None) == (contexts is None and outcomes is None) or (contexts is None) != (outcomes is None):
+    if given not in (["history"], ["contexts", "outcomes"]):
         data.error(None, "needs 'history', a CSV file of contexts and outcomes, or both 'contexts' and 'outcomes'.")
         return None
-    if together is not None:
-        table = read_csv(folder / together, form, data.found)
-        return None if table is None else (table, table)
-    both = [read_csv(folder / str(name), form, data.found) for name in (contexts, outcomes)]
-    return None if both[0] is None or both[1] is None else (both[0], both[1])
+    tables = [read_csv(data.source.path.parent / names[key], form, data.found) for key in given]
+    contexts, outcomes = tables[0], tables[-1]
+    return None if contexts is None or outcomes is None else (contexts, outcomes)
 
 
 def _used(
@@ -161,10 +149,8 @@ def _used(
     return None if len(data.found.errors) > faults else _Used(index, features, outcomes)
 
 
-def _check_declared(declared: Mapping[str, Declared], used: _Used | None, found: Findings) -> None:
+def _check_declared(declared: Mapping[str, Declared], used: _Used, found: Findings) -> None:
     """Every declared feature must be a column of contexts."""
-    if used is None:
-        return
     contexts = set(used.contexts)
     for one in declared.values():
         for name in one.names:
@@ -178,10 +164,10 @@ def _aligned(data: Section, contexts: CsvTable, results: CsvTable, index: str | 
     """The outcomes in the order of the contexts: by their index where there is one, otherwise row by row."""
     here, there = len(contexts.lines), len(results.lines)
     if index is None or index not in results.cells.columns:
-        if here != there:
-            data.error(None, f"{contexts.path.name} has {here} rows and {results.path.name} {there}; they must match.")
-            return None
-        return results
+        if here == there:
+            return results
+        data.error(None, f"{contexts.path.name} has {here} rows and {results.path.name} {there}; they must match.")
+        return None
     faults = len(data.found.errors)
     for table in (contexts, results):
         twice = np.flatnonzero(table.cells[index].duplicated())
@@ -207,5 +193,6 @@ def _complete(contexts: CsvTable, results: CsvTable, used: _Used, found: Finding
     elif not keep.all():
         text = f"{int((~keep).sum())} of {keep.size} rows were left out: a value is missing."
         found.warning(Place(contexts.path.name), text)
-    kept = contexts.rows(keep)
-    return kept, kept if results is contexts else results.rows(keep)
+    rows = np.flatnonzero(keep)
+    kept = contexts.taken(rows)
+    return kept, kept if results is contexts else results.taken(rows)

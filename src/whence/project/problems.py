@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -14,10 +13,11 @@ from whence.errors import WhenceError
 from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
 from whence.project.columns import number_column
 from whence.project.csv_files import CsvFormat, CsvTable, read_csv
-from whence.project.findings import Findings, Place, nearest
+from whence.project.findings import Findings, Place
 from whence.project.source import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Rule, Section, is_number, one_of
+from whence.spelling import nearest
 
-__all__ = ["Network", "problem_files", "read_network", "read_problem"]
+__all__ = ["edge_columns", "problem_files", "read_network", "read_problem"]
 
 #: Keys under which a file may be named.
 FILE_KEYS = ("network", "nodes", "distances", "A_ub", "A_eq", "cost_map")
@@ -47,15 +47,12 @@ FLAGS = Rule(
 )
 
 
-@dataclass(frozen=True)
-class Network:
-    """A network, and the column of outcomes of every edge, in the order of the graph's edges."""
-
-    graph: nx.DiGraph
-    columns: list[str]
+def edge_columns(network: nx.DiGraph) -> list[str]:
+    """The column of outcomes of every edge, in the order of the graph's edges."""
+    return [data["column"] for _, _, data in network.edges(data=True)]
 
 
-def read_network(problem: Section, form: CsvFormat) -> Network | None:
+def read_network(problem: Section, form: CsvFormat) -> nx.DiGraph | None:
     """The network of a shortest-path problem, from a CSV file of edges and perhaps one of nodes."""
     if problem.table.get("kind") != "shortest_path" or "network" not in problem.table:
         return None
@@ -67,17 +64,12 @@ def read_network(problem: Section, form: CsvFormat) -> Network | None:
         nodes = read_csv(folder / places, form, found)
         if nodes is not None and graph is not None:
             _place(graph, nodes, found)
-    if graph is None:
-        return None
-    return Network(graph, [data["column"] for _, _, data in graph.edges(data=True)])
+    return graph
 
 
 def _graph(edges: CsvTable, found: Findings) -> nx.DiGraph | None:
     cells, columns = edges.cells, list(edges.cells.columns)
-    lacking = [name for name in ("from", "to") if name not in columns]
-    for name in lacking:
-        found.error(Place(edges.path.name, 1), f"needs a column {name!r}.{nearest(name, columns)}")
-    if lacking:
+    if _lacks(edges, ("from", "to"), found):
         return None
     graph = nx.DiGraph()
     for row, (tail, head) in enumerate(zip(cells["from"], cells["to"], strict=True)):
@@ -91,12 +83,18 @@ def _graph(edges: CsvTable, found: Findings) -> nx.DiGraph | None:
     return graph
 
 
+def _lacks(table: CsvTable, names: Sequence[str], found: Findings) -> bool:
+    """Whether the table has not all of these columns; each that is missing is an error."""
+    columns = list(table.cells.columns)
+    lacking = [name for name in names if name not in columns]
+    for name in lacking:
+        found.error(Place(table.path.name, 1), f"needs a column {name!r}.{nearest(name, columns)}")
+    return bool(lacking)
+
+
 def _place(graph: nx.DiGraph, nodes: CsvTable, found: Findings) -> None:
     """Put the nodes where a CSV file with the columns node, x and y says."""
-    lacking = [name for name in ("node", "x", "y") if name not in nodes.cells.columns]
-    for name in lacking:
-        found.error(Place(nodes.path.name, 1), f"needs a column {name!r}.")
-    if lacking:
+    if _lacks(nodes, ("node", "x", "y"), found):
         return
     xs, ys = number_column(nodes, "x", found), number_column(nodes, "y", found)
     for node, x, y in zip(nodes.cells["node"], xs.tolist(), ys.tolist(), strict=True):
@@ -109,7 +107,7 @@ def _place(graph: nx.DiGraph, nodes: CsvTable, found: Findings) -> None:
 
 
 def read_problem(
-    problem: Section, network: Network | None, outcomes: Sequence[str], form: CsvFormat
+    problem: Section, network: nx.DiGraph | None, outcomes: Sequence[str], form: CsvFormat
 ) -> DecisionProblem | None:
     """The decision problem, or None where the section does not make one."""
     kind = problem.need("kind", KIND)
@@ -172,7 +170,7 @@ def _shipment(problem: Section, form: CsvFormat) -> DecisionProblem:
     return Shipment(**costs, distances=_matrix(problem, "distances", form))
 
 
-def _shortest_path(problem: Section, network: Network | None) -> DecisionProblem | None:
+def _shortest_path(problem: Section, network: nx.DiGraph | None) -> DecisionProblem | None:
     width = problem.take("grid", COUNT)
     file, _ = problem.take("network", TEXT), problem.take("nodes", TEXT)
     source, target = problem.take("source", NODE), problem.take("target", NODE)
@@ -182,12 +180,12 @@ def _shortest_path(problem: Section, network: Network | None) -> DecisionProblem
         problem.error(None, "needs 'network', 'source' and 'target', or 'grid' alone.")
     if network is None or source is None or target is None:
         return None
-    nodes = list(map(str, network.graph))
+    nodes = list(map(str, network))
     for key, name in (("source", str(source)), ("target", str(target))):
         if name not in nodes:
             problem.error(key, f"names {name!r}, which is not a node of {file}.{nearest(name, nodes)}")
             return None
-    return ShortestPath(network.graph, str(source), str(target))
+    return ShortestPath(network, str(source), str(target))
 
 
 def _linear(problem: Section, form: CsvFormat) -> DecisionProblem:

@@ -6,7 +6,7 @@ import hashlib
 import tomllib
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import cached_property
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Any
 
@@ -17,16 +17,18 @@ from sklearn.base import clone
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
 from whence.files import project_file, read_file
+from whence.plain_values import quoted
 from whence.policy import Policy
-from whence.project.contexts import ContextReader
-from whence.project.csv_files import CsvFormat, decoded
+from whence.project.contexts import ContextReader, is_file, json_value, read_json_file
+from whence.project.csv_files import CsvFormat, decoded, load_csv
 from whence.project.features import built_features, read_declared
 from whence.project.findings import Finding, Findings, Place, ProjectError
 from whence.project.history import read_format, read_history
-from whence.project.plans import PlanReader
-from whence.project.problems import problem_files, read_network, read_problem
+from whence.project.problems import edge_columns, problem_files, read_network, read_problem
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
 from whence.project.source import TEXT, Section, Source
+from whence.report.outside import outside
+from whence.typed_values import number
 
 __all__ = ["Project", "findings", "read_project"]
 
@@ -139,7 +141,7 @@ class Project:
 
     def outside(self, context: pd.Series) -> list[str]:
         """What of a context lies beyond the history, one sentence per feature; the nearest rows decide there."""
-        return self._contexts.outside(context)
+        return outside(self._contexts.schema, context)
 
     def context_of_cells(
         self, cells: Mapping[str, str], decimal: str, over: str = "", files: bool = False
@@ -159,7 +161,29 @@ class Project:
         files : bool
             Whether a text may be the name of a file.
         """
-        return PlanReader(self.fitted(), self.context, self.form, self.decimal, files).read(value)
+        policy = self.fitted()
+        if isinstance(value, str):
+            text = value.strip()
+            for mark in ("row:", "context:"):
+                if text.startswith(mark):
+                    return policy.decide(self.context(text.removeprefix(mark).strip(), files))
+            value = self._plan_of_text(text, files)
+        elif isinstance(value, np.ndarray | pd.Series):
+            value = value.tolist()
+        return policy.problem.from_plain(value, policy.outcome_names_)
+
+    def _plan_of_text(self, text: str, files: bool) -> Any:
+        """What the problem's `from_plain` takes, from JSON, a file, or what the problem reads from a text."""
+        problem = self.policy.problem
+        if text.startswith(("[", "{")):
+            return json_value(text, "The plan")
+        if files and (is_file(text) or text.lower().endswith((".json", ".csv"))):
+            path = Path(text)
+            if path.suffix.lower() == ".json":
+                return read_json_file(path)
+            table = load_csv(path, self.form)
+            return problem.plain_from_cells(table.cells, partial(_quantity, decimal=table.decimal))
+        return problem.plain_from_text(text, partial(_quantity, decimal=self.decimal))
 
     def fingerprint(self) -> str:
         """A short text that changes whenever the project file or its data does."""
@@ -167,6 +191,15 @@ class Project:
         for path in (self.path, *self.files):
             digest.update(read_file(path))
         return digest.hexdigest()[:16]
+
+
+def _quantity(text: str, decimal: str) -> float:
+    found = number(text, decimal)
+    if found is None:
+        found = number(text)
+    if found is None or not np.isfinite(found):
+        raise InputError(f"A quantity of the plan must be a finite number. Got {quoted(text)} instead.")
+    return found
 
 
 def findings(path: str | Path) -> list[Finding]:
@@ -198,7 +231,7 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
     form = read_format(data)
     declared = read_declared(top.table_of("features"))
     network = read_network(problem_section, form)
-    history = read_history(data, outcomes, declared, None if network is None else network.columns, form)
+    history = read_history(data, outcomes, declared, None if network is None else edge_columns(network), form)
     X = None if history is None else history.X
     features = built_features(declared, X, found)
     problem = read_problem(problem_section, network, [] if history is None else list(history.Y.columns), form)

@@ -8,9 +8,9 @@ from typing import Any
 
 from whence.aliases import Kind
 from whence.engines import engine_names
-from whence.project.findings import nearest
 from whence.project.source import COUNT, POSITIVE, SEED, TEXTS, Rule, Section, is_number, one_of
 from whence.risk import CVaR, Expectation, Risk
+from whence.spelling import nearest
 from whence.weights import ForestWeights, KNNWeights, Weights
 
 __all__ = ["ExplainDefaults", "read_explain_defaults", "read_risk", "read_weights"]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 import re
 import tomllib
 from collections.abc import Callable, Mapping
@@ -10,7 +9,9 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from whence.errors import WhenceError
-from whence.project.findings import Findings, Place, nearest, shown
+from whence.plain_values import finite, quoted
+from whence.project.findings import Findings, Place
+from whence.spelling import nearest
 
 __all__ = ["Rule", "Section", "Source", "is_number", "one_of"]
 
@@ -75,12 +76,7 @@ class Rule(NamedTuple):
 
 def is_number(value: Any) -> bool:
     """Whether a TOML value is a finite number."""
-    if isinstance(value, bool) or not isinstance(value, int | float):
-        return False
-    try:
-        return math.isfinite(value)
-    except OverflowError:
-        return False
+    return finite(value) is not None
 
 
 def _whole(value: Any, least: int) -> bool:
@@ -112,23 +108,11 @@ TABLE = Rule("a table of keys", lambda value: isinstance(value, dict))
 class Section:
     """One table of the project file, whose keys are taken one by one; those left over are unknown.
 
-    Parameters
-    ----------
-    source : Source
-        For the lines.
-    keys : tuple of str
-        Path of the table.
-    table : dict
-        Its content.
-    found : Findings
-        What is wrong is added here.
+    What is wrong is added to `found`; `keys` is the path of the table.
     """
 
     def __init__(self, source: Source, keys: tuple[str, ...], table: dict[str, Any], found: Findings) -> None:
-        self.source = source
-        self.keys = keys
-        self.table = table
-        self.found = found
+        self.source, self.keys, self.table, self.found = source, keys, table, found
         self._known: list[str] = []
 
     def take(self, key: str, rule: Rule, default: Any = None) -> Any:
@@ -138,7 +122,7 @@ class Section:
             return default
         value = self.table[key]
         if not rule.fits(value):
-            self.error(key, f"must be {rule.wanted}. Got {shown(value)} instead.")
+            self.error(key, f"must be {rule.wanted}. Got {quoted(value)} instead.")
             return default
         return value
 

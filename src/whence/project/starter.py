@@ -6,13 +6,15 @@ import json
 import re
 from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import NamedTuple
 
 from whence.errors import InputError
 from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES
 from whence.project.columns import content, number_column
 from whence.project.csv_files import CsvFormat, CsvTable, load_csv
-from whence.project.findings import Findings, nearest
+from whence.project.findings import Findings
 from whence.report.numbers import plain
+from whence.spelling import nearest
 
 __all__ = ["Starter", "starter"]
 
@@ -33,33 +35,17 @@ FEATURES = """# What each column of the context is. Every feature may also have
 # low and high, where given, are limits for explanations; below they are what the data goes from and to."""
 
 
-class Starter:
-    """What a first project file says, and what was guessed for it.
+class Starter(NamedTuple):
+    """The text of a first project file, and remarks on what was guessed for it and should be looked at."""
 
-    Attributes
-    ----------
-    text : str
-        The project file.
-    remarks : list of str
-        What was guessed and should be looked at.
-    """
-
-    def __init__(self, text: str, remarks: list[str]) -> None:
-        self.text = text
-        self.remarks = remarks
+    text: str
+    remarks: list[str]
 
 
 def starter(data: Path, outcomes: Sequence[str] = (), name: str | None = None) -> Starter:
-    """A commented project file for the CSV file `data`.
+    """A commented project file for the CSV file `data`, which it calls `name`.
 
-    Parameters
-    ----------
-    data : Path
-        The CSV file.
-    outcomes : sequence of str
-        Its columns that hold outcomes; by default the last column of numbers.
-    name : str, optional
-        How the project file is to call the CSV file.
+    Its outcomes are by default the last column of numbers.
     """
     table = load_csv(data, CsvFormat())
     kinds = {column: content(table, column) for column in table.cells.columns}

@@ -1,11 +1,15 @@
-"""A category of a fitted schema: one coordinate per level, of which one holds 1/2 and all others 0."""
+"""A feature of a fitted schema: what every one offers, and categories with a coordinate per level.
+
+Of the coordinates of a category one holds 1/2 and all others 0.
+"""
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -13,28 +17,75 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, UnknownCategoryError
-from whence.features.column import Column, NumberType, Range, Unknown, restored
-from whence.features.kinds import Change
+from whence.features.kinds import Change, Feature
 from whence.tables import missing_error, no_missing, number, numbers
 
-__all__ = ["CategoryColumn"]
+__all__ = ["CategoryColumn", "Column", "NumberType", "Range", "Unknown", "restored"]
 
-
+NumberType = Literal["bool", "int", "float"]
+#: What to do with a category that the history has not seen: refuse it, or take it for none of those known.
+Unknown = Literal["error", "ignore"]
 #: Categories that an error names at most.
 OFFERED = 12
 
 
+class Range(NamedTuple):
+    """Where one coordinate may move: an interval, and the values allowed in it where they are discrete."""
+
+    lower: float
+    upper: float
+    levels: Floats | None
+
+
+@dataclass(frozen=True)
+class Column(ABC):
+    """One feature: its columns in the user's table and its place in the coordinates."""
+
+    name: str
+    feature: Feature
+    columns: tuple[str, ...]
+    at: slice
+    offset: float
+    scale: float
+
+    @abstractmethod
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
+        """Numbers before scaling, of shape (rows, coordinates): the values, or 0/1 a category."""
+
+    @abstractmethod
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
+        """What :meth:`raw` gives for one context."""
+
+    @abstractmethod
+    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
+        """The user's values at these coordinates; encoded again, they do not leave [low, high]."""
+
+    @abstractmethod
+    def value(self, row: Mapping[str, Any]) -> Any:
+        """The feature's value in a context, a category by its name."""
+
+    @property
+    @abstractmethod
+    def choices(self) -> list[Any]:
+        """The values an explanation may choose from; empty for a continuous number, or for too many to list."""
+
+
+def restored(value: float, kind: NumberType) -> Any:
+    """`value` in the type of the training data, where it can be one."""
+    if kind == "bool" and value in (0.0, 1.0):
+        return bool(value)
+    if kind == "int" and float(value).is_integer():
+        return int(value)
+    return float(value)
+
+
 @dataclass(frozen=True)
 class CategoryColumn(Column):
-    """A category: one column of names, or one 0/1 column a category (`types` then says of which type)."""
+    """A category: one column of names, or one 0/1 column per category (`types` then says of which type)."""
 
     categories: tuple[Hashable, ...]
     seen: NDArray[np.bool_]
     types: tuple[NumberType, ...] | None
-
-    @property
-    def labels(self) -> list[str]:
-        return [f"{self.name}={level}" for level in self.categories]
 
     @property
     def choices(self) -> list[Any]:
