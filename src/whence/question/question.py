@@ -95,6 +95,10 @@ class Question:
         What only some engines understand.
     within : float
         For absolute questions: by which share of the best plan's cost the alternative may cost more.
+    margin : pair of float
+        By which share of the decision's cost, and by which amount, the alternative must cost less than the decision.
+    confidence : float
+        By how many standard errors over the trees of a forest the alternative must be better.
     threads : int, optional
         Threads that may work on the question; what an engine takes by itself where left out.
     linear : callable, optional
@@ -115,12 +119,21 @@ class Question:
     limits: Limits
     options: dict[str, Any] = field(default_factory=dict)
     within: float = 0.0
+    margin: tuple[float, float] = (0.0, 0.0)
+    confidence: float = 0.0
     threads: int | None = None
     linear: Callable[[], tuple[Any, Floats, Floats]] | None = None
 
     @property
     def rival_decision(self) -> Floats:
-        """What the alternative must not cost more than: the sample costs of the decision, times ``1 + within``."""
+        """What the alternative must not cost more than, under each past observation.
+
+        That is what the decision costs there, times ``1 + within``, or less the margin: a risk of costs that are all
+        scaled, or all lowered by one amount, is scaled and lowered as they are.
+        """
+        share, amount = self.margin
+        if share or amount:
+            return (1.0 - share) * self.decision - amount
         return self.decision if self.within == 0.0 else (1.0 + self.within) * self.decision
 
     def holds(self, weights: Floats) -> bool:

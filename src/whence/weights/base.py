@@ -165,6 +165,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """The fitted weights in a few words."""
         return f"{type(self).__name__} of {self.n_samples_} observations"
 
+    @property
+    def can_refit(self) -> bool:
+        """Whether the estimator can be fitted again, on these data or others."""
+        return True
+
     def for_trial(self) -> Self:
         """These weights with parameters that make them quick to fit, to see whether data can be used at all."""
         return self
