@@ -31,7 +31,8 @@ def test_weights_of_a_refit_are_weights_of_the_past_observations(forest, kind):
     refits = Refits(weights, X, Y, kind)
     for number in range(3):
         found = refits.weights_at(number, X[7])
-        assert found.shape == (60,) and found.min() >= 0.0
+        assert found.shape == (60,)
+        assert found.min() >= 0.0
         assert found.sum() == pytest.approx(1.0, abs=1e-12)
 
 

@@ -91,9 +91,9 @@ class Request:
             return 0.0, 0.0
         if _is_number(margin) and 0 <= float(margin) < 1:  # type: ignore[arg-type]
             return float(margin), 0.0  # type: ignore[arg-type]
-        if isinstance(margin, tuple | list) and len(margin) == 2 and margin[1] == "cost" and _is_number(margin[0]):
-            if 0 <= float(margin[0]) < np.inf:
-                return 0.0, float(margin[0])
+        pair = isinstance(margin, tuple | list) and len(margin) == 2 and margin[1] == "cost"
+        if pair and _is_number(margin[0]) and 0 <= float(margin[0]) < np.inf:  # type: ignore[index]
+            return 0.0, float(margin[0])  # type: ignore[index]
         raise _refused("margin", "a share of the decision's cost in [0, 1), or an amount such as (10, 'cost')", margin)
 
     def _check_options(self) -> None:

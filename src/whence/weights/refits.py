@@ -38,7 +38,7 @@ class Refits:
     >>> from whence.weights import KNNWeights
     >>> X = np.array([[0.0], [0.4], [1.0]])
     >>> refits = Refits(KNNWeights(k=1).fit(X, X), X, X, "bootstrap")
-    >>> refits.weights_at(0, np.array([0.1])).sum()
+    >>> float(refits.weights_at(0, np.array([0.1])).sum())
     1.0
     """
 
