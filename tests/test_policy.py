@@ -125,7 +125,7 @@ def test_pandas_in_gives_pandas_out() -> None:
 
 
 def test_routes_are_lists_of_nodes_and_vectors_of_edges() -> None:
-    """`decide` gives a plan in its natural form, `predict` one column an edge."""
+    """`decide` gives a plan in its natural form, `predict` one column per edge."""
     rng = np.random.default_rng(1)
     X, Y = rng.random((30, 2)), rng.random((30, 12))
     policy = Policy(ShortestPath.grid(3), KNNWeights(5)).fit(X, Y)
@@ -291,7 +291,7 @@ def test_parameters_are_checked(parameters: dict[str, Any], error: type[Exceptio
 def test_contexts_and_outcomes_are_checked() -> None:
     """Rows that do not match, columns that are missing and unseen categories are named."""
     policy, X, Y = bakery()
-    with pytest.raises(InputError, match=r"'Y' must have one row a row of 'X' \(60\)"):
+    with pytest.raises(InputError, match=r"'Y' must have one row per row of 'X' \(60\)"):
         clone(policy).fit(X, Y.iloc[:-1])
     products = Newsvendor(holding=[1, 2, 3], backorder=[2, 3, 4])
     with pytest.raises(InputError, match=r"'Y' must have 3 columns, as the Newsvendor problem asks. Got 2 instead."):

@@ -157,16 +157,21 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         >>> made.plan, made.cost, made.weights
         (array([12.]), 1.0, array([0.5, 0.5, 0. ]))
         """
-        history, weights = self._history(), self.weights_at(context)
-        plan = self.problem.solve(history, weights, self.risk_)
-        costs = sample_costs(self.problem, plan, history)
+        self._history()
+        return self.decision_in(self.schema_.row(context))
+
+    def decision_in(self, row: pd.Series) -> Decision:
+        """What :meth:`decision` gives for a context that the schema has read (``schema_.row``)."""
+        weights = self.weights_.at(self.inputs_of(row, self.unknown))
+        plan = self.problem.solve(self.Y_, weights, self.risk_)
+        costs = sample_costs(self.problem, plan, self.Y_)
         return Decision(plan, float(self.risk_.of(costs, weights)), costs, weights)
 
     def predict(self, X: Any) -> Any:
-        """Decision vectors for many contexts, one a row: an array, or a DataFrame where `X` is one of pandas.
+        """Decision vectors for many contexts, one per row: an array, or a DataFrame where `X` is one of pandas.
 
-        Plans that are no numbers, such as names, are returned as they are: an array of objects with one plan a row, or
-        a DataFrame with the column "plan".
+        Plans that are no numbers, such as names, are returned as they are: an array of objects with one plan per row,
+        or a DataFrame with the column "plan".
         """
         plans = self._plans(X)
         named = isinstance(X, pd.DataFrame)
@@ -326,17 +331,17 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         contexts : DataFrame, 2-D array or list of contexts
-            One context a row.
-        instead : plan, or one plan a row
-            The alternative for all contexts, or a list, 2-D array or DataFrame with one alternative a row. What the
-            problem accepts as a plan is taken as one plan; a DataFrame is always one plan a row.
+            One context per row.
+        instead : plan, or one plan per row
+            The alternative for all contexts, or a list, 2-D array or DataFrame with one alternative per row. What the
+            problem accepts as a plan is taken as one plan; a DataFrame is always one plan per row.
         n_jobs : int, optional
             Worker processes, -1 for all cores; by default one, or what ``joblib.parallel_config`` says. Under
             ``joblib.parallel_config(backend="dask")`` the rows go to the cluster.
-        decision : plan, or one plan a row, optional
+        decision : plan, or one plan per row, optional
             The plans to be explained where they are not what the policy decides.
         plan_per_row : bool, optional
-            Whether `instead` and `decision` hold one plan a row, where that cannot be found out.
+            Whether `instead` and `decision` hold one plan per row, where that cannot be found out.
         batch_size : int, optional
             Rows that travel to a worker together; by default chosen from the number of rows and workers.
         on_progress : callable, optional

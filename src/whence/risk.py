@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any, ClassVar
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 
-__all__ = ["KINDS", "CVaR", "Expectation", "Risk", "known_tail", "tail_flow"]
+__all__ = ["CVaR", "Expectation", "Risk", "known_tail", "tail_flow"]
 
 
 class Risk:
@@ -28,11 +28,6 @@ class Risk:
 
     The problem's ``solve`` is given the risk and must know it; the built-in problems know `Expectation` and `CVaR`.
 
-    Attributes
-    ----------
-    kind : str
-        The name in a project file; empty where project files do not offer it.
-
     Examples
     --------
     >>> class Squared(Risk):
@@ -45,8 +40,6 @@ class Risk:
     >>> Squared().words
     'Mean squared cost'
     """
-
-    kind: ClassVar[str] = ""
 
     def __init_subclass__(cls, **options: Any) -> None:
         super().__init_subclass__(**options)
@@ -128,7 +121,6 @@ class Expectation(Risk):
     2.5
     """
 
-    kind: ClassVar[str] = "expectation"
     name = "expected cost"
 
     def values(self, costs: Floats) -> Floats:
@@ -160,7 +152,6 @@ class CVaR(Risk):
     (0.25, None)
     """
 
-    kind: ClassVar[str] = "cvar"
     alpha: float
 
     def __post_init__(self) -> None:
@@ -202,10 +193,6 @@ class CVaR(Risk):
     def on_values(self) -> Risk:
         """Itself."""
         return self
-
-
-#: The risks that a project file can name.
-KINDS: dict[str, type[Risk]] = {kind.kind: kind for kind in (Expectation, CVaR)}
 
 
 def known_tail(risk: Risk, owner: str) -> float | None:

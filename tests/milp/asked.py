@@ -14,7 +14,7 @@ from whence.engines import part_of
 from whence.milp.criteria import criterion_of
 from whence.milp.engine import explain
 from whence.milp.model import Model, Program
-from whence.milp.solvers.base import Outcome, Settings
+from whence.milp.solvers.base import Outcome, SolverSettings
 from whence.milp.solvers.highs import Highs
 from whence.question import Answer, Question
 from whence.weights import KNNWeights
@@ -79,4 +79,4 @@ def fixed_at(program: Program, weighting: Any, context: np.ndarray) -> Outcome:
     for axis, value in zip(weighting.axes, context, strict=True):
         taken = axis.points[1:] <= value + 1e-12
         lower[axis.steps] = upper[axis.steps] = taken
-    return Highs().solve(program.with_bounds(lower, upper), Settings())
+    return Highs().solve(program.with_bounds(lower, upper), SolverSettings())

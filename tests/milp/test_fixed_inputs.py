@@ -24,7 +24,7 @@ def test_forest_weights() -> None:
     for case in forests(range(60), samples=15):
         question = asked(case)
         model, weighting, _ = built(question)
-        columns = weighting.columns()
+        columns = weighting.columns
         program = model.program()
         for context in some_contexts(oracle.cells(question), 3, case.seed):
             outcome = fixed_at(program, weighting, context)
@@ -40,7 +40,7 @@ def test_neighbour_weights() -> None:
     for case in neighbours(range(200), samples=10):
         question = asked(case)
         model, weighting, _ = built(question)
-        columns = weighting.columns()
+        columns = weighting.columns
         program = model.program()
         for context in (question.space.start, *some_contexts(question.weights.points_, 2, case.seed)):
             if not question.space.contains(context):

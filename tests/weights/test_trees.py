@@ -9,6 +9,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesRegressor
 
 import whence as wh
+from whence.weights.trees import turning_points
 
 
 @pytest.mark.parametrize("frozen", [False, True])
@@ -43,3 +44,16 @@ def test_leaves_stay_the_same_in_the_whole_cell(frozen: bool) -> None:
             if np.isfinite(outside[j]):
                 beyond += not np.array_equal(policy.weights_at(offset + scale * outside), expected)
     assert beyond > 12
+
+
+def test_contexts_turn_half_way_between_two_float32() -> None:
+    """The last number that goes left of a threshold and the first that goes right are neighbouring doubles."""
+    rng = np.random.default_rng(4)
+    numbers = np.concatenate([rng.normal(size=300), 1.7e9 + 1e5 * rng.random(300), 1e-9 * rng.normal(size=300), [0.0]])
+    thresholds = np.concatenate([numbers, numbers.astype(np.float32).astype(np.float64)])
+    last, first = turning_points(thresholds)
+    assert (last.astype(np.float32) <= thresholds).all()
+    assert (first.astype(np.float32) > thresholds).all()
+    assert (np.nextafter(last, np.inf) == first).all()
+    odd = np.float32(0.5) + np.float32(2.0**-24)
+    assert turning_points(np.array([float(odd)]))[1][0] == 0.5 + 3 * 2.0**-25

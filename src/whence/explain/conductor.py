@@ -12,13 +12,11 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
-from whence.explain.fingerprints import Origin
 from whence.explain.named_plans import in_order
 from whence.explain.request import Request
 from whence.explain.sample_costs import sample_costs
+from whence.explain.source import Source
 from whence.explain.verification import confirmed
-from whence.problems.base import cost_unit_of
-from whence.problems.linear import LinearPlans
 from whence.question import Answer, Limits, Question
 from whence.risk import Risk
 
@@ -38,7 +36,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     search = search or engine.answer
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
-    decided = policy.decision(initial)
+    decided = policy.decision_in(initial)
     plan = decided.plan if request.decision is None else request.decision
     _check_feasible(policy, "instead", request.instead)
     if request.decision is not None:
@@ -56,7 +54,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     label = engine.label(policy.weights_, request.options)
     draft = _draft(policy, request, question, initial, decided.weights, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.
-    draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"], risk=policy.risk_.name)
+    draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
     explanation = _completed(policy, question, answer, draft)
     _check_accepted(policy, request, question, explanation)
     if answer.status == "none":
@@ -91,9 +89,12 @@ def _question(
             rival = (1.0 + request.within) * rival
         return rival if mean.of(alternative, weights) - mean.of(rival, weights) > tau else None
 
-    def linear() -> tuple[Any, Floats, Floats]:
-        assert isinstance(problem, LinearPlans)
-        return problem.polytope(), problem.cost_rows(policy.Y_), problem.vector(request.instead)
+    def linear() -> tuple[Any, Floats, Floats] | None:
+        # Costs are linear in the plan; what another risk makes of them is not.
+        polytope = problem.polytope() if mean is risk else None
+        if polytope is None:
+            return None
+        return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
 
     return Question(
         space=policy.schema_.space(initial, request.fixed, request.bounds),
@@ -110,7 +111,7 @@ def _question(
         options=dict(request.options),
         within=float(request.within),
         threads=None if request.threads is None else int(request.threads),
-        linear=linear if isinstance(problem, LinearPlans) else None,
+        linear=linear,
     )
 
 
@@ -190,25 +191,16 @@ def _draft(
         cost_after=None,
         weights_before=before,
         weights_after=None,
-        risk=policy.risk_.name,
         engine=engine,
         seconds=0.0,
         nodes=0,
         within=question.within,
         tolerance=question.tau,
         separation=question.separation if policy.weights_.needs_separation else None,
-        decision_text=policy.problem.describe(decision, policy.outcome_names_),
-        alternative_text=policy.problem.describe(request.instead, policy.outcome_names_),
-        units=policy.schema_.units(),
-        cost_unit=cost_unit_of(policy.problem),
-        kinds=policy.schema_.kinds(),
         costs_decision=question.decision,
         costs_alternative=question.alternative,
-        history=policy.X_,
-        problem=policy.problem,
-        outcomes=policy.outcome_names_,
         asked=request.as_plain(),
-        origin=Origin.of(policy),
+        source=Source.of(policy),
     )
 
 

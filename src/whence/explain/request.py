@@ -11,7 +11,7 @@ import numpy as np
 from whence.aliases import Kind
 from whence.engines import ENGINES, Engine, engine_named
 from whence.errors import InputError
-from whence.plain import to_plain
+from whence.plain_values import to_plain
 from whence.question import Progress
 from whence.spelling import nearest
 from whence.weights.refits import RefitKind

@@ -1,4 +1,4 @@
-"""A category of a fitted schema: one coordinate a level, of which one holds 1/2 and all others 0."""
+"""A category of a fitted schema: one coordinate per level, of which one holds 1/2 and all others 0."""
 
 from __future__ import annotations
 

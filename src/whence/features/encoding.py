@@ -1,6 +1,6 @@
 """One feature of a fitted schema: its raw values, its coordinates, and where an explanation may move it.
 
-A number is scaled by its training range to [0, 1]; a category becomes one coordinate a level that holds 0 or 1/2,
+A number is scaled by its training range to [0, 1]; a category becomes one coordinate per level that holds 0 or 1/2,
 so that changing it costs exactly 1 in the plain L1 norm that weights, distances and searches share.
 """
 

@@ -142,7 +142,7 @@ class Schema:
 
     @property
     def n_coordinates(self) -> int:
-        """Number of coordinates (a category has one a level)."""
+        """Number of coordinates (a category has one per level)."""
         return int(self._offset.size)
 
     @property
@@ -240,7 +240,7 @@ class Schema:
         return coordinates
 
     def _raw_row(self, values: list[Any], unknown: Unknown = "error") -> Floats:
-        """The numbers of one context before scaling, one a coordinate."""
+        """The numbers of one context before scaling, one per coordinate."""
         raw = np.empty(self.n_coordinates)
         raw[self._numbers.at] = self._numbers.raw(values)
         if self._categories:
@@ -267,7 +267,7 @@ class Schema:
         cell : pair of ndarray, optional
             Box of coordinates that the result must not leave when it is encoded again.
         ends : pair of ndarray, optional
-            Least and largest value in the user's units, one a coordinate.
+            Least and largest value in the user's units, one per coordinate.
         """
         low, high = (point, point) if cell is None else cell
         moved = np.ones(point.shape, dtype=np.bool_) if like is None else point != self.encode_row(like)
@@ -324,7 +324,7 @@ class Schema:
         return [names[i] for i in self._feature_at.tolist()]
 
     def by_feature(self, amounts: Floats) -> dict[str, float]:
-        """The sum of `amounts`, one a coordinate, over every feature for which it is above 0."""
+        """The sum of `amounts`, one per coordinate, over every feature for which it is above 0."""
         sums = np.bincount(self._feature_at, amounts)
         names = self.names
         return {names[i]: float(sums[i]) for i in np.flatnonzero(sums > 0.0).tolist()}

@@ -74,7 +74,7 @@ class TailCost:
 
     def __init__(self, model: Model, weighting: Weighting, question: Question, tail: float, ceilings: Floats) -> None:
         self.model, self.question, self.tail = model, question, tail
-        self.weights = weighting.columns()
+        self.weights = weighting.columns
         self.ceilings = ceilings
         # Both flows have the same mass: a constant in all costs cancels, and small numbers are safer.
         self.base = float(question.alternative.min())
@@ -120,7 +120,7 @@ class TailCost:
         return Linear(flow, costs[order] - self.base)
 
     def _pairs(self, first: Columns, second: Columns, factor: Floats | float, upper: Floats) -> None:
-        """``first + factor * second <= upper``, one row a pair."""
+        """``first + factor * second <= upper``, one row per pair."""
         n = first.size
         coefficients = np.concatenate((np.ones(n), np.broadcast_to(factor, (n,))))
         columns = np.concatenate((first, second))

@@ -18,7 +18,7 @@ from whence.milp.model import Linear, Model, Program
 from whence.milp.options import NAMES, Options
 from whence.milp.plausibility import Plausibility
 from whence.milp.solvers import solver_named
-from whence.milp.solvers.base import Outcome, Row, Settings, Solver
+from whence.milp.solvers.base import Outcome, Row, Solver, SolverSettings
 from whence.milp.solvers.highs import Highs
 from whence.milp.weighting import Weighting
 from whence.problems._deadline import OutOfTime
@@ -227,10 +227,10 @@ class _Run:
     def _add(self, row: Row) -> None:
         self.model.row(row.expression, row.lower, row.upper)
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> SolverSettings:
         limits, options = self.question.limits, self.options
         node_limit = None if limits.node_limit is None else max(limits.node_limit - self.nodes, 0)
-        return Settings(
+        return SolverSettings(
             limits.remaining, node_limit, options.mip_gap, options.threads, options.log, self._reporter(limits)
         )
 
@@ -264,7 +264,7 @@ def _settled(program: Program, x: Floats) -> Floats:
         return whole
     lower = np.where(program.integer, whole, program.lower)
     upper = np.where(program.integer, whole, program.upper)
-    outcome = Highs(confirm=False).solve(program.with_bounds(lower, upper, relaxed=True), Settings())
+    outcome = Highs(confirm=False).solve(program.with_bounds(lower, upper, relaxed=True), SolverSettings())
     return whole if outcome.values is None else np.where(program.integer, whole, outcome.values)
 
 

@@ -15,24 +15,15 @@ from whence.milp.ceilings import largest_in_leaves
 from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
 from whence.milp.trees import add_trees, splits_of
+from whence.milp.weighting import Weighting
 from whence.question import Question
 from whence.weights import TreeWeights
 
 __all__ = ["ForestWeighting"]
 
 
-class ForestWeighting:
-    """Weights of a forest: every leaf variable passes its share on to the samples in the leaf.
-
-    Parameters
-    ----------
-    model : Model
-        Where variables and rows go.
-    question : Question
-        What is asked, of weights that are made of trees.
-    more : sequence of (coordinate, Splits)
-        Thresholds that other parts of the model compare coordinates with.
-    """
+class ForestWeighting(Weighting):
+    """Weights of a forest: every leaf variable passes its share on to the samples in the leaf."""
 
     def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
         self.model, self.inputs, space = model, question.inputs, question.space
@@ -42,7 +33,6 @@ class ForestWeighting:
         self.axes = [cell_axis(space, j, [s for i, s in at if i == j]) for j in range(space.start.size)]
         add_axes(model, space, self.axes)
         self.leaves = add_trees(model, forest.trees, self.axes, self.inputs, splits)
-        self._columns: Columns | None = None
 
     @cached_property
     def _leaf_columns(self) -> Columns:
@@ -65,34 +55,30 @@ class ForestWeighting:
         return sparse.csr_array(entries, shape=(at, members.n_samples))
 
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one a past observation."""
+        """Weighted mean of `values`, one per past observation."""
         return Linear(self._leaf_columns, self._shares @ values)
 
     def means(self, values: Floats) -> list[Linear]:
         """Weighted mean of every column of `values`."""
         if self.forest.n_samples_ < self._leaf_columns.size:
-            return [Linear(self.columns(), column) for column in values.T]
+            return [Linear(self.columns, column) for column in values.T]
         return [Linear(self._leaf_columns, column) for column in (self._shares @ values).T]
 
+    @cached_property
     def columns(self) -> Columns:
-        """Variables that hold the weights, one a past observation; added to the model when first asked for."""
-        if self._columns is None:
-            n = self.forest.n_samples_
-            self._columns = self.model.variables(n)
-            given = self._shares.T.tocoo()
-            at = np.concatenate((given.row.astype(np.int64), np.arange(n)))
-            columns = np.concatenate((self._leaf_columns[given.col], self._columns))
-            self.model.rows(at, columns, np.concatenate((given.data, np.full(n, -1.0))), 0.0, 0.0, n)
-        return self._columns
+        """Variables that hold the weights: what each sample gets from the leaves."""
+        n = self.forest.n_samples_
+        made = self.model.variables(n)
+        given = self._shares.T.tocoo()
+        at = np.concatenate((given.row.astype(np.int64), np.arange(n)))
+        columns = np.concatenate((self._leaf_columns[given.col], made))
+        self.model.rows(at, columns, np.concatenate((given.data, np.full(n, -1.0))), 0.0, 0.0, n)
+        return made
 
     @staticmethod
     def ceilings(weights: TreeWeights, how: str) -> Floats:
         """Upper bounds on the weights."""
         return largest_in_leaves(weights.members_, how)
-
-    def context(self, x: Floats) -> Floats:
-        """The context where the variables are `x`: the nearest point of its cell."""
-        return np.array([axis.position(x) for axis in self.axes])
 
     def chosen(self, x: Floats) -> Floats:
         """The weights where the variables are `x`."""

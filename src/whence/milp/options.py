@@ -41,7 +41,7 @@ class Options:
     plausibility : Plausibility or None
         Restricts the contexts to those that an isolation forest takes for inliers.
     linear : tuple or None
-        For ``method="dual"``: the polytope of plans, the cost vectors (one a past observation), the alternative.
+        For ``method="dual"``: the polytope of plans, the cost vectors (one per past observation), the alternative.
     """
 
     solver: str = "highs"

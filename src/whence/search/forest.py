@@ -13,7 +13,7 @@ from whence.question import Answer, Question
 from whence.search import driver
 from whence.search.criteria import add_rival, criterion_of, rival_row
 from whence.search.grid import KeptGrid, grid_of, locate
-from whence.search.proposals import climbed, looks, past_cells, pulled
+from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
 
@@ -32,9 +32,9 @@ STRONG_FROM = (8, 25)
 SHARP_TO, SHARP_FROM = 24, np.inf
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
-#: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which each one asks
-#: for the best plan at its nearest point (expected cost, CVaR, whose plans take longer to find).
-COMMON, EAGER_FROM = 12, (1000, 2000)
+#: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
+#: begins anew, such that each box asks for the best plan at its nearest point (expected cost, CVaR).
+COMMON, EAGER_FROM = 32, (8000, 2000)
 #: Boxes to examine before its first proposals, the factor until the next ones, rivals that they are judged by, and how
 #: many of them may be refuted in a row.
 FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
@@ -50,9 +50,11 @@ class ForestFrontier:
         self.value = self.located.value
         self.criterion = criterion_of(question, kept)
         self.absolute = question.kind == "absolute"
-        self.search = _core.ForestSearch(self.located, self.criterion, float(question.tau), question.threads or 1)
+        self.search = self._new_search()
         self.columns = kept.grid.columns
         self.shown = self.located.start
+        self.excluded: list[Ints] = []
+        self.examined_before = 0
         self.bound = 0.0
         self.proposed = 0
         self.asking = False
@@ -65,7 +67,7 @@ class ForestFrontier:
     @property
     def nodes(self) -> int:
         """Boxes examined so far."""
-        return self.search.examined
+        return self.examined_before + self.search.examined
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
@@ -81,6 +83,7 @@ class ForestFrontier:
 
     def exclude(self, point: Floats) -> None:
         """Leave out the region in which every tree has the same leaf as at the point handed out last."""
+        self.excluded.append(self.shown)
         self.search.exclude(self.shown)
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
@@ -110,8 +113,21 @@ class ForestFrontier:
         eager = self.nodes >= EAGER_FROM[self.tail]
         many = self.criterion.rivals > COMMON
         if (eager or many) and (not self.asking or eager != self.eager):
+            if eager:
+                self._begin_anew()
             self.search.ask_in_boxes(eager)
             self.asking, self.eager = True, eager
+
+    def _begin_anew(self) -> None:
+        """Search from the start again: boxes that ask are split elsewhere, and the many small ones left would stay."""
+        self.examined_before += self.search.examined
+        self.search = self._new_search()
+        for cells in self.excluded:
+            self.search.exclude(cells)
+
+    def _new_search(self) -> _core.ForestSearch:
+        question = self.question
+        return _core.ForestSearch(self.located, self.criterion, float(question.tau), question.threads or 1)
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -148,7 +164,7 @@ class ForestFrontier:
         seconds = 0.25 * self.question.limits.remaining
         if self.absolute:
             self.search.show_latest(RECENT)
-        left = looks(self.kept, self.criterion, seconds)
+        left = contexts_in_time(self.kept, self.criterion, seconds)
         proposals = _core.Proposals(self.located, self.criterion, float(self.question.tau), left, seconds)
         if stage == 2:
             return climbed(proposals, cutoff)

@@ -62,7 +62,7 @@ class KeptGrid:
     past: Ints | None = None
 
     def places(self, cells: Ints) -> NDArray[np.int64]:
-        """Where cells, one a column, stand among all cells of all columns."""
+        """Where cells, one per column, stand among all cells of all columns."""
         places: NDArray[np.int64] = self.face_start[:-1] + np.arange(cells.shape[-1]) + cells
         return places
 

@@ -8,7 +8,7 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.search.grid import KeptGrid
 
-__all__ = ["climbed", "looks", "past_cells", "pulled"]
+__all__ = ["climbed", "contexts_in_time", "past_cells", "pulled"]
 
 Ints = NDArray[np.int32]
 
@@ -27,7 +27,7 @@ def past_cells(kept: KeptGrid, inputs: NDArray[np.float32]) -> Ints:
     return cells
 
 
-def looks(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:
+def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:
     """How many contexts can be looked at in about so many seconds (or in `SECONDS`)."""
     depth = np.log2(max(2, kept.grid.leaves / kept.grid.trees))
     values = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals

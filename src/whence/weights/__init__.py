@@ -6,7 +6,4 @@ from whence.weights.inputs import InputMap
 from whence.weights.knn import KNNWeights
 from whence.weights.trees import TreeWeights
 
-__all__ = ["KINDS", "ForestWeights", "InputMap", "KNNWeights", "TreeWeights", "Weights"]
-
-#: The weights that a project file can name.
-KINDS: dict[str, type[Weights]] = {"forest": ForestWeights, "knn": KNNWeights}
+__all__ = ["ForestWeights", "InputMap", "KNNWeights", "TreeWeights", "Weights"]
