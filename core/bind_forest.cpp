@@ -7,6 +7,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "breach.hpp"
 #include "confident_mean.hpp"
 #include "confident_tail.hpp"
 #include "forest_search.hpp"
@@ -141,6 +142,18 @@ void bind_located(nb::module_& m) {
             },
             "grid"_a, "below"_a.noconvert(), "beyond"_a.noconvert(), "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
             "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
+        .def(
+            "part",
+            [](const Located& located, Integers low, Integers high, Integers start, std::int32_t column) {
+                const Grid& grid = located.grid();
+                const Cells first = cells_of(grid, low), last = cells_of(grid, high);
+                require(column >= 0 && column < grid.columns(), "'column' must be one of the grid's.");
+                return new Located(located, first, last, cells_of(grid, start), column);
+            },
+            "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "column"_a, nb::keep_alive<0, 1>(),
+            nb::rv_policy::take_ownership,
+            "Some of the cells, their distance counted in cells of one column, of ``ONE_CELL`` each.")
+        .def_prop_ro_static("ONE_CELL", [](nb::handle) { return Located::ONE_CELL; })
         .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
         .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })
         .def_prop_ro("start", column(&Column::start))
@@ -204,6 +217,14 @@ void bind_criteria(nb::module_& m) {
                 new (self) ConfidentMeanCriterion(leaves, kappa);
             },
             "leaves"_a, "kappa"_a);
+    nb::class_<MeanBreach, MeanCriterion>(m, "MeanBreach", "Where expected cost with confidence is broken.")
+        .def(
+            "__init__",
+            [](MeanBreach* self, std::int32_t leaves, double kappa) {
+                steepness(kappa, 2);
+                new (self) MeanBreach(leaves, kappa);
+            },
+            "leaves"_a, "kappa"_a);
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
@@ -240,6 +261,15 @@ void bind_criteria(nb::module_& m) {
             [](ConfidentTailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
                double kappa) {
                 new (self) ConfidentTailCriterion(samples_of(samples, first, size, tail, trees), tail, trees, kappa);
+            },
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "kappa"_a,
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+    nb::class_<TailBreach, TailCriterion>(m, "TailBreach", "Where CVaR with confidence is broken; the rival comes first.")
+        .def(
+            "__init__",
+            [](TailBreach* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
+               double kappa) {
+                new (self) TailBreach(samples_of(samples, first, size, tail, trees), tail, trees, kappa);
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "kappa"_a,
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());

@@ -42,7 +42,7 @@ ForestWorker::ForestWorker(Shared& shared, bool alone)
       faces_(located_),
       narrowed_(located_),
       moved_(located_.grid().columns()),
-      met_(located_.grid().leaves()),
+      met_(criterion_.leaves()),
       mixture_(0) {
     open_.plausible = shared.plausible;
 }
@@ -122,7 +122,7 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
 }
 
 void ForestWorker::ask_in_boxes(bool eager) {
-    if (!absolute_) mixture_ = Mixture(located_.grid().leaves());
+    if (!absolute_) mixture_ = Mixture(criterion_.leaves());
     absolute_ = alone_ = true;
     eager_ = eager;
     rivals_ = 0;  // the box under way has to be looked at again

@@ -94,9 +94,4 @@ void Grid::lay_path(std::int32_t leaf_node, std::int32_t root, const std::vector
     path_start_.push_back(static_cast<std::int64_t>(path_.size()));
 }
 
-std::int32_t Grid::cell_of(float value, std::int32_t j) const {
-    const auto first = cut_.begin() + face_start_[j], last = cut_.begin() + face_start_[j + 1];
-    return static_cast<std::int32_t>(std::lower_bound(first, last, value) - first);
-}
-
 }  // namespace whence

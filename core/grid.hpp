@@ -32,7 +32,7 @@ using LeafView = std::span<const std::int32_t>;
 class Grid {
 public:
     // `face_start` says where the faces of each column begin, `cut` is the largest float32 value on the lower side of
-    // every face, `nodes` are those of all trees, each child behind its parent, and `roots` says where a tree begins.
+    // every face (not a number where a face is told by coordinates alone), `nodes` are those of all trees, each child behind its parent, and `roots` says where a tree begins.
     Grid(std::vector<std::int32_t> face_start, std::vector<float> cut, std::vector<Node> nodes,
          std::vector<std::int32_t> roots);
 
@@ -85,8 +85,6 @@ public:
         }
     }
 
-    // Cell in column j of a float32 value: it goes left of a cut that it does not exceed.
-    std::int32_t cell_of(float value, std::int32_t j) const;
 
 private:
     void check_trees() const;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <stdexcept>
 
 namespace whence {
@@ -10,6 +11,9 @@ namespace {
 
 // Steps in which the common level of the trees is halved in on. Any level gives a valid bound.
 constexpr int HALVINGS = 24;
+// Parabolas that are tried for a box, and the least width of one beside the values.
+constexpr int PARABOLAS = 4;
+constexpr double LEAST_WIDTH = 1e-12;
 
 struct Moments {
     double mean, norm;  // and the distance of the values from their mean
@@ -42,6 +46,34 @@ double with_spread(std::span<const double> values, double steep) {
     double sum = 0.0;
     for (const double value : values) sum += value;
     return sum + steep * moments(values.size(), [&](std::size_t t) { return values[t]; }).norm;
+}
+
+Parabola parabola_at(std::span<const double> values) {
+    double most = 0.0;
+    for (const double value : values) most = std::max(most, std::abs(value));
+    const auto [mean, norm] = moments(values.size(), [&](std::size_t t) { return values[t]; });
+    return {mean, std::max({norm, LEAST_WIDTH * most, std::numeric_limits<double>::min()})};
+}
+
+// A parabola is largest at one of the ends of a range. The next one is exact there.
+Parabola parabola_between(std::span<const double> low, std::span<const double> high, double steep, Parabola first) {
+    std::vector<double> ends(low.size());
+    Parabola best = first, now = first;
+    double least = std::numeric_limits<double>::infinity();
+    for (int i = 0; i < PARABOLAS; ++i) {
+        double total = 0.5 * steep * now.width;
+        for (std::size_t t = 0; t < ends.size(); ++t) {
+            const double below = low[t] + steep * now.at(low[t]), above = high[t] + steep * now.at(high[t]);
+            ends[t] = above >= below ? high[t] : low[t];
+            total += std::max(below, above);
+        }
+        if (total < least) {
+            least = total;
+            best = now;
+        }
+        now = parabola_at(ends);
+    }
+    return best;
 }
 
 void lean_at(std::span<const double> values, double steep, std::span<double> tilt) {

@@ -24,4 +24,18 @@ void lean_at(std::span<const double> values, double steep, std::span<double> til
 // The tilts that bound best where each tree may have any value between its lowest and its highest one.
 void lean_between(std::span<const double> low, std::span<const double> high, double steep, std::span<double> tilt);
 
+// A sum over trees that the spread does not exceed: |v - mean v| <= sum of (v(t) - middle)^2 / (2 width) + width / 2.
+struct Parabola {
+    double middle, width;
+
+    double at(double value) const { return (value - middle) * (value - middle) / (2.0 * width); }
+};
+
+// The one that is exact at these values.
+Parabola parabola_at(std::span<const double> values);
+
+// One that bounds sum v + steep * |v - mean v| well where each tree may have any value between its lowest and its
+// highest one, beginning with that at some values.
+Parabola parabola_between(std::span<const double> low, std::span<const double> high, double steep, Parabola first);
+
 }  // namespace whence

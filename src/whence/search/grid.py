@@ -60,6 +60,26 @@ class KeptGrid:
     size: NDArray[np.int64]
     past: Ints | None = None
 
+    @property
+    def trees(self) -> int:
+        """Trees of the weights' forest: the first ones of the grid."""
+        return int(self.samples.shape[0])
+
+    @property
+    def leaves(self) -> int:
+        """Leaves of these trees."""
+        return self.first.size
+
+    def cells_of(self, column: int, values: Floats, inputs: InputMap) -> NDArray[np.int64]:
+        """Cells of coordinates in a column of the forest."""
+        own = slice(self.face_start[column], self.face_start[column + 1])
+        told = ~np.isnan(self.cut[own])
+        seen = (values * inputs.scale[column] + inputs.offset[column]).astype(np.float32)
+        found = np.searchsorted(self.cut[own][told], seen, side="left")
+        if not told.all():
+            found = found + np.searchsorted(self.below[own][~told], values, side="left")
+        return found
+
     def places(self, cells: Ints) -> NDArray[np.int64]:
         """Where cells, one a column, stand among all cells of all columns."""
         places: NDArray[np.int64] = self.face_start[:-1] + np.arange(cells.shape[-1]) + cells
@@ -161,7 +181,7 @@ def _faces(
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
     """Mean of `values` over the samples of every leaf, divided by the number of trees."""
     sums = np.add.reduceat(values[kept.samples.ravel()], kept.first)
-    means: Floats = sums / (kept.size * kept.grid.trees)
+    means: Floats = sums / (kept.size * kept.trees)
     return means
 
 
