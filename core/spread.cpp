@@ -28,10 +28,13 @@ Moments moments(std::size_t count, Value value) {
     return {mean, std::sqrt(squares)};
 }
 
+// The direction is centred, and not longer than 1, in spite of rounding: where values hardly differ it is mostly that.
 template <class Value>
 void lean(std::size_t count, Value value, double steep, std::span<double> tilt) {
     const auto [mean, norm] = moments(count, value);
-    for (std::size_t t = 0; t < count; ++t) tilt[t] = norm > 0.0 ? 1.0 + steep * ((value(t) - mean) / norm) : 1.0;
+    for (std::size_t t = 0; t < count; ++t) tilt[t] = norm > 0.0 ? (value(t) - mean) / norm : 0.0;
+    const auto [off, length] = moments(count, [&](std::size_t t) { return tilt[t]; });
+    for (std::size_t t = 0; t < count; ++t) tilt[t] = 1.0 + steep * ((tilt[t] - off) / std::max(1.0, length));
 }
 
 }  // namespace
