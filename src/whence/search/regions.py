@@ -44,6 +44,8 @@ class Region:
         Of coordinates that are categories: whether it is one of the region's. True for numbers.
     full : ndarray of bool of shape (d,)
         Of each coordinate: whether the region leaves it as free as the question does.
+    low, high : ndarray of int32
+        First and last cell in every column of the forest.
     maximal : bool
         Whether no further cell fits in any direction; otherwise the time was up before that was known.
     nodes : int
@@ -54,6 +56,8 @@ class Region:
     upper: Floats
     categories: Bools
     full: Bools
+    low: Ints
+    high: Ints
     maximal: bool
     nodes: int
 
@@ -211,7 +215,7 @@ class _Grower:
 
     def region(self) -> Region:
         """The box in coordinates."""
-        space, inputs, kept = self.question.space, self.question.inputs, self.kept
+        space, inputs = self.question.space, self.question.inputs
         lower, upper = space.start.copy(), space.start.copy()
         categories = np.ones(space.start.size, dtype=bool)
         full = np.ones(space.start.size, dtype=bool)
@@ -223,7 +227,7 @@ class _Grower:
                 lower[q], upper[q] = (0.0 if self.low[c] == 0 else 0.5), (0.5 if self.high[c] > 0 else 0.0)
                 continue
             lower[q], upper[q] = self._ends(c, q)
-        return Region(lower, upper, categories, full, self.maximal, self.nodes)
+        return Region(lower, upper, categories, full, self.low, self.high, self.maximal, self.nodes)
 
     def _ends(self, column: int, q: int) -> tuple[float, float]:
         """The allowed coordinates of the cells of a column: from the lowest to the highest."""
