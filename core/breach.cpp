@@ -70,7 +70,7 @@ void MeanBreach::lean(OpenBox& open) const {
                 fresh = false;
             });
         }
-        const Parabola chosen = parabola_between(low, high, steepness(kappa_, open.trees), parabola_at(own));
+        const Parabola chosen = parabola_between(low, high, steepness(kappa_, open.trees), parabola_at(own, 0.0));
         write_row(open, r, chosen.middle, chosen.width);
     }
 }
@@ -90,7 +90,10 @@ bool MeanBreach::bound(OpenBox& open, double tau) const {
     // Nothing would pull the box away from its projection: the parabola that is exact there does.
     std::vector<double> own;
     for (const std::int32_t leaf : open.counted()) own.push_back(values(open.worst)[leaf]);
-    const Parabola exact = parabola_at(own);
+    double most = 0.0;
+    for (std::int32_t t = 0; t < open.trees; ++t)
+        open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(values(open.worst)[leaf])); });
+    const Parabola exact = parabola_at(own, most);
     size = write_row(open, open.worst, exact.middle, exact.width);
     return MeanCriterion::bound(open, tau + ROUNDING * size);
 }
@@ -159,7 +162,7 @@ void TailBreach::lean(OpenBox& open) const {
                 fresh = false;
             });
         }
-        const Parabola chosen = parabola_between(low, high, steep_, parabola_at(own));
+        const Parabola chosen = parabola_between(low, high, steep_, parabola_at(own, 0.0));
         write_row(open, r, mine, chosen.middle, chosen.width);
     }
 }
@@ -191,7 +194,13 @@ bool TailBreach::bound(OpenBox& open, double tau) const {
     const std::int32_t level = rival(r).least(here, all_of(rival(r)), SAME).eta;
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(between(r, leaf, {eta, eta}, {level, level}).low);
-    const Parabola exact = parabola_at(own);
+    double largest = 0.0;
+    for (std::int32_t t = 0; t < trees(); ++t)
+        open.reach.each(t, [&](std::int32_t leaf) {
+            const Between ends = between(r, leaf, open.etas, open.level_ranges[r]);
+            largest = std::max({largest, std::abs(ends.low), std::abs(ends.high)});
+        });
+    const Parabola exact = parabola_at(own, largest);
     write_row(open, r, open.etas, exact.middle, exact.width);
     return bound_under(open, raised(open, tau), open.etas);
 }

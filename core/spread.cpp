@@ -13,7 +13,7 @@ namespace {
 constexpr int HALVINGS = 24;
 // Parabolas that are tried for a box, and the least width of one beside the values.
 constexpr int PARABOLAS = 4;
-constexpr double LEAST_WIDTH = 1e-12;
+constexpr double LEAST_WIDTH = 1e-9;
 
 struct Moments {
     double mean, norm;  // and the distance of the values from their mean
@@ -51,9 +51,7 @@ double with_spread(std::span<const double> values, double steep) {
     return sum + steep * moments(values.size(), [&](std::size_t t) { return values[t]; }).norm;
 }
 
-Parabola parabola_at(std::span<const double> values) {
-    double most = 0.0;
-    for (const double value : values) most = std::max(most, std::abs(value));
+Parabola parabola_at(std::span<const double> values, double most) {
     const auto [mean, norm] = moments(values.size(), [&](std::size_t t) { return values[t]; });
     return {mean, std::max({norm, LEAST_WIDTH * most, std::numeric_limits<double>::min()})};
 }
@@ -61,6 +59,9 @@ Parabola parabola_at(std::span<const double> values) {
 // A parabola is largest at one of the ends of a range. The next one is exact there.
 Parabola parabola_between(std::span<const double> low, std::span<const double> high, double steep, Parabola first) {
     std::vector<double> ends(low.size());
+    double most = 0.0;
+    for (std::size_t t = 0; t < ends.size(); ++t) most = std::max({most, std::abs(low[t]), std::abs(high[t])});
+    first.width = std::max({first.width, LEAST_WIDTH * most, std::numeric_limits<double>::min()});
     Parabola best = first, now = first;
     double least = std::numeric_limits<double>::infinity();
     for (int i = 0; i < PARABOLAS; ++i) {
@@ -74,7 +75,7 @@ Parabola parabola_between(std::span<const double> low, std::span<const double> h
             least = total;
             best = now;
         }
-        now = parabola_at(ends);
+        now = parabola_at(ends, most);
     }
     return best;
 }

@@ -31,8 +31,8 @@ struct Parabola {
     double at(double value) const { return (value - middle) * (value - middle) / (2.0 * width); }
 };
 
-// The one that is exact at these values.
-Parabola parabola_at(std::span<const double> values);
+// The one that is exact at these values, or nearly so where they hardly differ beside a number of size `most`.
+Parabola parabola_at(std::span<const double> values, double most);
 
 // One that bounds sum v + steep * |v - mean v| well where each tree may have any value between its lowest and its
 // highest one, beginning with that at some values.

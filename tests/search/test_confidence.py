@@ -116,7 +116,9 @@ def test_absolute_questions(block: int) -> None:
             risks = np.array([[question.risk.of(plan, w) for plan in costs] for w in at.members.mean(axis=1)])
             best = np.take_along_axis(against, risks.argmin(axis=1)[None, :], axis=0)[0]
             own = np.maximum(best, against[case.decision])
-            tied = (np.sort(risks, axis=1)[:, :2] @ [-1.0, 1.0] < hair) if costs.shape[0] > 1 else np.zeros(len(at.points))
+            tied = (
+                (np.sort(risks, axis=1)[:, :2] @ [-1.0, 1.0] < hair) if costs.shape[0] > 1 else np.zeros(len(at.points))
+            )
             if answer.point is None:
                 assert answer.status == "none"
                 continue

@@ -79,7 +79,9 @@ def test_more_plausible_is_never_nearer(block: int) -> None:
             question = replace(case.question(), kind="relative")
             forest = isolation(seed, case)
             before = explain(question).distance
-            assert explain(question, isolation=Isolation(forest, -1 + 1e-12)).distance == pytest.approx(before, abs=1e-12)
+            assert explain(question, isolation=Isolation(forest, -1 + 1e-12)).distance == pytest.approx(
+                before, abs=1e-12
+            )
             for share in (0.0, 0.3, 0.6, 1.0):
                 answer = explain(question, isolation=Isolation(forest, least_score(forest, case, share)))
                 assert answer.distance >= before - 1e-12

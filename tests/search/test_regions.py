@@ -55,7 +55,9 @@ def random_points(rng: np.random.Generator, space: Space, found: Region, count: 
             points[:, j] = rng.choice(own, count)
         allowed = (points[:, j] >= space.lower[j]) & (points[:, j] <= space.upper[j])
         if space.group[j] < 0:
-            points[~allowed, j] = space.start[j] if found.lower[j] <= space.start[j] <= found.upper[j] else found.lower[j]
+            points[~allowed, j] = (
+                space.start[j] if found.lower[j] <= space.start[j] <= found.upper[j] else found.lower[j]
+            )
     for g in np.unique(space.group[space.group >= 0]):
         members = np.flatnonzero(space.group == g)
         on = rng.choice(members[found.categories[members]], count)

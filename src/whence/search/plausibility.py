@@ -133,7 +133,9 @@ def _nodes(trees: list[Any], columns: list[NDArray[np.int64]] | None) -> _Nodes:
     column = []
     for t, tree in enumerate(trees):
         feature = np.asarray(tree.feature)
-        column.append(feature if columns is None else np.where(feature >= 0, columns[t][np.maximum(feature, 0)], feature))
+        column.append(
+            feature if columns is None else np.where(feature >= 0, columns[t][np.maximum(feature, 0)], feature)
+        )
     return _Nodes(
         np.concatenate(column).astype(np.int32),
         np.concatenate([tree.threshold for tree in trees]),

@@ -106,7 +106,9 @@ def _breach(question: Question, kept: KeptGrid, confidence: float) -> _core.Crit
         mean = _core.MeanBreach(kept.leaves, confidence)
         mean.add_rival(leaf_means(kept, alternative - rival))
         return mean
-    breach = _core.TailBreach(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=confidence)
+    breach = _core.TailBreach(
+        kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=confidence
+    )
     add_plan(breach, question, kept, rival)
     add_plan(breach, question, kept, alternative)
     return breach
@@ -197,21 +199,20 @@ class _Grower:
         return min(self._first_bad(part, breach) for breach in self.breaches)
 
     def _first_bad(self, part: _core.Located, breach: _core.Criterion) -> float:
-        limits = self.question.limits
+        limits, before = self.question.limits, self.nodes
         search = _core.ForestSearch(part, breach, self.tau)
         bound, reached = 0.0, False
-        budget = PATIENCE
         while not reached and bound < np.inf:
-            reached, bound = search.advance(budget, np.inf, None, search.examined >= PATIENCE, limits.remaining)
-            budget = SLICE
-            if not reached and bound < np.inf and self._stopped(search.examined):
+            if limits.reached(self.nodes, np.inf, 0.0) is not None:
                 self.maximal = False
                 break
-        self.nodes += search.examined
+            sharp = search.examined >= PATIENCE
+            boxes = SLICE if sharp else PATIENCE
+            if limits.node_limit is not None:
+                boxes = min(boxes, limits.node_limit - self.nodes)
+            reached, bound = search.advance(boxes, np.inf, None, sharp, min(CLOCK, limits.remaining))
+            self.nodes = before + search.examined
         return bound / _core.Located.ONE_CELL
-
-    def _stopped(self, examined: int) -> bool:
-        return self.question.limits.reached(self.nodes + examined, np.inf, 0.0) is not None
 
     def region(self) -> Region:
         """The box in coordinates."""
@@ -240,7 +241,9 @@ class _Grower:
         start = space.start[q]
         own = [start] if bottom <= start <= top else []
         if levels is not None:
-            inside = levels[(levels >= bottom) & (levels <= top) & (levels >= space.lower[q]) & (levels <= space.upper[q])]
+            inside = levels[
+                (levels >= bottom) & (levels <= top) & (levels >= space.lower[q]) & (levels <= space.upper[q])
+            ]
             own += inside.tolist()
         else:
             ends = max(bottom, space.lower[q]), min(top, space.upper[q])
