@@ -75,7 +75,7 @@ class KeptGrid:
         own = slice(self.face_start[column], self.face_start[column + 1])
         told = ~np.isnan(self.cut[own])
         seen = (values * inputs.scale[column] + inputs.offset[column]).astype(np.float32)
-        found = np.searchsorted(self.cut[own][told], seen, side="left")
+        found: NDArray[np.int64] = np.searchsorted(self.cut[own][told], seen, side="left")
         if not told.all():
             found = found + np.searchsorted(self.below[own][~told], values, side="left")
         return found

@@ -63,8 +63,7 @@ class Region:
 
     def contains(self, points: Floats) -> Bools:
         """Which of the points, in coordinates and one per row, lie in the region."""
-        inside: Bools = ((points >= self.lower) & (points <= self.upper)).all(axis=1)
-        return inside
+        return np.asarray(((points >= self.lower) & (points <= self.upper)).all(axis=1))
 
 
 def region(question: Question, point: Floats, *, confidence: float = 0.0) -> Region | None:
@@ -158,7 +157,7 @@ class _Grower:
         """The allowed cells of a column."""
         first = self.kept.face_start[column] + column
         finite = np.isfinite(self.distance[first + self.first[column] : first + self.last[column] + 1])
-        return (np.flatnonzero(finite) + self.first[column]).astype(np.int32)
+        return np.asarray(np.flatnonzero(finite) + self.first[column], dtype=np.int32)
 
     def _move(self, column: int, up: bool) -> None:
         """Move one face of a number up to the first bad cell beyond it."""
