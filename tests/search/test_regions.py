@@ -133,3 +133,31 @@ def test_what_is_proved_when_time_is_up_is_true() -> None:
             assert found.contains(answer.point[None, :]).all()
             short += not found.maximal
     assert short > 0
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_absolute_regions(block: int) -> None:
+    """No plan beats the alternative in any cell of a proved region, and next to each face one does."""
+    looked = 0
+    for seed in range(7000 + 25 * block, 7000 + 25 * (block + 1)):
+        for case in cases(seed, 1):
+            question = replace(case.question(), kind="absolute")
+            answer = explain(question)
+            if answer.point is None:
+                continue
+            at = all_cells(question)
+            over = np.max([excess(question, at, 0.0, plan) for plan in case.policy.Y_.T], axis=0)
+            hair = 1e-10 * float(np.abs(case.policy.Y_).max())
+            if (np.abs(over - question.tau) <= hair).any():
+                continue
+            looked += 1
+            found = region(question, answer.point)
+            assert found is not None
+            cells = cells_of(question, at.points)
+            own = ((cells >= found.low) & (cells <= found.high)).all(axis=1)
+            assert found.contains(answer.point[None, :]).all()
+            if found.proved:
+                assert (over[own] <= question.tau).all()
+            assert found.proved or len(at.points) > 2000
+            assert_maximal(question, found, cells, over <= question.tau)
+    assert looked > 8

@@ -12,7 +12,7 @@ from whence.risk import tail_of
 from whence.search import driver
 from whence.search.confidence import confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
-from whence.search.grid import KeptGrid, grid_of, locate
+from whence.search.grid import KeptGrid, grid_of, locate, weights_at
 from whence.search.plausibility import Isolation, isolated
 from whence.search.proposals import climbed, looks, past_cells, pulled
 from whence.search.shares import equal_shares
@@ -181,12 +181,7 @@ class ForestFrontier:
 
     def _weights(self) -> Floats:
         """The same, from the leaves of its cells."""
-        leaves = self.leaves
-        size = self.kept.size[leaves]
-        places = np.arange(int(size.sum())) + np.repeat(self.kept.first[leaves] - np.cumsum(size) + size, size)
-        shares = np.repeat(1.0 / (leaves.size * size), size)
-        n = self.question.alternative.size
-        return np.bincount(self.kept.samples.ravel()[places], shares, minlength=n).astype(np.float64)
+        return weights_at(self.kept, self.leaves, self.question.alternative.size)
 
     def room(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""

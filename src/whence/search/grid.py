@@ -20,7 +20,7 @@ from whence.question import InputMap, Question
 from whence.weights import ForestWeights
 from whence.weights.forest import LeafMembers, turning_points
 
-__all__ = ["KeptGrid", "grid_of", "leaf_means", "locate"]
+__all__ = ["KeptGrid", "grid_of", "leaf_means", "locate", "weights_at"]
 
 Ints = NDArray[np.int32]
 
@@ -183,6 +183,14 @@ def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
     sums = np.add.reduceat(values[kept.samples.ravel()], kept.first)
     means: Floats = sums / (kept.size * kept.trees)
     return means
+
+
+def weights_at(kept: KeptGrid, leaves: Ints, samples: int) -> Floats:
+    """Weights of so many samples where the trees of the forest have these leaves."""
+    size = kept.size[leaves]
+    places = np.arange(int(size.sum())) + np.repeat(kept.first[leaves] - np.cumsum(size) + size, size)
+    shares = np.repeat(1.0 / (leaves.size * size), size)
+    return np.bincount(kept.samples.ravel()[places], shares, minlength=samples).astype(np.float64)
 
 
 def locate(question: Question, kept: KeptGrid) -> _core.Located:

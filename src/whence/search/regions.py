@@ -4,11 +4,15 @@ Beyond each face of the box lies a slab of cells. The first cell of it, counted 
 is broken says exactly how far the face may move; it is found by the search for the nearest explanation, asked the other
 way round. Whatever a later face adds, that cell stays beyond this one, so that one pass leaves a box that no further
 cell fits.
+
+For an absolute explanation the box is grown against the plans that are known, and then looked at cell by cell: a plan
+that beats the alternative in one of them becomes known, and the box is grown again. Where there are too many cells to
+look at all of them, some are drawn at random, and the region says so.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 import numpy as np
@@ -16,10 +20,12 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.aliases import Floats
+from whence.problems._deadline import OutOfTime
 from whence.question import Question
 from whence.risk import tail_of
+from whence.search.confidence import confident_excess
 from whence.search.criteria import add_plan, add_rival, criterion_of
-from whence.search.grid import KeptGrid, grid_of, leaf_means, locate
+from whence.search.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
 
 __all__ = ["Region", "region"]
 
@@ -30,6 +36,8 @@ Bools = NDArray[np.bool_]
 PATIENCE = 64
 #: Boxes of one slice of a search, and seconds after which it looks at the clock.
 SLICE, CLOCK = 20_000, 0.05
+#: Cells of a region that are looked at, all of them or drawn at random, for plans that beat the alternative.
+LOOKS = 2000
 
 
 @dataclass(frozen=True)
@@ -48,6 +56,11 @@ class Region:
         First and last cell in every column of the forest.
     maximal : bool
         Whether no further cell fits in any direction; otherwise the time was up before that was known.
+    proved : bool
+        Whether the criterion is known to hold in all of it. Of an absolute explanation, it is known against the plans
+        met, and against all plans only where every cell was looked at.
+    plans : int
+        Plans that the alternative was held against.
     nodes : int
         Boxes examined.
     """
@@ -59,6 +72,8 @@ class Region:
     low: Ints
     high: Ints
     maximal: bool
+    proved: bool
+    plans: int
     nodes: int
 
     def contains(self, points: Floats) -> Bools:
@@ -66,8 +81,10 @@ class Region:
         return np.asarray(((points >= self.lower) & (points <= self.upper)).all(axis=1))
 
 
-def region(question: Question, point: Floats, *, confidence: float = 0.0) -> Region | None:
-    """The largest box around `point`, an explanation, in which the question's relative criterion holds.
+def region(
+    question: Question, point: Floats, *, confidence: float = 0.0, rivals: Sequence[Floats] = ()
+) -> Region | None:
+    """The largest box around `point`, an explanation, in which the question's criterion holds.
 
     It lies within what the question allows. Features that `point` leaves as they are today are freed first, then what
     moved grows away from the start, then towards it. None where the time limit passes before the forest is laid out.
@@ -79,22 +96,37 @@ def region(question: Question, point: Floats, *, confidence: float = 0.0) -> Reg
     point : ndarray of shape (d,)
         A context at which the criterion holds, in coordinates.
     confidence : float, default=0.0
-        Standard errors over the trees by which it must hold.
+        Standard errors over the trees by which it must hold. An absolute question's `better` must then name the best
+        plan at any weights: see :func:`whence.search.forest.explain`.
+    rivals : sequence of ndarray, optional
+        Of an absolute question: sample costs of plans already known, times ``1 + within``.
     """
     kept = grid_of(question)
     if kept is None:
         return None
-    grower = _Grower(question, kept, point, [_breach(question, kept, confidence)])
-    grower.grow()
-    return grower.region()
+    breaches = [_breach(question, kept, confidence, rival) for rival in (question.rival_decision, *rivals)]
+    nodes = 0
+    while True:
+        grower = _Grower(question, kept, point, breaches, nodes)
+        grower.grow()
+        if question.kind == "relative":
+            return grower.region(True)
+        try:
+            rival, proved = grower.beaten(confidence)
+        except OutOfTime:
+            return grower.region(False)
+        if rival is None:
+            return grower.region(proved)
+        breaches.append(_breach(question, kept, confidence, rival))
+        nodes = grower.nodes
 
 
-def _breach(question: Question, kept: KeptGrid, confidence: float) -> _core.Criterion:
+def _breach(question: Question, kept: KeptGrid, confidence: float, rival: Floats) -> _core.Criterion:
     """The criterion that holds where that of the question is broken.
 
     Without confidence both plans change places: the decision must cost less, by more than tau, than the alternative.
     """
-    rival, alternative = question.rival_decision, question.alternative
+    alternative = question.alternative
     tail = tail_of(question.risk)
     exchanged = replace(question, alternative=rival, decision=alternative, within=0.0)
     if confidence == 0.0:
@@ -116,7 +148,9 @@ def _breach(question: Question, kept: KeptGrid, confidence: float) -> _core.Crit
 class _Grower:
     """The box under way: cells `low` to `high` in every column."""
 
-    def __init__(self, question: Question, kept: KeptGrid, point: Floats, breaches: list[_core.Criterion]) -> None:
+    def __init__(
+        self, question: Question, kept: KeptGrid, point: Floats, breaches: list[_core.Criterion], nodes: int = 0
+    ) -> None:
         self.question, self.kept, self.breaches = question, kept, breaches
         # Broken means more than tau.
         self.tau = float(np.nextafter(-question.tau, -np.inf))
@@ -130,7 +164,7 @@ class _Grower:
         self.low, self.high = self.anchor.copy(), self.anchor.copy()
         self.moved = self.anchor != self.located.start
         self.maximal = True
-        self.nodes = 0
+        self.nodes = nodes
 
     def grow(self) -> None:
         """Move every face as far as it goes."""
@@ -213,7 +247,57 @@ class _Grower:
             self.nodes = before + search.examined
         return bound / _core.Located.ONE_CELL
 
-    def region(self) -> Region:
+    def beaten(self, confidence: float) -> tuple[Floats | None, bool]:
+        """A plan that beats the alternative somewhere in the box, if one was met, and whether all cells were looked at.
+
+        Raises
+        ------
+        OutOfTime
+            Where the time limit passes.
+        """
+        looked, all_of_them = self._sample()
+        seen: set[bytes] = set()
+        for cells in looked:
+            leaves = self.kept.grid.leaves_at(np.ascontiguousarray(cells))[: self.kept.trees]
+            if leaves.tobytes() in seen:
+                continue
+            seen.add(leaves.tobytes())
+            rival = self.question.rival(weights_at(self.kept, leaves, self.question.alternative.size))
+            if rival is None:
+                continue
+            over = confident_excess(self.question, self.kept, confidence, leaves, rival)
+            if over > self.question.tau:
+                return rival, False
+        return None, all_of_them
+
+    def _sample(self) -> tuple[Ints, bool]:
+        """Cells of the box: all of them, or as many as are looked at."""
+        choices: list[Ints] = []
+        places: list[NDArray[np.int64]] = []
+        for g in np.unique(self.group[self.group >= 0]).tolist():
+            members = np.flatnonzero(self.group == g)
+            on = np.flatnonzero(self.high[members] > 0)
+            rows = np.zeros((on.size, members.size), dtype=np.int32)
+            rows[np.arange(on.size), on] = self.last[members[on]]
+            choices.append(rows)
+            places.append(members)
+        for c in np.flatnonzero(self.group < 0).tolist():
+            cells = self._cells(c)
+            choices.append(cells[(cells >= self.low[c]) & (cells <= self.high[c])][:, None])
+            places.append(np.array([c]))
+        sizes = [len(rows) for rows in choices]
+        whole = float(np.prod(sizes, dtype=np.float64)) <= LOOKS
+        if whole:
+            picks = np.indices(sizes).reshape(len(sizes), -1)
+        else:
+            rng = np.random.default_rng(0)
+            picks = np.array([rng.integers(0, size, LOOKS) for size in sizes])
+        found = np.empty((picks.shape[1], self.anchor.size), dtype=np.int32)
+        for rows, place, pick in zip(choices, places, picks, strict=True):
+            found[:, place] = rows[pick]
+        return found, whole
+
+    def region(self, proved: bool) -> Region:
         """The box in coordinates."""
         space, inputs = self.question.space, self.question.inputs
         lower, upper = space.start.copy(), space.start.copy()
@@ -227,7 +311,8 @@ class _Grower:
                 lower[q], upper[q] = (0.0 if self.low[c] == 0 else 0.5), (0.5 if self.high[c] > 0 else 0.0)
                 continue
             lower[q], upper[q] = self._ends(c, q)
-        return Region(lower, upper, categories, full, self.low, self.high, self.maximal, self.nodes)
+        plans = len(self.breaches)
+        return Region(lower, upper, categories, full, self.low, self.high, self.maximal, proved, plans, self.nodes)
 
     def _ends(self, column: int, q: int) -> tuple[float, float]:
         """The allowed coordinates of the cells of a column: from the lowest to the highest."""
