@@ -255,15 +255,13 @@ void bind_criteria(nb::module_& m) {
             "plan"_a, "leaf"_a, "eta"_a, "Share of the leaf's samples that cost more than an eta.")
         .def_prop_ro("all_etas", &TailCriterion::all_etas, "Thresholds of all plans together.");
     nb::class_<ConfidentTailCriterion, TailCriterion>(
-        m, "ConfidentTailCriterion", "CVaR: the difference plus kappa standard errors over the trees.")
+        m, "ConfidentTailCriterion", "CVaR: the difference plus kappa standard errors over the trees, with the plans of another criterion.")
         .def(
             "__init__",
-            [](ConfidentTailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
-               double kappa) {
-                new (self) ConfidentTailCriterion(samples_of(samples, first, size, tail, trees), tail, trees, kappa);
+            [](ConfidentTailCriterion* self, const TailCriterion& plain, double kappa) {
+                new (self) ConfidentTailCriterion(plain, kappa);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "kappa"_a,
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+            "plain"_a, "kappa"_a, nb::keep_alive<1, 2>());
     nb::class_<TailBreach, TailCriterion>(m, "TailBreach", "Where CVaR with confidence is broken; the rival comes first.")
         .def(
             "__init__",

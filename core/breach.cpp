@@ -167,23 +167,15 @@ void TailBreach::lean(OpenBox& open) const {
     }
 }
 
-double TailBreach::raised(const OpenBox& open, double tau) const {
-    double size = 0.0;
-    for (std::int32_t t = 0; t < trees(); ++t) {
-        double most = 0.0;
-        for (const std::int32_t eta : {open.etas.first, open.etas.last})
-            open.reach.each(t, [&](std::int32_t leaf) {
-                most = std::max(most, std::abs(alternative().value(leaf, eta)) +
-                                          std::abs(rival_part(open, open.worst, t, leaf)));
-            });
-        size += most;
-    }
-    return tau + TAIL_ROUNDING * size;
+double TailBreach::raised(double tau) const {
+    double most = 0.0;
+    for (std::int32_t r = 0; r < rivals(); ++r) most = std::max(most, rival(r).largest());
+    return tau + TAIL_ROUNDING * (1.0 + steep_) * (alternative().largest() + most);
 }
 
 bool TailBreach::bound(OpenBox& open, double tau) const {
     lean(open);
-    const double most = raised(open, tau);
+    const double most = raised(tau);
     if (!bound_under(open, most, bracket(open, alternative(), open.etas, SAME))) return false;
     const auto here = open.counted();
     const std::int32_t r = open.worst;
@@ -202,11 +194,11 @@ bool TailBreach::bound(OpenBox& open, double tau) const {
         });
     const Parabola exact = parabola_at(own, largest);
     write_row(open, r, open.etas, exact.middle, exact.width);
-    return bound_under(open, raised(open, tau), open.etas);
+    return bound_under(open, raised(tau), open.etas);
 }
 
 bool TailBreach::bound_again(OpenBox& open, double tau) const {
-    return TailCriterion::bound_again(open, raised(open, tau));
+    return TailCriterion::bound_again(open, raised(tau));
 }
 
 }  // namespace whence

@@ -47,7 +47,7 @@ private:
 
     Between between(std::int32_t rival, std::int32_t leaf, EtaRange own, EtaRange other) const;
     void write_row(OpenBox& open, std::int32_t rival, EtaRange own, double middle, double width) const;
-    double raised(const OpenBox& open, double tau) const;
+    double raised(double tau) const;
 
     double steep_;
 };

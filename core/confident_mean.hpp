@@ -17,7 +17,7 @@ public:
         MeanCriterion::show(rows, mixed);
         mixed_ = mixed;
     }
-    void lean(OpenBox& open) const override;
+    void lean(OpenBox& open) const override { lean_rows(open); }
     bool bound(OpenBox& open, double tau) const override;
 
 protected:
@@ -28,6 +28,7 @@ protected:
 private:
     // A mixture is one of sums over trees, and such a sum itself.
     bool is_mixture(std::int32_t rival) const { return mixed_ && rival == rivals() - 1; }
+    double lean_rows(OpenBox& open) const;
     void write_row(OpenBox& open, std::int32_t rival) const;
     bool lean_to_projection(OpenBox& open, double tau) const;
 

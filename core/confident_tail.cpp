@@ -20,8 +20,10 @@ constexpr double SAME = 1e-12;
 
 }  // namespace
 
-ConfidentTailCriterion::ConfidentTailCriterion(LeafSamples samples, double tail, std::int32_t trees, double kappa)
-    : TailCriterion(samples, tail, trees), steep_(steepness(kappa, trees)) {}
+ConfidentTailCriterion::ConfidentTailCriterion(const TailCriterion& plain, double kappa)
+    : TailCriterion(plain), steep_(steepness(kappa, trees())) {
+    TailCriterion::show({}, false);
+}
 
 void ConfidentTailCriterion::show(std::span<const double* const> rows, bool) {
     if (!rows.empty()) throw std::invalid_argument("A CVaR with confidence needs the whole table of every rival.");
@@ -78,29 +80,20 @@ void ConfidentTailCriterion::lean(OpenBox& open) const {
     }
 }
 
-double ConfidentTailCriterion::raised(const OpenBox& open, double tau) const {
-    double size = 0.0;
-    for (std::int32_t r = 0; r < rivals(); ++r)
-        for (std::int32_t t = 0; t < trees(); ++t) {
-            double most = 0.0;
-            for (const std::int32_t eta : {open.etas.first, open.etas.last})
-                open.reach.each(t, [&](std::int32_t leaf) {
-                    most = std::max(most, std::abs(alternative().value(leaf, eta)) +
-                                              std::abs(rival_part(open, r, t, leaf)));
-                });
-            size += (1.0 + std::abs(open.tilts[r][t])) * most;
-        }
-    return tau + ROUNDING * size;
+double ConfidentTailCriterion::raised(double tau) const {
+    double most = 0.0;
+    for (std::int32_t r = 0; r < rivals(); ++r) most = std::max(most, rival(r).largest());
+    return tau + ROUNDING * (1.0 + steep_) * (alternative().largest() + most);
 }
 
 bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
     lean(open);
-    const double most = raised(open, tau);
+    const double most = raised(tau);
     return bound_under(open, most, bracket(open, alternative(), open.etas, SAME)) && lean_to_projection(open, most);
 }
 
 bool ConfidentTailCriterion::bound_again(OpenBox& open, double tau) const {
-    return TailCriterion::bound_again(open, raised(open, tau));
+    return TailCriterion::bound_again(open, raised(tau));
 }
 
 // See ConfidentMeanCriterion.

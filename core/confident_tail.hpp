@@ -16,7 +16,8 @@ namespace whence {
 
 class ConfidentTailCriterion final : public TailCriterion {
 public:
-    ConfidentTailCriterion(LeafSamples samples, double tail, std::int32_t trees, double kappa);
+    // With the plans of a criterion without confidence: their tables are shared.
+    ConfidentTailCriterion(const TailCriterion& plain, double kappa);
 
     Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
     double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf) const override;
@@ -32,7 +33,7 @@ protected:
     }
 
 private:
-    double raised(const OpenBox& open, double tau) const;
+    double raised(double tau) const;
     bool lean_to_projection(OpenBox& open, double tau) const;
 
     double steep_;

@@ -116,7 +116,7 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     look();
     open_.reach.gather(open_.box);
     if (room < INFINITE) open_.reach.drop_far(open_.cells, room);
-    criterion_.lean(open_);
+    if (absolute_ || shares_) criterion_.lean(open_);  // otherwise it is bounded next, which does the same
     if (absolute_) mix();
     return true;
 }

@@ -110,7 +110,7 @@ void TailCriterion::add_plan(std::vector<double> etas, std::vector<std::int32_t>
         throw std::invalid_argument("'rank' must name an eta of every sample.");
     if (!plans_.empty() && n != n_samples_) throw std::invalid_argument("All plans must have the same samples.");
     n_samples_ = n;
-    plans_.emplace_back(samples_, std::move(etas), std::move(rank), tail_, trees_, kept);
+    plans_.push_back(std::make_shared<TailTable>(samples_, std::move(etas), std::move(rank), tail_, trees_, kept));
 }
 
 Criterion::Excess TailCriterion::excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const {

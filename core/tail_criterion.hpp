@@ -3,7 +3,9 @@
 // sum over trees, as it is for expected costs. A box carries the range of eta that is still possible.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "criterion.hpp"
@@ -30,6 +32,11 @@ public:
 
     std::int32_t etas() const { return static_cast<std::int32_t>(etas_.size()); }
     double eta(std::int32_t i) const { return etas_[i]; }
+    // No value, nor any part of one, is larger in size, summed over the trees.
+    double largest() const {
+        const double most = std::max(std::abs(etas_.front()), std::abs(etas_.back()));
+        return most + (etas_.back() - etas_.front()) / tail_;
+    }
 
     // (eta + mean excess over eta / tail) / trees, of a leaf and an eta.
     double value(std::int32_t leaf, std::int32_t eta) const {
@@ -88,7 +95,7 @@ public:
 
     std::int32_t rivals() const override { return added() + static_cast<std::int32_t>(shown_.size()); }
     std::int32_t leaves() const override { return static_cast<std::int32_t>(samples_.size.size()); }
-    std::int32_t etas() const override { return plans_.empty() ? 0 : plans_.front().etas(); }
+    std::int32_t etas() const override { return plans_.empty() ? 0 : plans_.front()->etas(); }
     Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
     double worth(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf,
                  std::int32_t eta) const override {
@@ -105,11 +112,11 @@ public:
 
     std::int64_t all_etas() const {
         std::int64_t total = 0;
-        for (const TailTable& plan : plans_) total += plan.etas();
+        for (const auto& plan : plans_) total += plan->etas();
         return total;
     }
 
-    const TailTable& plan(std::int32_t i) const { return plans_.at(static_cast<std::size_t>(i)); }
+    const TailTable& plan(std::int32_t i) const { return *plans_.at(static_cast<std::size_t>(i)); }
     // The etas of a range at which the alternative's CVaR can be attained somewhere in the box.
     EtaRange quantiles(const OpenBox& open, EtaRange range) const;
 
@@ -120,8 +127,8 @@ protected:
     // much more a tree, lies above, but not at the eta before.
     EtaRange bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack) const;
     std::int32_t trees() const { return trees_; }
-    const TailTable& alternative() const { return plans_.front(); }
-    const TailTable& rival(std::int32_t r) const { return plans_[static_cast<std::size_t>(r) + 1]; }
+    const TailTable& alternative() const { return *plans_.front(); }
+    const TailTable& rival(std::int32_t r) const { return *plans_[static_cast<std::size_t>(r) + 1]; }
     // Rivals with a table of their own; the others are shown as rows, under one threshold each.
     std::int32_t added() const { return static_cast<std::int32_t>(plans_.size()) - 1; }
     EtaRange all_of(const TailTable& plan) const { return {0, plan.etas() - 1}; }
@@ -141,7 +148,7 @@ private:
     double tail_;
     std::int32_t trees_;
     std::int32_t n_samples_ = 0;
-    std::vector<TailTable> plans_;
+    std::vector<std::shared_ptr<const TailTable>> plans_;  // other criteria may share them
     std::vector<const double*> shown_;
 };
 

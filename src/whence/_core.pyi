@@ -112,17 +112,9 @@ class TailCriterion(Criterion):
     def all_etas(self) -> int: ...
 
 class ConfidentTailCriterion(TailCriterion):
-    """CVaR: the difference plus kappa standard errors over the trees."""
+    """CVaR: the difference plus kappa standard errors over the trees, with the plans of another criterion."""
 
-    def __init__(
-        self,
-        samples: Ints,
-        first: NDArray[np.int64],
-        size: NDArray[np.int64],
-        tail: float,
-        trees: int,
-        kappa: float,
-    ) -> None: ...
+    def __init__(self, plain: TailCriterion, kappa: float) -> None: ...
 
 class TailBreach(TailCriterion):
     """Where CVaR with confidence is broken; the rival comes first."""

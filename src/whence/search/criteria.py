@@ -32,13 +32,9 @@ def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) ->
         return _core.MeanCriterion(kept.leaves)
     if tail is None:
         return _core.ConfidentMeanCriterion(kept.leaves, confidence)
-    samples = (kept.samples.ravel(), kept.first, kept.size)
-    if confidence == 0.0:
-        criterion = _core.TailCriterion(*samples, tail=tail, trees=kept.trees)
-    else:
-        criterion = _core.ConfidentTailCriterion(*samples, tail=tail, trees=kept.trees, kappa=confidence)
+    criterion = _core.TailCriterion(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees)
     add_plan(criterion, question, kept, question.alternative)
-    return criterion
+    return criterion if confidence == 0.0 else _core.ConfidentTailCriterion(criterion, confidence)
 
 
 def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
