@@ -50,13 +50,18 @@ class ForestFrontier:
         kept: KeptGrid,
         confidence: float = 0.0,
         plausible: _core.Plausibility | None = None,
+        plans: _core.TailCriterion | None = None,
     ) -> None:
         self.question = question
         self.kept = kept
         self.located = locate(question, kept)
         self.value = self.located.value
         self.confidence, self.plausible = confidence, plausible
-        self.criterion = criterion_of(question, kept, confidence)
+        self.given = plans is not None and confidence > 0.0
+        if plans is not None and self.given:
+            self.criterion: _core.Criterion = _core.ConfidentTailCriterion(plans, confidence)
+        else:
+            self.criterion = criterion_of(question, kept, confidence)
         self.absolute = question.kind == "absolute"
         tau = float(question.tau)
         self.search = _core.ForestSearch(self.located, self.criterion, tau, question.threads, plausible)
@@ -80,6 +85,9 @@ class ForestFrontier:
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
+        if self.given:
+            self.given = False  # the decision is one of the plans that were given
+            return
         if self.in_common or not (self.asking or self.proposing):
             self.refuted += self.proposing
             add_rival(self.criterion, self.question, self.kept, rival)
@@ -202,7 +210,13 @@ class ForestFrontier:
         return low, high
 
 
-def explain(question: Question, *, confidence: float = 0.0, isolation: Isolation | None = None) -> Answer:
+def explain(
+    question: Question,
+    *,
+    confidence: float = 0.0,
+    isolation: Isolation | None = None,
+    plans: _core.TailCriterion | None = None,
+) -> Answer:
     """Answer a question about a forest policy.
 
     Parameters
@@ -214,6 +228,8 @@ def explain(question: Question, *, confidence: float = 0.0, isolation: Isolation
         Standard errors over the trees by which the alternative must be better.
     isolation : Isolation, optional
         The contexts that are plausible.
+    plans : TailCriterion, optional
+        Tables of the alternative and the decision, where the question was asked before with another confidence.
     """
     kept = grid_of(question)
     plausible = None
@@ -221,7 +237,7 @@ def explain(question: Question, *, confidence: float = 0.0, isolation: Isolation
         kept, plausible = isolated(question, kept, isolation)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    frontier = ForestFrontier(question, kept, confidence, plausible)
+    frontier = ForestFrontier(question, kept, confidence, plausible, plans)
     if confidence > 0.0 and frontier.absolute:
         question = confidently(question, kept, confidence, lambda: frontier.leaves)
         frontier.question = question
