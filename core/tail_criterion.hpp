@@ -63,7 +63,7 @@ public:
 
     // The smallest sum over the leaves, one a tree, among the etas of a range, and where it is attained.
     //
-    // It is attained where at most the tail, and this much more a tree, lies above.
+    // It is attained where at most the tail, and this much more per tree, lies above.
     Least least(LeafView leaves, EtaRange range, double slack = 0.0) const;
 
 private:
@@ -124,7 +124,7 @@ protected:
     // The factor of a tree's values of the alternative in the box, against a rival.
     virtual double tilt(const OpenBox&, std::int32_t, std::int32_t) const { return 1.0; }
     // The etas of a range that suit some context of the box, by one plan's table: at which at most the tail, and this
-    // much more a tree, lies above, but not at the eta before.
+    // much more per tree, lies above, but not at the eta before.
     EtaRange bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack) const;
     std::int32_t trees() const { return trees_; }
     const TailTable& alternative() const { return *plans_.front(); }
