@@ -1,7 +1,7 @@
 # Every target sets up what it needs in .venv: nothing but make and Python 3.11+ (or uv) has to be there.
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help demo test lint format bench sanitize docs clean FORCE
+.PHONY: help demo test lint format bench paper sanitize docs clean FORCE
 
 PYTHON_ENV := .venv/bin/python
 # The tests run in parallel processes; threads inside each would only get in each other's way.
@@ -19,17 +19,20 @@ help: ## Show this list
 demo: .venv/.ready-demo ## Decide and explain on built-in data, and write an HTML report
 	@.venv/bin/whence demo
 
-test: lint ## Run lint and the whole test suite (ARGS="-k name" narrows it)
+test: lint ## Run lint and the whole test suite, and print its coverage (ARGS="-k name" runs a part of it)
 	@echo "test: pytest"
-	@$(TEST_ENV) $(PYTHON_ENV) -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(ARGS)
+	@$(TEST_ENV) $(PYTHON_ENV) -m pytest -q -n auto --maxprocesses 4 --dist worksteal $(if $(ARGS),$(ARGS),--cov=whence --cov-report=)
+	@$(if $(ARGS),,echo "test: $$($(PYTHON_ENV) -m coverage report --format=total) % of the lines of src/whence were run")
 
-lint: .venv/.ready-dev ## Check style and types: ruff and strict mypy
+lint: .venv/.ready-dev ## Check style, types and layers: ruff, strict mypy, import-linter
 	@echo "lint: ruff check"
 	@$(PYTHON_ENV) -m ruff check --quiet .
 	@echo "lint: ruff format"
 	@$(PYTHON_ENV) -m ruff format --quiet --diff .
 	@echo "lint: mypy"
 	@$(PYTHON_ENV) -m mypy --no-error-summary
+	@echo "lint: imports"
+	@said=$$(.venv/bin/lint-imports --no-cache 2>&1) || { echo "$$said"; exit 1; }
 
 format: .venv/.ready-dev ## Rewrite the code in the project's style
 	@$(PYTHON_ENV) -m ruff check --quiet --fix-only .
@@ -38,6 +41,9 @@ format: .venv/.ready-dev ## Rewrite the code in the project's style
 bench: .venv/.ready-dev ## Measure in some minutes; ARGS="--instances 20" takes hours and writes the documentation's tables
 	@for script in decide forest_search knn_search; do echo "bench: $$script"; \
 	$(TEST_ENV) $(PYTHON_ENV) benchmarks/$$script.py $(or $(ARGS),--quick) || exit 1; done
+
+paper: .venv/.ready-dev ## List the paper's tables and figures; ARGS="tab:fullDist --runs 20" makes one of them again
+	@$(TEST_ENV) $(PYTHON_ENV) -m paper reproduce $(ARGS)
 
 sanitize: .venv/.ready-dev ## Run the tests of the searches on builds of the core with sanitizers (needs g++)
 	@scripts/sanitize $(ARGS)
@@ -48,7 +54,7 @@ docs: .venv/.ready-dev ## Build the documentation into docs/_build/html
 	@echo "docs: open docs/_build/html/index.html"
 
 clean: ## Remove the environment and everything that was generated
-	@rm -rf .venv .venv.installing build src/whence/_core.*.so dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks demo-report whence-demo
+	@rm -rf .venv .venv.installing build src/whence/_core.*.so dist docs/_build .pytest_cache .mypy_cache .ruff_cache .hypothesis .benchmarks .coverage .coverage.* .import_linter_cache demo-report whence-demo
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 .venv/.ready-demo: pyproject.toml scripts/setup $(CORE) $(STALE)

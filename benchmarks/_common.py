@@ -13,6 +13,7 @@ import datetime
 import os
 import platform
 import statistics
+import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -21,10 +22,13 @@ from importlib.metadata import version
 from pathlib import Path
 from typing import Any
 
-from whence.experiments import Instance, instance
-from whence.experiments.los_angeles import VARIABLE
-
 ROOT = Path(__file__).resolve().parents[1]
+# The paper's experiments lie beside the package: a script in this folder finds them only by the root of the repository.
+sys.path.append(str(ROOT))
+
+from paper import Instance, instance  # noqa: E402
+from paper.los_angeles import VARIABLE  # noqa: E402
+
 #: Seconds after which a question that ought to be answered at once is given up.
 PATIENCE = 60.0
 KINDS = ("relative", "absolute")

@@ -8,7 +8,7 @@ import sys
 import time
 from typing import Any
 
-from _common import Report, shown
+from _common import ROOT, Report, shown
 
 #: Run in a process of its own; the last line that it prints holds what it measured.
 PROGRAM = """
@@ -17,7 +17,7 @@ problem, predictor = sys.argv[1], sys.argv[2]
 began = time.perf_counter()
 import whence
 imported = time.perf_counter() - began
-from whence.experiments import instance
+from paper import instance
 
 def decision(asked):
     policy, weights = asked.policy, asked.policy.weights_at(asked.context)
@@ -46,7 +46,7 @@ def measured(problem: str, predictor: str) -> dict[str, Any]:
     """What one new process measured, and how long it took in all."""
     began = time.perf_counter()
     command = [sys.executable, "-c", PROGRAM, problem, predictor]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
+    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, check=True)
     found: dict[str, Any] = json.loads(done.stdout.splitlines()[-1])
     return {**found, "process": time.perf_counter() - began}
 

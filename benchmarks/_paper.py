@@ -11,7 +11,7 @@ from typing import Any
 import pandas as pd
 
 from _common import KINDS, Cell, Report, Settings, against_highs, collect, milliseconds, shown
-from whence.experiments import PROBLEMS, instance
+from paper import PROBLEMS, instance
 
 #: A mean below this many seconds is fast enough, whatever the paper's.
 INSTANT = 0.015

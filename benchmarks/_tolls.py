@@ -8,9 +8,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from paper import Instance
+from paper.histories import shortest_path
 from whence import DecisionProblem, ForestWeights, Policy, ShortestPath
-from whence.experiments import Instance
-from whence.experiments.histories import shortest_path
 from whence.risk import Risk
 
 Floats = NDArray[np.float64]

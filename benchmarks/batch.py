@@ -29,7 +29,7 @@ from sklearn.base import clone
 import whence as wh
 from _common import Report, Settings, main, shown
 from whence.examples import Example, bakery, city
-from whence.explain.many import ROWS_A_BATCH, Explanations
+from whence.explain.many import ROWS_PER_BATCH, Explanations
 
 REPEATS = 3
 MEGABYTE = 1e6
@@ -127,7 +127,7 @@ def cost_of_one(report: Report, settings: Settings) -> list[dict[str, str]]:
                 "core_hours": shown(mean * 1e6 / 3600),
                 "on_64_cores": f"{max(mean / 64, caller) * 1e6 / 60:.1f} min",
                 "bounded_by": "the caller" if caller > mean / 64 else "the workers",
-                "policy_sent,_in_all": f"{shipped * 1e6 / ROWS_A_BATCH / 1e3:.1f} GB",
+                "policy_sent,_in_all": f"{shipped * 1e6 / ROWS_PER_BATCH / 1e3:.1f} GB",
                 "all_explanations_kept": f"{kept * 1e6 / 1e6:.1f} GB",
                 "only_the_table_kept": f"{line * 1e6 / 1e6:.1f} GB",
             }
@@ -192,7 +192,7 @@ def batch(settings: Settings) -> None:
     report.text("One explanation: processor time of `policy.explain` on one core.")
     millions = cost_of_one(report, settings)
     report.text(
-        f"A million of them, from these figures: batches of {ROWS_A_BATCH} rows, no idle cores, and one process "
+        f"A million of them, from these figures: batches of {ROWS_PER_BATCH} rows, no idle cores, and one process "
         "to hand out the work and take in the results."
     )
     for row in millions:

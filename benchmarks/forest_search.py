@@ -3,7 +3,7 @@
     python benchmarks/forest_search.py [--section NAME]... [--instances N] [--highs K] [--start SEED] [--quick]
 
 Tables go to ``docs/benchmarks/tables``, a plot to ``docs/images``; with ``--quick`` both go to ``.benchmarks``. The Los
-Angeles section needs the environment variable WHENCE_UBER_DATA (see ``whence.experiments.los_angeles``).
+Angeles section needs the environment variable WHENCE_UBER_DATA (see ``paper/los_angeles.py``).
 """
 
 from __future__ import annotations
@@ -34,8 +34,8 @@ from _common import (
 from _first_use import first_use
 from _memory import peak_memory
 from _tolls import far_instance
+from paper import Instance, Study, instance, los_angeles, study
 from whence import ForestWeights
-from whence.experiments import Instance, Study, instance, los_angeles, study
 
 #: From this many numbers in X on, fitting takes longest, and several questions are asked of one history.
 COSTLY = 50_000

@@ -17,8 +17,8 @@ import _growth
 import _paper
 from _common import KINDS, Report, Settings, against_highs, collect, main, shown, warm_up
 from _first_use import first_use
+from paper import Instance, instance
 from whence import KNNWeights
-from whence.experiments import Instance, instance
 
 
 def paper(settings: Settings) -> None:

@@ -1,9 +1,9 @@
 """Take the tables and figures of a finished reproduction into the documentation.
 
-    whence reproduce all --runs 100 --out reproduction
+    make paper ARGS="all --runs 100 --out reproduction"
     python docs/take_reproduction.py reproduction
 
-Writes one Markdown part a label to ``docs/reproduction`` and the figures beside it; ``docs/reproduction.md`` includes
+Writes one Markdown part per label to ``docs/reproduction`` and the figures beside it; ``docs/reproduction.md`` includes
 them between its remarks.
 """
 
@@ -17,12 +17,12 @@ DOCS = Path(__file__).resolve().parent
 #: Figures that only repeat a table are left out.
 DRAWN = ("fig-", "tab-fullCompTimes", "tab-fullDist")
 
-#: Made by ``check_recourse.py``, and not part of a reproduction.
+#: Made by ``paper/check_recourse.py``, and not part of a reproduction.
 RECOURSE = "shipment-recourse.md"
 
 
 def take(source: Path) -> None:
-    """Copy what ``whence reproduce`` has written to `source`."""
+    """Copy what ``make paper`` has written to `source`."""
     target = DOCS / "reproduction"
     target.mkdir(exist_ok=True)
     for old in target.iterdir():

@@ -7,6 +7,7 @@ One nearest point of every cell is tried: the last number that the tree still se
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import NamedTuple
 
 import numpy as np
@@ -37,6 +38,21 @@ def nearest(question: Question) -> Nearest | None:
     for i in holds:
         # The array formula only sorts out the hopeless; the word on a cell is the risk measure's own.
         if question.holds(weights[i]) and (question.kind == "relative" or question.better(weights[i]) is None):
+            return Nearest(float(distance[i]), points[i], len(points))
+    return None
+
+
+def nearest_by_costs(question: Question, risk: Risk, costs: np.ndarray, rivals: Sequence[np.ndarray]) -> Nearest | None:
+    """The nearest context in which a plan's risk exceeds that of none of its rivals, all judged by `risk.of` alone.
+
+    The question only says where to look and what is tolerated; `costs` and `rivals` are plain sample costs.
+    """
+    points = cells(question)
+    distance = np.abs(points - question.space.start) @ question.space.weight
+    for i in np.argsort(distance, kind="stable"):
+        weights = question.weights.weights(estimator_rows(question, points[i : i + 1]))[0]
+        limit = min(risk.of(rival, weights) for rival in rivals) * (1.0 + question.within) + question.tau
+        if risk.of(costs, weights) <= limit:
             return Nearest(float(distance[i]), points[i], len(points))
     return None
 

@@ -107,7 +107,7 @@ def test_decide_predict_score_and_weights_agree(weights: Any, risk: Any) -> None
     assert policy.score(X, Y) == pytest.approx(-tail)
     assert policy.score(X, Y[["wheat", "rye"]]) == pytest.approx(-tail)
     assert policy.score(X, Y, risk=Expectation()) == pytest.approx(-np.mean(costs))
-    with pytest.raises(InputTypeError, match="'risk' must be an Expectation or CVaR"):
+    with pytest.raises(InputTypeError, match="'risk' must be an Expectation, CVaR or other Risk"):
         policy.score(X, Y, risk="mean")
 
 
@@ -125,7 +125,7 @@ def test_pandas_in_gives_pandas_out() -> None:
 
 
 def test_routes_are_lists_of_nodes_and_vectors_of_edges() -> None:
-    """`decide` gives a plan in its natural form, `predict` one column an edge."""
+    """`decide` gives a plan in its natural form, `predict` one column per edge."""
     rng = np.random.default_rng(1)
     X, Y = rng.random((30, 2)), rng.random((30, 12))
     policy = Policy(ShortestPath.grid(3), KNNWeights(5)).fit(X, Y)
@@ -269,8 +269,12 @@ def test_frozen_forests_refuse_what_they_cannot_see() -> None:
     ("parameters", "error", "message"),
     [
         ({"problem": "newsvendor"}, InputTypeError, "'problem' must be a DecisionProblem. Got 'newsvendor' instead."),
-        ({"weights": 3}, InputTypeError, "'weights' must be a ForestWeights or KNNWeights. Got 3 instead."),
-        ({"risk": 0.5}, InputTypeError, "'risk' must be an Expectation or CVaR. Got 0.5 instead."),
+        (
+            {"weights": 3},
+            InputTypeError,
+            "'weights' must be a ForestWeights, KNNWeights or other Weights. Got 3 instead.",
+        ),
+        ({"risk": 0.5}, InputTypeError, "'risk' must be an Expectation, CVaR or other Risk. Got 0.5 instead."),
         ({"schema": {}}, InputTypeError, "'schema' must be a Schema or None. Got {} instead."),
         ({"weights": KNNWeights(60)}, InputError, "The 'k' parameter of KNNWeights must be an int in [1, n_samples)"),
         ({"schema": Schema({"tmp": Binary()})}, InputError, "The schema names the column 'tmp', which 'X' does not"),
@@ -287,7 +291,7 @@ def test_parameters_are_checked(parameters: dict[str, Any], error: type[Exceptio
 def test_contexts_and_outcomes_are_checked() -> None:
     """Rows that do not match, columns that are missing and unseen categories are named."""
     policy, X, Y = bakery()
-    with pytest.raises(InputError, match=r"'Y' must have one row a row of 'X' \(60\)"):
+    with pytest.raises(InputError, match=r"'Y' must have one row per row of 'X' \(60\)"):
         clone(policy).fit(X, Y.iloc[:-1])
     products = Newsvendor(holding=[1, 2, 3], backorder=[2, 3, 4])
     with pytest.raises(InputError, match=r"'Y' must have 3 columns, as the Newsvendor problem asks. Got 2 instead."):

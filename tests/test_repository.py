@@ -94,6 +94,24 @@ def test_changelog_names_the_version() -> None:
     assert any(version in heading for heading in headings)
 
 
+def test_the_citation_names_the_version() -> None:
+    """CITATION.cff is about the version in pyproject.toml."""
+    version = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["version"]
+    assert f"version: {version}" in (ROOT / "CITATION.cff").read_text("utf-8").splitlines()
+
+
+def test_every_python_is_tested() -> None:
+    """Each Python that pyproject.toml names is in the matrix of the tests, and has wheels."""
+    classifiers = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["classifiers"]
+    named = [text.rpartition(" ")[2] for text in classifiers if re.search(r"Python :: 3\.\d+$", text)]
+    workflows = ROOT / ".github" / "workflows"
+    matrix = re.search(r"python: \[(.*)\]", (workflows / "tests.yml").read_text("utf-8"))
+    assert matrix is not None
+    assert re.findall(r"[\d.]+", matrix[1]) == named
+    wheels = re.findall(r"cp3(\d+)-", (workflows / "wheels.yml").read_text("utf-8"))
+    assert [f"3.{minor}" for minor in wheels] == named
+
+
 @pytest.mark.parametrize("script", [".ci/run", "scripts/setup"])
 def test_scripts_can_be_executed(script: str) -> None:
     """The scripts that make and the build server call are executable."""

@@ -8,7 +8,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.errors import InputError, InputTypeError
-from whence.risk import CVaR, Expectation, Risk, tail_flow, tail_of
+from whence.risk import CVaR, Expectation, Risk, tail_flow
 
 PROPERTY = settings(derandomize=True, deadline=None, max_examples=200)
 LEVELS = st.floats(0.0, 0.99)
@@ -169,11 +169,11 @@ def test_cvar_of_everything_is_the_mean_to_the_last_digit(case):
     costs, weights = case
     assert CVaR(0).of(costs, weights) == Expectation().of(costs, weights)
     assert CVaR(0).name == Expectation.name
-    assert tail_of(CVaR(0)) is None
-    assert tail_of(CVaR(1e-17)) is None
+    assert CVaR(0).tail is None
+    assert CVaR(1e-17).tail is None
 
 
 def test_the_tail_is_the_share_that_counts():
     """A CVaR at 0.8 looks at a fifth."""
-    assert tail_of(CVaR(0.8)) == pytest.approx(0.2)
-    assert tail_of(Expectation()) is None
+    assert CVaR(0.8).tail == pytest.approx(0.2)
+    assert Expectation().tail is None

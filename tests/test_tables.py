@@ -123,7 +123,7 @@ def test_outcomes() -> None:
     ("Y", "message"),
     [
         (None, "requires y to be passed, but the target y is None"),
-        ([[1.0]], "'Y' must have one row a row of 'X' (2). Got shape (1, 1)"),
+        ([[1.0]], "'Y' must have one row per row of 'X' (2). Got shape (1, 1)"),
         ([[1.0], [np.nan]], "Input Y contains NaN"),
         (pd.DataFrame({"rye": [1.0, 2.0], "rolls": [np.nan, 3.0]}), "by column: 'rolls' (1)."),
         (pd.Series([1.0, np.inf], name="rye"), "by column: 'rye' (1)."),

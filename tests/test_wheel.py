@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import tarfile
+import tomllib
 import venv
 from importlib.metadata import Distribution, distribution
 from pathlib import Path
@@ -60,6 +61,8 @@ def build(out: Path) -> Path:
     with tarfile.open(sdist) as archive:
         names = {name.partition("/")[2] for name in archive.getnames()}
     assert {"CMakeLists.txt", "core/heap.hpp", "scripts/backend.py", "pyproject.toml", "src/whence/_core.pyi"} <= names
+    # Researchers find the experiments in the sdist; users are not given them with the wheel.
+    assert {"paper/__main__.py", "paper/published.csv"} <= names
     assert not [name for name in names if name.endswith((".so", ".pyd"))]
     (built,) = out.glob("*.whl")
     return built
@@ -69,7 +72,7 @@ def environment_with(wheel: Path, home: Path) -> Path:
     """A new environment that holds the wheel and the distributions it declares, checked by pip, and nothing else."""
     venv.create(home, with_pip=True, symlinks=True)
     (site,) = home.glob("lib/python*/site-packages")
-    requirements = [text for text in distribution("whence").requires or [] if "extra ==" not in text]
+    requirements = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]["dependencies"]
     for dist in declared_dependencies(requirements).values():
         share(dist, site)
     run(home / "bin" / "python", "-m", "pip", "install", "--quiet", "--no-index", wheel, cwd=home)
@@ -84,10 +87,12 @@ def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
 
     module = Path(run(python, "-c", "import whence; print(whence.__file__)", cwd=tmp_path).strip()).resolve()
     assert module.is_relative_to(elsewhere.resolve())
-    for shipped in ("py.typed", "_core.pyi", "experiments/published.csv", "report/explanation.schema.json"):
+    for shipped in ("py.typed", "_core.pyi", "report/explanation.schema.json"):
         assert (module.parent / shipped).is_file(), shipped
     for shipped in ("static/main.js", "static/page.css", "templates/index.html"):
         assert (module.parent / "web" / shipped).is_file(), shipped
+    for shipped in ("page.html", "report.css", "bars.svg"):
+        assert (module.parent / "report" / "templates" / shipped).is_file(), shipped
 
     listing = "from importlib.metadata import files; print(*{f.parts[0] for f in files('whence')}, sep='\\n')"
     tops = run(python, "-c", listing, cwd=tmp_path).split()

@@ -5,6 +5,7 @@ from __future__ import annotations
 from sklearn.exceptions import NotFittedError as _SklearnNotFittedError
 
 __all__ = [
+    "InfeasiblePlanError",
     "InputError",
     "InputTypeError",
     "InternalError",
@@ -15,6 +16,8 @@ __all__ = [
     "SolverError",
     "UnknownCategoryError",
     "WhenceError",
+    "argument_error",
+    "parameter_error",
 ]
 
 
@@ -44,6 +47,26 @@ class WhenceError(Exception):
 
 class InputError(WhenceError, ValueError):
     """An argument has the right type but a value that cannot be used."""
+
+
+class InfeasiblePlanError(InputError):
+    """A plan that cannot be carried out.
+
+    Examples
+    --------
+    >>> error = InfeasiblePlanError("The route is empty.")
+    >>> print(error, error.reason, sep="\\n")
+    The plan is not feasible: The route is empty.
+    The route is empty.
+    """
+
+    @property
+    def reason(self) -> str:
+        """Why not, in the problem's own sentence."""
+        return str(self.args[0])
+
+    def __str__(self) -> str:
+        return f"The plan is not feasible: {self.reason}"
 
 
 class UnknownCategoryError(InputError):
@@ -76,3 +99,43 @@ class RowError(WhenceError, RuntimeError):
 
 class InternalError(WhenceError, RuntimeError):
     """A result failed its re-check: a defect of whence, never of the input."""
+
+
+def parameter_error(
+    owner: str, name: str, must: str, got: object, kind: type[WhenceError] = InputError, what: str = "parameter"
+) -> WhenceError:
+    """The error for a parameter that cannot be used; it carries the parameter's name.
+
+    Parameters
+    ----------
+    owner : str
+        The class or function that has the parameter.
+    name : str
+        Its name.
+    must : str
+        What it must do: "be a positive number".
+    got : object
+        What came instead; a text is printed as it is, so that it may describe a large value.
+    kind : type
+        Of the error.
+    what : {"parameter", "argument"}
+        A parameter of a constructor, or an argument of a method.
+
+    Examples
+    --------
+    >>> error = parameter_error("KNNWeights", "k", "be an int in [1, n)", 0)
+    >>> error, error.parameter
+    (InputError("The 'k' parameter of KNNWeights must be an int in [1, n). Got 0 instead."), 'k')
+    """
+    return kind(f"The {name!r} {what} of {owner} must {must}. Got {got} instead.", parameter=name)
+
+
+def argument_error(owner: str, name: str, must: str, got: object, kind: type[WhenceError] = InputError) -> WhenceError:
+    """As :func:`parameter_error`, for an argument of a method.
+
+    Examples
+    --------
+    >>> argument_error("Shipment.costs", "Y", "be finite", "NaN")
+    InputError("The 'Y' argument of Shipment.costs must be finite. Got NaN instead.")
+    """
+    return parameter_error(owner, name, must, got, kind, "argument")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass
 from typing import Any, Self
 
 import numpy as np
@@ -11,20 +12,43 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import UNUSED
 
 from whence.aliases import Floats, Kind
-from whence.encoding import Unknown
 from whence.errors import InputError, InputTypeError, NotFittedError, UnknownCategoryError
-from whence.explain.asking import Request, explain
+from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
 from whence.explain.many import Batch, explain_many
-from whence.features import Schema
+from whence.explain.request import Request
+from whence.explain.sample_costs import sample_costs
+from whence.features import Schema, Unknown
 from whence.problems.base import DecisionProblem
-from whence.question import InputMap, Progress
-from whence.risk import CVaR, Expectation, Risk
+from whence.question import Progress
+from whence.risk import Expectation, Risk
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import ForestWeights, InputMap, Weights
 
-__all__ = ["Policy"]
+__all__ = ["Decision", "Policy"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a policy decides in one context, and why.
+
+    Attributes
+    ----------
+    plan : plan
+        The plan in its natural form.
+    cost : float
+        What is minimised: the expected cost, or whatever the policy's risk makes of the costs.
+    costs : ndarray of shape (n,)
+        What the plan costs under each past observation.
+    weights : ndarray of shape (n,)
+        How much each past observation counts in the context.
+    """
+
+    plan: Any
+    cost: float
+    costs: Floats
+    weights: Floats
 
 
 class Policy(BaseEstimator):  # type: ignore[misc]
@@ -34,10 +58,10 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     ----------
     problem : DecisionProblem
         What is decided and what it costs.
-    weights : ForestWeights or KNNWeights, optional
-        How a context weighs past observations; a forest by default.
-    risk : Expectation or CVaR, optional
-        What is minimised; the expected cost by default.
+    weights : Weights, optional
+        How a context weighs past observations: `ForestWeights` (the default), `KNNWeights`, or weights of your own.
+    risk : Risk, optional
+        What is minimised: `Expectation` (the default), `CVaR`, or a risk of your own.
     schema : Schema, optional
         The features of a context; inferred from the training data where it says nothing.
     unknown : {"error", "ignore"}
@@ -49,7 +73,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     ----------
     schema_ : Schema
         The features with their training ranges.
-    weights_ : ForestWeights or KNNWeights
+    weights_ : Weights
         The fitted weights.
     X_, Y_ : DataFrame, ndarray
         The history.
@@ -73,7 +97,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def __init__(
         self,
         problem: DecisionProblem,
-        weights: ForestWeights | KNNWeights | None = None,
+        weights: Weights | None = None,
         risk: Risk | None = None,
         schema: Schema | None = None,
         unknown: Unknown = "error",
@@ -102,7 +126,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         weights = ForestWeights() if self.weights is None else clone(self.weights)
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
-            _check_frozen(weights, list(table.columns))
+            weights.check_columns(list(table.columns))
         self.schema_ = (self.schema or Schema()).fit(table)
         self.risk_ = Expectation() if self.risk is None else self.risk
         self.n_features_in_ = table.shape[1]
@@ -110,11 +134,10 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._sees_units = isinstance(weights, ForestWeights) and weights.frozen is not None
+        self._sees_units = weights.sees_units
         self.input_map_ = self._input_map()
         self.weights_ = weights.fit(self._inputs(table), outcomes)
-        if isinstance(self.weights_, ForestWeights):
-            self.schema_ = self.schema_.cut_at(self._cuts(self.weights_), self._sees_units)
+        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units)
         self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
         return self
 
@@ -122,11 +145,28 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         """The plan for one context, in its natural form."""
         return self.problem.solve(self._history(), self.weights_at(context), self.risk_)
 
-    def predict(self, X: Any) -> Any:
-        """Decision vectors for many contexts, one a row: an array, or a DataFrame where `X` is one of pandas.
+    def decision(self, context: Any) -> Decision:
+        """The plan for one context, with what it costs and the weights that it rests on.
 
-        Plans that are no numbers, such as names, are returned as they are: an array of objects with one plan a row, or
-        a DataFrame with the column "plan".
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X, Y = np.array([[0.0], [1.0], [2.0]]), np.array([[10.0], [12.0], [30.0]])
+        >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=3), wh.KNNWeights(k=2)).fit(X, Y)
+        >>> made = policy.decision([0.2])
+        >>> made.plan, made.cost, made.weights
+        (array([12.]), 1.0, array([0.5, 0.5, 0. ]))
+        """
+        history, weights = self._history(), self.weights_at(context)
+        plan = self.problem.solve(history, weights, self.risk_)
+        costs = sample_costs(self.problem, plan, history)
+        return Decision(plan, float(self.risk_.of(costs, weights)), costs, weights)
+
+    def predict(self, X: Any) -> Any:
+        """Decision vectors for many contexts, one per row: an array, or a DataFrame where `X` is one of pandas.
+
+        Plans that are no numbers, such as names, are returned as they are: an array of objects with one plan per row,
+        or a DataFrame with the column "plan".
         """
         plans = self._plans(X)
         named = isinstance(X, pd.DataFrame)
@@ -153,7 +193,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         ----------
         X, Y : DataFrame or array
             Contexts and outcomes, row by row.
-        risk : Expectation or CVaR, optional
+        risk : Risk, optional
             Another measure than the policy's own: ``Expectation()`` for the mean cost, whatever the policy minimises.
             In a grid search: ``scoring=lambda policy, X, Y: policy.score(X, Y, risk=wh.Expectation())``.
 
@@ -286,17 +326,17 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         Parameters
         ----------
         contexts : DataFrame, 2-D array or list of contexts
-            One context a row.
-        instead : plan, or one plan a row
-            The alternative for all contexts, or a list, 2-D array or DataFrame with one alternative a row. What the
-            problem accepts as a plan is taken as one plan; a DataFrame is always one plan a row.
+            One context per row.
+        instead : plan, or one plan per row
+            The alternative for all contexts, or a list, 2-D array or DataFrame with one alternative per row. What the
+            problem accepts as a plan is taken as one plan; a DataFrame is always one plan per row.
         n_jobs : int, optional
             Worker processes, -1 for all cores; by default one, or what ``joblib.parallel_config`` says. Under
             ``joblib.parallel_config(backend="dask")`` the rows go to the cluster.
-        decision : plan, or one plan a row, optional
+        decision : plan, or one plan per row, optional
             The plans to be explained where they are not what the policy decides.
         plan_per_row : bool, optional
-            Whether `instead` and `decision` hold one plan a row, where that cannot be found out.
+            Whether `instead` and `decision` hold one plan per row, where that cannot be found out.
         batch_size : int, optional
             Rows that travel to a worker together; by default chosen from the number of rows and workers.
         on_progress : callable, optional
@@ -335,15 +375,11 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
         return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.encode(X, unknown)
 
-    def _cuts(self, forest: ForestWeights) -> dict[str, Floats]:
-        """The thresholds at which the forest splits features that go in whole steps."""
-        place = {name: c for c, name in enumerate(self.schema_.feature_of_coordinate())}
-        if self._sees_units:
-            place = {name: c for c, name in enumerate(self.schema_.columns)}
-        return {
-            name: np.concatenate([tree.threshold[tree.feature == place[name]] for tree in forest.trees])
-            for name in self.schema_.stepped()
-        }
+    def _cuts(self) -> dict[str, Floats]:
+        """The thresholds at which the weights turn along features that go in whole steps, where these are known."""
+        names = self.schema_.columns if self._sees_units else self.schema_.feature_of_coordinate()
+        cuts = {name: self.weights_.thresholds(names.index(name)) for name in self.schema_.stepped()}
+        return {name: found for name, found in cuts.items() if found is not None}
 
     def _check_known(self, context: Any) -> None:
         """Refuse to explain from a category that the history does not hold, also where decisions ignore that."""
@@ -354,9 +390,8 @@ class Policy(BaseEstimator):  # type: ignore[misc]
                 raise UnknownCategoryError(f"No explanation starts from an unknown category. {error}") from None
 
     def _input_map(self) -> InputMap:
-        d = self.schema_.n_coordinates
         if not self._sees_units:
-            return InputMap(np.arange(d), np.ones(d), np.zeros(d))
+            return InputMap.identity(self.schema_.n_coordinates)
         coordinate = self.schema_.coordinate_of_column()
         offset, scale = self.schema_.affine()
         return InputMap(coordinate, scale[coordinate], offset[coordinate])
@@ -369,8 +404,11 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def _check_parameters(self) -> None:
         if not isinstance(self.problem, DecisionProblem):
             raise InputTypeError(f"'problem' must be a DecisionProblem. Got {self.problem!r} instead.")
-        if self.weights is not None and not isinstance(self.weights, ForestWeights | KNNWeights):
-            raise InputTypeError(f"'weights' must be a ForestWeights or KNNWeights. Got {self.weights!r} instead.")
+        if self.weights is not None and not isinstance(self.weights, Weights):
+            raise InputTypeError(
+                f"'weights' must be a ForestWeights, KNNWeights or other Weights. Got {self.weights!r} instead.",
+                parameter="weights",
+            )
         _check_risk(self.risk)
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise InputTypeError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
@@ -379,15 +417,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
 
 
 def _check_risk(risk: Any) -> None:
-    if risk is not None and not isinstance(risk, Expectation | CVaR):
-        raise InputTypeError(f"'risk' must be an Expectation or CVaR. Got {risk!r} instead.")
-
-
-def _check_frozen(weights: ForestWeights | KNNWeights, columns: list[str]) -> None:
-    """Refuse columns in another order than a frozen forest has seen them: it would take one for the other."""
-    seen = getattr(getattr(weights, "frozen", None), "feature_names_in_", None)
-    if seen is not None and list(seen) != columns:
-        raise InputError(
-            f"'X' must have the columns that the fitted forest has seen, in their order: {', '.join(map(repr, seen))}. "
-            f"Got {', '.join(map(repr, columns))} instead."
+    if risk is not None and not isinstance(risk, Risk):
+        raise InputTypeError(
+            f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.", parameter="risk"
         )

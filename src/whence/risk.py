@@ -1,10 +1,10 @@
-"""What the decision maker minimises: the mean of the costs, or the mean of their worst tail."""
+"""What the decision maker minimises: the mean of the costs, the mean of their worst tail, or a risk of one's own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -12,20 +12,107 @@ from numpy.typing import ArrayLike
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 
-__all__ = ["CVaR", "Expectation", "Risk", "tail_flow", "tail_of"]
+__all__ = ["CVaR", "Expectation", "Risk", "known_tail", "tail_flow"]
 
 
-@runtime_checkable
-class Risk(Protocol):
-    """What a risk measure offers: one number for costs that occur with given weights."""
+class Risk:
+    """One number for costs that occur with given weights: what a policy minimises, and explanations compare.
+
+    There are two ways to write one:
+
+    - `values` says what each observation counts for, such as ``costs**2``. The risk is then the weighted mean of these
+      values, or with a `tail` the mean of the worst share of them; `of` and `contributions` follow. Such a risk can be
+      explained by every engine.
+    - `of` computes any other number. Policies decide with it (where the problem's ``solve`` knows it), but no engine
+      can search under it: ``explain`` refuses it with a sentence.
+
+    The problem's ``solve`` is given the risk and must know it; the built-in problems know `Expectation` and `CVaR`.
+
+    Examples
+    --------
+    >>> class Squared(Risk):
+    ...     name = "mean squared cost"
+    ...
+    ...     def values(self, costs):
+    ...         return np.square(costs)
+    >>> Squared().of([1.0, 3.0], [0.5, 0.5])
+    5.0
+    >>> Squared().words
+    'Mean squared cost'
+    """
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        super().__init_subclass__(**options)
+        if cls.of is Risk.of and cls.values is Risk.values:
+            raise InputTypeError(f"A risk must define 'values' or 'of'. Got {cls.__name__} with neither.")
+
+    @property
+    def name(self) -> str:
+        """What reports call it, in the middle of a sentence; the name of the class unless said otherwise."""
+        return type(self).__name__
+
+    @property
+    def words(self) -> str:
+        """The name at the beginning of a sentence, with its meaning where that needs a reminder."""
+        return self.name[:1].upper() + self.name[1:]
+
+    @property
+    def tail(self) -> float | None:
+        """The share of the worst values that the risk is the mean of; None where all of them count."""
+        return None
+
+    def values(self, costs: Floats) -> Floats | None:
+        """What each observation counts for under these costs; None where the risk is no weighted mean of anything."""
+        return None
 
     def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
-        """Risk of `costs`, one a sample, under `weights` that sum to one."""
-        ...
+        """Risk of `costs`, one per observation, under `weights` that sum to one."""
+        c, w = _checked(costs, weights)
+        tail, values = self.tail, self._known_values(c)
+        if tail is None:
+            return float(w @ values)
+        # Most weights of a forest or of neighbours are zero, and only the others need sorting.
+        speaking = np.flatnonzero(w)
+        values, w = values[speaking], w[speaking]
+        order = np.argsort(-values, kind="stable")
+        return float(tail_flow(w[order], tail) @ values[order] / tail)
+
+    def contributions(self, costs: ArrayLike, weights: ArrayLike) -> Floats | None:
+        """What each observation adds to the risk: they sum to it. None where it is no sum over the observations.
+
+        Examples
+        --------
+        >>> CVaR(0.5).contributions([1.0, 2.0, 3.0, 4.0], [0.25] * 4)
+        array([0. , 0. , 1.5, 2. ])
+        """
+        c, w = _checked(costs, weights)
+        values = self.values(c)
+        if values is None:
+            return None
+        if self.tail is None:
+            return np.asarray(w * values)
+        order = np.argsort(-values, kind="stable")
+        parts = np.zeros(values.size)
+        parts[order] = tail_flow(w[order], self.tail) * values[order] / self.tail
+        return parts
+
+    def on_values(self) -> Risk:
+        """The mean, or the mean of the worst share, that this risk takes of its values."""
+        return Expectation() if self.tail is None else CVaR(1.0 - self.tail)
+
+    def _known_values(self, costs: Floats) -> Floats:
+        values = np.asarray(self.values(costs), dtype=np.float64)
+        if values.shape != costs.shape:
+            raise InputError(
+                f"'values' of {type(self).__name__} must return one number per cost, {costs.size} of them. "
+                f"Got shape {values.shape} instead.",
+                parameter="risk",
+            )
+        return values
 
 
 @dataclass(frozen=True)
-class Expectation:
+class Expectation(Risk):
     """Expected cost.
 
     Examples
@@ -36,14 +123,17 @@ class Expectation:
 
     name = "expected cost"
 
-    def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
-        """Weighted mean of `costs`."""
-        c, w = _checked(costs, weights)
-        return float(w @ c)
+    def values(self, costs: Floats) -> Floats:
+        """The costs themselves."""
+        return costs
+
+    def on_values(self) -> Risk:
+        """Itself."""
+        return self
 
 
 @dataclass(frozen=True)
-class CVaR:
+class CVaR(Risk):
     """Conditional value-at-risk: the mean of the worst ``1 - alpha`` share of the costs.
 
     The atom at which the tail begins is split, so that exactly ``1 - alpha`` of the weight counts
@@ -58,6 +148,8 @@ class CVaR:
     --------
     >>> CVaR(0.5).of([1.0, 2.0, 3.0, 4.0], [0.25] * 4)
     3.5
+    >>> CVaR(0.75).tail, CVaR(0).tail
+    (0.25, None)
     """
 
     alpha: float
@@ -65,38 +157,63 @@ class CVaR:
     def __post_init__(self) -> None:
         wanted = f"The 'alpha' parameter of CVaR must be a float in [0, 1). Got {self.alpha!r} instead."
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real):
-            raise InputTypeError(wanted)
+            raise InputTypeError(wanted, parameter="alpha")
         if not 0.0 <= float(self.alpha) < 1.0:
-            raise InputError(wanted)
+            raise InputError(wanted, parameter="alpha")
 
     @property
     def name(self) -> str:
-        """How reports call it."""
-        return Expectation.name if tail_of(self) is None else f"CVaR at {self.alpha:g}"
+        """What reports call it."""
+        return Expectation.name if self.tail is None else f"CVaR at {self.alpha:g}"
 
-    def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
-        """Mean of the ``1 - alpha`` tail of `costs`."""
-        tail = tail_of(self)
-        if tail is None:
-            return Expectation().of(costs, weights)
-        c, w = _checked(costs, weights)
-        # Most weights of a forest or of neighbours are zero, and only the others need sorting.
-        speaking = np.flatnonzero(w)
-        c, w = c[speaking], w[speaking]
-        order = np.argsort(-c, kind="stable")
-        return float(tail_flow(w[order], tail) @ c[order] / tail)
+    @property
+    def words(self) -> str:
+        """The name, and what it means for those who have forgotten.
+
+        Examples
+        --------
+        >>> CVaR(0.8).words
+        'CVaR at 0.8 (mean of the worst 20 %)'
+        """
+        if self.tail is None:
+            return Expectation().words
+        percent = 100.0 * self.tail
+        return f"{self.name} (mean of the worst {percent:.{1 if percent < 1 else 2 if percent < 99.5 else 3}g} %)"
+
+    @property
+    def tail(self) -> float | None:
+        """The share of the costs that counts; None where all of them do."""
+        tail = 1.0 - float(self.alpha)
+        return tail if tail < 1.0 else None
+
+    def values(self, costs: Floats) -> Floats:
+        """The costs themselves."""
+        return costs
+
+    def on_values(self) -> Risk:
+        """Itself."""
+        return self
 
 
-def tail_of(risk: Risk) -> float | None:
-    """The share of the worst outcomes that a CVaR is the mean of; None where all outcomes count, as in ``CVaR(0)``.
+def known_tail(risk: Risk, owner: str) -> float | None:
+    """The tail of a risk that looks at the costs themselves; any other is refused in the name of a problem, `owner`.
 
     Examples
     --------
-    >>> tail_of(CVaR(0.75)), tail_of(CVaR(0)), tail_of(Expectation())
-    (0.25, None, None)
+    >>> known_tail(CVaR(0.75), "Newsvendor"), known_tail(CVaR(0), "Newsvendor")
+    (0.25, None)
     """
-    tail = 1.0 - float(risk.alpha) if isinstance(risk, CVaR) else 1.0
-    return tail if tail < 1.0 else None
+    kind = type(risk)
+    if not isinstance(risk, Risk) or kind.of is not Risk.of or kind.values not in (Expectation.values, CVaR.values):
+        raise InputTypeError(
+            f"The 'risk' argument of {owner} must be Expectation or CVaR. Got {risk!r} instead.", parameter="risk"
+        )
+    return risk.tail
+
+
+def tail_of(risk: Risk) -> float | None:
+    """``risk.tail``; only for callers that do not ask the risk itself yet."""
+    return risk.tail
 
 
 def tail_flow(weights: Floats, tail: float) -> Floats:

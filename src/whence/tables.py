@@ -211,7 +211,9 @@ def as_outcomes(Y: Any, rows: int) -> tuple[Floats, list[str]]:
     elif isinstance(Y, pd.Series):
         names = [str(Y.name) if Y.name is not None else "y"]
     if Y is None:
-        raise InputError("Policy requires y to be passed, but the target y is None: give one row of 'Y' a row of 'X'.")
+        raise InputError(
+            "Policy requires y to be passed, but the target y is None: give one row of 'Y' per row of 'X'."
+        )
     try:
         array = np.asarray(check_array(Y, dtype=np.float64, ensure_2d=False, ensure_all_finite=False, input_name="Y"))
         _check_finite(array[:, None] if array.ndim == 1 else array, "Y", names)
@@ -222,7 +224,7 @@ def as_outcomes(Y: Any, rows: int) -> tuple[Floats, list[str]]:
     if array.ndim == 1:
         array = array[:, None]
     if array.ndim != 2 or array.shape[0] != rows:
-        raise InputError(f"'Y' must have one row a row of 'X' ({rows}). Got shape {array.shape} instead.")
+        raise InputError(f"'Y' must have one row per row of 'X' ({rows}). Got shape {array.shape} instead.")
     if names is None:
         names = [f"y{j}" for j in range(array.shape[1])]
     return np.ascontiguousarray(array), names

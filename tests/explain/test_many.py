@@ -254,11 +254,11 @@ def test_plans_that_could_be_either_must_be_told_apart(contexts: pd.DataFrame) -
 
 def test_plans_of_the_wrong_number(policy: wh.Policy, contexts: pd.DataFrame) -> None:
     """Neither a plan nor as many plans as rows: refused at once, with both possibilities and the reason."""
-    with pytest.raises(InputError, match=r"one feasible plan for all rows, or one plan a row.*shape is \(3, 2\)"):
+    with pytest.raises(InputError, match=r"one feasible plan for all rows, or one plan per row.*shape is \(3, 2\)"):
         policy.explain_many(contexts, [[45.0, 1.0], [40.0, 1.0], [35.0, 1.0]])
-    with pytest.raises(InputError, match=r"'instead' must hold one plan a row of 'contexts' \(20\). Got 3 of them"):
+    with pytest.raises(InputError, match=r"'instead' must hold one plan per row of 'contexts' \(20\). Got 3 of them"):
         policy.explain_many(contexts, [[45.0], [40.0], [35.0]])
-    with pytest.raises(InputError, match=r"'instead' must hold one plan a row of 'contexts' \(20\). Got 3 of them"):
+    with pytest.raises(InputError, match=r"'instead' must hold one plan per row of 'contexts' \(20\). Got 3 of them"):
         policy.explain_many(contexts, pd.DataFrame([[45.0], [40.0], [35.0]]))
     with pytest.raises(InputError, match=r"As one plan: .* must not be negative"):
         policy.explain_many(contexts, [-1.0])

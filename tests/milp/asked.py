@@ -10,12 +10,11 @@ import numpy as np
 from tests import cases, oracle
 from tests.knn_reference import nearest_by_vertices
 
+from whence.engines import part_of
 from whence.milp.criteria import criterion_of
 from whence.milp.engine import explain
-from whence.milp.forest import ForestWeighting
-from whence.milp.knn import NeighbourWeighting
 from whence.milp.model import Model, Program
-from whence.milp.solvers.base import Outcome, Settings
+from whence.milp.solvers.base import Outcome, SolverSettings
 from whence.milp.solvers.highs import Highs
 from whence.question import Answer, Question
 from whence.weights import KNNWeights
@@ -70,11 +69,7 @@ def agree(answer: Answer, distance: float, case: cases.Case) -> None:
 def built(question: Question, w_max: str = "sample") -> tuple[Model, Any, Any]:
     """Model, weights and criterion of a question, without any row of the criterion."""
     model = Model()
-    weighting: Any
-    if isinstance(question.weights, KNNWeights):
-        weighting = NeighbourWeighting(model, question.space, question.weights, question.separation)
-    else:
-        weighting = ForestWeighting(model, question.space, question.weights, question.inputs)
+    weighting = part_of(question.weights, "milp")(model, question)
     return model, weighting, criterion_of(model, weighting, question, w_max)
 
 
@@ -84,4 +79,4 @@ def fixed_at(program: Program, weighting: Any, context: np.ndarray) -> Outcome:
     for axis, value in zip(weighting.axes, context, strict=True):
         taken = axis.points[1:] <= value + 1e-12
         lower[axis.steps] = upper[axis.steps] = taken
-    return Highs().solve(program.with_bounds(lower, upper), Settings())
+    return Highs().solve(program.with_bounds(lower, upper), SolverSettings())

@@ -11,7 +11,7 @@ from tests.milp.asked import asked, built, fixed_at, forests, neighbours
 
 from whence.milp.criteria import TailCost
 from whence.milp.model import Linear
-from whence.risk import CVaR, tail_of
+from whence.risk import CVaR
 
 
 def some_contexts(points: np.ndarray, count: int, seed: int) -> np.ndarray:
@@ -24,7 +24,7 @@ def test_forest_weights() -> None:
     for case in forests(range(60), samples=15):
         question = asked(case)
         model, weighting, _ = built(question)
-        columns = weighting.columns()
+        columns = weighting.columns
         program = model.program()
         for context in some_contexts(oracle.cells(question), 3, case.seed):
             outcome = fixed_at(program, weighting, context)
@@ -40,7 +40,7 @@ def test_neighbour_weights() -> None:
     for case in neighbours(range(200), samples=10):
         question = asked(case)
         model, weighting, _ = built(question)
-        columns = weighting.columns()
+        columns = weighting.columns
         program = model.program()
         for context in (question.space.start, *some_contexts(question.weights.points_, 2, case.seed)):
             if not question.space.contains(context):
@@ -101,7 +101,7 @@ def test_a_row_holds_exactly_where_the_criterion_does() -> None:
         context = some_contexts(oracle.cells(question), 1, case.seed)[0]
         weights = question.weights.at(oracle.estimator_rows(question, context[None, :])[0])
         excess = question.risk.of(question.alternative, weights) - question.risk.of(question.decision, weights)
-        tail = tail_of(question.risk)
+        tail = question.risk.tail
         if excess <= 0.1 or tried[tail is None] >= 12:
             continue
         tried[tail is None] += 1

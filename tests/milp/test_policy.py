@@ -216,7 +216,7 @@ def test_a_gap_that_was_allowed_is_told() -> None:
         ({"timelimit": 3}, "'explain' has no parameter 'timelimit'. Did you mean 'time_limit'?"),
         (
             {"engine": "search", "plausibility": IsolationForest()},
-            "'plausibility' is a constraint of the integer program: use it with engine='milp'.",
+            "'plausibility' is an option of engine='milp'; the search does not know it.",
         ),
     ],
 )

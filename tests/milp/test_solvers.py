@@ -13,7 +13,7 @@ from tests.milp.asked import answered, asked, forests
 from whence.errors import MissingDependencyError, SolverError
 from whence.milp.model import Linear, Model
 from whence.milp.solvers import solver_named
-from whence.milp.solvers.base import Row, Settings
+from whence.milp.solvers.base import Row, SolverSettings
 from whence.milp.solvers.highs import Highs
 
 SOLVERS = ("highs", "scip", "gurobi")
@@ -36,7 +36,7 @@ def knapsack(at_least: float = 5.0) -> Model:
 def test_optimum(name: str) -> None:
     """Objective, constant, rows of every sense and whole variables arrive as they were meant."""
     program = knapsack().program()
-    outcome = solver_named(name).solve(program, Settings())
+    outcome = solver_named(name).solve(program, SolverSettings())
     assert outcome.status == "optimal"
     assert outcome.values is not None
     assert program.allows(outcome.values)
@@ -47,7 +47,7 @@ def test_optimum(name: str) -> None:
 @pytest.mark.parametrize("name", SOLVERS)
 def test_infeasible(name: str) -> None:
     """No choice weighs that much."""
-    outcome = solver_named(name).solve(knapsack(50.0).program(), Settings())
+    outcome = solver_named(name).solve(knapsack(50.0).program(), SolverSettings())
     assert outcome.status == "infeasible"
     assert outcome.values is None
 
@@ -58,7 +58,7 @@ def test_a_known_solution_is_taken(name: str) -> None:
     solver = solver_named(name)
     assert solver.abilities.warm_start
     start = (np.arange(6), np.array([0.0, 1.0, 0.0, 1.0, 0.0, 0.0]))
-    assert np.isclose(solver.solve(knapsack().program(), Settings(), start=start).bound, 5.25)
+    assert np.isclose(solver.solve(knapsack().program(), SolverSettings(), start=start).bound, 5.25)
 
 
 @pytest.mark.parametrize("name", ["scip", "gurobi"])
@@ -73,13 +73,13 @@ def test_lazy_rows(name: str) -> None:
         calls += 1
         return [Row(Linear(np.array([3]), np.ones(1)), -np.inf, 0.0)] if x[3] > 0.5 else []
 
-    outcome = solver.solve(knapsack().program(), Settings(), lazy=never_the_fourth)
+    outcome = solver.solve(knapsack().program(), SolverSettings(), lazy=never_the_fourth)
     model = knapsack()
     model.row(Linear(np.array([3]), np.ones(1)), -np.inf, 0.0)
     assert outcome.values is not None
     assert calls > 0
     assert outcome.values[3] < 0.5
-    assert np.isclose(outcome.bound, Highs().solve(model.program(), Settings()).bound)
+    assert np.isclose(outcome.bound, Highs().solve(model.program(), SolverSettings()).bound)
 
 
 def test_highs_settles_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -95,7 +95,7 @@ def test_highs_settles_a_disagreement(monkeypatch: pytest.MonkeyPatch) -> None:
         return once(knapsack(50.0).program() if len(calls) == 1 else program, settings, way, start)
 
     monkeypatch.setattr(highs, "_solve_once", wrong_at_first)
-    outcome = Highs().solve(program, Settings())
+    outcome = Highs().solve(program, SolverSettings())
     assert outcome.status == "optimal"
     assert np.isclose(outcome.bound, 5.25)
     assert len(calls) == 3
@@ -117,7 +117,7 @@ def test_gurobi_without_a_licence_names_its_limit() -> None:
     model.row(Linear(columns, np.ones(2500)), 3.0)
     model.minimise(Linear(columns, np.ones(2500)))
     with pytest.raises(SolverError, match="2,000 variables and 2,000 rows"):
-        solver_named("gurobi").solve(model.program(), Settings())
+        solver_named("gurobi").solve(model.program(), SolverSettings())
 
 
 def test_importing_the_engine_imports_no_optional_solver() -> None:

@@ -14,11 +14,12 @@ import numpy as np
 import pandas as pd
 import pytest
 from matplotlib.axes import Axes
+from sklearn.base import clone
 
 import whence as wh
 from whence.errors import InputError, InputTypeError, MissingDependencyError
 from whence.examples import bakery, city
-from whence.report.style import ALTERNATIVE, DECISION
+from whence.report.colours import ALTERNATIVE, DECISION
 
 plt.switch_backend("Agg")
 
@@ -65,7 +66,7 @@ def many() -> Asked:
     rows = [(name, X.iloc[0][name], X.iloc[1][name], 0.5 - 0.01 * i) for i, name in enumerate(X.columns)]
     fields = {name: getattr(base, name) for name in base.__dataclass_fields__}
     fields |= {"status": "time_limit", "context": X.iloc[1], "weights_after": asked.policy.weights_at(X.iloc[1])}
-    fields |= {"cost_after": base.cost_before, "distance": 12.0, "bound": 0.0, "material": None}
+    fields |= {"cost_after": base.cost_before, "distance": 12.0, "bound": 0.0}
     fields |= {"changes": pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])}
     asked.why = wh.Explanation(**fields)
     return asked
@@ -293,7 +294,8 @@ def test_observations_are_told_by_what_changes(baked: Asked) -> None:
 @pytest.mark.parametrize(("unit", "written"), [("€", "€"), ("$", r"\$"), ("", None)])
 def test_axes_name_the_unit_of_costs(unit: str, written: str | None, baked: Asked) -> None:
     """Both axes of costs name the unit where there is one; a dollar sign begins no formula."""
-    why = replace(baked.why, cost_unit=unit)
+    problem = clone(baked.policy.problem).set_params(cost_unit=unit)
+    why = replace(baked.why, source=replace(baked.why.source, problem=problem))
     labels = [wh.plot.costs(why).get_ylabel(), wh.plot.outcomes(why).get_xlabel().replace("; last bar: and beyond", "")]
     if written is None:
         assert labels[0] == "Expected cost"

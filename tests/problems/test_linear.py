@@ -217,7 +217,7 @@ def test_infeasible_and_unbounded_programs_are_named(risk, integrality):
 @pytest.mark.parametrize(
     ("plan", "sentence"),
     [
-        ([1, 1], "The plan must hold 3 values, one a variable, but its shape is (2,)."),
+        ([1, 1], "The plan must hold 3 values, one per variable, but its shape is (2,)."),
         ([1, np.inf, 0], "Variable 1 must be a finite number, but it is inf."),
         ("x", "The plan must be an array of numbers, but it is 'x'."),
         ([-0.5, 0, 0], "Variable 0 is -0.5, 0.5 below its lower bound of 0."),
@@ -291,7 +291,7 @@ def test_samples_that_do_not_fit_are_refused():
     problem = LinearProblem(A_ub=[[1, 1]], b_ub=[1])
     with pytest.raises(InputError, match=r"The 'Y' argument of LinearProblem must be 2-D with 2 columns"):
         problem.solve(np.ones((4, 3)), np.full(4, 0.25), Expectation())
-    with pytest.raises(InputError, match=r"one value a variable \(2\)\. Got shape \(1,\)"):
+    with pytest.raises(InputError, match=r"one value per variable \(2\)\. Got shape \(1,\)"):
         problem.costs([1.0], np.ones((4, 2)))
     with pytest.raises(InputTypeError, match="must be Expectation or CVaR"):
         problem.solve(np.ones((4, 2)), np.full(4, 0.25), None)

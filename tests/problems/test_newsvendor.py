@@ -219,13 +219,13 @@ def test_check_accepts_feasible_plans():
 @pytest.mark.parametrize(
     ("plan", "sentence"),
     [
-        ([1.0], "The plan must hold 2 quantities, one a product, but its shape is (1,)."),
-        ([[1.0, 2.0]], "The plan must hold 2 quantities, one a product, but its shape is (1, 2)."),
+        ([1.0], "The plan must hold 2 quantities, one per product, but its shape is (1,)."),
+        ([[1.0, 2.0]], "The plan must hold 2 quantities, one per product, but its shape is (1, 2)."),
         ([1.0, float("nan")], "The quantity of product 2 must be a finite number, but it is nan."),
         ([-0.5, 1.0], "The quantity of product 1 must not be negative, but it is -0.5."),
         ([8.0, 4.5], "The plan orders 12.5 in total, 2.5 more than the budget of 10."),
         ("all", "The plan must be an array of quantities, but it is 'all'."),
-        (None, "The plan must hold 2 quantities, one a product, but its shape is ()."),
+        (None, "The plan must hold 2 quantities, one per product, but its shape is ()."),
     ],
 )
 def test_check_says_in_one_sentence_what_is_wrong(plan, sentence):
@@ -260,8 +260,8 @@ def test_parts_and_description():
             InputError,
             "The 'backorder' parameter of Newsvendor must be",
         ),
-        ({"holding": [[1]], "backorder": 1}, InputError, r"1-D array, one a product\. Got shape \(1, 1\)"),
-        ({"holding": [], "backorder": 1}, InputError, r"1-D array, one a product\. Got shape \(0,\)"),
+        ({"holding": [[1]], "backorder": 1}, InputError, r"1-D array, one per product\. Got shape \(1, 1\)"),
+        ({"holding": [], "backorder": 1}, InputError, r"1-D array, one per product\. Got shape \(0,\)"),
         ({"holding": "x", "backorder": 1}, InputTypeError, "The 'holding' parameter of Newsvendor must be a number"),
         ({"holding": [1, 2], "backorder": [1, 2, 3]}, InputError, "of the same length. Got 2 and 3"),
         ({"holding": [1, 0], "backorder": [1, 0]}, InputError, "must not both be 0 for a product"),
@@ -269,7 +269,7 @@ def test_parts_and_description():
         ({"holding": 1, "backorder": 1, "budget": float("nan")}, InputError, "The 'budget' parameter .* Got nan"),
         ({"holding": 1, "backorder": 1, "budget": "10"}, InputTypeError, "The 'budget' parameter .* Got '10'"),
         ({"holding": 1, "backorder": 1, "budget": True}, InputTypeError, "The 'budget' parameter .* Got True"),
-        ({"holding": [1, 2], "backorder": 1, "names": ["a"]}, InputError, r"one name a product \(2\)\. Got 1 names"),
+        ({"holding": [1, 2], "backorder": 1, "names": ["a"]}, InputError, r"one name per product \(2\)\. Got 1 names"),
         ({"holding": 1, "backorder": 1, "names": "rye"}, InputTypeError, "The 'names' parameter .* Got 'rye'"),
     ],
 )
@@ -289,7 +289,7 @@ def test_bad_parameters_are_refused_on_use():
 @pytest.mark.parametrize(
     ("Y", "w", "risk", "error", "message"),
     [
-        (np.ones((2, 3)), [0.5, 0.5], Expectation(), InputError, r"one column a product \(2\)\. Got 3 columns"),
+        (np.ones((2, 3)), [0.5, 0.5], Expectation(), InputError, r"one column per product \(2\)\. Got 3 columns"),
         (np.ones(2), [0.5, 0.5], Expectation(), InputError, "The 'Y' argument of Newsvendor must be 2-D"),
         (np.ones((2, 2)), [1.0], Expectation(), InputError, "The 'weights' argument of Newsvendor"),
         (np.ones((2, 2)), [0.9, 0.9], Expectation(), InputError, "sum to 1. Got sum 1.8"),
@@ -305,7 +305,7 @@ def test_bad_samples_are_refused(Y, w, risk, error, message):
 
 def test_costs_refuse_a_plan_of_the_wrong_length():
     """A plan that does not fit the history is not broadcast."""
-    with pytest.raises(InputError, match=r"one quantity a product \(3\)\. Got shape \(1,\)"):
+    with pytest.raises(InputError, match=r"one quantity per product \(3\)\. Got shape \(1,\)"):
         Newsvendor(1, 2).costs([1.0], np.ones((4, 3)))
     with pytest.raises(InputError, match="must be 2-D"):
         Newsvendor(1, 2).costs([1.0], np.ones(4))

@@ -217,10 +217,10 @@ def test_units_do_not_matter():
 @pytest.mark.parametrize(
     ("plan", "sentence"),
     [
-        ([1.0], "A shipment plan must hold 4 quantities, one a warehouse, not an array of shape (1,)."),
-        (np.ones((2, 2)), "A shipment plan must hold 4 quantities, one a warehouse, not an array of shape (2, 2)."),
-        ("much", "A shipment plan must hold 4 quantities, one a warehouse, not 'much'."),
-        (None, "A shipment plan must hold 4 quantities, one a warehouse, not an array of shape ()."),
+        ([1.0], "A shipment plan must hold 4 quantities, one per warehouse, not an array of shape (1,)."),
+        (np.ones((2, 2)), "A shipment plan must hold 4 quantities, one per warehouse, not an array of shape (2, 2)."),
+        ("much", "A shipment plan must hold 4 quantities, one per warehouse, not 'much'."),
+        (None, "A shipment plan must hold 4 quantities, one per warehouse, not an array of shape ()."),
         ([1.0, np.nan, 1.0, 1.0], "The production at warehouse 2 must be finite, not nan."),
         ([1.0, 2.0, -3.5, 1.0], "The production at warehouse 3 must not be negative, but is -3.5."),
     ],

@@ -259,7 +259,7 @@ def test_forms_of_a_plan():
 
 
 def test_nodes_that_are_numbers():
-    """Integer nodes in a list or an array are nodes; an array of 0 and 1 with one entry an edge is an edge vector."""
+    """Integer nodes in a list or an array are nodes; an array of 0 and 1 with one entry per edge is an edge vector."""
     problem = ShortestPath(nx.DiGraph([(0, 1), (1, 2), (0, 2)]), 0, 2)
     for nodes in ([0, 1, 2], np.array([0, 1, 2])):
         assert problem.vector(nodes).tolist() == [float(edge in {(0, 1), (1, 2)}) for edge in problem.graph.edges]
@@ -362,7 +362,7 @@ def test_samples_and_risks_that_cannot_be_used():
     problem = ShortestPath.grid(2)
     for Y, weights, sentence in [
         (np.ones((2, 3)), np.full(2, 0.5), "2-D with 4 columns"),
-        (np.ones((2, 4)), np.full(3, 1 / 3), "one weight a row"),
+        (np.ones((2, 4)), np.full(3, 1 / 3), "one weight per row"),
         (np.ones((2, 4)), np.array([2.0, -1.0]), "non-negative and sum to 1"),
         (np.full((2, 4), np.nan), np.full(2, 0.5), "finite"),
     ]:

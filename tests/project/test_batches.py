@@ -150,7 +150,7 @@ def test_columns_that_must_be_there(project: Project, tmp_path: Path) -> None:
         asked(project, tmp_path, "id,context\n1,2\n")
     with pytest.raises(InputError, match=r"There is none for 'rain', 'day', 'events'\. Is it the column 'rian'\?"):
         asked(project, tmp_path, "temp,rian,instead\n1,2,3\n")
-    with pytest.raises(InputError, match=r"asked\.csv, line 3: has 1 cells where the header has 2\."):
+    with pytest.raises(InputError, match=r"asked\.csv, line 3: has 1 cells where the first line has 2\."):
         asked(project, tmp_path, "context,instead\n1,2\n1\n")
 
 

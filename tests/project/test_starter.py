@@ -42,7 +42,7 @@ def test_types_are_found_out(tmp_path: Path) -> None:
     assert list(project.Y.columns) == ['rolls "big"']
     assert project.X.index.tolist()[0] == "2024-01-01"
     assert any("'rolls \"big\"', as the outcome" in remark for remark in made.remarks)
-    assert "Rows are named after 'date', which is no feature." in made.remarks
+    assert "Rows are named after 'date', which is not a feature." in made.remarks
 
 
 def test_whole_numbers_stay_whole(tmp_path: Path) -> None:

@@ -17,9 +17,9 @@ import pytest
 import whence as wh
 from whence.errors import InputError
 from whence.explain.explanation import Costs
+from whence.problems.route_map import positions
 from whence.report.html import fragment, write
 from whence.report.observations import most_moved, moved_share
-from whence.report.routes import positions
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]
@@ -229,7 +229,7 @@ def test_parts_of_the_turn_add_up(make: Make, weekday: Change, risk: wh.CVaR | w
     rng = np.random.default_rng(1)
     costs, after = rng.random(30), rng.dirichlet(np.ones(30))
     other = costs - (after > np.median(after)) * 0.5
-    why = make([weekday], costs_decision=costs, costs_alternative=other, weights_after=after, risk=risk.name)
+    why = make([weekday], costs_decision=costs, costs_alternative=other, weights_after=after, risk=risk)
     gaining, losing = most_moved(why, 30)
     assert sum(o.part or 0.0 for o in gaining + losing) == pytest.approx(1.0)
     lead = [risk.of(costs, w) - risk.of(other, w) for w in (why.weights_before, after)]

@@ -14,10 +14,15 @@ import pytest
 
 import whence as wh
 from whence.explain.explanation import Costs
-from whence.report.words import changes
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]
+
+
+def changes(why: wh.Explanation) -> list[tuple[str, str]]:
+    """Every feature that changes, and how its new value is written."""
+    assert why.report.shown is not None
+    return [(one.feature, one.to) for one in why.report.shown.changes]
 
 
 def line(text: str, start: str) -> str:
@@ -264,7 +269,7 @@ def test_what_is_said_can_be_typed_in_again() -> None:
             if why.status != "optimal":
                 continue
             typed = why.initial.copy()
-            for name, _, to in changes(why):
+            for name, to in changes(why):
                 typed[name] = to if name == "c" else float(to)
                 told += 1
             again = policy.explain(typed, why.alternative, kind=kind, decision=why.decision)
@@ -284,7 +289,7 @@ def test_every_number_printed_is_that_of_the_context(weights: Any) -> None:
         why = policy.explain(X.iloc[[0]], policy.decide(X.iloc[1]))
         if why.status != "optimal":
             continue
-        told = {name: to for name, _, to in changes(why)}
+        told = dict(changes(why))
         last = re.findall(r"(\w) (-?\d[\d.e-]*\d|\d)", "".join(str(why).partition("To the last digit")[1:]))
         exact = {name: float(number) for name, number in last if name in told}
         for name in X.columns:
@@ -447,7 +452,7 @@ def test_what_neighbours_say_can_be_typed_in_again() -> None:
         for kind in ("relative", "absolute"):
             why = policy.explain(X.iloc[0], policy.decide(X.iloc[1]), kind=kind)
             typed = why.initial.copy()
-            for name, _, to in changes(why):
+            for name, to in changes(why):
                 typed[name] = to if name == "c" else float(to.removeprefix("about "))
                 told += name != "c" and not to.startswith("about ")
             if why.status == "optimal" and "about" not in str(why):

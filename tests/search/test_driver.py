@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from dataclasses import replace
 from functools import cache
 from typing import Any
 
@@ -10,6 +11,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from numpy.typing import NDArray
+from tests.cases import cases
 
 import whence as wh
 from whence.question import InputMap, Limits, Question, Space
@@ -166,7 +168,7 @@ class Counting:
         """Never asked."""
         raise AssertionError
 
-    def room(self, point: Floats) -> None:
+    def cell(self, point: Floats) -> None:
         """Never asked."""
 
 
@@ -200,3 +202,53 @@ def test_a_node_limit_is_kept_to_the_box() -> None:
     frontier = Counting()
     driver.run(question(node_limit=23, time_limit=20.0), frontier)
     assert frontier.nodes == 23
+
+
+class _Line:
+    """A frontier whose contexts are the numbers 1, 2, ... on a line: some satisfy the cuts, one was proposed."""
+
+    def __init__(self, candidate: float, proposal: float) -> None:
+        self.at, self.proposal = candidate, proposal
+        self.nodes, self.bound, self.asked = 0, 0.0, 0
+
+    def cut(self, rival: Floats) -> None:
+        self.asked += 1
+
+    def exclude(self, point: Floats) -> None:
+        raise AssertionError
+
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        self.nodes += 1
+        self.bound = min(0.05 * self.nodes, self.at, cutoff)
+        return np.array([self.at]) if self.bound >= self.at and self.at < cutoff else None
+
+    def propose(self, cutoff: float) -> Floats | None:
+        return np.array([self.proposal]) if self.proposal < cutoff else None
+
+    def weights(self, point: Floats) -> Floats:
+        return np.ones(1)
+
+    def cell(self, point: Floats) -> None:
+        return None
+
+
+@pytest.mark.parametrize(("candidate", "proposal", "expected"), [(0.95, 1.0, 0.95), (2.0, 1.0, 1.0), (0.3, 1.0, 0.3)])
+def test_a_proposal_is_the_answer_only_once_nothing_nearer_is_left(
+    candidate: float, proposal: float, expected: float
+) -> None:
+    """The loop goes on until the bound reaches the proposal itself, and then the proposal is what it returns."""
+    question = cases(0, 1)[0].question()
+    space = Space(np.zeros(1), np.zeros(1), np.full(1, 9.0), (None,), np.ones(1), np.full(1, -1))
+    answer = driver.run(replace(question, space=space, kind="relative"), _Line(candidate, proposal))
+    assert answer.status == "optimal"
+    assert answer.point is not None
+    assert (answer.point.tolist(), answer.distance, answer.bound) == ([expected], expected, expected)
+
+
+def test_what_is_said_of_a_proposal_is_its_own_distance() -> None:
+    """Stopped by a node limit, the answer is the proposal at its distance and the bound reached so far."""
+    question = cases(0, 1)[0].question(node_limit=5)
+    space = Space(np.zeros(1), np.zeros(1), np.full(1, 9.0), (None,), np.ones(1), np.full(1, -1))
+    answer = driver.run(replace(question, space=space, kind="relative"), _Line(3.0, 1.0))
+    assert (answer.status, answer.distance, answer.nodes) == ("time_limit", 1.0, 5)
+    assert answer.bound == pytest.approx(0.25)

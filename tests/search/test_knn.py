@@ -11,12 +11,11 @@ import pytest
 from numpy.typing import NDArray
 from tests.knn_reference import judge, nearest_by_milp, nearest_by_vertices
 
-from whence.errors import InputTypeError
 from whence.question import Answer, InputMap, Limits, Question, Space
 from whence.risk import CVaR, Expectation, Risk
 from whence.search import driver
 from whence.search.knn import NeighbourFrontier, explain
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import KNNWeights
 
 Floats = NDArray[np.float64]
 
@@ -419,10 +418,3 @@ def test_nothing_can_move() -> None:
     answer = explain(replace(question, space=replace(question.space, lower=start, upper=start)))
     assert answer.status == "none"
     assert answer.bound == np.inf
-
-
-def test_other_weights_are_refused() -> None:
-    """The engine says so when it is given the wrong kind of weights."""
-    question = replace(_large(0)[0], weights=ForestWeights())
-    with pytest.raises(InputTypeError, match="must be KNNWeights"):
-        NeighbourFrontier(question)

@@ -20,7 +20,7 @@ from whence.examples import bakery, city
 from whence.web.app import create_app
 from whence.web.scenes import Scene, example_scene
 from whence.web.server import configuration, listening
-from whence.web.settings import Settings
+from whence.web.settings import ServerSettings
 
 FINISHED = ("done", "cancelled", "failed")
 STRANGE = "<script>alert(1)</script>"
@@ -51,10 +51,10 @@ class Live:
 @contextmanager
 def running(scenes: list[Scene], **settings: Any) -> Iterator[Live]:
     """A server for `scenes` while the block runs."""
-    asked = Settings(**{"port": 0, "workers": 1, **settings})
+    asked = ServerSettings(**{"port": 0, "workers": 1, **settings})
     with listening(asked) as listener:
         port = int(listener.getsockname()[1])
-        app = create_app(scenes, Settings(**{"workers": 1, **settings, "port": port}))
+        app = create_app(scenes, ServerSettings(**{"workers": 1, **settings, "port": port}))
         server = uvicorn.Server(configuration(app, app.state.settings))
         thread = threading.Thread(target=server.run, kwargs={"sockets": [listener]})
         thread.start()

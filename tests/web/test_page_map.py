@@ -14,10 +14,11 @@ from tests.web.browser import opened
 from tests.web.live import running
 
 import whence as wh
-from whence.experiments import los_angeles
-from whence.web.scenes import Scene, los_angeles_scene
+from paper.los_angeles import VARIABLE
+from paper.page import los_angeles_scene
+from whence.web.scenes import Scene
 
-DATA = Path(os.environ.get(los_angeles.VARIABLE) or Path(__file__).resolve().parents[3] / "shared" / "uber")
+DATA = Path(os.environ.get(VARIABLE) or Path(__file__).resolve().parents[3] / "shared" / "uber")
 NO_DATA = not (DATA / "travel_times.csv").is_file()
 SIDE = 32
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from pathlib import Path
 
 import numpy as np
@@ -12,13 +11,8 @@ from tests.web.live import STRANGE, finished, running, strange_scene
 
 import whence as wh
 from whence.errors import InputError
-from whence.experiments import los_angeles
 from whence.project import Project
-from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
-from whence.web.shapes import plan_shape
-
-DATA = Path(os.environ.get(los_angeles.VARIABLE) or Path(__file__).resolve().parents[3] / "shared" / "uber")
-NO_DATA = not (DATA / "travel_times.csv").is_file()
+from whence.web.scenes import Scene, built_in, project_scene
 
 PROJECT = """
 title = "Why not more?"
@@ -91,19 +85,6 @@ def test_built_in_scenes_are_the_examples() -> None:
         assert scene.shown().alternative is not None
 
 
-@pytest.mark.skipif(NO_DATA, reason="SKIPPED: Los Angeles; set WHENCE_UBER_DATA to the folder with its travel times.")
-def test_los_angeles() -> None:
-    """Downtown Los Angeles starts with the paper's context; its own question has an answer that is soon proved."""
-    scene = los_angeles_scene(DATA)
-    shown = scene.shown()
-    assert shown.plan.drawn
-    assert shown.observations == 3640
-    assert scene.observation(los_angeles.CONTEXT_ROW).context == shown.context
-    why = scene.policy.explain(scene.today, scene.alternative, time_limit=60)
-    assert why.status == "optimal"
-    assert why.changes["feature"].tolist() == ["period"]
-
-
 def test_features_tell_what_the_history_holds() -> None:
     """Numbers come with their smallest and largest on record, which today's may exceed; categories with those met."""
     scene = strange_scene()
@@ -163,27 +144,3 @@ def test_many_outcomes_are_put_together() -> None:
     assert (np.diff(values) > 0).all()
     assert weights.sum() == pytest.approx(1.0)
     assert values @ weights == pytest.approx(decided.cost)
-
-
-def test_shapes_of_other_plans() -> None:
-    """Warehouses are bars, many variables a table, a network without positions gets a layout, unreadable plans text."""
-    Y = np.ones((3, 12))
-    shipment = wh.Shipment()
-    shape = plan_shape(shipment, Y, [], [np.ones(4)])
-    assert (shape.type, len(shape.parts), shape.lower) == ("quantities", 4, [0.0] * 4)
-    linear = wh.LinearProblem(A_eq=np.ones((1, 30)), b_eq=[2], bounds=(0, 1), integrality=1)
-    shape = plan_shape(linear, np.ones((3, 30)), [f"y{j}" for j in range(30)], [np.ones(30)])
-    assert (shape.type, shape.upper[0], shape.whole[0]) == ("table", 1.0, True)
-    graph = wh.ShortestPath.grid(2).graph.__class__([("a", "b"), ("b", "c")])
-    shape = plan_shape(wh.ShortestPath(graph, "a", "c"), Y[:, :2], [], [["a", "b", "c"]])
-    assert not shape.drawn
-    assert {node.id for node in shape.nodes} == {"a", "b", "c"}
-
-    class Words(wh.DecisionProblem):
-        def costs(self, decision: str, Y: np.ndarray) -> np.ndarray:
-            return np.full(len(Y), float(len(decision)))
-
-        def solve(self, Y: np.ndarray, weights: np.ndarray, risk: object) -> str:
-            return "wait"
-
-    assert plan_shape(Words(), Y, [], ["wait"]).type == "table"

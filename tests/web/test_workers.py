@@ -21,10 +21,10 @@ from tests.web.live import Live, finished, hard_scene, running, strange_scene, u
 
 from whence.errors import InputError
 from whence.web import explanations, pool
-from whence.web.frames import Asked
+from whence.web.messages import Asked
 from whence.web.scenes import Scene
 from whence.web.server import listening
-from whence.web.settings import Settings, settings_for
+from whence.web.settings import ServerSettings, settings_for
 
 QUEUE, KEPT = 2, 3
 
@@ -339,7 +339,7 @@ def test_a_port_in_use_is_one_sentence() -> None:
         other.listen()
         port = other.getsockname()[1]
         with pytest.raises(InputError, match=f"Got {port}, which cannot be used"):
-            listening(Settings(port=port))
+            listening(ServerSettings(port=port))
 
 
 def test_other_machines_need_a_flag_and_a_token() -> None:

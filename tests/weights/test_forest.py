@@ -21,7 +21,7 @@ from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTre
 
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.weights import ForestWeights
-from whence.weights import forest as module
+from whence.weights import base as module
 
 ESTIMATORS = [
     lambda seed: RandomForestRegressor(7, max_depth=3, random_state=seed),
@@ -202,16 +202,3 @@ def test_rows_are_checked() -> None:
     frozen = ForestWeights.of(weights.forest_)
     with pytest.raises(InputError, match=r"'X' must have the 3 columns that the fitted forest has seen. Got 2"):
         frozen.fit(X[:, :2], Y)
-
-
-def test_contexts_turn_half_way_between_two_float32() -> None:
-    """The last number that goes left of a threshold and the first that goes right are neighbouring doubles."""
-    rng = np.random.default_rng(4)
-    numbers = np.concatenate([rng.normal(size=300), 1.7e9 + 1e5 * rng.random(300), 1e-9 * rng.normal(size=300), [0.0]])
-    thresholds = np.concatenate([numbers, numbers.astype(np.float32).astype(np.float64)])
-    last, first = module.turning_points(thresholds)
-    assert (last.astype(np.float32) <= thresholds).all()
-    assert (first.astype(np.float32) > thresholds).all()
-    assert (np.nextafter(last, np.inf) == first).all()
-    odd = np.float32(0.5) + np.float32(2.0**-24)
-    assert module.turning_points(np.array([float(odd)]))[1][0] == 0.5 + 3 * 2.0**-25

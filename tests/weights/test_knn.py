@@ -10,7 +10,7 @@ import pytest
 from sklearn.base import clone
 
 from whence.errors import InputError, NotFittedError
-from whence.weights import KNNWeights
+from whence.weights import InputMap, KNNWeights
 
 
 def definition(points: np.ndarray, row: np.ndarray, k: int) -> np.ndarray:
@@ -84,3 +84,44 @@ def test_rows_are_checked() -> None:
         weights.weights([[0.0, np.inf]])
     with pytest.raises(InputError, match=r"'X' must be 2-D. Got shape \(3,\)"):
         KNNWeights(1).fit([0.0, 1.0, 2.0])
+
+
+def test_neighbours_stay_the_same_in_the_whole_rounding_box() -> None:
+    """At its corners and at random places of the box, the neighbours are those of the context found."""
+    found = 0
+    for seed in range(60):
+        rng = np.random.default_rng(seed)
+        d = int(rng.integers(1, 6))
+        weights = KNNWeights(k=int(rng.integers(1, 8))).fit(rng.random((60, d)))
+        start, point = rng.random(d), rng.random(d)
+        free = rng.random(d) < 0.8
+        point = np.where(rng.random(d) < 0.3, start, point)
+        box = weights.rounding_box(start, point, point, InputMap.identity(d), free)
+        if box is None:
+            continue
+        found += 1
+        low, high = box
+        assert ((low <= point) & (point <= high)).all()
+        assert (low == high)[~free | (point == start)].all()
+        assert (np.abs(high - low) <= 0.05 * np.abs(point - start) + 1e-12).all()
+        members = set(weights.neighbours(point).tolist())
+        places = [
+            low,
+            high,
+            *(low + rng.random((50, d)) * (high - low)),
+            *np.where(rng.random((50, d)) < 0.5, low, high),
+        ]
+        assert all(set(weights.neighbours(place).tolist()) == members for place in places)
+    assert found > 40
+
+
+def test_no_rounding_box_at_a_tie() -> None:
+    """Where two observations are equally far, and where nothing moves, there is no box."""
+    weights = KNNWeights(k=1).fit(np.array([[0.0, 0.0], [1.0, 0.0]]))
+
+    def box(start: list[float], point: list[float]) -> object:
+        at = np.array(point)
+        return weights.rounding_box(np.array(start), at, at, InputMap.identity(2), np.array([True, True]))
+
+    assert box([0.5, 0.2], [0.5, 0.9]) is None
+    assert box([0.2, 0.2], [0.2, 0.2]) is None

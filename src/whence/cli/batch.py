@@ -7,9 +7,8 @@ from typing import Annotated
 
 import typer
 
+from whence.cli import options
 from whence.cli.exits import BAD_INPUT, STOPPED
-from whence.cli.explaining import BoundOption, EngineOption, FixOption, KindOption, LimitOption, WithinOption, asked
-from whence.cli.opening import PolicyOption, ProjectArgument, opened
 from whence.cli.screen import counting, ending_well, note, print_text, waiting
 from whence.errors import InputError
 from whence.project.batches import BatchRun, read_questions
@@ -18,8 +17,8 @@ __all__ = ["batch"]
 
 
 def batch(
-    project: ProjectArgument,
-    questions: Annotated[Path, typer.Argument(metavar="INPUT.csv", help="Contexts and plans, one a row.")],
+    project: options.ProjectArgument,
+    questions: Annotated[Path, typer.Argument(metavar="INPUT.csv", help="Contexts and plans, one per row.")],
     answers: Annotated[Path, typer.Argument(metavar="OUTPUT.csv", help="Where the explanations go.")],
     instead: Annotated[
         str | None,
@@ -31,41 +30,43 @@ def batch(
             show_default=False,
         ),
     ] = None,
-    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1: as many as there are cores.")] = 1,
-    kind: KindOption = None,
-    within: WithinOption = None,
-    fix: FixOption = None,
-    bound: BoundOption = None,
-    time_limit: LimitOption = None,
-    engine: EngineOption = None,
-    policy: PolicyOption = None,
+    jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")] = 1,
+    kind: options.KindOption = None,
+    within: options.WithinOption = None,
+    fix: options.FixOption = None,
+    bound: options.BoundOption = None,
+    time_limit: options.LimitOption = None,
+    engine: options.EngineOption = None,
+    policy: options.PolicyOption = None,
     allow_files: Annotated[
         bool, typer.Option("--allow-files", help="Let cells of INPUT.csv name files, which are then opened.")
     ] = False,
-    restart: Annotated[bool, typer.Option("--restart", help="Forget what an earlier run has done.")] = False,
-    force: Annotated[bool, typer.Option("--force", help="Write over an OUTPUT.csv that is there.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Forget what an earlier run did.")] = False,
+    overwrite: Annotated[
+        bool, typer.Option("--overwrite", "--force", help="Replace an OUTPUT.csv that already exists.")
+    ] = False,
 ) -> None:
     """Explain many: a CSV of contexts and plans to a CSV of explanations.
 
     INPUT.csv has a column for every feature, or a column 'context' with what '--context' takes; and a column
     'instead' with what '--instead' takes, or a column for every part of the plan. Names of files are taken only with
     '--allow-files'. Other columns are carried over. A row that is wrong gets its error in the output and does not
-    stop the others (the exit code is then 2; how the other rows ended is in their column 'status'). A run that was
-    stopped goes on where it was when the same command is given again.
+    stop the others (the exit code is then 2; the column 'status' says how the other rows ended). A run that was
+    stopped continues where it was when the same command is given again.
 
     [bold]Examples[/bold]
 
       whence batch whence.toml asked.csv answered.csv
       whence batch whence.toml asked.csv answered.csv --jobs 2 -i row:40
     """
-    _check_target(questions, answers, force)
+    _check_target(questions, answers, overwrite)
     if jobs == 0:
         raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
-    ready = opened(project, policy)
-    options = asked(ready, (kind, within), fix, bound, time_limit, engine)
+    ready = options.open_project(project, policy)
+    asked = options.explain_options(ready, fix, bound, kind=kind, within=within, time_limit=time_limit, engine=engine)
     with waiting(f"Reading {questions.name} ..."):
         rows = read_questions(ready, questions, instead, allow_files)
-        run = BatchRun(ready, rows, answers, options, restart)
+        run = BatchRun(ready, rows, answers, asked, restart)
     if run.done:
         note(f"{run.done} of {run.total} rows were done before.")
     with ending_well() as ended:
@@ -74,7 +75,7 @@ def batch(
                 for count in run.work(jobs):
                     show(count)
         except KeyboardInterrupt:
-            note(f"stopped after {run.done} of {run.total} rows; the same command goes on from there.")
+            note(f"stopped after {run.done} of {run.total} rows; run the same command again to continue.")
             raise typer.Exit(128 + ended[0] if ended else STOPPED) from None
     table = run.finish()
     counts = table["status"].value_counts()
@@ -86,10 +87,10 @@ def batch(
         raise typer.Exit(BAD_INPUT)
 
 
-def _check_target(questions: Path, answers: Path, force: bool) -> None:
+def _check_target(questions: Path, answers: Path, overwrite: bool) -> None:
     if answers.is_dir() or not answers.parent.is_dir():
         raise InputError(f"OUTPUT.csv must be a file in a folder that exists. Got {str(answers)!r} instead.")
     if answers.exists() and questions.exists() and answers.samefile(questions):
-        raise InputError(f"OUTPUT.csv must be another file than INPUT.csv. Got {str(answers)!r} for both.")
-    if answers.exists() and not force:
-        raise InputError(f"{str(answers)!r} is there already; write over it with --force, or name another.")
+        raise InputError(f"OUTPUT.csv must not be INPUT.csv itself. Got {str(answers)!r} for both.")
+    if answers.exists() and not overwrite:
+        raise InputError(f"{str(answers)!r} already exists; use --overwrite, or choose another name.")

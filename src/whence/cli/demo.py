@@ -13,6 +13,7 @@ from whence.aliases import Kind
 from whence.cli.screen import console, waiting
 from whence.errors import InputError
 from whence.examples import Example, bakery, city
+from whence.report.words import answer
 
 __all__ = ["demo"]
 
@@ -64,11 +65,11 @@ def _shown(console: Console, example: Example, out: Path) -> list[Path]:
         if why.status == "interrupted":
             # A search keeps what it has found on Ctrl-C; a demo that was told to stop stops.
             raise KeyboardInterrupt
-        # Both plans have been printed above.
-        told = str(why).split("\n", 2)[2]
         console.print()
         console.print(f"[bold]{question}[/bold]")
-        console.print(told, markup=False, highlight=False)
+        # Both plans have been printed above.
+        assert why.report.shown is not None
+        console.print(answer(why.report.shown), markup=False, highlight=False)
         path = out / f"{example.name}-{kind}.html"
         with waiting(f"Writing {path.name} ..."):
             why.to_html(path, title=example.title, question=f"{example.question} {question}")

@@ -21,10 +21,10 @@ EXIT_CODES = """
 [bold]Exit codes[/bold]
 
   0    done; for an explanation: found and proved
-  1    an unexpected error, a defect of whence; for verify: something differs
-  2    bad input, said in a sentence on stderr
+  1    an unexpected error, which is a bug in whence; for verify: something differs
+  2    bad input, explained in one sentence on stderr
   3    proved: there is no such context
-  4    the time limit came before the proof
+  4    the time limit was reached before the proof
   130  stopped by Ctrl-C
 """
 

@@ -14,16 +14,15 @@ from typing import Any
 import typer
 
 from whence.cli.batch import batch
-from whence.cli.checking import check, fit
-from whence.cli.deciding import decide
+from whence.cli.check import check, fit
+from whence.cli.decide import decide
 from whence.cli.demo import demo
 from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED
-from whence.cli.explaining import explain
-from whence.cli.serving import serve
-from whence.cli.starting import init
+from whence.cli.explain import explain
+from whence.cli.init import init
+from whence.cli.serve import serve
 from whence.cli.verifying import verify
 from whence.errors import WhenceError
-from whence.experiments.command import reproduce
 from whence.report.versions import versions
 
 __all__ = ["app", "main"]
@@ -35,7 +34,7 @@ Explains data-driven decisions: in what context would your plan have been the be
 
   whence demo                      decide and explain on built-in data
   whence init days.csv             write a project file for your own data
-  whence check whence.toml         say everything that is wrong with it
+  whence check whence.toml         list everything that is wrong with it
   whence decide whence.toml --context 12
   whence explain whence.toml --context 12 --instead row:40
   whence explain --help            all of its options
@@ -92,7 +91,7 @@ def indented(text: str) -> str:
     return text.replace("\n\n  ", "\n\n[bold][/bold]  ", 1)
 
 
-def told(command: Callable[..., None]) -> Callable[..., None]:
+def errors_told(command: Callable[..., None]) -> Callable[..., None]:
     """`command` with its errors told: an expected one is a sentence and exit code 2, Ctrl-C is exit code 130."""
 
     @functools.wraps(command)
@@ -121,7 +120,7 @@ def told(command: Callable[..., None]) -> Callable[..., None]:
             if interrupted(error):
                 said, code = "stopped.", STOPPED
             else:
-                said = f"An unexpected error, a defect of whence: {type(error).__name__}: {error}\n"
+                said = f"An unexpected error, which is a bug in whence: {type(error).__name__}: {error}\n"
                 said, code = f"{said}Set WHENCE_TRACEBACK=1 to see where it comes from.", UNEXPECTED
         print(f"whence: {said}", file=sys.stderr)
         raise typer.Exit(code)
@@ -162,12 +161,11 @@ COMMANDS: tuple[tuple[Callable[..., None], str], ...] = (
     (batch, ""),
     (verify, ""),
     (serve, ""),
-    (reproduce, ""),
     (version, ""),
 )
 
 for _command, _more in COMMANDS:
-    app.command(help=f"{indented(joined(_command.__doc__ or ''))}\n{_more}")(told(_command))
+    app.command(help=f"{indented(joined(_command.__doc__ or ''))}\n{_more}")(errors_told(_command))
 
 
 def main() -> None:

@@ -9,13 +9,13 @@ from typing import Annotated
 import typer
 
 from whence.cli.exits import DIFFERS, FOUND, TIME_LIMIT
-from whence.cli.opening import JsonOption, PolicyOption, ProjectArgument, opened
+from whence.cli.options import JsonOption, PolicyOption, ProjectArgument, open_project
 from whence.cli.screen import note, print_text, searching
 from whence.errors import InputError
+from whence.explain.certificate import Verification
+from whence.explain.certificate import verify as verified
 from whence.explain.explanation import Explanation
-from whence.report.document import from_dict, loaded
-from whence.report.verifying import Verification
-from whence.report.verifying import verify as verified
+from whence.report.reading import loaded
 
 __all__ = ["verify"]
 
@@ -50,8 +50,8 @@ def verify(
     if time_limit is not None and not (prove and time_limit > 0):
         raise InputError(f"'--time-limit' must be a positive number, with '--prove'. Got {time_limit:g} instead.")
     document = loaded(explanation)
-    said = from_dict(document)
-    ready = opened(project, policy)
+    said = Explanation.from_dict(document)
+    ready = open_project(project, policy)
     with searching(time_limit) as search:
         found = verified(
             said, ready.fitted(), document=document, prove=prove, time_limit=time_limit, on_progress=search

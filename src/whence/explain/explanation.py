@@ -2,24 +2,38 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
+from functools import cached_property
 from typing import TYPE_CHECKING, Any, NamedTuple
 
+import numpy as np
 import pandas as pd
+from msgspec import json, to_builtins
 
 from whence.aliases import Floats, Kind, Status
-from whence.explain.packing import SILENT, packed, unpacked
-from whence.problems.base import DecisionProblem
+from whence.explain.source import Source
+from whence.files import write_text
+from whence.plain_values import number_from_plain
+from whence.problems.base import DecisionProblem, cost_unit_of
+from whence.report.build import document_digest, document_of, report_of
+from whence.report.model import Report
+from whence.report.plans import plan_of
+from whence.report.reading import loaded, report_from
+from whence.report.words import wrapped
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
 
-    from whence.explain.fingerprints import Origin, Taken
+    from whence.explain.certificate import Verification
     from whence.policy import Policy
-    from whence.report.material import Material
-    from whence.report.verifying import Verification
 
 __all__ = ["Costs", "Explanation"]
+
+#: What is the same in an explanation and in its report.
+SAME = ("status", "kind", "engine", "seconds", "nodes", "cuts", "within", "tolerance", "separation", "blocking", "note")
+#: One entry per past observation each, and what stands for those without any weight.
+SILENT = {"weights_before": 0.0, "weights_after": 0.0, "costs_decision": np.nan, "costs_alternative": np.nan}
 
 
 class Costs(NamedTuple):
@@ -43,7 +57,7 @@ class Explanation:
     context : Series or None
         The nearest context, in the user's units.
     changes : DataFrame
-        One row a feature that changes: feature, from, to, distance.
+        One row per feature that changes: feature, from, to, distance.
     distance, bound : float
         Distance found, and proved lower bound on the true optimum.
     cost_before, cost_after : Costs
@@ -79,7 +93,6 @@ class Explanation:
     cost_after: Costs | None
     weights_before: Floats
     weights_after: Floats | None
-    risk: str
     engine: str
     seconds: float
     nodes: int
@@ -88,35 +101,87 @@ class Explanation:
     within: float = 0.0
     tolerance: float = 0.0
     separation: float | None = None
-    #: Readable text of either plan.
-    decision_text: str = ""
-    alternative_text: str = ""
-    #: Units of the features that have one.
-    units: dict[str, str] = field(default_factory=dict)
-    #: Unit of the costs, "" where the problem names none.
-    cost_unit: str = ""
-    #: Kind of every feature: "continuous", "discrete", "categorical" or "binary".
-    kinds: dict[str, str] = field(default_factory=dict)
     #: For continuous features that change: between these two values (in the user's units) the verdict stays the same.
     room: dict[str, tuple[float, float]] = field(default_factory=dict)
     #: Cost of either plan under each past observation.
     costs_decision: Floats | None = None
     costs_alternative: Floats | None = None
-    #: What the report draws from: past contexts, the problem and the names of its outcomes (references, not copies).
-    history: pd.DataFrame | None = None
-    problem: DecisionProblem | None = None
-    outcomes: list[str] = field(default_factory=list)
     #: Restrictions that rule out every explanation, where freeing them would help (status "none").
     blocking: list[str] = field(default_factory=list)
     #: The explanation without the user's restrictions, where the restricted question has none.
     unrestricted: Explanation | None = None
     note: str = ""
-    #: What the report draws from where `history` and `problem` are not at hand.
-    material: Material | None = None
     #: The question in plain values, apart from context and plans: what may be asked again.
     asked: dict[str, Any] = field(default_factory=dict)
-    #: What the fingerprints of model, history and problem are taken from (references, not copies).
-    origin: Origin | Taken | None = None
+    #: The parts of the policy that the explanation speaks of; None in a light one.
+    source: Source | None = None
+    #: In a light one: the report that was made when the source was at hand.
+    written: Report | None = None
+    #: Whether the file from which it was read is as it was written; None where that is not known.
+    intact: bool | None = None
+
+    @cached_property
+    def report(self) -> Report:
+        """All that is shown of the explanation, as plain data: see :mod:`whence.report.model`."""
+        return report_of(self)
+
+    # ---- what the source, or the report that was made of it, tells ---------------------------------------
+
+    @property
+    def risk(self) -> str:
+        """What is minimised, such as "expected cost"."""
+        return self.source.risk.name if self.source else self.written.risk if self.written else "cost"
+
+    @property
+    def risk_words(self) -> str:
+        """What is minimised, at the beginning of a sentence and with the meaning of its name."""
+        return self.source.risk.words if self.source else self.written.risk_words if self.written else "Cost"
+
+    @property
+    def kinds(self) -> dict[str, str]:
+        """Kind of every feature: "continuous", "discrete", "categorical" or "binary"."""
+        return self.source.schema.kinds() if self.source else {**self.written.kinds} if self.written else {}
+
+    @property
+    def units(self) -> dict[str, str]:
+        """Units of the features that have one."""
+        return self.source.schema.units() if self.source else {**self.written.units} if self.written else {}
+
+    @property
+    def cost_unit(self) -> str:
+        """Unit of the costs, "" where the problem names none."""
+        return cost_unit_of(self.source.problem) if self.source else self.written.cost_unit if self.written else ""
+
+    @property
+    def outcomes(self) -> list[str]:
+        """Names of the uncertain quantities."""
+        return list(self.source.outcomes if self.source else self.written.outcomes if self.written else ())
+
+    @property
+    def decision_text(self) -> str:
+        """The explained plan as readable text."""
+        return self.written.plans.decision_text if self.written else self._described(self.decision)
+
+    @property
+    def alternative_text(self) -> str:
+        """The alternative as readable text."""
+        return self.written.plans.alternative_text if self.written else self._described(self.alternative)
+
+    def _described(self, plan: Any) -> str:
+        text = self.source.problem.describe(plan, self.source.outcomes) if self.source else ""
+        return text or str(plan)
+
+    @property
+    def history(self) -> pd.DataFrame | None:
+        """The past contexts; None in a light explanation."""
+        return self.source.X if self.source else None
+
+    @property
+    def problem(self) -> DecisionProblem | None:
+        """What is decided; None in a light explanation."""
+        return self.source.problem if self.source else None
+
+    # ---- the answer --------------------------------------------------------------------------------------
 
     @property
     def gap(self) -> float:
@@ -129,9 +194,7 @@ class Explanation:
         return self.context is not None
 
     def __str__(self) -> str:
-        from whence.report.words import sentences, wrapped
-
-        return wrapped(sentences(self))
+        return wrapped(self.report.text)
 
     def __repr__(self) -> str:
         return f"<Explanation {self.kind} {self.status} distance={self.distance:.6g} bound={self.bound:.6g}>"
@@ -157,19 +220,16 @@ class Explanation:
         return overview(self)
 
     def light(self) -> Explanation:
-        """A copy without references to the history and the problem, cheap to keep, to pickle and to send.
+        """A copy without its `source` (model, history and problem), cheap to keep, to pickle and to send.
 
         It prints, plots and reports the same, and is what :meth:`from_dict` gives. The costs of observations without
         any weight in either context are left out (NaN).
         """
-        from whence.report.material import material_of
-
-        if self.material is not None and self.history is None and self.problem is None and self.origin is None:
+        if self.source is None and self.written is not None:
             return self
+        written = document_of(self)
         inner = None if self.unrestricted is None else self.unrestricted.light()
-        arrays: dict[str, Any] = unpacked(packed(self))
-        gone: dict[str, Any] = {"history": None, "problem": None, "origin": None}
-        return replace(self, **arrays, **gone, unrestricted=inner, material=material_of(self))
+        return replace(self, **arrays_of(written), source=None, written=written, unrestricted=inner)
 
     def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
         """Check the explanation against `policy`: weights, costs, distance and criterion are computed again.
@@ -198,7 +258,7 @@ class Explanation:
         >>> print(why.verify(policy.fit([[0.0], [2.0]], [[10.0], [20.0]])).differences[0])
         The history is another one than that of the explanation.
         """
-        from whence.report.verifying import verify
+        from whence.explain.certificate import verify
 
         return verify(self, policy, prove=prove, time_limit=time_limit)
 
@@ -208,36 +268,73 @@ class Explanation:
         Infinity is the text "Infinity", a missing value None. Everything is in it that it takes to print, plot and
         report the explanation again; see :meth:`from_dict`.
         """
-        from whence.report.document import to_dict
-
-        return to_dict(self)
+        document: dict[str, Any] = to_builtins(document_of(self))
+        return document
 
     def to_json(self, path: Any = None, indent: int | None = None) -> str | None:
         """:meth:`to_dict` as JSON text: returned, or written to `path` in one go."""
-        from whence.report.document import to_json
-
-        return to_json(self, path, indent)
+        encoded = json.encode(document_of(self))
+        text = (encoded if indent is None else json.format(encoded, indent=indent)).decode()
+        if path is None:
+            return text
+        write_text(path, f"{text}\n", "an explanation")
+        return None
 
     @classmethod
     def from_dict(cls, document: Any) -> Explanation:
         """The explanation that :meth:`to_dict` wrote, in its :meth:`light` form; an InputError where it is none."""
-        from whence.report.document import from_dict
-
-        return from_dict(document)
+        report = report_from(document)
+        claimed = (document.get("fingerprints") or {}).get("document")
+        intact = None if claimed is None else claimed == document_digest(document)
+        return replace(cls._of(report), asked=report.question, intact=intact)
 
     @classmethod
     def from_json(cls, source: Any) -> Explanation:
         """The explanation in a JSON text or in the file of that path; an InputError where there is none."""
-        from whence.report.document import from_json
+        return cls.from_dict(loaded(source))
 
-        return from_json(source)
+    @classmethod
+    def _of(cls, report: Report) -> Explanation:
+        after, inner = report.cost_after, report.unrestricted
+        rows = [(one.feature, one.from_, one.to, one.distance) for one in report.changes]
+        return cls(
+            **{name: getattr(report, name) for name in SAME},
+            **arrays_of(report),
+            initial=_series(report.initial),
+            context=None if report.context is None else _series(report.context),
+            changes=pd.DataFrame(rows, columns=["feature", "from", "to", "distance"]),
+            distance=number_from_plain(report.distance),
+            bound=number_from_plain(report.bound),
+            decision=plan_of(report.plans, "decision"),
+            alternative=plan_of(report.plans, "alternative"),
+            cost_before=Costs(report.cost_before.decision, report.cost_before.alternative),
+            cost_after=None if after is None else Costs(after.decision, after.alternative),
+            room={name: (low, high) for name, (low, high) in report.room.items()},
+            unrestricted=None if inner is None else cls._of(inner),
+            written=report,
+        )
 
     def __getstate__(self) -> dict[str, Any]:
-        state = dict(self.__dict__)
-        if self.material is not None:
-            state |= dict.fromkeys(SILENT) | {"packed": packed(self)}
-        return state
+        # A forest and a history would travel with every explanation otherwise; weights and costs are in the report.
+        state = dict(vars(self.light() if self.source else self))
+        state.pop("report", None)
+        return state | dict.fromkeys(SILENT) if state["written"] else state
 
     def __setstate__(self, state: dict[str, Any]) -> None:
-        found = state.pop("packed", None)
-        self.__dict__.update(state if found is None else state | unpacked(found))
+        self.__dict__.update(state | (arrays_of(state["written"]) if state["written"] else {}))
+
+
+def arrays_of(report: Report) -> dict[str, Any]:
+    """Weights and costs of all past observations: those that the report leaves out weigh 0 and have unknown costs."""
+    found = report.observations
+    arrays: dict[str, Any] = {}
+    for name, silent in SILENT.items():
+        arrays[name] = numbers = getattr(found, name)
+        if numbers is not None:
+            arrays[name] = np.full(found.count, silent)
+            arrays[name][found.rows] = numbers
+    return arrays
+
+
+def _series(values: Mapping[str, Any]) -> pd.Series:
+    return pd.Series(list(values.values()), index=list(values), dtype=object)

@@ -1,4 +1,4 @@
-"""What many explanations come as: a sequence with one entry a context, and a table of all of them."""
+"""What many explanations come as: a sequence with one entry per context, and a table of all of them."""
 
 from __future__ import annotations
 
@@ -12,6 +12,8 @@ import pandas as pd
 
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
+from whence.report.build import changes_of
+from whence.report.words import changes_shown
 
 __all__ = ["Entry", "Explanations"]
 
@@ -63,7 +65,7 @@ class Explanations(Sequence[Entry]):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row a context: how it ended, distance and bound, what changes, costs before and after, the error."""
+        """One row per context: how it ended, distance and bound, what changes, costs before and after, the error."""
         return pd.DataFrame([_record(entry) for entry in self._entries], index=self.labels, columns=list(COLUMNS))
 
     @cached_property
@@ -105,16 +107,15 @@ COLUMNS: dict[str, Any] = {
 def _record(entry: Entry) -> dict[str, Any]:
     if isinstance(entry, WhenceError):
         return {**COLUMNS, "error": str(entry)}
-    from whence.report.words import changes
-
     after = entry.cost_after
+    changes = changes_shown(changes_of(entry), entry.kinds, entry.units, entry.room)
     return {
         **COLUMNS,
         "status": entry.status,
         "distance": entry.distance,
         "bound": entry.bound,
         "gap": entry.gap,
-        "changes": "; ".join(f"{name}: {was} -> {to}" for name, was, to in changes(entry)),
+        "changes": "; ".join(f"{one.feature}: {one.from_} -> {one.to}" for one in changes),
         "cost_decision": entry.cost_before.decision,
         "cost_alternative": entry.cost_before.alternative,
         "cost_decision_after": np.nan if after is None else after.decision,

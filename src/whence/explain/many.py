@@ -18,11 +18,11 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from whence.errors import InputError, InputTypeError, RowError, WhenceError
-from whence.explain.asking import Request, engine_of
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
-from whence.explain.fingerprints import Origin
 from whence.explain.orphans import end_with
+from whence.explain.request import Request
+from whence.explain.source import Source
 from whence.tables import as_pandas, as_table
 
 if TYPE_CHECKING:
@@ -35,10 +35,10 @@ Row = tuple[Any, Any, Any]
 Answers = Generator[list[Entry], None, None]
 
 #: Every worker gets about so many batches, so that a slow one holds up little at the end.
-BATCHES_A_WORKER = 8
+BATCHES_PER_WORKER = 8
 #: Rows that travel together at most: what a lost worker costs, and how often progress is told.
-ROWS_A_BATCH = 50
-#: Batches a worker that wait for it, so that it never waits for one.
+ROWS_PER_BATCH = 50
+#: Batches that wait for each worker, so that it never waits for one.
 ON_THEIR_WAY = 2
 #: Policies that a worker keeps, so that batches of the same call find theirs already set up.
 POLICIES_KEPT = 2
@@ -68,20 +68,20 @@ class Batch:
 
 
 def explain_many(policy: Policy, asked: Batch) -> Explanations:
-    """One explanation a context, or its error, in their order."""
+    """One explanation per context, or its error, in their order."""
     contexts, labels = _contexts(policy, asked.contexts)
     total = len(contexts)
     if total == 0:
         return Explanations([])
     # What would fail in every row is refused before the first one.
-    engine_of(policy, Request(contexts[0], None, **_request_fields(asked.options)))
+    Request(contexts[0], None, **_request_fields(asked.options))
     policy.schema_.space(policy.X_.iloc[0], asked.options.get("fixed", ()), asked.options.get("bounds"))
     plans = [_plans(policy, "instead", asked.instead, total, asked.plan_per_row)]
     plans += [_plans(policy, "decision", asked.decision, total, asked.plan_per_row)]
     rows = list(zip(contexts, *plans, strict=True))
 
     entries: list[Entry] = []
-    with closing(_whatever_happens(policy, rows, asked)) as batches:
+    with closing(_despite_lost_workers(policy, rows, asked)) as batches:
         for batch in batches:
             entries += [_attached(entry, policy) for entry in batch]
             if asked.on_progress is not None:
@@ -101,7 +101,7 @@ def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None
     contexts = as_pandas(contexts)
     if isinstance(contexts, pd.DataFrame):
         if len(contexts):
-            as_table(contexts.iloc[:1], "contexts", columns)  # a missing column is one error, not one a row
+            as_table(contexts.iloc[:1], "contexts", columns)  # a missing column is one error, not one per row
         named = contexts.set_axis(list(map(str, contexts.columns)), axis="columns")
         return named.to_dict("records"), contexts.index
     if isinstance(contexts, pd.Series | Mapping | str | bytes) or not isinstance(contexts, Iterable):
@@ -110,15 +110,15 @@ def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None
             f"Got {type(contexts).__name__} instead."
         )
     if isinstance(contexts, np.ndarray) and contexts.ndim != 2:
-        raise InputError(f"'contexts' must be 2-D, one row a context. Got shape {contexts.shape} instead.")
+        raise InputError(f"'contexts' must be 2-D, one row per context. Got shape {contexts.shape} instead.")
     return list(contexts), None
 
 
-# ---- one plan, or one a row ----------------------------------------------------------------------------------------
+# ---- one plan, or one per row ----------------------------------------------------------------------------------------
 
 
 def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | None) -> list[Any]:
-    """`given` as one plan a row: either it is, or it is one plan for all of them."""
+    """`given` as one plan per row: either it is, or it is one plan for all of them."""
     if given is None:
         return [None] * total
     given = as_pandas(given)
@@ -134,7 +134,7 @@ def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | No
         return [given] * total
     if not matching:
         got = f"{len(as_rows)} of them" if several else repr(given)
-        raise InputError(f"{name!r} must hold one plan a row of 'contexts' ({total}). Got {got} instead.")
+        raise InputError(f"{name!r} must hold one plan per row of 'contexts' ({total}). Got {got} instead.")
     return as_rows
 
 
@@ -145,13 +145,13 @@ def _is_per_row(policy: Policy, name: str, given: Any, as_rows: list[Any], match
     if unfit is None:
         if matching and some_fit and len(as_rows) > 1:
             raise InputError(
-                f"{name!r} reads as one plan for all rows and as one plan a row alike: say which it is with "
+                f"{name!r} reads as one plan for all rows and as one plan per row alike: say which it is with "
                 "plan_per_row=False or plan_per_row=True."
             )
         return False
     if not some_fit:
         raise InputError(
-            f"{name!r} must be one feasible plan for all rows, or one plan a row of 'contexts'. As one plan: {unfit}"
+            f"{name!r} must be one feasible plan for all rows, or one plan per row of 'contexts'. As one plan: {unfit}"
         )
     return True
 
@@ -165,7 +165,7 @@ def _unfit(policy: Policy, plan: Any) -> str | None:
         costs = np.asarray(policy.problem.costs(plan, policy.Y_[:1]), dtype=np.float64)
     except Exception as error:  # a problem of the user's own may fail in any way on what is no plan
         return str(error)
-    return None if costs.shape == (1,) and np.isfinite(costs).all() else "it does not have one finite cost an outcome."
+    return None if costs.shape == (1,) and np.isfinite(costs).all() else "it does not have one finite cost per outcome."
 
 
 # ---- sharing the work ----------------------------------------------------------------------------------------------
@@ -211,14 +211,14 @@ class _Parcel:
         return found
 
 
-def _whatever_happens(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
+def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
     """The explanations of the rows, batch by batch, in their order, also where worker processes die.
 
     Which row was the death of a worker is not known, so the rows that were on their way are asked again one at a
     time; the row that ends a worker all by itself gets the error.
     """
     workers = effective_n_jobs(asked.n_jobs)
-    size = asked.batch_size or _rows_a_batch(len(rows), workers)
+    size = asked.batch_size or _rows_per_batch(len(rows), workers)
     shipped = _Shipped(policy)
     done = careful = 0
     while done < len(rows):
@@ -254,8 +254,8 @@ def _worker_died(error: Exception) -> bool:
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
 
-def _rows_a_batch(total: int, workers: int) -> int:
-    return 1 if workers == 1 else min(ROWS_A_BATCH, -(-total // (BATCHES_A_WORKER * workers)))
+def _rows_per_batch(total: int, workers: int) -> int:
+    return 1 if workers == 1 else min(ROWS_PER_BATCH, -(-total // (BATCHES_PER_WORKER * workers)))
 
 
 def _answers(shipped: _Shipped, rows: Sequence[Row], options: Mapping[str, Any]) -> list[Entry]:
@@ -286,15 +286,15 @@ def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
 
 
 def _detached(why: Explanation) -> Explanation:
-    return _with(why, history=None, problem=None, origin=None)
+    return _with(why, None)
 
 
 def _attached(entry: Entry, policy: Policy) -> Entry:
     if isinstance(entry, WhenceError):
         return entry
-    return _with(entry, history=policy.X_, problem=policy.problem, origin=Origin.of(policy))
+    return _with(entry, Source.of(policy))
 
 
-def _with(why: Explanation, **references: Any) -> Explanation:
-    free = None if why.unrestricted is None else replace(why.unrestricted, **references)
-    return replace(why, unrestricted=free, **references)
+def _with(why: Explanation, source: Source | None) -> Explanation:
+    free = None if why.unrestricted is None else replace(why.unrestricted, source=source)
+    return replace(why, unrestricted=free, source=source)

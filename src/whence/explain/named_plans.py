@@ -7,7 +7,6 @@ from typing import Any
 
 import pandas as pd
 
-from whence.plain import plan_from_plain
 from whence.problems.base import DecisionProblem
 from whence.tables import as_pandas
 
@@ -36,4 +35,4 @@ def in_order(problem: DecisionProblem, plan: Any, outcomes: Sequence[str]) -> An
         named = dict(plan)
     else:
         return plan
-    return plan if problem.parts(outcomes) is None else plan_from_plain(problem, named, outcomes)
+    return plan if problem.parts(outcomes) is None else problem.from_plain(named, outcomes)

@@ -1,4 +1,4 @@
-"""Every coordinate as a line of ordered points, with one variable a step from each point to the next.
+"""Every coordinate as a line of ordered points, with one variable per step from each point to the next.
 
 Step q of an axis is 0 while the coordinate lies at or before point q - 1, and 1 once it lies at or beyond
 point q. A *jump* may not stop in between (its step is binary): that is how the cells of a forest, the levels

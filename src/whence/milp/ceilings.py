@@ -6,19 +6,23 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
+from whence.engines import part_of
 from whence.errors import InputError
-from whence.weights import ForestWeights, KNNWeights
-from whence.weights.forest import LeafMembers
+from whence.weights import Weights
+from whence.weights.trees import LeafMembers
 
-__all__ = ["w_max"]
+__all__ = ["WAYS", "largest_in_leaves", "w_max"]
+
+#: The ways to bound the weights.
+WAYS = ("sample", "path", "mean", "unit")
 
 
-def w_max(weights: ForestWeights | KNNWeights, how: str = "sample") -> Floats:
+def w_max(weights: Weights, how: str = "sample") -> Floats:
     """Upper bounds on the weight of every past observation, over all contexts.
 
     Parameters
     ----------
-    weights : ForestWeights or KNNWeights
+    weights : Weights
         Fitted weights. A neighbour never weighs more than 1/k, whatever `how` says, except for "unit".
     how : {"sample", "path", "mean", "unit"}
         "sample" is the exact bound: in every tree a sample weighs either nothing or what it weighs at its own
@@ -32,25 +36,29 @@ def w_max(weights: ForestWeights | KNNWeights, how: str = "sample") -> Floats:
 
     Examples
     --------
-    >>> import numpy as np
-    >>> X = np.arange(6.0)[:, None]
-    >>> w_max(KNNWeights(k=2).fit(X))
+    >>> from whence.weights import KNNWeights
+    >>> w_max(KNNWeights(k=2).fit(np.arange(6.0)[:, None]))
     array([0.5, 0.5, 0.5, 0.5, 0.5, 0.5])
     """
-    if how not in ("sample", "path", "mean", "unit"):
-        raise InputError(f"The 'w_max' parameter must be 'sample', 'path', 'mean' or 'unit'. Got {how!r} instead.")
-    n = weights.n_samples_
+    if how not in WAYS:
+        names = ", ".join(map(repr, WAYS[:-1]))
+        raise InputError(
+            f"The 'w_max' parameter must be {names} or {WAYS[-1]!r}. Got {how!r} instead.", parameter="w_max"
+        )
     if how == "unit":
-        return np.ones(n)
-    if isinstance(weights, KNNWeights):
-        return np.full(n, 1.0 / weights.k)
-    own = _own_weights(weights.members_)
+        return np.ones(weights.n_samples_)
+    ceilings: Floats = part_of(weights, "milp").ceilings(weights, how)
+    return ceilings
+
+
+def largest_in_leaves(members: LeafMembers, how: str) -> Floats:
+    """The same for trees, in the way `how`."""
+    leaf = _leaf_of(members)
+    own = np.array([1.0 / size[at] for size, at in zip(members.size, leaf, strict=True)])
     if how == "sample":
         bound: Floats = own.mean(axis=0)
         return bound
-    if how == "mean":
-        return np.full(n, own.max(axis=1).mean())
-    return np.full(n, _longest_path(weights.members_, own))
+    return np.full(members.n_samples, own.max(axis=1).mean() if how == "mean" else _longest_path(members, leaf, own))
 
 
 def _leaf_of(members: LeafMembers) -> NDArray[np.int64]:
@@ -61,15 +69,8 @@ def _leaf_of(members: LeafMembers) -> NDArray[np.int64]:
     return leaf
 
 
-def _own_weights(members: LeafMembers) -> Floats:
-    """Weight of every sample in every tree at its own context."""
-    leaf = _leaf_of(members)
-    return np.array([1.0 / members.size[t][leaf[t]] for t in range(leaf.shape[0])])
-
-
-def _longest_path(members: LeafMembers, own: Floats) -> float:
-    """Mean weight along the heaviest chain of leaves, one a tree, each sharing a sample with the next."""
-    leaf = _leaf_of(members)
+def _longest_path(members: LeafMembers, leaf: NDArray[np.int64], own: Floats) -> float:
+    """Mean weight along the heaviest chain of leaves, one per tree, each sharing a sample with the next."""
     reached = own[0].copy()
     for t in range(1, leaf.shape[0]):
         # The best chain into a leaf comes from any leaf of the tree before that holds one of its samples.

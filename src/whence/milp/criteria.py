@@ -7,12 +7,11 @@ from typing import Protocol
 import numpy as np
 
 from whence.aliases import Floats
-from whence.errors import InputError
+from whence.milp.ceilings import w_max
 from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
 from whence.milp.weighting import Weighting
 from whence.question import Question
-from whence.risk import CVaR, Expectation, tail_of
 
 __all__ = ["Criterion", "criterion_of"]
 
@@ -33,15 +32,12 @@ class Criterion(Protocol):
         ...
 
 
-def criterion_of(model: Model, weighting: Weighting, question: Question, w_max: str) -> Criterion:
-    """The criterion that belongs to the question's risk measure."""
-    risk = question.risk
-    if not isinstance(risk, Expectation | CVaR):
-        raise InputError(f"The 'risk' parameter must be Expectation or CVaR for engine='milp'. Got {risk!r} instead.")
-    tail = tail_of(risk)
+def criterion_of(model: Model, weighting: Weighting, question: Question, how: str) -> Criterion:
+    """The criterion that belongs to the question's risk measure; `how` the weights are bounded (see `w_max`)."""
+    tail = question.risk.tail
     if tail is None:
         return ExpectedCost(weighting, question)
-    return TailCost(model, weighting, question, tail, weighting.ceilings(w_max))
+    return TailCost(model, weighting, question, tail, w_max(question.weights, how))
 
 
 def scaled(expression: Linear, upper: float) -> Row:
@@ -78,7 +74,7 @@ class TailCost:
 
     def __init__(self, model: Model, weighting: Weighting, question: Question, tail: float, ceilings: Floats) -> None:
         self.model, self.question, self.tail = model, question, tail
-        self.weights = weighting.columns()
+        self.weights = weighting.columns
         self.ceilings = ceilings
         # Both flows have the same mass: a constant in all costs cancels, and small numbers are safer.
         self.base = float(question.alternative.min())
@@ -124,7 +120,7 @@ class TailCost:
         return Linear(flow, costs[order] - self.base)
 
     def _pairs(self, first: Columns, second: Columns, factor: Floats | float, upper: Floats) -> None:
-        """``first + factor * second <= upper``, one row a pair."""
+        """``first + factor * second <= upper``, one row per pair."""
         n = first.size
         coefficients = np.concatenate((np.ones(n), np.broadcast_to(factor, (n,))))
         columns = np.concatenate((first, second))

@@ -13,7 +13,6 @@ from whence.milp.criteria import scaled
 from whence.milp.model import Linear, Model
 from whence.milp.weighting import Weighting
 from whence.question import Question
-from whence.risk import CVaR, Expectation, tail_of
 
 __all__ = ["add_dual", "check_dual"]
 
@@ -63,7 +62,7 @@ def add_dual(model: Model, weighting: Weighting, question: Question, linear: Any
 def check_dual(question: Question, linear: Any) -> tuple[Any, Floats, Floats]:
     """The parts of `linear`, or one sentence on why no dual certifies the alternative."""
     risk = question.risk
-    if not isinstance(risk, Expectation | CVaR) or tail_of(risk) is not None:
+    if risk.tail is not None:
         raise InputError(f"method='dual' needs the expected cost as risk. Got {risk!r} instead: use 'iterative'.")
     if linear is None:
         raise InputError(

@@ -3,36 +3,65 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Any, ClassVar
 
 import numpy as np
 
 from whence.aliases import Floats, Status
+from whence.engines import Engine, part_of
 from whence.milp.criteria import Criterion, criterion_of
 from whence.milp.dual import add_dual, check_dual
-from whence.milp.forest import ForestWeighting
 from whence.milp.interrupts import Interrupts
-from whence.milp.knn import NeighbourWeighting
 from whence.milp.model import Linear, Model, Program
-from whence.milp.options import Options
+from whence.milp.options import NAMES, Options
 from whence.milp.plausibility import Plausibility
 from whence.milp.solvers import solver_named
-from whence.milp.solvers.base import Outcome, Row, Settings, Solver
+from whence.milp.solvers.base import Outcome, Row, Solver, SolverSettings
 from whence.milp.solvers.highs import Highs
 from whence.milp.weighting import Weighting
 from whence.problems._deadline import OutOfTime
 from whence.question import Answer, Limits, Progress, Question
-from whence.weights import ForestWeights
+from whence.weights import Weights
+from whence.weights.base import Box
 
-__all__ = ["check", "explain"]
+__all__ = ["IntegerProgram", "check", "explain"]
 
 
 #: Seconds between two reports of progress from within a solver.
 PACE = 0.05
 
+#: Coordinates that differ by no more are written alike, where the weights are not constant on boxes.
+ROUNDING = 1e-12
+
 #: Sets of flow variables kept ready for the rivals that a lazy CVaR model meets.
 RESERVED = 5
+
+
+class IntegerProgram(Engine):
+    """The integer programs of the paper, carried by any solver that is installed."""
+
+    name: ClassVar[str] = "milp"
+    words: ClassVar[str] = "the integer program"
+    options: ClassVar[tuple[str, ...]] = NAMES
+
+    def label(self, weights: Weights, options: Mapping[str, Any]) -> str:
+        """Which solver carries it."""
+        return f"milp ({options.get('solver') or Options.solver})"
+
+    def check(self, question: Question) -> None:
+        """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
+        check(question)
+
+    def answer(self, question: Question) -> Answer:
+        """Solve until a context stands the test."""
+        return explain(question)
+
+    def accepts(self, question: Question, point: Floats) -> bool:
+        """Whether the isolation forest, where one is given, takes the context for plausible."""
+        plausibility = Plausibility.of(question.options.get("plausibility"), point.size)
+        return plausibility is None or plausibility.accepts(point)
 
 
 def explain(question: Question) -> Answer:
@@ -51,10 +80,9 @@ def explain(question: Question) -> Answer:
     Examples
     --------
     >>> import numpy as np
-    >>> from whence.policy import Policy
-    >>> from whence.problems.newsvendor import Newsvendor
+    >>> import whence as wh
     >>> X = np.linspace(0, 1, 20)[:, None]
-    >>> policy = Policy(Newsvendor(1.0, 4.0), ForestWeights(n_trees=5, random_state=0)).fit(X, 10 * X)
+    >>> policy = wh.Policy(wh.Newsvendor(1.0, 4.0), wh.ForestWeights(n_trees=5, random_state=0)).fit(X, 10 * X)
     >>> policy.explain(X[2], instead=policy.decide(X[15]), engine="milp").status
     'optimal'
     """
@@ -87,7 +115,8 @@ class _Run:
     def __post_init__(self) -> None:
         question, options = self.question, self.options
         self.plausibility = Plausibility.of(options.plausibility, question.space.start.size)
-        self.weighting = _weighting(self.model, question, self.plausibility)
+        more = [] if self.plausibility is None else self.plausibility.splits()
+        self.weighting: Weighting = part_of(question.weights, IntegerProgram.name)(self.model, question, more)
         if self.plausibility is not None:
             self.plausibility.add(self.model, self.weighting.axes)
         self.criterion: Criterion = criterion_of(self.model, self.weighting, question, options.w_max)
@@ -150,7 +179,18 @@ class _Run:
 
     def _result(self, status: Status, context: Floats | None, bound: float) -> Answer:
         distance = np.inf if context is None else self.question.space.distance(context)
-        return Answer(status, context, distance, min(bound, distance), self.nodes, self.cuts)
+        cell = None if context is None else self._plausible_cell(context)
+        return Answer(status, context, distance, min(bound, distance), self.nodes, self.cuts, cell)
+
+    def _plausible_cell(self, point: Floats) -> Box | None:
+        """Where contexts must be plausible, the allowed part of the cell in which they are."""
+        if self.plausibility is None:
+            return None
+        weights, inputs, space = self.question.weights, self.question.inputs, self.question.space
+        own = weights.cell(point, inputs.row(point), inputs) or (point - ROUNDING, point + ROUNDING)
+        inner = self.plausibility.cell(point)
+        low, high = np.maximum(own[0], inner[0]), np.minimum(own[1], inner[1])
+        return np.maximum(low, np.minimum(space.lower, point)), np.minimum(high, np.maximum(space.upper, point))
 
     def _judge(self, program: Program, x: Floats) -> tuple[Floats | None, list[Row]]:
         """The context found at `x` where it is an explanation; otherwise the rows that rule it out."""
@@ -187,10 +227,10 @@ class _Run:
     def _add(self, row: Row) -> None:
         self.model.row(row.expression, row.lower, row.upper)
 
-    def _settings(self) -> Settings:
+    def _settings(self) -> SolverSettings:
         limits, options = self.question.limits, self.options
         node_limit = None if limits.node_limit is None else max(limits.node_limit - self.nodes, 0)
-        return Settings(
+        return SolverSettings(
             limits.remaining, node_limit, options.mip_gap, options.threads, options.log, self._reporter(limits)
         )
 
@@ -217,15 +257,6 @@ class _Run:
         return report
 
 
-def _weighting(model: Model, question: Question, plausibility: Plausibility | None) -> Weighting:
-    """The weights' part of the model."""
-    space, weights = question.space, question.weights
-    more = [] if plausibility is None else plausibility.splits()
-    if isinstance(weights, ForestWeights):
-        return ForestWeighting(model, space, weights, question.inputs, more)
-    return NeighbourWeighting(model, space, weights, question.separation, more)
-
-
 def _settled(program: Program, x: Floats) -> Floats:
     """`x` with whole binaries, and the rest as near as these allow."""
     whole = np.where(program.integer, np.round(x), x)
@@ -233,7 +264,7 @@ def _settled(program: Program, x: Floats) -> Floats:
         return whole
     lower = np.where(program.integer, whole, program.lower)
     upper = np.where(program.integer, whole, program.upper)
-    outcome = Highs(confirm=False).solve(program.with_bounds(lower, upper, relaxed=True), Settings())
+    outcome = Highs(confirm=False).solve(program.with_bounds(lower, upper, relaxed=True), SolverSettings())
     return whole if outcome.values is None else np.where(program.integer, whole, outcome.values)
 
 

@@ -1,57 +1,38 @@
-"""Random-forest weights in an integer program."""
+"""Weights of trees in an integer program."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from typing import cast
 
 import numpy as np
 from scipy import sparse
 
 from whence.aliases import Floats
 from whence.milp.axes import Splits, add_axes, cell_axis
-from whence.milp.ceilings import w_max
+from whence.milp.ceilings import largest_in_leaves
 from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
 from whence.milp.trees import add_trees, splits_of
-from whence.question import InputMap, Space
-from whence.weights import ForestWeights
+from whence.milp.weighting import Weighting
+from whence.question import Question
+from whence.weights import TreeWeights
 
 __all__ = ["ForestWeighting"]
 
 
-class ForestWeighting:
-    """Weights of a forest: every leaf variable passes its share on to the samples in the leaf.
+class ForestWeighting(Weighting):
+    """Weights of a forest: every leaf variable passes its share on to the samples in the leaf."""
 
-    Parameters
-    ----------
-    model : Model
-        Where variables and rows go.
-    space : Space
-        Where the context may lie.
-    forest : ForestWeights
-        The fitted weights.
-    inputs : InputMap
-        From coordinates to the forest's columns.
-    more : sequence of (coordinate, Splits)
-        Thresholds that other parts of the model compare coordinates with.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        space: Space,
-        forest: ForestWeights,
-        inputs: InputMap,
-        more: Sequence[tuple[int, Splits]] = (),
-    ) -> None:
-        self.model, self.space, self.forest, self.inputs = model, space, forest, inputs
-        splits = splits_of(forest.trees, inputs)
-        at = [*zip(inputs.coordinate.tolist(), splits, strict=True), *more]
+    def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
+        self.model, self.inputs, space = model, question.inputs, question.space
+        self.forest = forest = cast(TreeWeights, question.weights)
+        splits = splits_of(forest.trees, self.inputs)
+        at = [*zip(self.inputs.coordinate.tolist(), splits, strict=True), *more]
         self.axes = [cell_axis(space, j, [s for i, s in at if i == j]) for j in range(space.start.size)]
         add_axes(model, space, self.axes)
-        self.leaves = add_trees(model, forest.trees, self.axes, inputs, splits)
-        self._columns: Columns | None = None
+        self.leaves = add_trees(model, forest.trees, self.axes, self.inputs, splits)
 
     @cached_property
     def _leaf_columns(self) -> Columns:
@@ -74,33 +55,30 @@ class ForestWeighting:
         return sparse.csr_array(entries, shape=(at, members.n_samples))
 
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one a past observation."""
+        """Weighted mean of `values`, one per past observation."""
         return Linear(self._leaf_columns, self._shares @ values)
 
     def means(self, values: Floats) -> list[Linear]:
         """Weighted mean of every column of `values`."""
         if self.forest.n_samples_ < self._leaf_columns.size:
-            return [Linear(self.columns(), column) for column in values.T]
+            return [Linear(self.columns, column) for column in values.T]
         return [Linear(self._leaf_columns, column) for column in (self._shares @ values).T]
 
+    @cached_property
     def columns(self) -> Columns:
-        """Variables that hold the weights, one a past observation; added to the model when first asked for."""
-        if self._columns is None:
-            n = self.forest.n_samples_
-            self._columns = self.model.variables(n)
-            given = self._shares.T.tocoo()
-            at = np.concatenate((given.row.astype(np.int64), np.arange(n)))
-            columns = np.concatenate((self._leaf_columns[given.col], self._columns))
-            self.model.rows(at, columns, np.concatenate((given.data, np.full(n, -1.0))), 0.0, 0.0, n)
-        return self._columns
+        """Variables that hold the weights: what each sample gets from the leaves."""
+        n = self.forest.n_samples_
+        made = self.model.variables(n)
+        given = self._shares.T.tocoo()
+        at = np.concatenate((given.row.astype(np.int64), np.arange(n)))
+        columns = np.concatenate((self._leaf_columns[given.col], made))
+        self.model.rows(at, columns, np.concatenate((given.data, np.full(n, -1.0))), 0.0, 0.0, n)
+        return made
 
-    def ceilings(self, how: str) -> Floats:
+    @staticmethod
+    def ceilings(weights: TreeWeights, how: str) -> Floats:
         """Upper bounds on the weights."""
-        return w_max(self.forest, how)
-
-    def context(self, x: Floats) -> Floats:
-        """The context where the variables are `x`: the nearest point of its cell."""
-        return np.array([axis.position(x) for axis in self.axes])
+        return largest_in_leaves(weights.members_, how)
 
     def chosen(self, x: Floats) -> Floats:
         """The weights where the variables are `x`."""
@@ -108,14 +86,10 @@ class ForestWeighting:
 
     def confirmed(self, context: Floats) -> Floats:
         """Weights at `context` by the fitted forest."""
-        return self.forest.at(self._seen(context))
+        return self.forest.at(self.inputs.row(context))
 
     def leave(self, x: Floats) -> Row:
         """Not all trees may keep the leaf that they have where the variables are `x`."""
-        seen = np.asarray(self._seen(self.context(x)), dtype=np.float32)[None, :]
+        seen = np.asarray(self.inputs.row(self.context(x)), dtype=np.float32)[None, :]
         kept = [leaves.column(tree.apply(seen)[0]) for leaves, tree in zip(self.leaves, self.forest.trees, strict=True)]
         return Row(Linear(np.array(kept), np.ones(len(kept))), -np.inf, len(kept) - 1.0)
-
-    def _seen(self, context: Floats) -> Floats:
-        seen: Floats = context[self.inputs.coordinate] * self.inputs.scale + self.inputs.offset
-        return seen

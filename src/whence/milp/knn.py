@@ -3,15 +3,17 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import cached_property
+from typing import cast
 
 import numpy as np
 
 from whence.aliases import Floats
 from whence.milp.axes import Axis, Splits, add_axes, line_axis
-from whence.milp.ceilings import w_max
 from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
-from whence.question import Space
+from whence.milp.weighting import Weighting
+from whence.question import Question
 from whence.weights import KNNWeights
 
 __all__ = ["NeighbourWeighting"]
@@ -21,32 +23,12 @@ __all__ = ["NeighbourWeighting"]
 MARGIN = 1e-8
 
 
-class NeighbourWeighting:
-    """Weights of the k nearest neighbours: a binary a sample, and a radius that separates those in from those out.
+class NeighbourWeighting(Weighting):
+    """Weights of the k nearest neighbours: a binary per sample, and a radius that separates those in from those out."""
 
-    Parameters
-    ----------
-    model : Model
-        Where variables and rows go.
-    space : Space
-        Where the context may lie.
-    neighbours : KNNWeights
-        The fitted weights.
-    separation : float
-        Least gap between the k-th and the (k+1)-th neighbour distance.
-    more : sequence of (coordinate, Splits)
-        Thresholds that other parts of the model compare coordinates with.
-    """
-
-    def __init__(
-        self,
-        model: Model,
-        space: Space,
-        neighbours: KNNWeights,
-        separation: float,
-        more: Sequence[tuple[int, Splits]] = (),
-    ) -> None:
-        self.model, self.space, self.neighbours, self.separation = model, space, neighbours, separation
+    def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
+        self.model, self.separation, space = model, question.separation, question.space
+        self.neighbours = neighbours = cast(KNNWeights, question.weights)
         samples = neighbours.points_
         self.axes = [
             line_axis(space, j, [s for i, s in more if i == j], samples[:, j]) for j in range(space.start.size)
@@ -54,7 +36,6 @@ class NeighbourWeighting:
         add_axes(model, space, self.axes)
         self.chosen_columns = model.variables(neighbours.n_samples_, integer=True)
         self._separate(self._distances())
-        self._columns: Columns | None = None
 
     def _distances(self) -> list[Linear]:
         """Distance of the context from every sample."""
@@ -80,30 +61,23 @@ class NeighbourWeighting:
             model.row(difference + Linear(chosen, np.array([within])), gap, np.inf)
 
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one a past observation."""
+        """Weighted mean of `values`, one per past observation."""
         return Linear(self.chosen_columns, values / self.neighbours.k)
 
-    def means(self, values: Floats) -> list[Linear]:
-        """Weighted mean of every column of `values`."""
-        return [self.mean(column) for column in values.T]
-
+    @cached_property
     def columns(self) -> Columns:
-        """Variables that hold the weights, one a past observation; added to the model when first asked for."""
-        if self._columns is None:
-            n = self.chosen_columns.size
-            self._columns = self.model.variables(n, 0.0, 1.0 / self.neighbours.k)
-            columns = np.concatenate((self._columns, self.chosen_columns))
-            coefficients = np.repeat([1.0, -1.0 / self.neighbours.k], n)
-            self.model.rows(np.tile(np.arange(n), 2), columns, coefficients, 0.0, 0.0, n)
-        return self._columns
+        """Variables that hold the weights: 1/k for each sample chosen."""
+        n = self.chosen_columns.size
+        made = self.model.variables(n, 0.0, 1.0 / self.neighbours.k)
+        columns = np.concatenate((made, self.chosen_columns))
+        coefficients = np.repeat([1.0, -1.0 / self.neighbours.k], n)
+        self.model.rows(np.tile(np.arange(n), 2), columns, coefficients, 0.0, 0.0, n)
+        return made
 
-    def ceilings(self, how: str) -> Floats:
-        """Upper bounds on the weights."""
-        return w_max(self.neighbours, how)
-
-    def context(self, x: Floats) -> Floats:
-        """The context where the variables are `x`."""
-        return np.array([axis.position(x) for axis in self.axes])
+    @staticmethod
+    def ceilings(weights: KNNWeights, how: str) -> Floats:
+        """Upper bounds on the weights: no neighbour ever has more than its equal share."""
+        return np.full(weights.n_samples_, 1.0 / weights.k)
 
     def chosen(self, x: Floats) -> Floats:
         """The weights where the variables are `x`: 1/k for each sample chosen."""
@@ -130,7 +104,7 @@ def _gaps(model: Model, axis: Axis, samples: Floats) -> list[Linear]:
     """Distance of an axis's position from every one of `samples`.
 
     Written out, each would carry every step of the axis. From one sample to the next it changes by what lies
-    between the two, so that one variable a distinct value keeps the rows short.
+    between the two, so that one variable per distinct value keeps the rows short.
     """
     values, which = np.unique(samples, return_inverse=True)
     at_points = np.abs(axis.points[None, :] - values[:, None])

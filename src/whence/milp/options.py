@@ -2,16 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 
 from whence.errors import InputError
+from whence.milp.ceilings import WAYS
 from whence.milp.solvers.base import Solver
 from whence.question import Question
 
-__all__ = ["Options"]
+__all__ = ["NAMES", "Options"]
 
 
 @dataclass(frozen=True)
@@ -40,7 +41,7 @@ class Options:
     plausibility : Plausibility or None
         Restricts the contexts to those that an isolation forest takes for inliers.
     linear : tuple or None
-        For ``method="dual"``: the polytope of plans, the cost vectors (one a past observation), the alternative.
+        For ``method="dual"``: the polytope of plans, the cost vectors (one per past observation), the alternative.
     """
 
     solver: str = "highs"
@@ -57,15 +58,20 @@ class Options:
     @classmethod
     def of(cls, question: Question) -> Options:
         """The options in ``question.options``, checked."""
-        given = {name: value for name, value in question.options.items() if value is not None}
+        given = {"threads": question.threads, **question.options}
+        given = {name: value for name, value in given.items() if value is not None}
         unknown = [name for name in given if name not in cls.__dataclass_fields__]
         if unknown:
-            known = ", ".join(repr(name) for name in cls.__dataclass_fields__ if name != "linear")
-            raise InputError(f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.")
+            known = ", ".join(map(repr, NAMES))
+            raise InputError(
+                f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.", parameter=unknown[0]
+            )
         options = cls(**given)
+        if options.method == "dual" and question.kind == "absolute" and question.linear is not None:
+            options = replace(options, linear=question.linear())
         _member("solver", options.solver, ("highs", "gurobi", "scip"))
         _member("method", options.method, ("iterative", "lazy", "dual"))
-        _member("w_max", options.w_max, ("sample", "path", "mean", "unit"))
+        _member("w_max", options.w_max, WAYS)
         for name in ("log", "confirm", "valid_inequality"):
             if not isinstance(getattr(options, name), bool | np.bool_):
                 raise InputError(
@@ -97,3 +103,7 @@ def _member(name: str, value: object, allowed: tuple[str, ...]) -> None:
     if not (isinstance(value, str) and value in allowed):
         names = ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}"
         raise InputError(f"The {name!r} parameter must be {names}. Got {value!r} instead.")
+
+
+#: The options that a user can give; the threads are those of the question.
+NAMES = tuple(name for name in Options.__dataclass_fields__ if name not in ("linear", "threads"))

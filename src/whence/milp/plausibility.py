@@ -15,7 +15,7 @@ from whence.milp.axes import Axis, Splits
 from whence.milp.model import Linear, Model
 from whence.milp.trees import add_trees, splits_of
 from whence.question import InputMap
-from whence.weights.forest import turning_points
+from whence.weights.trees import turning_points
 
 __all__ = ["Plausibility"]
 
@@ -72,7 +72,7 @@ class Plausibility:
         """Whether `context` (in coordinates) is an inlier."""
         return bool(self.forest.score_samples(context[None, :])[0] >= self.score - 1e-9)
 
-    def room(self, point: Floats) -> tuple[Floats, Floats]:
+    def cell(self, point: Floats) -> tuple[Floats, Floats]:
         """Lower and upper corner of the box around `point` in which every isolation tree has the same leaf."""
         low, high = np.full(point.size, -np.inf), np.full(point.size, np.inf)
         for tree, inputs in self._trees():

@@ -1,4 +1,4 @@
-"""Decision trees over the axes: one leaf variable a leaf, consistent with the steps of every axis."""
+"""Decision trees over the axes: one leaf variable per leaf, consistent with the steps of every axis."""
 
 from __future__ import annotations
 

@@ -2,18 +2,33 @@
 
 from __future__ import annotations
 
-from typing import Protocol
+from abc import ABC, abstractmethod
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+import numpy as np
 
 from whence.aliases import Floats
-from whence.milp.axes import Axis
-from whence.milp.model import Columns, Linear
+from whence.milp.axes import Axis, Splits
+from whence.milp.model import Columns, Linear, Model
 from whence.milp.solvers.base import Row
+from whence.question import Question
 
 __all__ = ["Weighting"]
 
 
-class Weighting(Protocol):
+class Weighting(ABC):
     """The weights of the past observations as part of an integer program.
+
+    Parameters
+    ----------
+    model : Model
+        Where variables and rows go.
+    question : Question
+        What is asked, of weights of the kind that the class is made for.
+    more : sequence of (coordinate, Splits)
+        Thresholds that other parts of the model compare coordinates with.
 
     Attributes
     ----------
@@ -23,34 +38,39 @@ class Weighting(Protocol):
 
     axes: list[Axis]
 
+    @abstractmethod
+    def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None: ...
+
+    @abstractmethod
     def mean(self, values: Floats) -> Linear:
-        """Weighted mean of `values`, one a past observation."""
-        ...
+        """Weighted mean of `values`, one per past observation."""
 
     def means(self, values: Floats) -> list[Linear]:
         """Weighted mean of every column of `values`."""
-        ...
+        return [self.mean(column) for column in values.T]
 
+    @cached_property
+    @abstractmethod
     def columns(self) -> Columns:
-        """Variables that hold the weights, one a past observation; added to the model when first asked for."""
-        ...
+        """Variables that hold the weights, one per past observation; added to the model when first asked for."""
 
-    def ceilings(self, how: str) -> Floats:
-        """Upper bounds on the weights."""
-        ...
+    @staticmethod
+    @abstractmethod
+    def ceilings(weights: Any, how: str) -> Floats:
+        """Upper bounds on the weights over all contexts (see :func:`whence.milp.w_max`)."""
 
     def context(self, x: Floats) -> Floats:
         """The context where the variables are `x`, in coordinates."""
-        ...
+        return np.array([axis.position(x) for axis in self.axes])
 
+    @abstractmethod
     def chosen(self, x: Floats) -> Floats:
         """The weights that the model has settled on where the variables are `x`."""
-        ...
 
+    @abstractmethod
     def confirmed(self, context: Floats) -> Floats | None:
         """Weights at `context` by the fitted estimator; None where they are ambiguous."""
-        ...
 
+    @abstractmethod
     def leave(self, x: Floats) -> Row:
         """The row that cuts off all contexts with the weights that the model has where the variables are `x`."""
-        ...

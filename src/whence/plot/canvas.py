@@ -6,8 +6,8 @@ import textwrap
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import InputTypeError, MissingDependencyError
-from whence.explain.explanation import Explanation
-from whence.report.style import ALTERNATIVE, DECISION
+from whence.report.colours import ALTERNATIVE, DECISION
+from whence.report.model import Report
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -19,12 +19,12 @@ __all__ = [
     "RULE",
     "SOFT",
     "axes_for",
-    "checked",
     "empty",
     "fitting",
     "legend_above",
     "matplotlib",
     "quiet",
+    "report_in",
     "written",
 ]
 
@@ -64,11 +64,12 @@ def axes_for(ax: Any, size: tuple[float, float]) -> Axes:
     return axes
 
 
-def checked(explanation: Any, name: str = "why") -> Explanation:
-    """`explanation`, or an error where it is none."""
-    if not isinstance(explanation, Explanation):
-        raise InputTypeError(f"{name!r} must be an Explanation. Got {explanation!r} instead.")
-    return explanation
+def report_in(explanation: Any, name: str = "why") -> Report:
+    """The report of `explanation`, or an error where it is none."""
+    report = getattr(explanation, "report", None)
+    if not isinstance(report, Report):
+        raise InputTypeError(f"{name!r} must be an Explanation. Got {explanation!r} instead.", parameter=name)
+    return report
 
 
 def empty(ax: Axes, said: str) -> Axes:

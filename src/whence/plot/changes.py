@@ -2,21 +2,24 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
-from whence.explain.explanation import Explanation
-from whence.plot.canvas import INK, RULE, SOFT, axes_for, checked, empty, fitting, quiet, written
-from whence.report import words
-from whence.report.material import material_of
+from whence.plot.canvas import INK, RULE, SOFT, axes_for, empty, fitting, quiet, report_in, written
+from whence.report.model import Change
 from whence.report.numbers import plain, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from whence.explain.explanation import Explanation
+
 __all__ = ["changes"]
 
+#: Both ends of a line, and what is written there.
+Ends: TypeAlias = tuple[tuple[float, str], tuple[float, str]]
 #: Where a category or switch starts and ends on a line that has no scale.
 SWITCH = (0.15, 0.85)
 
@@ -41,27 +44,29 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['x0']
     """
-    told = words.changes(checked(why))
-    shown = np.sort(np.argsort(-why.changes["distance"].to_numpy(dtype=np.float64), kind="stable")[:most])
+    report = report_in(why)
+    shown = np.sort(np.argsort([-change.distance for change in report.changes], kind="stable")[:most])
     # A few changes on axes of the user's own stay at the top, close to the title.
     rows = max(len(shown), 1 if ax is None else 4)
     ax = axes_for(ax, (6.4, 0.9 + 0.62 * rows))
     ax.set_title("What would have to be different", loc="left", fontsize="medium", color=INK)
     if not len(shown):
-        already = why.status == "already"
+        already = report.status == "already"
         return empty(ax, "Nothing: it holds as it is." if already else "There is no context to show.")
-    ranges = material_of(why).ranges
+    texts = report.shown.changes if report.shown else []
     for y, row in enumerate(shown):
-        name, before, after = told[row]
-        values = why.changes["from"].iloc[row], why.changes["to"].iloc[row]
+        change, text = report.changes[row], texts[row]
+        unit = report.units.get(change.feature, "")
+        after = text.to
         if after.startswith("about "):
-            after = f"≈ {plain(values[1], 4)} {why.units.get(name, '')}".strip()
-        _change(ax, y, values, (before, after), _range(name, values, why, ranges.get(name)))
-    ax.set_yticks(range(len(shown)), [fitting(told[row][0]) for row in shown])
+            after = with_unit(f"≈ {plain(float(change.to or 0.0), 4)}", unit)
+        seen = _range(change, unit, report.ranges.get(change.feature))
+        _change(ax, y, (change.from_, change.to), (text.from_, after), seen)
+    ax.set_yticks(range(len(shown)), [fitting(texts[row].feature) for row in shown])
     ax.set_ylim(rows - 0.4, -0.75)
     ax.set_xlim(-0.3, 1.3)
     ax.set_xticks([])
-    rest = len(told) - len(shown)
+    rest = len(texts) - len(shown)
     if rest:
         ax.set_xlabel(f"{rest} more features change less and are not drawn", color=SOFT, fontsize="small")
     quiet(ax, left=False)
@@ -69,20 +74,16 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
     return ax
 
 
-def _range(
-    name: str, values: Any, why: Explanation, seen: tuple[float, float] | None
-) -> tuple[tuple[float, str], tuple[float, str]] | None:
+def _range(change: Change, unit: str, seen: Sequence[float] | None) -> Ends | None:
     """Both ends of the line of a feature that has a scale, and what is written at them."""
     if seen is None:
         return None
-    unit = why.units.get(name, "")
-    low, high = min(*seen, *values), max(*seen, *values)
+    numbers = [*seen, *(float(x) for x in (change.from_, change.to) if isinstance(x, int | float))]
+    low, high = min(numbers), max(numbers)
     return (low, written(with_unit(plain(low, 4), unit))), (high, written(with_unit(plain(high, 4), unit)))
 
 
-def _change(
-    ax: Axes, y: int, values: Any, texts: tuple[str, str], seen: tuple[tuple[float, str], tuple[float, str]] | None
-) -> None:
+def _change(ax: Axes, y: int, values: Any, texts: tuple[str, str], seen: Ends | None) -> None:
     """One feature: its range as a line, a ring where it is, an arrow to a dot where it would have to be."""
     start, end = SWITCH
     if seen is not None:

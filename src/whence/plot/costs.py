@@ -1,19 +1,18 @@
-"""What both plans cost, drawn: one number a plan and context, and how their outcomes spread."""
+"""What both plans cost, drawn: one number per plan and context, and how their outcomes spread."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whence.errors import InputError
-from whence.explain.explanation import Explanation
-from whence.plot.canvas import BARS, INK, LINES, axes_for, checked, empty, legend_above, quiet, written
-from whence.report import words
-from whence.report.outcomes import Curve, masses, spread_of
+from whence.plot.canvas import BARS, INK, LINES, axes_for, empty, legend_above, quiet, report_in, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from whence.explain.explanation import Explanation
 
 __all__ = ["costs", "outcomes"]
 
@@ -36,18 +35,25 @@ def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ax.texts]
     ['0', '10', '10', '0']
     """
-    shown = words.costs_shown(checked(why))
+    report = report_in(why)
     ax = axes_for(ax, (5.0, 3.4))
-    pairs = [why.cost_before, *([why.cost_after] if len(shown) > 1 and why.cost_after is not None else [])]
+    shown = report.shown
+    assert shown is not None
+    pairs = [
+        (cost, texts)
+        for cost, texts in ((report.cost_before, shown.cost_before), (report.cost_after, shown.cost_after))
+        if cost is not None and texts
+    ]
     at = np.arange(len(pairs), dtype=np.float64)
-    for j, plan in enumerate("da"):
-        drawn = ax.bar(at + (j - 0.5) * 0.36, [pair[j] for pair in pairs], 0.32, linewidth=1.5, **BARS[plan])
-        ax.bar_label(drawn, [text[j] for text in shown], padding=3, fontsize=9, color=INK)
+    for j, (plan, name) in enumerate((("d", "decision"), ("a", "alternative"))):
+        lengths = [getattr(cost, name) for cost, _ in pairs]
+        drawn = ax.bar(at + (j - 0.5) * 0.36, lengths, 0.32, linewidth=1.5, **BARS[plan])
+        ax.bar_label(drawn, [texts[j] for _, texts in pairs], padding=3, fontsize=9, color=INK)
     ax.set_xticks(at, ["as it is", "in the changed context"][: len(pairs)])
     ax.set_xlim(-0.6, len(pairs) - 0.4)
     ax.axhline(0.0, color=INK, linewidth=0.8)
     ax.margins(y=0.14)
-    ax.set_ylabel(written(words.risk_measured(why.risk, why.cost_unit)))
+    ax.set_ylabel(written(shown.axis))
     ax.set_title("What both plans cost", loc="left", fontsize="medium", color=INK)
     legend_above(ax)
     quiet(ax)
@@ -76,32 +82,33 @@ def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) 
     """
     if when not in ("before", "after"):
         raise InputError(f"'when' must be 'before' or 'after'. Got {when!r} instead.")
-    spread = spread_of(checked(why))
+    report = report_in(why)
+    spread = report.spread
     ax = axes_for(ax, (5.0, 3.0))
     place = 0 if when == "before" else 1
     if spread is None:
         return empty(ax, "The costs of the single observations are not at hand.")
     if place >= len(spread.panels):
         return empty(ax, "There is no changed context.")
-    heading, panel = spread.panels[place]
-    for curve in panel:
-        _steps(ax, curve, spread.edges)
-    ax.set_xlim(float(spread.edges[0]), float(spread.edges[-1]))
+    panel = spread.panels[place]
+    _steps(ax, "d", panel.decision, panel.marks.decision, spread.edges)
+    _steps(ax, "a", panel.alternative, panel.marks.alternative, spread.edges)
+    ax.set_xlim(spread.edges[0], spread.edges[-1])
     ax.set_ylim(0.0, 112.0 * spread.highest)
-    notes = "; ".join(filter(None, [why.cost_unit, "last bar: and beyond" if spread.beyond else ""]))
+    notes = "; ".join(filter(None, [report.cost_unit, "last bar: and beyond" if spread.beyond else ""]))
     ax.set_xlabel(written("cost under past observations" + (f" ({notes})" if notes else "")))
     ax.set_ylabel("weight (%)")
-    ax.set_title(heading, loc="left", fontsize="medium", color=INK)
+    ax.set_title(panel.heading, loc="left", fontsize="medium", color=INK)
     legend_above(ax)
     quiet(ax)
     return ax
 
 
-def _steps(ax: Axes, curve: Curve, edges: Any) -> None:
-    look = LINES[curve.plan]
-    mass = 100.0 * masses(curve, edges)
-    ax.stairs(mass, edges, fill=True, color=look["color"], alpha=0.18)
-    ax.stairs(mass, edges, linewidth=1.8, **look)
-    marker = "v" if curve.plan == "d" else "^"
-    ax.axvline(curve.mark, linewidth=1.3, color=look["color"], linestyle=look["linestyle"])
-    ax.plot(curve.mark, 0.97, marker, transform=ax.get_xaxis_transform(), color=look["color"], clip_on=False)
+def _steps(ax: Axes, plan: str, masses: list[float], mark: float, edges: list[float]) -> None:
+    look = LINES[plan]
+    percent = [100.0 * mass for mass in masses]
+    ax.stairs(percent, edges, fill=True, color=look["color"], alpha=0.18)
+    ax.stairs(percent, edges, linewidth=1.8, **look)
+    ax.axvline(mark, linewidth=1.3, color=look["color"], linestyle=look["linestyle"])
+    marker = "v" if plan == "d" else "^"
+    ax.plot(mark, 0.97, marker, transform=ax.get_xaxis_transform(), color=look["color"], clip_on=False)

@@ -5,16 +5,17 @@ from __future__ import annotations
 import textwrap
 from typing import TYPE_CHECKING, Any
 
-from whence.explain.explanation import Explanation
-from whence.plot.canvas import INK, checked, matplotlib
+from whence.plot.canvas import INK, matplotlib, report_in, written
 from whence.plot.changes import changes
 from whence.plot.costs import costs, outcomes
 from whence.plot.plans import plans
 from whence.plot.weights import weights
-from whence.report import words
+from whence.report.model import Report
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
+
+    from whence.explain.explanation import Explanation
 
 __all__ = ["overview"]
 
@@ -29,7 +30,7 @@ def overview(why: Explanation) -> Figure:
     >>> len(overview(policy.explain([0.2], instead=[20.0])).axes)
     6
     """
-    checked(why)
+    report = report_in(why)
     figure: Figure = matplotlib().figure(figsize=(12.5, 11.5), layout="constrained")
     grid: Any = figure.add_gridspec(3, 2, height_ratios=[1.15, 1.0, 0.8])
     changes(why, most=6, ax=figure.add_subplot(grid[0, 0]))
@@ -38,10 +39,10 @@ def overview(why: Explanation) -> Figure:
     weights(why, count=5, ax=figure.add_subplot(grid[1, 1]))
     for column, when in enumerate(("before", "after")):
         outcomes(why, when=when, ax=figure.add_subplot(grid[2, column]))
-    figure.suptitle(_title(why), x=0.02, ha="left", fontsize="large", fontweight="bold", color=INK)
+    figure.suptitle(_title(report), x=0.02, ha="left", fontsize="large", fontweight="bold", color=INK)
     return figure
 
 
-def _title(why: Explanation) -> str:
-    lead = words.verdict(why).split("\n")[0]
-    return "\n".join(textwrap.wrap(lead, 105)[:3]).replace("$", r"\$")
+def _title(report: Report) -> str:
+    lead = report.shown.verdict.split("\n")[0] if report.shown else ""
+    return written("\n".join(textwrap.wrap(lead, 105)[:3]))

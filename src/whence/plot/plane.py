@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
-from whence.explain.explanation import Explanation
 from whence.features import Binary, Categorical, Discrete
-from whence.plot.canvas import INK, SOFT, axes_for, checked, fitting
-from whence.policy import Policy
+from whence.plot.canvas import INK, SOFT, axes_for, fitting, report_in
+from whence.report.colours import ALTERNATIVE, DECISION
 from whence.report.numbers import value
-from whence.report.style import ALTERNATIVE, DECISION
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from whence.explain.explanation import Explanation
+    from whence.policy import Policy
 
 __all__ = ["plane"]
 
@@ -84,9 +85,11 @@ def plane(
     >>> ax.get_xlabel(), ax.get_ylabel()
     ('x0', 'x1')
     """
-    if not isinstance(policy, Policy):
-        raise InputTypeError(f"'policy' must be a Policy. Got {policy!r} instead.")
-    marked = [checked(why), *(checked(one, "others") for one in others)]
+    if not hasattr(policy, "explain_many"):
+        raise InputTypeError(f"'policy' must be a Policy. Got {policy!r} instead.", parameter="policy")
+    marked = [why, *others]
+    for one in marked:
+        report_in(one, "why" if one is why else "others")
     names = list(map(str, features)) if isinstance(features, Iterable) and not isinstance(features, str) else []
     if len(names) != 2 or names[0] == names[1] or not {*names} <= {*policy.schema_.names}:
         known = ", ".join(map(repr, policy.schema_.names))

@@ -7,15 +7,16 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.errors import InputError
-from whence.explain.explanation import Explanation
-from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, checked, fitting, legend_above, quiet
-from whence.report.layout import labels, placed
-from whence.report.material import material_of
+from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, fitting, legend_above, quiet, report_in, written
+from whence.report.layout import labels, placed, visited
+from whence.report.model import Plans
 from whence.report.numbers import plain
 from whence.report.plans import most_different
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from whence.explain.explanation import Explanation
 
 __all__ = ["plans", "routes"]
 
@@ -44,21 +45,19 @@ def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ax.texts]
     ['10', '20']
     """
-    both = material_of(checked(why)).plans
-    if both.city is not None:
+    both = report_in(why).plans
+    if both.map is not None:
         return routes(why, ax=ax)
-    if both.form != "quantities":
-        return _in_words(why, ax)
     shown, rest = most_different(both, most)
     if not shown.size:
-        return _in_words(why, ax)
+        return _in_words(both, ax)
     ax = axes_for(ax, (6.4, 1.0 + 0.45 * max(shown.size, 1)))
     at = np.arange(shown.size, dtype=np.float64)
     for j, (plan, vector) in enumerate((("d", both.decision), ("a", both.alternative))):
-        drawn = ax.barh(at + (j - 0.5) * 0.38, vector[shown], 0.34, linewidth=1.3, **BARS[plan])
-        ax.bar_label(
-            drawn, [plain(q, 4) for q in vector[shown]], padding=3, fontsize=8 if shown.size <= 8 else 7, color=INK
-        )
+        quantities = [vector[i] for i in shown]
+        drawn = ax.barh(at + (j - 0.5) * 0.38, quantities, 0.34, linewidth=1.3, **BARS[plan])
+        texts = [plain(quantity, 4) for quantity in quantities]
+        ax.bar_label(drawn, texts, padding=3, fontsize=8 if shown.size <= 8 else 7, color=INK)
     ax.set_yticks(at, [fitting(both.parts[j]) for j in shown])
     ax.set_ylim(shown.size - 0.5, -0.5)
     ax.axvline(0.0, color=INK, linewidth=0.8)
@@ -71,13 +70,12 @@ def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _in_words(why: Explanation, ax: Axes | None) -> Axes:
+def _in_words(both: Plans, ax: Axes | None) -> Axes:
     """Both plans as text, in the colours of their bars."""
     ax = axes_for(ax, (6.4, 2.6))
     ax.axis("off")
     ax.set_title("The two plans", loc="left", fontsize="medium", color=INK)
-    told = (("d", why.decision_text or str(why.decision)), ("a", why.alternative_text or str(why.alternative)))
-    for (plan, text), y in zip(told, (0.92, 0.42), strict=True):
+    for plan, text, y in (("d", both.decision_text, 0.92), ("a", both.alternative_text, 0.42)):
         look: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "ha": "left"}
         ax.text(0.0, y, LINES[plan]["label"], color=LINES[plan]["color"], fontweight="bold", fontsize="small", **look)
         ax.text(0.0, y - 0.1, fitting(text, 60, 5), color=INK, fontsize="medium", **look)
@@ -104,33 +102,34 @@ def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'The two routes'
     """
-    city = material_of(checked(why)).plans.city
+    city = report_in(why).plans.map
     if city is None:
         raise InputError(
-            "'why' must be about routes through a network whose nodes have positions: give them the attribute 'pos'."
+            "'why' must be about routes through a network whose nodes have positions: give them the attribute 'pos'.",
+            parameter="why",
         )
-    place, height = placed(city.positions, WIDTH)
+    place, height = placed(city, WIDTH)
     ax = axes_for(ax, (6.0, 6.0 * height / WIDTH + 0.4))
     from matplotlib.collections import LineCollection
     from matplotlib.patheffects import withStroke
 
-    ax.add_collection(LineCollection([(place[u], place[v]) for u, v in city.edges], color=STREET, linewidth=1))
+    lines = [(place[u], place[v]) for u, v in city.edges]
+    ax.add_collection(LineCollection(lines, color=STREET, linewidth=1))
     unit = ax.get_window_extent().width / ax.figure.dpi * 72 / WIDTH
     for plan, route, wide in (("d", city.decision, 7.0), ("a", city.alternative, 3.2)):
         look = dict(LINES[plan]) | ({"linestyle": (0, (2.4, 1.6))} if plan == "a" else {"alpha": 0.75})
-        lines = LineCollection([(place[u], place[v]) for u, v in route], linewidth=wide * unit, **look)
-        ax.add_collection(lines)
-    visited = {node for hop in city.decision + city.alternative for node in hop}
-    for node, (x, y) in place.items():
-        if node in city.ends:
+        ax.add_collection(LineCollection([lines[edge] for edge in route], linewidth=wide * unit, **look))
+    seen = visited(city)
+    for node, (x, y) in enumerate(place):
+        if node in (city.source, city.target):
             ax.plot(x, y, "o", markersize=11 * unit, color=INK, markeredgecolor="white", zorder=3)
-        elif node in visited or len(place) <= 200:
+        elif node in seen or len(place) <= 200:
             ax.plot(x, y, "o", markersize=6 * unit, markerfacecolor="white", markeredgecolor=SOFT, zorder=3)
     halo = [withStroke(linewidth=2.5, foreground="white")]
     for label in labels(place, city, (WIDTH, height)):
         weight = "bold" if label.end else "normal"
         look = {"fontsize": min(10.5 * unit, 11), "fontweight": weight, "color": INK, "zorder": 4}
-        ax.text(label.x, label.y, label.text.replace("$", r"\$"), path_effects=halo, **look)
+        ax.text(label.x, label.y, written(label.text), path_effects=halo, **look)
     ax.set_xlim(0, WIDTH)
     ax.set_ylim(height, 0)
     ax.set_aspect("equal")

@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whence.explain.explanation import Explanation
-from whence.plot.canvas import INK, LINES, RULE, SOFT, axes_for, checked, fitting, legend_above, quiet
-from whence.report.numbers import plain, value
-from whence.report.observations import Observation, most_moved, moved_share
+from whence.plot.canvas import INK, LINES, RULE, SOFT, axes_for, fitting, legend_above, quiet, report_in
+from whence.report.model import Observation, Report
+from whence.report.numbers import plain, value, with_unit
+from whence.report.observations import most_moved, moved_share
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
+
+    from whence.explain.explanation import Explanation
 
 __all__ = ["weights"]
 
@@ -37,10 +39,11 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     >>> [text.get_text() for text in ax.get_yticklabels()]
     ['1 (x0 1)', '0 (x0 0)']
     """
-    gaining, losing = most_moved(checked(why), count)
+    report = report_in(why)
+    gaining, losing = most_moved(why, count)
     chosen = gaining + losing
     ax = axes_for(ax, (6.4, 1.3 + 0.3 * len(chosen)))
-    moved = why.found and why.status != "already"
+    moved = report.context is not None and report.status != "already"
     seen: set[str] = set()
     for y, one in enumerate(chosen):
         plan = _cheaper(one)
@@ -54,7 +57,7 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
         marker = "s" if plan == "a" else "o"
         ax.plot(after, y, marker, color=colour, label=label if label not in seen else None, zorder=4)
         seen.add(label)
-    ax.set_yticks(range(len(chosen)), [_named(why, one) for one in chosen], fontsize=8)
+    ax.set_yticks(range(len(chosen)), [_named(report, one) for one in chosen], fontsize=8)
     ax.set_ylim(len(chosen) - 0.4, -0.6)
     ax.set_xlim(left=-0.03 * max((100 * max(o.before, o.after) for o in chosen), default=1.0))
     if gaining and losing:
@@ -76,15 +79,15 @@ def _cheaper(one: Observation) -> str | None:
     return "d" if one.decision < one.alternative else "a"
 
 
-def _named(why: Explanation, one: Observation) -> str:
+def _named(report: Report, one: Observation) -> str:
     """The observation's row label, and its values of what changes."""
-    names = [str(name) for name in why.changes["feature"] if str(name) in one.values][:2]
-    said = ", ".join(_told(name, one.values[name], why) for name in names)
+    names = [change.feature for change in report.changes if change.feature in one.values][:2]
+    said = ", ".join(_value(report, name, one.values[name]) for name in names)
     return fitting(f"{one.label} ({said})" if said else one.label, 34, 1)
 
 
-def _told(name: str, found: Any, why: Explanation) -> str:
-    kind, unit = why.kinds.get(name, ""), why.units.get(name, "")
+def _value(report: Report, name: str, found: Any) -> str:
+    kind, unit = report.kinds.get(name, ""), report.units.get(name, "")
     text = plain(float(found), 4) if kind == "continuous" else value(found, kind)
     # A category, or a number with its unit, speaks for itself.
-    return f"{text} {unit}".strip() if kind == "categorical" or unit else f"{name} {text}"
+    return with_unit(text, unit) if kind == "categorical" or unit else f"{name} {text}"

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,34 +11,34 @@ from scipy import sparse
 from scipy.optimize import Bounds
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputError, InputTypeError, parameter_error
 
 __all__ = ["read_bounds", "read_cost_map", "read_integrality", "read_rows"]
+
+_wrong = partial(parameter_error, "LinearProblem")
 
 
 def read_rows(kind: str, A: Any, b: Any, sizes: dict[str, int]) -> tuple[sparse.csr_array | None, Floats]:
     """Matrix and right-hand side of one kind of rows; what the matrix says about the variables goes into `sizes`."""
     if (A is None) != (b is None):
         raise InputError(
-            f"The 'A_{kind}' and 'b_{kind}' parameters of LinearProblem must be given together. Got only one of them."
+            f"The 'A_{kind}' and 'b_{kind}' parameters of LinearProblem must be given together. Got only one of them.",
+            parameter=f"A_{kind}",
         )
     if A is None:
         return None, np.zeros(0)
     matrix = _read_matrix(f"A_{kind}", A)
     limits = np.atleast_1d(_numbers(f"b_{kind}", b))
     if limits.shape != (matrix.shape[0],):
-        raise InputError(
-            f"The 'b_{kind}' parameter of LinearProblem must hold one number a row of A_{kind} ({matrix.shape[0]}). "
-            f"Got shape {limits.shape} instead."
-        )
+        raise _wrong(f"b_{kind}", f"hold one number per row of A_{kind} ({matrix.shape[0]})", f"shape {limits.shape}")
     if np.isnan(limits).any() or (kind == "eq" and np.isinf(limits).any()) or (limits == -np.inf).any():
-        raise InputError(f"The 'b_{kind}' parameter of LinearProblem must be finite. Got NaN or infinity.")
+        raise _wrong(f"b_{kind}", "be finite", "NaN or infinity")
     sizes[f"A_{kind}"] = matrix.shape[1]
     return sparse.csr_array(matrix), limits
 
 
 def read_bounds(bounds: Any) -> tuple[Floats, Floats]:
-    """Lower and upper bounds: 0-D where one pair stands for all variables, otherwise one a variable."""
+    """Lower and upper bounds: 0-D where one pair stands for all variables, otherwise one per variable."""
     if isinstance(bounds, Bounds):
         lower, upper = np.broadcast_arrays(_numbers("bounds", bounds.lb), _numbers("bounds", bounds.ub))
     else:
@@ -47,9 +48,7 @@ def read_bounds(bounds: Any) -> tuple[Floats, Floats]:
         # As in scipy.optimize, a single pair stands for all variables.
         lower, upper = lower[0], upper[0]
     if np.isnan(lower).any() or np.isnan(upper).any() or (lower > upper).any():
-        raise InputError(
-            f"The 'bounds' parameter of LinearProblem must have lower bounds up to the upper ones. Got {bounds!r}."
-        )
+        raise _wrong("bounds", "have lower bounds up to the upper ones", repr(bounds))
     return lower, upper
 
 
@@ -63,18 +62,18 @@ def _open_ends(bounds: Any) -> Floats:
         ends = np.where(lower == np.array(None), -np.inf, lower), np.where(upper == np.array(None), np.inf, upper)
         return np.stack(ends, axis=-1).astype(np.float64)
     except (TypeError, ValueError):
-        raise InputTypeError(
-            "The 'bounds' parameter of LinearProblem must be a pair of numbers or None, a sequence of pairs or "
-            f"scipy.optimize.Bounds. Got {bounds!r} instead."
+        raise _wrong(
+            "bounds",
+            "be a pair of numbers or None, a sequence of pairs or scipy.optimize.Bounds",
+            repr(bounds),
+            InputTypeError,
         ) from None
 
 
 def read_integrality(given: Any) -> NDArray[np.float64]:
     flags = _numbers("integrality", 0 if given is None else given)
     if flags.ndim > 1 or not np.isin(flags, (0.0, 1.0)).all():
-        raise InputError(
-            f"The 'integrality' parameter of LinearProblem must be 0 or 1, or one of them a variable. Got {given!r}."
-        )
+        raise _wrong("integrality", "be 0 or 1, or one of them per variable", repr(given))
     return flags
 
 
@@ -88,9 +87,8 @@ def read_cost_map(given: Any) -> tuple[Any, Floats]:
     matrix = _read_matrix("cost_map", given)
     offset = _numbers("cost_map", shift)
     if offset.ndim > 1 or offset.size not in (1, matrix.shape[0]):
-        raise InputError(
-            f"The 'cost_map' parameter of LinearProblem must shift by one number a row of its matrix "
-            f"({matrix.shape[0]}). Got shape {offset.shape} instead."
+        raise _wrong(
+            "cost_map", f"shift by one number per row of its matrix ({matrix.shape[0]})", f"shape {offset.shape}"
         )
     return matrix, offset
 
@@ -98,9 +96,9 @@ def read_cost_map(given: Any) -> tuple[Any, Floats]:
 def _read_matrix(name: str, given: Any) -> Any:
     matrix = sparse.csr_array(given) if sparse.issparse(given) else _numbers(name, given)
     if matrix.ndim != 2:
-        raise InputError(f"The '{name}' parameter of LinearProblem must be 2-D. Got shape {matrix.shape} instead.")
+        raise _wrong(name, "be 2-D", f"shape {matrix.shape}")
     if not np.isfinite(matrix.data if sparse.issparse(given) else matrix).all():
-        raise InputError(f"The '{name}' parameter of LinearProblem must be finite. Got NaN or infinity.")
+        raise _wrong(name, "be finite", "NaN or infinity")
     return matrix
 
 
@@ -108,6 +106,4 @@ def _numbers(name: str, given: Any) -> Floats:
     try:
         return np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputTypeError(
-            f"The '{name}' parameter of LinearProblem must hold numbers. Got {given!r} instead."
-        ) from None
+        raise _wrong(name, "hold numbers", repr(given), InputTypeError) from None

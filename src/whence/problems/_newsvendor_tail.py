@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from whence.aliases import Floats
-from whence.problems._highs import Program, minimise
+from whence.problems._minimise import LinearProgram, minimise
 from whence.risk import CVaR
 
 __all__ = ["least_cvar"]
@@ -29,7 +29,7 @@ _GROWTH = 1.6
 _GAP = 1e-10
 
 
-def least_cvar(y: Floats, w: Floats, terms: Terms, alpha: float, start: Floats) -> Floats:
+def least_cvar(y: Floats, w: Floats, terms: Terms, tail: float, start: Floats) -> Floats:
     """Quantities of least CVaR.
 
     Parameters
@@ -37,9 +37,9 @@ def least_cvar(y: Floats, w: Floats, terms: Terms, alpha: float, start: Floats) 
     y, w : array
         Demands and their weights, all positive and summing to one.
     terms : tuple
-        Holding and backorder rates, one a product, and the budget (infinite where there is none).
-    alpha : float
-        Level of the CVaR, in (0, 1).
+        Holding and backorder rates, one per product, and the budget (infinite where there is none).
+    tail : float
+        Share of the worst outcomes that count, in (0, 1).
     start : array
         Feasible quantities to begin with.
     """
@@ -48,26 +48,26 @@ def least_cvar(y: Floats, w: Floats, terms: Terms, alpha: float, start: Floats) 
     money = float(max(holding.max(), backorder.max()))
     scaled = y / units
     rates = holding / money, backorder / money, budget / units
-    plan = _search(scaled, w, rates, alpha, start / units) * units
+    plan = _search(scaled, w, rates, tail, start / units) * units
     plan = np.maximum(plan, 0.0)
     if plan.sum() > budget:
         plan *= budget / plan.sum()
     return plan
 
 
-def _search(y: Floats, w: Floats, terms: Terms, alpha: float, plan: Floats) -> Floats:
+def _search(y: Floats, w: Floats, terms: Terms, tail: float, plan: Floats) -> Floats:
     """Solve for the tail and the breakpoints around the last plan until both are right for the plan found."""
     kept = np.zeros(w.size, dtype=np.bool_)
-    risk, near = CVaR(alpha), 3
+    risk, near = CVaR(1.0 - tail), 3
     cost = _costs(plan, y, terms)
     while True:
-        kept[_tail(cost, w, _SPARE * (1.0 - alpha))] = True
+        kept[_tail(cost, w, _SPARE * tail)] = True
         points, count = _breakpoints(y[kept])
         grid = _grid(points, count, plan, near)
-        plan, value = _least_on_grid(y[kept], w[kept] / (1.0 - alpha), terms, grid)
+        plan, value = _least_on_grid(y[kept], w[kept] / tail, terms, grid)
         cost = _costs(plan, y, terms)
         exact = _is_exact(points, grid, plan)
-        if exact and (kept[_tail(cost, w, 1.0 - alpha)].all() or risk.of(cost, w) <= value * (1.0 + _GAP)):
+        if exact and (kept[_tail(cost, w, tail)].all() or risk.of(cost, w) <= value * (1.0 + _GAP)):
             return plan
         # The window is wider in every round that missed, so that it ends with every breakpoint at the latest.
         near = near if exact else 2 * near
@@ -140,7 +140,7 @@ def _least_on_grid(y: Floats, share: Floats, terms: Terms, grid: Floats) -> tupl
     rows = _with_excess(slope.T)
     price = np.concatenate((np.zeros(widths.size), [1.0], share))
     values = minimise(
-        Program(
+        LinearProgram(
             cost=price,
             lower=np.zeros(price.size),
             upper=np.concatenate((widths, np.full(samples + 1, np.inf))),
@@ -158,7 +158,7 @@ def _least_on_grid(y: Floats, share: Floats, terms: Terms, grid: Floats) -> tupl
 
 
 def _with_excess(slope: Floats) -> sparse.csr_array:
-    """Rows "cost - value-at-risk - excess", one a sample, and below them the row that adds up all steps."""
+    """Rows "cost - value-at-risk - excess", one per sample, and below them the row that adds up all steps."""
     samples, steps = slope.shape
     data = np.full((samples, steps + 2), -1.0)
     data[:, :steps] = slope

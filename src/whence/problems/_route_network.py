@@ -11,7 +11,7 @@ import numpy as np
 import scipy.sparse as sp
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputTypeError, argument_error, parameter_error
 
 __all__ = ["RouteNetwork"]
 
@@ -43,20 +43,23 @@ class RouteNetwork:
         self.head: list[int] = [self.node_number[v] for _, v in self.edges]
         self.source: int = self.node_number[source]
         self.target: int = self.node_number[target]
-        self.successors = self._useful_successors()
+        useful = self._useful(graph, source, target)
+        self.successors: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
         self._predecessors: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
-        for u, arcs in enumerate(self.successors):
-            for e, v in arcs:
+        for e, (tail, head) in enumerate(self.edges):
+            if useful.has_edge(tail, head):
+                u, v = self.node_number[tail], self.node_number[head]
+                self.successors[u].append((e, v))
                 self._predecessors[v].append((e, u))
         self._used = np.array([e for arcs in self.successors for e, _ in arcs])
-        order = self._reverse_topological()
-        self.acyclic: bool = order is not None
+        self.acyclic: bool = nx.is_directed_acyclic_graph(useful)
+        order = [self.node_number[node] for node in nx.topological_sort(useful)][::-1] if self.acyclic else []
         # Flat, in the order in which dynamic programming needs the arcs: nested loops take twice as long.
-        self._backwards = [(u, e, v) for u in order or () for e, v in self.successors[u]]
+        self._backwards = [(u, e, v) for u in order for e, v in self.successors[u]]
         self._listing: sp.csr_matrix | None = None
 
     def cheapest(self, costs: Floats) -> list[int]:
-        """Edges of the route with the smallest sum of `costs`, one cost an edge.
+        """Edges of the route with the smallest sum of `costs`, one cost per edge.
 
         Among equally cheap continuations the edge that comes first in ``graph.edges`` is taken on an acyclic graph.
         """
@@ -122,40 +125,18 @@ class RouteNetwork:
             self._listing = sp.csr_matrix((np.ones(edges.size), edges, ends), shape=(len(routes), len(self.edges)))
         return self._listing
 
-    def _useful_successors(self) -> list[list[tuple[int, int]]]:
-        """For every node the (edge, head) pairs by which a route may leave it."""
-        tails = [self.node_number[u] for u, _ in self.edges]
-        forward: list[list[int]] = [[] for _ in self.nodes]
-        backward: list[list[int]] = [[] for _ in self.nodes]
-        for u, v in zip(tails, self.head, strict=True):
-            if u != v and v != self.source and u != self.target:
-                forward[u].append(v)
-                backward[v].append(u)
-        reached = _reach(forward, self.source)
-        useful = reached & _reach(backward, self.target)
-        if self.target not in reached:
-            raise InputError(
-                f"The 'graph' parameter of ShortestPath must have a path from {self.nodes[self.source]} to "
-                f"{self.nodes[self.target]}. Got a graph without one instead."
+    @staticmethod
+    def _useful(graph: Any, source: Hashable, target: Hashable) -> nx.DiGraph:
+        """The edges that some route may take."""
+        useful = nx.DiGraph((u, v) for u, v in graph.edges if u != v and v != source and u != target)
+        useful.add_nodes_from((source, target))
+        reached = nx.descendants(useful, source)
+        if target not in reached:
+            raise parameter_error(
+                "ShortestPath", "graph", f"have a path from {source} to {target}", "a graph without one"
             )
-        successors: list[list[tuple[int, int]]] = [[] for _ in self.nodes]
-        for e, (u, v) in enumerate(zip(tails, self.head, strict=True)):
-            if u != v and v != self.source and u != self.target and u in useful and v in useful:
-                successors[u].append((e, v))
-        return successors
-
-    def _reverse_topological(self) -> list[int] | None:
-        """Nodes with successors, each after all its successors; None where there is a cycle."""
-        waiting = [len(arcs) for arcs in self.successors]
-        order: list[int] = []
-        ready = [self.target]
-        while ready:
-            for _, u in self._predecessors[ready.pop()]:
-                waiting[u] -= 1
-                if waiting[u] == 0:
-                    order.append(u)
-                    ready.append(u)
-        return order if not any(waiting) else None
+        between = (reached | {source}) & (nx.ancestors(useful, target) | {target})
+        return useful.subgraph(between).copy()
 
     def _dynamic_programming(self, costs: list[float]) -> tuple[list[float], list[int]]:
         distance = [float("inf")] * len(self.nodes)
@@ -212,32 +193,17 @@ class RouteNetwork:
                 nodes = list(walk)
                 cycle = nodes[nodes.index(node) :]
                 names = " -> ".join(str(self.nodes[i]) for i in [*cycle, node])
-                raise InputError(
-                    "The 'Y' argument of ShortestPath must give every cycle a weighted mean cost of at least 0. "
-                    f"Got {sum(costs[walk[i]] for i in cycle):g} on {names} instead."
-                )
+                got = f"{sum(costs[walk[i]] for i in cycle):g} on {names}"
+                wanted = "give every cycle a weighted mean cost of at least 0"
+                raise argument_error("ShortestPath", "Y", wanted, got)
             settled.update(walk)
-
-
-def _reach(neighbours: list[list[int]], start: int) -> set[int]:
-    seen, stack = {start}, [start]
-    while stack:
-        for v in neighbours[stack.pop()]:
-            if v not in seen:
-                seen.add(v)
-                stack.append(v)
-    return seen
 
 
 def _check_graph(graph: Any, source: Hashable, target: Hashable) -> None:
     if not isinstance(graph, nx.DiGraph) or graph.is_multigraph():
-        raise InputTypeError(
-            f"The 'graph' parameter of ShortestPath must be a networkx DiGraph. Got {type(graph).__name__} instead."
-        )
+        raise parameter_error("ShortestPath", "graph", "be a networkx DiGraph", type(graph).__name__, InputTypeError)
     for name, node in (("source", source), ("target", target)):
         if node not in graph:
-            raise InputError(
-                f"The '{name}' parameter of ShortestPath must be a node of the graph. Got {node!r} instead."
-            )
+            raise parameter_error("ShortestPath", name, "be a node of the graph", repr(node))
     if source == target:
-        raise InputError(f"The 'target' parameter of ShortestPath must differ from 'source'. Got {target!r} for both.")
+        raise parameter_error("ShortestPath", "target", "differ from 'source'", f"{target!r} for both")

@@ -1,16 +1,22 @@
-"""Reads what people write down as a route: nodes, edges, or a 0/1 vector of edges."""
+"""Reads what people write down as a route: nodes, edges, or a 0/1 vector of edges; also as JSON and as text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import numpy as np
 
+from whence.errors import InputError
+from whence.plain_values import quoted, some
 from whence.problems._route_network import RouteNetwork
+from whence.problems.plan_forms import finite_quantity
 
-__all__ = ["read_route"]
+__all__ = ["read_route", "route_from_plain", "stops"]
+
+_ARROW = re.compile(r"\s*(?:->|→|>)\s*")
 
 # A solver's 0/1 values may be this far from 0 or 1.
 INTEGRALITY = 1e-6
@@ -20,7 +26,7 @@ def read_route(network: RouteNetwork, plan: Any) -> list[int] | str:
     """Edge numbers of `plan`, or one sentence that says why it is no route from source to target.
 
     A sequence that holds a node of the graph is read as nodes, any other sequence of pairs as edges, and a numeric
-    array with one entry an edge, all of them 0 or 1, as an edge vector.
+    array with one entry per edge, all of them 0 or 1, as an edge vector.
     """
     if isinstance(plan, str | bytes) or not isinstance(plan, Iterable):
         return f"A route must be a list of nodes, a list of edges or a 0/1 edge vector, not {plan!r}."
@@ -131,3 +137,71 @@ def _hashable(entry: Any) -> Any:
     if isinstance(entry, np.ndarray):
         entry = entry.tolist()
     return tuple(_hashable(part) for part in entry) if isinstance(entry, list | tuple) else entry
+
+
+# ---- as JSON and as text -----------------------------------------------------------------------------------
+
+
+def route_from_plain(nodes: Iterable[Any], value: Any) -> Any:
+    """What :func:`read_route` takes, from a list of nodes, a list of edges, or a list with 0 or 1 per edge.
+
+    A list stands for a node that is a tuple, and a string for the node whose ``str`` it is.
+    """
+    if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
+        raise InputError(f"The route must be a list of nodes or of edges. Got {quoted(value)} instead.")
+    names, entries = _NodeNames(nodes), list(value)
+    if entries and not any(names.find(entry) for entry in entries):
+        if all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in entries):
+            return [tuple(names.node(end) for end in pair) for pair in entries]
+        if all(isinstance(entry, int | float) for entry in entries):
+            return np.array([finite_quantity(float(entry), "an edge") for entry in entries])
+    return [names.node(entry) for entry in entries]
+
+
+def stops(text: str) -> list[str]:
+    """The stops of a route: between arrows or, where there is no arrow, between commas.
+
+    Examples
+    --------
+    >>> stops("Depot > Ring -> Hospital"), stops("Depot, Hospital")
+    (['Depot', 'Ring', 'Hospital'], ['Depot', 'Hospital'])
+    """
+    return [stop.strip() for stop in (_ARROW.split(text) if _ARROW.search(text) else text.split(","))]
+
+
+class _NodeNames:
+    """The nodes of a graph, to be found by what JSON can say of them."""
+
+    def __init__(self, nodes: Iterable[Any]) -> None:
+        self._exact: dict[Any, Any] = {}
+        self._written: dict[str, list[Any]] = {}
+        for node in nodes:
+            self._exact[_key(node)] = node
+            self._written.setdefault(str(node), []).append(node)
+
+    def find(self, entry: Any) -> tuple[Any] | None:
+        """The node that `entry` stands for, in a tuple (a node may be anything, also None), or None."""
+        key = _key(entry)
+        try:
+            if key in self._exact:
+                return (self._exact[key],)
+        except TypeError:
+            return None
+        written = self._written.get(entry, []) if isinstance(entry, str) else []
+        if len(written) > 1:
+            raise InputError(f"The route must name its nodes without doubt. Got {quoted(entry)}, which is several.")
+        return (written[0],) if written else None
+
+    def node(self, entry: Any) -> Any:
+        found = self.find(entry)
+        if found is None:
+            known = some(list(self._written))
+            raise InputError(f"The route must name nodes among {known}. Got {quoted(entry)} instead.")
+        return found[0]
+
+
+def _key(node: Any) -> Any:
+    """A node's value with lists for tuples, apart from True, which is not the node 1."""
+    if isinstance(node, list | tuple):
+        return tuple(_key(part) for part in node)
+    return (bool, node) if isinstance(node, bool) else node

@@ -6,7 +6,7 @@ import numpy as np
 from scipy import sparse
 
 from whence.aliases import Floats
-from whence.problems._highs import Program, minimise
+from whence.problems._minimise import LinearProgram, minimise
 
 __all__ = ["first_stage", "recourse_costs"]
 
@@ -36,7 +36,7 @@ def first_stage(ship: Floats, spot: float, production: float, Y: Floats, weights
         row_lower = np.concatenate([row_lower, np.zeros(samples)])
         cost = np.concatenate([first, np.zeros(columns - warehouses), [1.0], weights / tail])
         lower = np.concatenate([np.zeros(columns), [-np.inf], np.zeros(samples)])
-    program = Program(
+    program = LinearProgram(
         cost=cost,
         lower=lower,
         upper=np.full(cost.size, np.inf),
@@ -54,7 +54,7 @@ def recourse_costs(ship: Floats, spot: float, z: Floats, Y: Floats) -> Floats:
     lower = np.zeros(rows.shape[1])
     upper = np.full(rows.shape[1], np.inf)
     lower[: z.size] = upper[: z.size] = z
-    program = Program(
+    program = LinearProgram(
         cost=np.concatenate([np.zeros(z.size), np.tile(sample_cost, Y.shape[0])]),
         lower=lower,
         upper=upper,

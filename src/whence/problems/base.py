@@ -3,16 +3,23 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
+import pandas as pd
 
 from whence.aliases import Floats
-from whence.errors import InputError
+from whence.errors import argument_error, parameter_error
+from whence.plain_values import to_plain
+from whence.problems import plan_forms
+from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans
 from whence.risk import Risk
 
-__all__ = ["DecisionProblem", "check_samples", "cost_unit_of"]
+if TYPE_CHECKING:
+    from whence.problems.linear import Polytope
+
+__all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of"]
 
 
 #: So many quantities are named where all of them are 0.
@@ -23,7 +30,8 @@ class DecisionProblem(ABC):
     """A decision under uncertainty: what a plan costs, and which plan is best for weighted samples.
 
     A problem of your own needs the two methods :meth:`costs` and :meth:`solve`. The others have
-    defaults that fit plans which are arrays of quantities.
+    defaults that fit plans which are arrays of quantities; a problem with another kind of plan says with them how its
+    plans are written, read, drawn and edited.
 
     Attributes
     ----------
@@ -62,7 +70,7 @@ class DecisionProblem(ABC):
         return None
 
     def vector(self, decision: Any) -> Floats:
-        """`decision` as a flat array of numbers, one a part."""
+        """`decision` as a flat array of numbers, one per part."""
         return np.asarray(decision, dtype=np.float64).ravel()
 
     def parts(self, outcomes: Sequence[str] = ()) -> list[str] | None:
@@ -71,7 +79,7 @@ class DecisionProblem(ABC):
         Parameters
         ----------
         outcomes : sequence of str
-            Names of the columns of Y, for problems that decide one quantity a column.
+            Names of the columns of Y, for problems that decide one quantity per column.
         """
         return None
 
@@ -87,6 +95,85 @@ class DecisionProblem(ABC):
             return f"0 of each of {len(names)} parts"
         return ", ".join(shown or [f"{name} 0" for name in names])
 
+    # ---- plans outside of the problem: as plain data, as typed text, on paper and on the page -------------------
+
+    def to_plain(self, plan: Any) -> Any:
+        """`plan` as lists, numbers and texts, which JSON can hold.
+
+        Examples
+        --------
+        >>> from whence.problems import Newsvendor
+        >>> Newsvendor(1, 2).to_plain(np.array([3.0, 4.5]))
+        [3.0, 4.5]
+        """
+        try:
+            return to_plain(self.vector(plan))
+        except (TypeError, ValueError):
+            return to_plain(plan)
+
+    def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> Any:
+        """The feasible plan that `value`, as read from JSON, stands for; an InputError says why where it is none.
+
+        Parameters
+        ----------
+        value : list or dict
+            A list of numbers, or a dict from the names of the parts to numbers, where those left out are 0.
+        outcomes : sequence of str
+            Names of the columns of Y, after which some problems name their parts.
+
+        Examples
+        --------
+        >>> from whence.problems import Newsvendor
+        >>> Newsvendor(holding=[1, 1], backorder=[2, 3], names=["rolls", "rye bread"]).from_plain({"rye bread": 40})
+        array([ 0., 40.])
+        """
+        plan = plan_forms.quantities_from_plain(self, value, outcomes)
+        plan_forms.check_feasible(self, plan)
+        return plan
+
+    def plain_from_text(self, text: str, number: Callable[[str], float]) -> Any:
+        """What :meth:`from_plain` takes, from a plan as people type it; `number` reads a number in it."""
+        return plan_forms.quantities_from_text(text, number)
+
+    def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
+        """What :meth:`from_plain` takes, from the texts of a table that holds one plan."""
+        return plan_forms.quantities_from_cells(cells, number)
+
+    def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
+        """Two plans in a form that reports and charts can draw; by their text alone where none of the forms fits."""
+        return plan_forms.shown_quantities(self, (decision, alternative), outcomes)
+
+    def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
+        """What the page offers to see and change of a plan.
+
+        Parameters
+        ----------
+        Y : ndarray
+            The outcomes on record, for sensible axes.
+        outcomes : sequence of str
+            Names of the columns of Y.
+        plans : sequence of plans
+            Some that axes must hold, at least one.
+        """
+        return plan_forms.quantities_editor(self, outcomes, plans, self.quantity_limits(Y))
+
+    def quantity_limits(self, Y: Floats) -> QuantityLimits:
+        """What the quantities of a plan may be, for the page: no limits unless the problem knows better."""
+        return QuantityLimits()
+
+    # ---- problems that are linear programs ----------------------------------------------------------------------
+
+    def polytope(self) -> Polytope | None:
+        """What :meth:`vector` of a plan must satisfy, where the best plans are corners of a polytope; otherwise None.
+
+        Absolute explanations of such a problem may use ``engine="milp", method="dual"`` under expected cost.
+        """
+        return None
+
+    def cost_rows(self, Y: Floats) -> Floats:
+        """Cost of one unit of every entry of :meth:`vector`, one row per row of `Y`; goes with :meth:`polytope`."""
+        raise NotImplementedError(f"{type(self).__name__} has no cost per unit.")
+
 
 def cost_unit_of(problem: Any) -> str:
     """Unit of the costs of `problem`, "" where it has none.
@@ -99,23 +186,27 @@ def cost_unit_of(problem: Any) -> str:
     """
     unit = getattr(problem, "cost_unit", "")
     if not isinstance(unit, str):
-        raise InputError(f"The 'cost_unit' parameter of {type(problem).__name__} must be a str. Got {unit!r} instead.")
+        raise parameter_error(type(problem).__name__, "cost_unit", "be a str", repr(unit))
     return unit.strip()
+
+
+def check_outcomes(Y: Any, columns: int | None, problem: str) -> Floats:
+    """`Y` as a 2-D float array with so many columns, or a sentence naming what is wrong."""
+    y = np.asarray(Y, dtype=np.float64)
+    if y.ndim != 2 or (columns is not None and y.shape[1] != columns):
+        wanted = "columns" if columns is None else f"{columns} columns"
+        raise argument_error(problem, "Y", f"be 2-D with {wanted}", f"shape {y.shape}")
+    return y
 
 
 def check_samples(Y: Any, weights: Any, columns: int | None, problem: str) -> tuple[Floats, Floats]:
     """`Y` and `weights` as float arrays of matching shapes, or a sentence naming what is wrong."""
-    y = np.asarray(Y, dtype=np.float64)
+    y = check_outcomes(Y, columns, problem)
     w = np.asarray(weights, dtype=np.float64)
-    if y.ndim != 2 or (columns is not None and y.shape[1] != columns):
-        wanted = "columns" if columns is None else f"{columns} columns"
-        raise InputError(f"The 'Y' argument of {problem} must be 2-D with {wanted}. Got shape {y.shape} instead.")
     if w.shape != (y.shape[0],):
-        raise InputError(
-            f"The 'weights' argument of {problem} must hold one weight a row of Y ({y.shape[0]}). Got shape {w.shape}."
-        )
+        raise argument_error(problem, "weights", f"hold one weight per row of Y ({y.shape[0]})", f"shape {w.shape}")
     if not np.isfinite(y).all():
-        raise InputError(f"The 'Y' argument of {problem} must be finite. Got NaN or infinity.")
+        raise argument_error(problem, "Y", "be finite", "NaN or infinity")
     if not np.isfinite(w).all() or (w < 0).any() or abs(w.sum() - 1.0) > 1e-6:
-        raise InputError(f"The 'weights' argument of {problem} must be non-negative and sum to 1. Got sum {w.sum():g}.")
+        raise argument_error(problem, "weights", "be non-negative and sum to 1", f"sum {w.sum():g}")
     return y, w

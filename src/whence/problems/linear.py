@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol, runtime_checkable
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -12,13 +12,14 @@ from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError
-from whence.problems._highs import Program, minimise
+from whence.errors import InputError, argument_error
 from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
-from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
-from whence.risk import CVaR, Expectation, Risk, tail_of
+from whence.problems._minimise import LinearProgram, minimise
+from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
+from whence.problems.plan_forms import QuantityLimits
+from whence.risk import Risk, known_tail
 
-__all__ = ["LinearPlans", "LinearProblem", "Polytope"]
+__all__ = ["LinearProblem", "Polytope"]
 
 
 _FEASIBILITY = 1e-6
@@ -52,22 +53,6 @@ class Polytope:
     def variables(self) -> int:
         """Number of variables."""
         return int(self.lower.size)
-
-
-@runtime_checkable
-class LinearPlans(Protocol):
-    """A problem whose best plans are corners of a polytope, at a cost linear in ``vector(plan)``.
-
-    Absolute explanations of such a problem may use ``engine="milp", method="dual"`` under expected cost.
-    """
-
-    def polytope(self) -> Polytope:
-        """What a plan's vector must satisfy."""
-        ...
-
-    def cost_rows(self, Y: Floats) -> Floats:
-        """Cost of one unit of every entry of a plan's vector, one row a row of `Y`."""
-        ...
 
 
 class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
@@ -134,22 +119,16 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return found
 
     def cost_rows(self, Y: Floats) -> Floats:
-        """Cost vectors ``d_i``, one a row of `Y`, as an array of shape (n, variables)."""
-        y = np.asarray(Y, dtype=np.float64)
+        """Cost vectors ``d_i``, one per row of `Y`, as an array of shape (n, variables)."""
+        y = check_outcomes(Y, self.outcome_columns(), "LinearProblem")
         matrix, shift = read_cost_map(self.cost_map)
-        wanted = self.outcome_columns()
-        if y.ndim != 2 or (wanted is not None and y.shape[1] != wanted):
-            columns = "columns" if wanted is None else f"{wanted} columns"
-            raise InputError(
-                f"The 'Y' argument of LinearProblem must be 2-D with {columns}. Got shape {y.shape} instead."
-            )
         if matrix is None:
             return y
         rows: Floats = np.asarray((matrix @ y.T).T) + shift
         return rows
 
     def outcome_columns(self) -> int | None:
-        """One column a variable, or what the cost map takes."""
+        """One column per variable, or what the cost map takes."""
         matrix, _ = read_cost_map(self.cost_map)
         return self._variables() if matrix is None else int(matrix.shape[1])
 
@@ -158,19 +137,14 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         rows = self.cost_rows(Y)
         z = np.asarray(decision, dtype=np.float64)
         if z.shape != (rows.shape[1],):
-            raise InputError(
-                f"The 'decision' argument of LinearProblem must hold one value a variable ({rows.shape[1]}). "
-                f"Got shape {z.shape} instead."
-            )
+            wanted = f"hold one value per variable ({rows.shape[1]})"
+            raise argument_error("LinearProblem", "decision", wanted, f"shape {z.shape}")
         total: Floats = rows @ z
         return total
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
         """Values of the variables that minimise `risk` when row i of `Y` has weight ``weights[i]``."""
-        if not isinstance(risk, Expectation | CVaR):
-            raise InputTypeError(
-                f"The 'risk' argument of LinearProblem must be Expectation or CVaR. Got {risk!r} instead."
-            )
+        tail = known_tail(risk, "LinearProblem")
         y, w = check_samples(Y, weights, None, "LinearProblem")
         speaking = np.flatnonzero(w)
         rows = self.cost_rows(y[speaking])
@@ -179,7 +153,6 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         w = w[speaking] / w[speaking].sum()
         space = self._constraints(rows.shape[1])
         assert space is not None
-        tail = tail_of(risk)
         program = _expectation_program(space, w @ rows) if tail is None else _cvar_program(space, rows, w / tail)
         return minimise(program, "LinearProblem")[: space.variables]
 
@@ -191,7 +164,7 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             return f"The plan must be an array of numbers, but it is {decision!r}."
         variables = self._variables()
         if z.ndim != 1 or (variables is not None and z.size != variables):
-            wanted = "one value a variable" if variables is None else f"{variables} values, one a variable"
+            wanted = "one value per variable" if variables is None else f"{variables} values, one per variable"
             return f"The plan must hold {wanted}, but its shape is {z.shape}."
         if not np.isfinite(z).all():
             j = int(np.flatnonzero(~np.isfinite(z))[0])
@@ -206,6 +179,13 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         if self.cost_map is None and len(outcomes) and variables in (None, len(outcomes)):
             return [str(name) for name in outcomes]
         return None
+
+    def quantity_limits(self, Y: Floats) -> QuantityLimits:
+        """The bounds of the variables, and which of them are whole numbers."""
+        space = self._constraints(None)
+        if space is None:
+            return QuantityLimits()
+        return QuantityLimits(space.lower, space.upper, space.integrality)
 
     def _variables(self) -> int | None:
         found = self._constraints(None)
@@ -245,8 +225,8 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         )
 
 
-def _expectation_program(space: Polytope, cost: Floats) -> Program:
-    return Program(
+def _expectation_program(space: Polytope, cost: Floats) -> LinearProgram:
+    return LinearProgram(
         cost=cost,
         lower=space.lower,
         upper=space.upper,
@@ -257,14 +237,14 @@ def _expectation_program(space: Polytope, cost: Floats) -> Program:
     )
 
 
-def _cvar_program(space: Polytope, costs: Floats, share: Floats) -> Program:
+def _cvar_program(space: Polytope, costs: Floats, share: Floats) -> LinearProgram:
     """Rockafellar and Uryasev's program: after the variables, the value-at-risk and each sample's excess over it."""
     samples, d = costs.shape
     extra = samples + 1
     fixed = _expectation_program(space, np.zeros(d))
     excess = sparse.hstack([costs, np.full((samples, 1), -1.0), -sparse.eye_array(samples)])
     rows = sparse.vstack([sparse.hstack([fixed.rows, sparse.csr_array((fixed.rows.shape[0], extra))]), excess])
-    return Program(
+    return LinearProgram(
         cost=np.concatenate((np.zeros(d), [1.0], share)),
         lower=np.concatenate((space.lower, [-np.inf], np.zeros(samples))),
         upper=np.concatenate((space.upper, np.full(extra, np.inf))),

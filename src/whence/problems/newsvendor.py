@@ -11,10 +11,11 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputError, InputTypeError, argument_error, parameter_error
 from whence.problems._newsvendor_tail import least_cvar
-from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
-from whence.risk import CVaR, Expectation, Risk, tail_of
+from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
+from whence.problems.plan_forms import QuantityLimits
+from whence.risk import Risk, known_tail
 
 __all__ = ["Newsvendor"]
 
@@ -29,7 +30,7 @@ _TIE = 1e-12
 class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     """Order quantities for several products whose demands are uncertain.
 
-    A plan holds one quantity ``z_j >= 0`` a product with ``sum(z) <= budget``. Against demands ``y`` it costs
+    A plan holds one quantity ``z_j >= 0`` per product with ``sum(z) <= budget``. Against demands ``y`` it costs
     ``sum_j holding_j * max(z_j - y_j, 0) + backorder_j * max(y_j - z_j, 0)``.
 
     Expected cost is minimised exactly by weighted quantiles, with one multiplier on the budget; CVaR exactly by
@@ -78,16 +79,12 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
         """Cost of the quantities `decision` under every row of `Y`, as a 1-D array."""
-        y = np.asarray(Y, dtype=np.float64)
-        if y.ndim != 2:
-            raise InputError(f"The 'Y' argument of Newsvendor must be 2-D. Got shape {y.shape} instead.")
+        y = check_outcomes(Y, None, "Newsvendor")
         holding, backorder, _ = self._validated(y.shape[1])
         z = np.asarray(decision, dtype=np.float64)
         if z.shape != (y.shape[1],):
-            raise InputError(
-                f"The 'decision' argument of Newsvendor must hold one quantity a product ({y.shape[1]}). "
-                f"Got shape {z.shape} instead."
-            )
+            wanted = f"hold one quantity per product ({y.shape[1]})"
+            raise argument_error("Newsvendor", "decision", wanted, f"shape {z.shape}")
         over = z - y
         # The larger of the two lines is the cost, because both rates are non-negative.
         total: Floats = np.maximum(holding * over, -backorder * over).sum(axis=1)
@@ -95,21 +92,18 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
         """Quantities that minimise `risk` of the cost when row i of `Y` has weight ``weights[i]``."""
-        if not isinstance(risk, Expectation | CVaR):
-            raise InputTypeError(
-                f"The 'risk' argument of Newsvendor must be Expectation or CVaR. Got {risk!r} instead."
-            )
+        tail = known_tail(risk, "Newsvendor")
         y, w = check_samples(Y, weights, None, "Newsvendor")
         holding, backorder, budget = self._validated(y.shape[1])
         speaking = np.flatnonzero(w)
         y, w = y[speaking], w[speaking]
         plan = _least_expectation(y, w, holding, backorder, budget)
-        if isinstance(risk, CVaR) and tail_of(risk) is not None:
-            plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), float(risk.alpha), plan)
+        if tail is not None:
+            plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), tail, plan)
         return _on_demands(plan, y, budget)
 
     def outcome_columns(self) -> int | None:
-        """One column a product; None where the parameters do not tell how many there are."""
+        """One column per product; None where the parameters do not tell how many there are."""
         for given in (self.holding, self.backorder):
             if np.ndim(given) == 1:
                 return len(np.asarray(given))
@@ -123,7 +117,7 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         except (TypeError, ValueError):
             return f"The plan must be an array of quantities, but it is {decision!r}."
         if z.ndim != 1 or (products is not None and z.size != products):
-            wanted = "one quantity a product" if products is None else f"{products} quantities, one a product"
+            wanted = "one quantity per product" if products is None else f"{products} quantities, one per product"
             return f"The plan must hold {wanted}, but its shape is {z.shape}."
         names = self._labels(z.size)
         if not np.isfinite(z).all():
@@ -155,23 +149,29 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         values = self.vector(decision)
         return super().describe(decision, self.parts(outcomes) or self._labels(values.size))
 
+    def quantity_limits(self, Y: Floats) -> QuantityLimits:
+        """Quantities of at least 0 within the budget; axes reach up to the largest demands."""
+        return QuantityLimits(lower=0.0, budget=self.budget, reach=Y.max(axis=0))
+
     def _labels(self, products: int) -> list[str]:
         if self.names is not None:
             return [str(name) for name in self.names]
         return [f"product {j + 1}" for j in range(products)]
 
     def _validated(self, columns: int | None) -> tuple[Floats, Floats, float]:
-        """Both rates, one a column where `columns` is known, and the budget (infinite where there is none)."""
+        """Both rates, one per column where `columns` is known, and the budget (infinite where there is none)."""
         holding = _rates("holding", self.holding)
         backorder = _rates("backorder", self.backorder)
         if holding.ndim and backorder.ndim and holding.size != backorder.size:
             raise InputError(
                 "The 'holding' and 'backorder' parameters of Newsvendor must be of the same length. "
-                f"Got {holding.size} and {backorder.size} instead."
+                f"Got {holding.size} and {backorder.size} instead.",
+                parameter="holding",
             )
         if ((holding == 0.0) & (backorder == 0.0)).any():
             raise InputError(
-                "The 'holding' and 'backorder' parameters of Newsvendor must not both be 0 for a product. Got 0 and 0."
+                "The 'holding' and 'backorder' parameters of Newsvendor must not both be 0 for a product. Got 0 and 0.",
+                parameter="holding",
             )
         budget = _limit(self.budget)
         self._check_names()
@@ -179,54 +179,41 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             return holding, backorder, budget
         products = self.outcome_columns()
         if products is not None and products != columns:
-            raise InputError(
-                f"The 'Y' argument of Newsvendor must have one column a product ({products}). Got {columns} columns."
-            )
+            raise argument_error("Newsvendor", "Y", f"have one column per product ({products})", f"{columns} columns")
         return np.broadcast_to(holding, columns), np.broadcast_to(backorder, columns), budget
 
     def _check_names(self) -> None:
         if self.names is None:
             return
         if isinstance(self.names, str) or not hasattr(self.names, "__len__"):
-            raise InputTypeError(
-                f"The 'names' parameter of Newsvendor must be a sequence of str or None. Got {self.names!r} instead."
-            )
+            wanted = "be a sequence of str or None"
+            raise parameter_error("Newsvendor", "names", wanted, repr(self.names), InputTypeError)
         products = self.outcome_columns()
         if len(self.names) != products:
-            raise InputError(
-                f"The 'names' parameter of Newsvendor must hold one name a product ({products}). "
-                f"Got {len(self.names)} names instead."
-            )
+            wanted = f"hold one name per product ({products})"
+            raise parameter_error("Newsvendor", "names", wanted, f"{len(self.names)} names")
 
 
 def _rates(name: str, given: ArrayLike) -> Floats:
     try:
         rates = np.asarray(given, dtype=np.float64)
     except (TypeError, ValueError):
-        raise InputTypeError(
-            f"The '{name}' parameter of Newsvendor must be a number or an array of numbers. Got {given!r} instead."
-        ) from None
+        wanted = "be a number or an array of numbers"
+        raise parameter_error("Newsvendor", name, wanted, repr(given), InputTypeError) from None
     if rates.ndim > 1 or not rates.size:
-        raise InputError(
-            f"The '{name}' parameter of Newsvendor must be a number or a 1-D array, one a product. "
-            f"Got shape {rates.shape} instead."
-        )
+        raise parameter_error("Newsvendor", name, "be a number or a 1-D array, one per product", f"shape {rates.shape}")
     if not (np.isfinite(rates) & (rates >= 0.0)).all():
-        raise InputError(f"The '{name}' parameter of Newsvendor must be finite and non-negative. Got {given!r}.")
+        raise parameter_error("Newsvendor", name, "be finite and non-negative", repr(given))
     return rates
 
 
 def _limit(budget: Any) -> float:
     if budget is None:
         return np.inf
-    if isinstance(budget, bool) or not isinstance(budget, Real):
-        raise InputTypeError(
-            f"The 'budget' parameter of Newsvendor must be a non-negative number or None. Got {budget!r} instead."
-        )
-    if not float(budget) >= 0.0:
-        raise InputError(
-            f"The 'budget' parameter of Newsvendor must be a non-negative number or None. Got {budget!r} instead."
-        )
+    is_number = isinstance(budget, Real) and not isinstance(budget, bool)
+    if not is_number or not float(budget) >= 0.0:
+        kind = InputError if is_number else InputTypeError
+        raise parameter_error("Newsvendor", "budget", "be a non-negative number or None", repr(budget), kind)
     return float(budget)
 
 

@@ -11,10 +11,11 @@ from sklearn.base import BaseEstimator
 
 from whence._core import best_recourse, cutting_planes
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputError, argument_error, parameter_error
 from whence.problems import _shipment_program as program
-from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
-from whence.risk import CVaR, Expectation, Risk, tail_of
+from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
+from whence.problems.plan_forms import QuantityLimits
+from whence.risk import Risk, known_tail
 
 __all__ = ["Shipment"]
 
@@ -29,7 +30,7 @@ NEGATIVE = 1e-9
 class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     """Two-stage shipment planning: produce at warehouses now, ship to locations when demand is known.
 
-    A plan is the array of quantities produced beforehand, one a warehouse. When demand y is known, warehouses produce
+    A plan is the array of quantities produced beforehand, one per warehouse. When demand y is known, warehouses produce
     ``t_i >= 0`` more at the spot cost and ship ``s_ij >= 0`` so that every location gets ``sum_i s_ij >= y_j`` and no
     warehouse ships more than it has, ``sum_j s_ij <= z_i + t_i``. The cost of a sample is production beforehand plus
     the cheapest such recourse. A negative demand asks for nothing: it counts as 0, which is what the rows above say.
@@ -55,6 +56,7 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     Examples
     --------
+    >>> from whence.risk import Expectation
     >>> problem = Shipment(production_cost=5, spot_cost=100, shipping_cost=10, distances=[[0.0, 1.0], [1.0, 0.0]])
     >>> demand = np.array([[3.0, 0.0], [1.0, 2.0]])
     >>> plan = problem.solve(demand, np.array([0.5, 0.5]), Expectation())
@@ -63,7 +65,7 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     >>> problem.costs(plan, demand)
     array([15., 35.])
     >>> problem.check([3.0])
-    'A shipment plan must hold 2 quantities, one a warehouse, not an array of shape (1,).'
+    'A shipment plan must hold 2 quantities, one per warehouse, not an array of shape (1,).'
     """
 
     def __init__(
@@ -89,11 +91,7 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         ship = self._shipping()
         production, spot = self._cost("production_cost"), self._cost("spot_cost")
         y, w = check_samples(Y, weights, ship.shape[1], "Shipment.solve")
-        if not isinstance(risk, Expectation | CVaR):
-            raise InputTypeError(
-                f"The 'risk' argument of Shipment.solve must be Expectation or CVaR. Got {risk!r} instead."
-            )
-        tail = tail_of(risk) or 1.0
+        tail = known_tail(risk, "Shipment.solve") or 1.0
         support = np.flatnonzero(w)
         y, w = np.ascontiguousarray(y[support]), w[support] / w[support].sum()
         plan = _cut_to_plan(ship, spot, production, y, w, tail) if ship.shape[0] <= MOST_WAREHOUSES else None
@@ -102,7 +100,7 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return plan
 
     def outcome_columns(self) -> int:
-        """One column a location."""
+        """One column per location."""
         return int(self._shipping().shape[1])
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
@@ -110,13 +108,9 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         ship = self._shipping()
         production, spot = self._cost("production_cost"), self._cost("spot_cost")
         z = self.vector(decision)
-        y = np.ascontiguousarray(Y, dtype=np.float64)
-        if y.ndim != 2 or y.shape[1] != ship.shape[1]:
-            raise InputError(
-                f"The 'Y' argument of Shipment.costs must be 2-D with {ship.shape[1]} columns. Got shape {y.shape}."
-            )
+        y = np.ascontiguousarray(check_outcomes(Y, ship.shape[1], "Shipment.costs"))
         if not np.isfinite(y).all():
-            raise InputError("The 'Y' argument of Shipment.costs must be finite. Got NaN or infinity.")
+            raise argument_error("Shipment.costs", "Y", "be finite", "NaN or infinity")
         recourse = np.empty(y.shape[0])
         if ship.shape[0] > MOST_WAREHOUSES:
             recourse[:] = program.recourse_costs(ship, spot, z, y)
@@ -128,14 +122,13 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     def check(self, decision: Any) -> str | None:
         """None where `decision` is a plan, otherwise one sentence that says why it is not."""
         warehouses = self._shipping().shape[0]
+        wanted = f"A shipment plan must hold {warehouses} quantities, one per warehouse"
         try:
             z = np.asarray(decision, dtype=np.float64)
         except (TypeError, ValueError):
-            return f"A shipment plan must hold {warehouses} quantities, one a warehouse, not {decision!r}."
+            return f"{wanted}, not {decision!r}."
         if z.shape != (warehouses,):
-            return (
-                f"A shipment plan must hold {warehouses} quantities, one a warehouse, not an array of shape {z.shape}."
-            )
+            return f"{wanted}, not an array of shape {z.shape}."
         for i, quantity in enumerate(z.tolist()):
             if not np.isfinite(quantity):
                 return f"The production at warehouse {i + 1} must be finite, not {quantity:g}."
@@ -144,7 +137,7 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return None
 
     def vector(self, decision: Any) -> Floats:
-        """`decision` as an array of quantities, one a warehouse."""
+        """`decision` as an array of quantities, one per warehouse."""
         sentence = self.check(decision)
         if sentence is not None:
             raise InputError(f"The 'decision' argument of Shipment must be a shipment plan. {sentence}")
@@ -154,12 +147,14 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         """Names of the warehouses."""
         return [f"warehouse {i + 1}" for i in range(self._shipping().shape[0])]
 
+    def quantity_limits(self, Y: Floats) -> QuantityLimits:
+        """Quantities of at least 0."""
+        return QuantityLimits(lower=0.0)
+
     def _cost(self, name: str) -> float:
         value = getattr(self, name)
         if isinstance(value, bool) or not isinstance(value, int | float | np.number) or not 0.0 <= value < np.inf:
-            raise InputError(
-                f"The '{name}' parameter of Shipment must be a float of at least 0. Got {value!r} instead."
-            )
+            raise parameter_error("Shipment", name, "be a float of at least 0", repr(value))
         return float(value)
 
     def _shipping(self) -> Floats:
@@ -172,15 +167,11 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         except (TypeError, ValueError):
             distances = np.empty(0)
         if distances.ndim != 2 or not distances.size:
-            raise InputError(
-                "The 'distances' parameter of Shipment must be a 2-D array of numbers, warehouses by locations. "
-                f"Got {self.distances!r} instead."
-            )
+            wanted = "be a 2-D array of numbers, warehouses by locations"
+            raise parameter_error("Shipment", "distances", wanted, repr(self.distances))
         if not np.isfinite(distances).all() or distances.min() < 0.0:
-            raise InputError(
-                "The 'distances' parameter of Shipment must hold finite numbers of at least 0. "
-                f"Got {distances.min():g} as the smallest."
-            )
+            least = f"{distances.min():g} as the smallest"
+            raise parameter_error("Shipment", "distances", "hold finite numbers of at least 0", least)
         return np.ascontiguousarray(cost * distances)
 
 

@@ -2,22 +2,32 @@
 
 from __future__ import annotations
 
-from collections.abc import Hashable, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from typing import Any
 
 import networkx as nx
 import numpy as np
+import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputError, parameter_error
+from whence.plain_values import to_plain
 from whence.problems._route_network import RouteNetwork
-from whence.problems._route_plans import read_route
+from whence.problems._route_plans import read_route, route_from_plain, stops
 from whence.problems._route_risk import safest_of, safest_route
-from whence.problems.base import DecisionProblem, check_samples, cost_unit_of
+from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
-from whence.risk import CVaR, Expectation, Risk, tail_of
+from whence.problems.plan_forms import (
+    PlanEditor,
+    ShownPlans,
+    check_feasible,
+    quantities_from_cells,
+    quantities_from_plain,
+)
+from whence.problems.route_map import network_editor, route_map
+from whence.risk import Risk, known_tail
 
 __all__ = ["ShortestPath"]
 
@@ -29,7 +39,7 @@ LISTED_ROUTES = 20_000
 class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     """Cheapest route from one node to another, in expectation or in the tail.
 
-    A plan is a list of nodes. A list of edges ``[(u, v), ...]`` or a 0/1 array with one entry an edge is accepted
+    A plan is a list of nodes. A list of edges ``[(u, v), ...]`` or a 0/1 array with one entry per edge is accepted
     wherever a plan is. Routes visit no node twice.
 
     Expected cost is minimised by dynamic programming on an acyclic graph, by Dijkstra or Bellman-Ford otherwise; CVaR
@@ -48,6 +58,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     Examples
     --------
     >>> import networkx as nx
+    >>> from whence.risk import CVaR, Expectation
     >>> graph = nx.DiGraph([("home", "bridge"), ("home", "tunnel"), ("bridge", "work"), ("tunnel", "work")])
     >>> problem = ShortestPath(graph, "home", "work")
     >>> list(problem.parts())
@@ -76,7 +87,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         Parameters
         ----------
         width : int
-            Nodes a side, at least 2. Nodes are ``(row, column)``; there are ``2 * width * (width - 1)`` edges.
+            Nodes per side, at least 2. Nodes are ``(row, column)``; there are ``2 * width * (width - 1)`` edges.
 
         Examples
         --------
@@ -84,7 +95,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         24
         """
         if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 2:
-            raise InputError(f"The 'width' parameter of ShortestPath.grid must be an int of at least 2. Got {width!r}.")
+            raise parameter_error("ShortestPath.grid", "width", "be an int of at least 2", repr(width))
         graph = nx.DiGraph()
         for row in range(width):
             for column in range(width):
@@ -98,11 +109,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         """Nodes of a route that minimises `risk` of its cost when row i of `Y` has weight ``weights[i]``."""
         network = self._network()
         y, w = check_samples(Y, weights, len(network.edges), "ShortestPath.solve")
-        if not isinstance(risk, Expectation | CVaR):
-            raise InputTypeError(
-                f"The 'risk' argument of ShortestPath.solve must be Expectation or CVaR. Got {risk!r} instead."
-            )
-        tail = tail_of(risk)
+        tail = known_tail(risk, "ShortestPath.solve")
         if tail is None:
             route = network.cheapest(w @ y)
         else:
@@ -115,7 +122,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return self._nodes(network, route)
 
     def outcome_columns(self) -> int:
-        """One column an edge."""
+        """One column per edge."""
         return len(self._network().edges)
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
@@ -124,14 +131,8 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return total
 
     def cost_rows(self, Y: Floats) -> Floats:
-        """Cost of every edge, one row a row of `Y`: a route costs their product with its :meth:`vector`."""
-        y = np.asarray(Y, dtype=np.float64)
-        columns = len(self._network().edges)
-        if y.ndim != 2 or y.shape[1] != columns:
-            raise InputError(
-                f"The 'Y' argument of ShortestPath must be 2-D with {columns} columns. Got shape {y.shape} instead."
-            )
-        return y
+        """Cost of every edge, one row per row of `Y`: a route costs their product with its :meth:`vector`."""
+        return check_outcomes(Y, self.outcome_columns(), "ShortestPath")
 
     def polytope(self) -> Polytope:
         """Unit flows from source to target, whose corners are the routes of an acyclic graph.
@@ -172,7 +173,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         return route if isinstance(route, str) else None
 
     def vector(self, decision: Any) -> Floats:
-        """`decision` as a 0/1 array, one entry an edge in the order of ``graph.edges``."""
+        """`decision` as a 0/1 array, one entry per edge in the order of ``graph.edges``."""
         chosen = np.zeros(len(self._network().edges))
         chosen[self._route(decision)] = 1.0
         return chosen
@@ -183,7 +184,59 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
         """The nodes of the route, joined by arrows."""
-        return " → ".join(str(node) for node in self._nodes(self._network(), self._route(decision)))
+        return " → ".join(map(str, self.nodes(decision)))
+
+    def to_plain(self, plan: Any) -> Any:
+        """The nodes of the route as a list; those that are tuples as lists.
+
+        Examples
+        --------
+        >>> ShortestPath.grid(2).to_plain([((0, 0), (0, 1)), ((0, 1), (1, 1))])
+        [[0, 0], [0, 1], [1, 1]]
+        """
+        return to_plain(self.nodes(plan))
+
+    def from_plain(self, value: Any, outcomes: Sequence[str] = ()) -> list[Any]:
+        """The nodes of the route that `value`, as read from JSON, stands for.
+
+        Parameters
+        ----------
+        value : list or dict
+            A list of nodes, a list of edges, a list with 0 or 1 per edge, or a dict from the names of edges to 0 or 1;
+            a list stands for a node that is a tuple, and a string for the node whose ``str`` it is.
+        outcomes : sequence of str
+            Not used: edges are named after their nodes.
+
+        Examples
+        --------
+        >>> ShortestPath.grid(2).from_plain([[0, 0], "(0, 1)", [1, 1]])
+        [(0, 0), (0, 1), (1, 1)]
+        """
+        by_name = isinstance(value, Mapping)
+        route = quantities_from_plain(self, value, ()) if by_name else route_from_plain(self.graph.nodes, value)
+        check_feasible(self, route)
+        return self.nodes(route)
+
+    def plain_from_text(self, text: str, number: Callable[[str], float]) -> list[str]:
+        """The stops of a route: ``"A > B > C"``, or with commas between them."""
+        return stops(text)
+
+    def plain_from_cells(self, cells: pd.DataFrame, number: Callable[[str], float]) -> Any:
+        """The stops of a route, one per row, or 0 or 1 by the names of the edges."""
+        return cells.iloc[:, 0].tolist() if cells.shape[1] == 1 else quantities_from_cells(cells, number)
+
+    def shown(self, decision: Any, alternative: Any, outcomes: Sequence[str] = ()) -> ShownPlans:
+        """Both routes as lists of nodes, with their map where the places of the nodes are known."""
+        first, second = self.nodes(decision), self.nodes(alternative)
+        return ShownPlans("route", first, second, map=route_map(self.graph, first, second))
+
+    def editor(self, Y: Floats, outcomes: Sequence[str], plans: Sequence[Any]) -> PlanEditor:
+        """The network in which a route can be changed."""
+        return network_editor(self.graph, self.source, self.target)
+
+    def nodes(self, plan: Any) -> list[Any]:
+        """The nodes of a route, in whatever form it is given."""
+        return self._nodes(self._network(), self._route(plan))
 
     def _nodes(self, network: RouteNetwork, route: list[int]) -> list[Any]:
         return [network.nodes[network.source], *(network.edges[e][1] for e in route)]

@@ -18,20 +18,20 @@ from joblib import effective_n_jobs
 from whence.errors import InputError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.files import read_file, write_text
-from whence.project.columns import number
 from whence.project.contexts import is_file
-from whence.project.csv_files import CsvTable, read_csv
-from whence.project.findings import Findings, ProjectError, shown
+from whence.project.csv_files import CsvTable, load_csv
+from whence.project.findings import shown
 from whence.project.project import Project
+from whence.typed_values import number
 
-__all__ = ["BatchRun", "Question", "Questions", "read_questions"]
+__all__ = ["BatchInput", "BatchRow", "BatchRun", "read_questions"]
 
-#: Rows a process that are answered between two notes of what is done.
-ROWS_A_NOTE = 8
+#: Rows per process that are answered before what is done is noted.
+ROWS_PER_NOTE = 8
 
 
 @dataclass(frozen=True)
-class Question:
+class BatchRow:
     """One row of the input: a context and a plan, or what is wrong with them."""
 
     row: int
@@ -42,15 +42,15 @@ class Question:
 
 
 @dataclass(frozen=True)
-class Questions:
+class BatchInput:
     """The rows of the input, how its file is written, and a text that changes whenever it does."""
 
-    rows: list[Question]
+    rows: list[BatchRow]
     table: CsvTable
     fingerprint: str
 
 
-def read_questions(project: Project, path: Path, instead: str | None = None, files: bool = False) -> Questions:
+def read_questions(project: Project, path: Path, instead: str | None = None, files: bool = False) -> BatchInput:
     """The questions of a CSV file.
 
     Parameters
@@ -58,21 +58,18 @@ def read_questions(project: Project, path: Path, instead: str | None = None, fil
     project : Project
         Against which contexts and plans are read.
     path : Path
-        With a column a feature, or a column "context"; and a column "instead", or a column a part of the plan.
+        With a column per feature, or a column "context"; and a column "instead", or a column per part of the plan.
     instead : str, optional
         The plan of the rows that have none.
     files : bool
         Whether cells may name files. A table may come from anybody: what a cell names is then opened on this machine.
     """
-    found = Findings()
-    table = read_csv(path, project.form, found)
-    if table is None or found.errors:
-        raise ProjectError(path, found.errors)
+    table = load_csv(path, project.form)
     table = replace(table, cells=table.cells.rename(columns=as_meant).map(as_meant))
     reader = _RowReader(project, table, instead, files)
     rows = [reader.read(row) for row in range(len(table.cells))]
     digest = hashlib.sha256(read_file(path) + repr((instead, files)).encode()).hexdigest()
-    return Questions(rows, table, digest)
+    return BatchInput(rows, table, digest)
 
 
 class _RowReader:
@@ -102,10 +99,10 @@ class _RowReader:
             raise InputError(f"{table.path.name} must have a column 'instead', or a column for every part of the plan.")
         self._plans: dict[tuple[str, bool], Any] = {}
 
-    def read(self, row: int) -> Question:
+    def read(self, row: int) -> BatchRow:
         """One row of the input."""
         cells = {str(name): str(cell) for name, cell in self.table.cells.iloc[row].items()}
-        question = Question(row + 1, {name: cells[name] for name in self.carried})
+        question = BatchRow(row + 1, {name: cells[name] for name in self.carried})
         try:
             return replace(question, context=self._context(cells), plan=self._plan(cells))
         except WhenceError as error:
@@ -159,7 +156,7 @@ class BatchRun:
     ----------
     project : Project
         With a fitted policy.
-    questions : Questions
+    questions : BatchInput
         What is asked.
     answers : Path
         The CSV file to write in the end. Until then, rows are kept in a file of the same name with ``.partial``.
@@ -170,7 +167,7 @@ class BatchRun:
     """
 
     def __init__(
-        self, project: Project, questions: Questions, answers: Path, options: Mapping[str, Any], restart: bool = False
+        self, project: Project, questions: BatchInput, answers: Path, options: Mapping[str, Any], restart: bool = False
     ) -> None:
         self.project, self.questions, self.answers = project, questions, answers
         self.options = dict(options)
@@ -196,7 +193,7 @@ class BatchRun:
         """Answer what is left, chunk by chunk, and give the number of rows done after each of them."""
         todo = [question for question in self.questions.rows if question.row not in self.records]
         workers = effective_n_jobs(jobs)
-        size = 1 if workers == 1 else ROWS_A_NOTE * workers
+        size = 1 if workers == 1 else ROWS_PER_NOTE * workers
         with self.partial.open("a", encoding="utf-8") as notes:
             if self.partial.stat().st_size == 0:
                 notes.write(json.dumps({"batch": self.fingerprint}) + "\n")
@@ -208,7 +205,7 @@ class BatchRun:
                 notes.flush()
                 yield self.done
 
-    def _answered(self, chunk: list[Question], jobs: int) -> list[dict[str, Any]]:
+    def _answered(self, chunk: list[BatchRow], jobs: int) -> list[dict[str, Any]]:
         asked = [question for question in chunk if not question.error]
         records = {q.row: {"row": q.row, **q.carried, "status": "error", "error": q.error} for q in chunk if q.error}
         if asked:

@@ -7,9 +7,9 @@ from typing import Any
 
 from whence.errors import InputError
 from whence.features import Schema
-from whence.kinds import Categorical
-from whence.project.columns import number
+from whence.features.kinds import Categorical
 from whence.project.findings import nearest, shown
+from whence.typed_values import number
 
 __all__ = ["read_bounds"]
 
@@ -32,7 +32,7 @@ def read_bounds(texts: Iterable[str], schema: Schema) -> dict[str, Any]:
         if not limits:
             raise InputError(f"A bound must be given as name=low:high or name=this|that. Got {shown(text)} instead.")
         if name not in schema.names:
-            raise InputError(f"A bound names {name!r}, which is no feature.{nearest(name, schema.names)}")
+            raise InputError(f"A bound names {name!r}, which is not a feature.{nearest(name, schema.names)}")
         if name in bounds:
             raise InputError(f"The bounds of {name!r} must be given only once.")
         feature = schema.kind(name)

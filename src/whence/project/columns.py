@@ -14,7 +14,7 @@ from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
 from whence.tables import DATE
 
-__all__ = ["YES_AND_NO", "Content", "binary_column", "content", "missing", "number", "number_column", "text_column"]
+__all__ = ["YES_AND_NO", "Content", "binary_column", "content", "missing", "number_column", "text_column"]
 
 Content = Literal["whole", "number", "yes and no", "date", "text", "empty"]
 
@@ -24,7 +24,6 @@ YES_AND_NO = {"false": False, "true": True, "no": False, "yes": True, "off": Fal
 MISSING = {"", "na", "n/a", "nan", "null", "none", "#n/a", "-"}
 
 _WHOLE = re.compile(r"[+-]?(?:0|[1-9]\d{0,14})", re.ASCII)
-_NUMBER = re.compile(r"[+-]?(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?", re.ASCII)
 _CODE = re.compile(r"0\d+")
 
 
@@ -89,20 +88,6 @@ def text_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
     cells = table.cells[column]
     listed(found, table, column, np.flatnonzero(cells == ""), "is missing; every cell must name a category. Got {}.")
     return cells.copy()
-
-
-def number(text: str, decimal: str = ".") -> float | None:
-    """One number as it is typed, or None where it is none.
-
-    Examples
-    --------
-    >>> number("3,5", decimal=","), number("three")
-    (3.5, None)
-    """
-    plain = text.strip()
-    if decimal == ",":
-        plain = plain.replace(".", "?").replace(",", ".")
-    return float(plain) if _NUMBER.fullmatch(plain) else None
 
 
 def _numbers(cells: NDArray[Any], decimal: str) -> NDArray[np.float64]:

@@ -4,26 +4,25 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from whence.errors import InputError, WhenceError
+from whence.errors import InputError
 from whence.features import Schema
 from whence.files import read_file
-from whence.project.columns import YES_AND_NO, number
-from whence.project.csv_files import CsvFormat, decoded, read_csv
-from whence.project.findings import Findings, nearest, shown
+from whence.project.columns import YES_AND_NO
+from whence.project.csv_files import CsvFormat, decoded, load_csv
+from whence.project.findings import nearest, shown
 from whence.report.outside import outside
+from whence.typed_values import number, pairs
 
-__all__ = ["ContextReader", "is_file", "json_value", "pairs", "read_json_file"]
+__all__ = ["ContextReader", "is_file", "json_value", "read_json_file"]
 
 _ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
-#: A comma separates pairs only where another `name=` follows: 3,5 stays one number.
-_BETWEEN = re.compile(r",(?=[^,=]+=)")
 
 
 class ContextReader:
@@ -69,7 +68,7 @@ class ContextReader:
         names = list(self.X.columns)
         for name in values:
             if name not in names:
-                raise InputError(f"The context gives {name!r}, which is no feature.{nearest(name, names)}")
+                raise InputError(f"The context gives {name!r}, which is not a feature.{nearest(name, names)}")
         lacking = [name for name in names if name not in values]
         if lacking:
             raise InputError(f"The context must give {', '.join(map(repr, lacking))} as well.")
@@ -94,7 +93,7 @@ class ContextReader:
         if text.startswith("{"):
             return self._mapping(json_value(text, "The context"))
         if "=" in text and not (files and is_file(text)):
-            return pairs(text, "The context", list(self.X.columns))
+            return pairs(text, "The context")
         if files and (text.lower().endswith((".csv", ".json", ".tsv", ".txt")) or is_file(text)):
             return self._file(Path(text))
         known = "JSON, or a CSV or JSON file" if files else "or JSON; files are not opened here"
@@ -116,11 +115,8 @@ class ContextReader:
 
     def _file(self, path: Path) -> dict[str, Any]:
         if path.suffix.lower() == ".json":
-            return self._mapping(json_value(_text(path), path.name))
-        found = Findings()
-        table = read_csv(path, self.form, found)
-        if table is None or found.errors:
-            raise InputError(str(found.errors[0]))
+            return self._mapping(read_json_file(path))
+        table = load_csv(path, self.form)
         if len(table.cells) != 1:
             raise InputError(f"{path.name} must hold one context, so one row. Got {len(table.cells)} rows instead.")
         cells = {str(name): str(cell) for name, cell in table.cells.iloc[0].items()}
@@ -190,25 +186,6 @@ def _switch(name: str, value: Any) -> bool:
     return known[text]
 
 
-def pairs(text: str, what: str, known: Iterable[str] = ()) -> dict[str, str]:
-    """The values of `name=value, name=value`.
-
-    Examples
-    --------
-    >>> pairs("temp=3,5, day=Monday", "The context")
-    {'temp': '3,5', 'day': 'Monday'}
-    """
-    found: dict[str, str] = {}
-    for pair in _BETWEEN.split(text):
-        name, equals, value = (part.strip() for part in pair.partition("="))
-        if not equals or not name or not value:
-            raise InputError(f"{what} must be given as name=value. Got {shown(pair.strip())} instead.")
-        if name in found:
-            raise InputError(f"{what} gives {name!r} twice.")
-        found[name] = value
-    return found
-
-
 def json_value(text: str, what: str) -> Any:
     """What a JSON text holds, or one sentence that says where it is wrong."""
     try:
@@ -223,15 +200,12 @@ def json_value(text: str, what: str) -> Any:
 
 def read_json_file(path: Path) -> Any:
     """What a JSON file holds."""
-    return json_value(_text(path), path.name)
-
-
-def _text(path: Path) -> str:
+    data = read_file(path)
     try:
-        return decoded(read_file(path))
-    except WhenceError as error:
-        message = str(error)
-        raise InputError(message if message.startswith("The file") else f"{path.name}: {message}") from None
+        text = decoded(data)
+    except InputError as error:
+        raise InputError(f"{path.name}: {error}") from None
+    return json_value(text, path.name)
 
 
 def is_file(text: str) -> bool:

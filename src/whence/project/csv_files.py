@@ -16,9 +16,9 @@ from numpy.typing import NDArray
 
 from whence.errors import InputError
 from whence.files import read_file
-from whence.project.findings import Findings, shown
+from whence.project.findings import Findings, Place, ProjectError, shown
 
-__all__ = ["CsvFormat", "CsvTable", "decoded", "read_csv"]
+__all__ = ["CsvFormat", "CsvTable", "decoded", "load_csv", "read_csv"]
 
 SEPARATORS = (",", ";", "\t", "|")
 #: Faults of one kind that are listed before the rest is only counted.
@@ -46,7 +46,7 @@ class CsvTable:
     path : Path
         The file.
     cells : DataFrame of str
-        One column a name of the header; an empty text where a cell is empty.
+        One column per name of the header; an empty text where a cell is empty.
     lines : ndarray of int
         Line of each row in the file.
     decimal : {".", ","}
@@ -61,9 +61,13 @@ class CsvTable:
     decimal: str
     separator: str = ","
 
-    def at(self, row: int, column: str) -> str:
+    def at(self, row: int, column: str) -> Place:
         """Where a cell stands."""
-        return f"{self.path.name}, line {self.lines[row]}, column {column!r}"
+        return Place(self.path.name, int(self.lines[row]), f"column {column!r}")
+
+    def column(self, name: str) -> Place:
+        """Where a column stands."""
+        return Place(self.path.name, None, f"column {name!r}")
 
     def rows(self, keep: NDArray[np.bool_]) -> CsvTable:
         """The table with only some of its rows."""
@@ -110,26 +114,44 @@ def _declared(data: bytes, encoding: str) -> str:
         raise InputError(f"cannot be read: {encoding!r} is not a text encoding, such as 'utf-8'.") from None
 
 
-def read_csv(path: Path, form: CsvFormat, found: Findings) -> CsvTable | None:
-    """The cells of a CSV file; None where it cannot be used at all, with the reasons in `found`."""
+def load_csv(path: Path, form: CsvFormat) -> CsvTable:
+    """The cells of a CSV file; a ProjectError lists everything that is wrong with it."""
+    found = Findings()
+    table = read_csv(path, form, found)
+    if table is None or found.errors:
+        raise ProjectError(path, found.errors)
+    return table
+
+
+def read_csv(path: Path, form: CsvFormat, found: Findings, header: bool = True) -> CsvTable | None:
+    """The cells of a CSV file; None where it cannot be used at all, with the reasons in `found`.
+
+    Without a `header`, columns are named by their number, from 1.
+    """
     try:
         text = decoded(read_file(path), form.encoding)
     except InputError as error:
-        found.error(path.name, str(error))
+        found.error(Place(path.name), str(error))
         return None
-    separator = form.separator or _separator(text)
+    # Without names to go by, a comma may as well be a decimal sign.
+    numbers = next((sign for sign in SEPARATORS[1:] if sign in text), ",")
+    separator = form.separator or (_separator(text) if header else numbers)
     rows, lines = _rows(path, text, separator, found)
     if not rows:
-        found.error(path.name, "is empty: a line of column names and at least one row were expected.")
+        wanted = "a line of column names and at least one row were" if header else "at least one row was"
+        found.error(Place(path.name), f"is empty: {wanted} expected.")
         return None
-    header = [name.strip() for name in rows[0]]
-    usable = _check_header(path, header, found)
-    body, at = _full_rows(path, rows[1:], lines[1:], len(header), found)
+    if not header:
+        names = [str(number + 1) for number in range(len(rows[0]))]
+        rows, lines = [names, *rows], [0, *lines]
+    names = [name.strip() for name in rows[0]]
+    usable = _check_header(path, names, found)
+    body, at = _full_rows(path, rows[1:], lines[1:], len(names), found)
     if not body and usable:
-        found.error(path.name, "has a line of column names but no row that can be read.")
+        found.error(Place(path.name), "has a line of column names but no row that can be read.")
     if not body or not usable:
         return None
-    cells = pd.DataFrame(np.array([[cell.strip() for cell in row] for row in body], dtype=object), columns=header)
+    cells = pd.DataFrame(np.array([[cell.strip() for cell in row] for row in body], dtype=object), columns=names)
     decimal = form.decimal or ("." if separator == "," else _decimal(cells))
     return CsvTable(path, cells, np.array(at, dtype=np.int64), decimal, separator)
 
@@ -147,7 +169,7 @@ def _rows(path: Path, text: str, separator: str, found: Findings) -> tuple[list[
                 lines.append(before + 1)
             before = reader.line_num
     except csv.Error as error:
-        found.error(f"{path.name}, line {reader.line_num}", f"cannot be read as CSV: {error}.")
+        found.error(Place(path.name, reader.line_num), f"cannot be read as CSV: {error}.")
     return rows, lines
 
 
@@ -156,17 +178,17 @@ def _check_header(path: Path, header: list[str], found: Findings) -> bool:
     faults = len(found)
     for number, name in enumerate(header, start=1):
         if not name:
-            found.error(f"{path.name}, line 1, column {number}", "has no name.")
+            found.error(Place(path.name, 1, f"column {number}"), "has no name.")
     for name, times in Counter(header).items():
         if name and times > 1:
-            found.error(f"{path.name}, line 1", f"the column {name!r} must occur only once. Got it {times} times.")
+            found.error(Place(path.name, 1), f"the column {name!r} must occur only once. Got it {times} times.")
     return len(found) == faults
 
 
 def _full_rows(
     path: Path, rows: list[list[str]], lines: list[int], width: int, found: Findings
 ) -> tuple[list[list[str]], list[int]]:
-    """The rows that have a cell a column; the others are errors."""
+    """The rows that have one cell per column; the others are errors."""
     kept: list[list[str]] = []
     at: list[int] = []
     ragged = 0
@@ -180,9 +202,9 @@ def _full_rows(
             continue
         ragged += 1
         if ragged <= LISTED:
-            found.error(f"{path.name}, line {line}", f"has {len(row)} cells where the header has {width}.")
+            found.error(Place(path.name, line), f"has {len(row)} cells where the first line has {width}.")
     if ragged > LISTED:
-        found.error(path.name, f"has {ragged - LISTED} more lines with too few or too many cells.")
+        found.error(Place(path.name), f"has {ragged - LISTED} more lines with too few or too many cells.")
     return kept, at
 
 
@@ -213,4 +235,4 @@ def listed(found: Findings, table: CsvTable, column: str, rows: NDArray[np.int64
     for row in rows[:LISTED].tolist():
         found.error(table.at(row, column), text.format(shown(table.cells[column].iloc[row])))
     if rows.size > LISTED:
-        found.error(f"{table.path.name}, column {column!r}", f"{rows.size - LISTED} more cells have the same fault.")
+        found.error(table.column(column), f"{rows.size - LISTED} more cells have the same fault.")

@@ -2,40 +2,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
-from whence.encoding import sorted_categories
 from whence.errors import WhenceError
 from whence.features import Schema
-from whence.inference import MANY_CATEGORIES
-from whence.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.encoding import sorted_categories
+from whence.features.inference import MANY_CATEGORIES
+from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.project.columns import binary_column, content, number_column, text_column
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
-from whence.project.source import COUNT, NUMBER, POSITIVE, TEXT, TEXTS, Rule, Section, is_number, one_of
+from whence.project.source import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Rule, Section, one_of
 
 __all__ = ["Declared", "built_features", "read_declared", "typed_column"]
 
-KINDS: Mapping[str, type[Feature]] = {
-    "continuous": Continuous,
-    "discrete": Discrete,
-    "categorical": Categorical,
-    "binary": Binary,
-}
-TYPE = one_of(*KINDS)
-NUMBERS = Rule(
-    "a list of numbers", lambda value: isinstance(value, list) and bool(value) and all(map(is_number, value))
-)
 YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 NAMES = Rule(
     "a list of texts or numbers",
     lambda value: isinstance(value, list) and bool(value) and all(isinstance(e, str | int | float) for e in value),
 )
+
+#: The types of features, and the keys of each with their defaults besides those that all have.
+KINDS: Mapping[str, tuple[type[Feature], Mapping[str, tuple[Rule, Any]]]] = {
+    "continuous": (Continuous, {"low": (NUMBER, None), "high": (NUMBER, None), "unit": (TEXT, "")}),
+    "discrete": (Discrete, {"values": (NUMBERS, None), "step": (COUNT, None), "unit": (TEXT, "")}),
+    "categorical": (Categorical, {"ordered": (YES_OR_NO, False)}),
+    "binary": (Binary, {}),
+}
+TYPE = one_of(*KINDS)
 
 
 @dataclass(frozen=True)
@@ -91,7 +90,7 @@ def typed_column(table: CsvTable, name: str, declared: Mapping[str, Declared], f
 
 def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
     holds = content(table, name)
-    where = f"{table.path.name}, column {name!r}"
+    where = table.column(name)
     if holds == "empty":
         found.error(where, f"holds no value; leave it out with [data] ignore = [{name!r}].")
         return None
@@ -181,29 +180,17 @@ def _inferred(name: str, X: pd.DataFrame | None) -> str | None:
 
 
 def _built(declared: Declared, kind: str) -> Feature | None:
-    section = declared.section
-    options: dict[str, Any] = dict(_common(section, kind))
-    if kind == "continuous":
-        options |= {"low": section.take("low", NUMBER), "high": section.take("high", NUMBER)}
-    elif kind == "discrete":
-        options |= {"values": section.take("values", NUMBERS), "step": section.take("step", COUNT)}
-    elif kind == "categorical":
-        ordered = section.take("ordered", YES_OR_NO, False)
-        options |= {"columns": declared.columns, "categories": declared.categories, "ordered": ordered}
-    if kind in ("continuous", "discrete"):
-        options |= {"unit": section.take("unit", TEXT, "")}
+    section, (make, keys) = declared.section, KINDS[kind]
+    ordered = kind != "categorical" or section.table.get("ordered") is True
+    ways = one_of("free", "fixed", *(("increase", "decrease") if ordered else ()))
+    options = section.take_all({"change": (ways, "free"), "weight": (POSITIVE, 1.0), **keys})
+    if kind == "categorical":
+        options |= {"columns": declared.columns, "categories": declared.categories}
     try:
-        return KINDS[kind](**options)
+        return make(**options)
     except WhenceError as error:
         section.error(None, str(error))
         return None
-
-
-def _common(section: Section, kind: str) -> Iterator[tuple[str, Any]]:
-    ordered = kind != "categorical" or section.table.get("ordered") is True
-    ways = ("free", "fixed", "increase", "decrease") if ordered else ("free", "fixed")
-    yield "change", section.take("change", one_of(*ways), "free")
-    yield "weight", section.take("weight", POSITIVE, 1.0)
 
 
 def _try(name: str, feature: Feature, columns: pd.DataFrame, section: Section, found: Findings) -> None:

@@ -2,18 +2,42 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, Self
 
 from whence.errors import InputError
 from whence.spelling import nearest
 
-__all__ = ["Finding", "Findings", "ProjectError", "nearest", "shown"]
+__all__ = ["Finding", "Findings", "Place", "ProjectError", "nearest", "shown"]
 
 Severity = Literal["error", "warning"]
+
+
+class Place(str):
+    """Where something stands, as people read it: file, line, and key or column.
+
+    Examples
+    --------
+    >>> place = Place("days.csv", 3, "column 'rain'")
+    >>> place, place.line
+    ("days.csv, line 3, column 'rain'", 3)
+    """
+
+    file: str
+    line: int | None
+
+    def __new__(cls, file: str, line: int | None = None, part: str = "") -> Self:
+        """The text, which remembers file and line."""
+        parts = (file, "" if line is None else f"line {line}", part)
+        made = super().__new__(cls, ", ".join(filter(None, parts)))
+        made.file, made.line = file, line
+        return made
+
+    def __getnewargs__(self) -> tuple[str]:
+        """For pickle: file and line come with the attributes."""
+        return (str(self),)
 
 
 @dataclass(frozen=True)
@@ -22,7 +46,7 @@ class Finding:
 
     Attributes
     ----------
-    where : str
+    where : Place
         File, line and key, or file, line and column.
     text : str
         What is wrong and what was expected, in a sentence.
@@ -31,11 +55,11 @@ class Finding:
 
     Examples
     --------
-    >>> str(Finding("whence.toml, line 4, weights.k", "must be an int. Got 'ten' instead."))
+    >>> str(Finding(Place("whence.toml", 4, "weights.k"), "must be an int. Got 'ten' instead."))
     "whence.toml, line 4, weights.k: must be an int. Got 'ten' instead."
     """
 
-    where: str
+    where: Place
     text: str
     severity: Severity = "error"
 
@@ -50,11 +74,11 @@ class Findings(list[Finding]):
         super().__init__(given)
         self._made = set(self)
 
-    def error(self, where: str, text: str) -> None:
+    def error(self, where: Place, text: str) -> None:
         """Add an error."""
         self._add(Finding(where, text))
 
-    def warning(self, where: str, text: str) -> None:
+    def warning(self, where: Place, text: str) -> None:
         """Add something worth a look."""
         self._add(Finding(where, text, "warning"))
 
@@ -66,12 +90,11 @@ class Findings(list[Finding]):
     def sorted(self, first: str) -> Findings:
         """Those of the file `first` in the order of its lines, then the others as they were found."""
 
-        def place(finding: Finding) -> tuple[bool, int]:
-            line = re.match(rf"{re.escape(first)}, line (\d+)", finding.where)
-            here = line is not None or finding.where.startswith(first)
-            return not here, 0 if line is None else int(line.group(1))
+        def order(finding: Finding) -> tuple[bool, int]:
+            elsewhere = finding.where.file != first
+            return elsewhere, 0 if elsewhere else finding.where.line or 0
 
-        return Findings(sorted(self, key=place))
+        return Findings(sorted(self, key=order))
 
     @property
     def errors(self) -> list[Finding]:

@@ -13,7 +13,7 @@ import pandas as pd
 from whence.project.columns import missing, number_column
 from whence.project.csv_files import SEPARATORS, CsvFormat, CsvTable, read_csv
 from whence.project.features import Declared, typed_column
-from whence.project.findings import Findings, nearest
+from whence.project.findings import Findings, Place, nearest
 from whence.project.source import TEXT, TEXTS, Rule, Section, one_of
 
 __all__ = ["History", "read_format", "read_history"]
@@ -169,9 +169,9 @@ def _check_declared(declared: Mapping[str, Declared], used: _Used | None, found:
     for one in declared.values():
         for name in one.names:
             if name not in contexts:
-                what = "an outcome" if name in used.outcomes else "no column of the contexts"
+                what = "an outcome" if name in used.outcomes else "not a column of the contexts"
                 hint = "" if name in used.outcomes else nearest(name, used.contexts)
-                found.error(one.section.at(), f"{name!r} is {what}, so that it cannot be a feature.{hint}")
+                found.error(one.section.at(), f"{name!r} is {what}, so it cannot be a feature.{hint}")
 
 
 def _aligned(data: Section, contexts: CsvTable, results: CsvTable, index: str | None) -> CsvTable | None:
@@ -195,9 +195,7 @@ def _aligned(data: Section, contexts: CsvTable, results: CsvTable, index: str | 
     if len(data.found.errors) > faults:
         return None
     order = [place[label] for label in contexts.cells[index]]
-    return CsvTable(
-        results.path, results.cells.iloc[order].reset_index(drop=True), results.lines[order], results.decimal
-    )
+    return results.taken(np.array(order))
 
 
 def _complete(contexts: CsvTable, results: CsvTable, used: _Used, found: Findings) -> tuple[CsvTable, CsvTable]:
@@ -205,10 +203,9 @@ def _complete(contexts: CsvTable, results: CsvTable, used: _Used, found: Finding
     gaps = [missing(contexts, name) for name in used.contexts] + [missing(results, name) for name in used.outcomes]
     keep = ~np.logical_or.reduce([gap.to_numpy() for gap in gaps])
     if not keep.any():
-        found.error(contexts.path.name, "has no row in which nothing is missing.")
+        found.error(Place(contexts.path.name), "has no complete row: in each of them a value is missing.")
     elif not keep.all():
-        found.warning(
-            contexts.path.name, f"{int((~keep).sum())} of {keep.size} rows were left out: a value is missing."
-        )
+        text = f"{int((~keep).sum())} of {keep.size} rows were left out: a value is missing."
+        found.warning(Place(contexts.path.name), text)
     kept = contexts.rows(keep)
     return kept, kept if results is contexts else results.rows(keep)

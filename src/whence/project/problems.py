@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -12,14 +11,13 @@ from typing import Any
 import networkx as nx
 
 from whence.errors import WhenceError
-from whence.files import read_file
 from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
-from whence.project.columns import number, number_column
-from whence.project.csv_files import CsvFormat, CsvTable, decoded, read_csv
-from whence.project.findings import Findings, nearest
-from whence.project.source import COUNT, NUMBER, TEXT, TEXTS, Rule, Section, is_number, one_of
+from whence.project.columns import number_column
+from whence.project.csv_files import CsvFormat, CsvTable, read_csv
+from whence.project.findings import Findings, Place, nearest
+from whence.project.source import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Rule, Section, is_number, one_of
 
-__all__ = ["Network", "parameter_key", "problem_files", "read_network", "read_problem"]
+__all__ = ["Network", "problem_files", "read_network", "read_problem"]
 
 #: Keys under which a file may be named.
 FILE_KEYS = ("network", "nodes", "distances", "A_ub", "A_eq", "cost_map")
@@ -27,34 +25,26 @@ KIND = one_of("newsvendor", "shipment", "shortest_path", "linear")
 NODE = Rule("the name of a node", lambda value: isinstance(value, str | int) and not isinstance(value, bool))
 
 
-def _is_list_of_numbers(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(is_number, value))
-
-
-def _is_matrix(value: Any) -> bool:
-    return isinstance(value, list) and bool(value) and all(map(_is_list_of_numbers, value))
+def _is_pair(value: Any) -> bool:
+    return isinstance(value, list) and len(value) == 2 and all(is_number(end) or end == "none" for end in value)
 
 
 RATE = Rule(
-    "a number, a list of numbers, or a table with one number an outcome",
-    lambda v: (
-        is_number(v) or _is_list_of_numbers(v) or (isinstance(v, dict) and bool(v) and all(map(is_number, v.values())))
-    ),
+    "a number, a list of numbers, or a table with one number per outcome",
+    lambda v: is_number(v) or NUMBERS.fits(list(v.values()) if isinstance(v, dict) else v),
 )
-VECTOR = Rule("a list of numbers", _is_list_of_numbers)
-MATRIX = Rule("a list of lists of numbers, or the name of a CSV file", lambda v: isinstance(v, str) or _is_matrix(v))
+MATRIX = Rule(
+    "a list of lists of numbers, or the name of a CSV file",
+    lambda v: isinstance(v, str) or (isinstance(v, list) and bool(v) and all(map(NUMBERS.fits, v))),
+)
 BOUNDS = Rule(
     "a pair [low, high], or a list of such pairs, in which 'none' stands for no bound",
     lambda value: _is_pair(value) or (isinstance(value, list) and bool(value) and all(map(_is_pair, value))),
 )
 FLAGS = Rule(
     "0 or 1, or a list of them",
-    lambda value: value in (0, 1) or (_is_list_of_numbers(value) and all(entry in (0, 1) for entry in value)),
+    lambda value: value in (0, 1) or (NUMBERS.fits(value) and all(entry in (0, 1) for entry in value)),
 )
-
-
-def _is_pair(value: Any) -> bool:
-    return isinstance(value, list) and len(value) == 2 and all(is_number(end) or end == "none" for end in value)
 
 
 @dataclass(frozen=True)
@@ -86,7 +76,7 @@ def _graph(edges: CsvTable, found: Findings) -> nx.DiGraph | None:
     cells, columns = edges.cells, list(edges.cells.columns)
     lacking = [name for name in ("from", "to") if name not in columns]
     for name in lacking:
-        found.error(f"{edges.path.name}, line 1", f"needs a column {name!r}.{nearest(name, columns)}")
+        found.error(Place(edges.path.name, 1), f"needs a column {name!r}.{nearest(name, columns)}")
     if lacking:
         return None
     graph = nx.DiGraph()
@@ -105,7 +95,7 @@ def _place(graph: nx.DiGraph, nodes: CsvTable, found: Findings) -> None:
     """Put the nodes where a CSV file with the columns node, x and y says."""
     lacking = [name for name in ("node", "x", "y") if name not in nodes.cells.columns]
     for name in lacking:
-        found.error(f"{nodes.path.name}, line 1", f"needs a column {name!r}.")
+        found.error(Place(nodes.path.name, 1), f"needs a column {name!r}.")
     if lacking:
         return
     xs, ys = number_column(nodes, "x", found), number_column(nodes, "y", found)
@@ -115,7 +105,7 @@ def _place(graph: nx.DiGraph, nodes: CsvTable, found: Findings) -> None:
     lost = [node for node in graph if "pos" not in graph.nodes[node]]
     if lost:
         more = "" if len(lost) == 1 else f" (and {len(lost) - 1} more)"
-        found.warning(nodes.path.name, f"does not say where {lost[0]!r} is{more}, so that routes are not drawn.")
+        found.warning(Place(nodes.path.name), f"does not say where {lost[0]!r} is{more}, so routes are not drawn.")
 
 
 def read_problem(
@@ -140,7 +130,7 @@ def read_problem(
     except WhenceError as error:
         made = None
         if len(problem.found.errors) == faults:
-            problem.error(parameter_key(error, problem), str(error))
+            problem.refused(error)
     problem.close()
     return made
 
@@ -149,12 +139,6 @@ def problem_files(problem: Section) -> tuple[Path, ...]:
     """The files that the section names."""
     named = (problem.table.get(key) for key in FILE_KEYS)
     return tuple(problem.source.path.parent / name for name in named if isinstance(name, str))
-
-
-def parameter_key(error: Exception, section: Section) -> str | None:
-    """The key that an error of a constructor speaks of, where the section has it."""
-    named = re.search(r"The '(\w+)'", str(error))
-    return named.group(1) if named and named.group(1) in section.table else None
 
 
 def _newsvendor(problem: Section, outcomes: Sequence[str]) -> DecisionProblem:
@@ -169,13 +153,13 @@ def _newsvendor(problem: Section, outcomes: Sequence[str]) -> DecisionProblem:
 
 
 def _rate(problem: Section, key: str, outcomes: Sequence[str]) -> Any:
-    """A rate for all outcomes, one each, or one an outcome by its name."""
+    """A rate for all outcomes, one each, or one per outcome by its name."""
     rate = problem.need(key, RATE)
     if not isinstance(rate, dict):
         return rate
     for name in rate:
         if outcomes and name not in outcomes:
-            problem.error(key, f"names {name!r}, which is no outcome.{nearest(name, outcomes)}")
+            problem.error(key, f"names {name!r}, which is not an outcome.{nearest(name, outcomes)}")
     for name in outcomes:
         if name not in rate:
             problem.error(key, f"needs a number for the outcome {name!r}.")
@@ -183,11 +167,8 @@ def _rate(problem: Section, key: str, outcomes: Sequence[str]) -> Any:
 
 
 def _shipment(problem: Section, form: CsvFormat) -> DecisionProblem:
-    costs = {}
-    for key in ("production_cost", "spot_cost", "shipping_cost"):
-        given = problem.take(key, NUMBER)
-        if given is not None:
-            costs[key] = given
+    keys = ("production_cost", "spot_cost", "shipping_cost")
+    costs = {key: given for key in keys if (given := problem.take(key, NUMBER)) is not None}
     return Shipment(**costs, distances=_matrix(problem, "distances", form))
 
 
@@ -204,7 +185,7 @@ def _shortest_path(problem: Section, network: Network | None) -> DecisionProblem
     nodes = list(map(str, network.graph))
     for key, name in (("source", str(source)), ("target", str(target))):
         if name not in nodes:
-            problem.error(key, f"names {name!r}, which is no node of {file}.{nearest(name, nodes)}")
+            problem.error(key, f"names {name!r}, which is not a node of {file}.{nearest(name, nodes)}")
             return None
     return ShortestPath(network.graph, str(source), str(target))
 
@@ -215,9 +196,9 @@ def _linear(problem: Section, form: CsvFormat) -> DecisionProblem:
     ends = [tuple(None if end == "none" else end for end in pair) for pair in pairs]
     return LinearProblem(
         A_ub=_matrix(problem, "A_ub", form),
-        b_ub=problem.take("b_ub", VECTOR),
+        b_ub=problem.take("b_ub", NUMBERS),
         A_eq=_matrix(problem, "A_eq", form),
-        b_eq=problem.take("b_eq", VECTOR),
+        b_eq=problem.take("b_eq", NUMBERS),
         bounds=ends[0] if _is_pair(bounds) else ends,
         integrality=problem.take("integrality", FLAGS),
         cost_map=_matrix(problem, "cost_map", form),
@@ -228,31 +209,13 @@ def _matrix(problem: Section, key: str, form: CsvFormat) -> list[list[float]] | 
     """A matrix that is written out, or in a CSV file of numbers without column names."""
     given = problem.take(key, MATRIX)
     if isinstance(given, str):
-        return _matrix_file(problem, key, problem.source.path.parent / given, form)
+        faults = len(problem.found.errors)
+        table = read_csv(problem.source.path.parent / given, form, problem.found, header=False)
+        if table is None:
+            return None
+        columns = [number_column(table, name, problem.found).tolist() for name in table.cells.columns]
+        return None if len(problem.found.errors) > faults else [list(row) for row in zip(*columns, strict=True)]
     if given is not None and len({len(row) for row in given}) > 1:
         problem.error(key, "must have rows of the same length.")
         return None
     return None if given is None else [list(map(float, row)) for row in given]
-
-
-def _matrix_file(problem: Section, key: str, path: Path, form: CsvFormat) -> list[list[float]] | None:
-    faults = len(problem.found.errors)
-    try:
-        text = decoded(read_file(path), form.encoding)
-    except WhenceError as error:
-        problem.error(key, f"{path.name}: {error}")
-        return None
-    separator = form.separator or next((s for s in (";", "\t", ",") if s in text), ",")
-    decimal = form.decimal or ("." if separator == "," else "," if "," in text else ".")
-    rows: list[list[float]] = []
-    for line, content in enumerate(text.splitlines(), start=1):
-        if not content.strip():
-            continue
-        values = [number(cell, decimal) for cell in content.split(separator)]
-        if None in values or (rows and len(values) != len(rows[0])):
-            problem.found.error(f"{path.name}, line {line}", "must hold numbers only, as many as the line before.")
-            break
-        rows.append([value for value in values if value is not None])
-    if not rows and len(problem.found.errors) == faults:
-        problem.error(key, f"{path.name} is empty.")
-    return rows if rows and len(problem.found.errors) == faults else None

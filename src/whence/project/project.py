@@ -21,13 +21,12 @@ from whence.policy import Policy
 from whence.project.contexts import ContextReader
 from whence.project.csv_files import CsvFormat, decoded
 from whence.project.features import built_features, read_declared
-from whence.project.findings import Finding, Findings, ProjectError
+from whence.project.findings import Finding, Findings, Place, ProjectError
 from whence.project.history import read_format, read_history
 from whence.project.plans import PlanReader
-from whence.project.problems import parameter_key, problem_files, read_network, read_problem
-from whence.project.settings import Asking, read_asking, read_risk, read_weights
+from whence.project.problems import problem_files, read_network, read_problem
+from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
 from whence.project.source import TEXT, Section, Source
-from whence.weights import ForestWeights
 
 __all__ = ["Project", "findings", "read_project"]
 
@@ -49,7 +48,7 @@ class Project:
         Contexts and outcomes of the past, in the user's units.
     policy : Policy
         The policy, not fitted.
-    asking : Asking
+    explain_defaults : ExplainDefaults
         How questions are asked by default.
     warnings : list of Finding
         What is worth a look.
@@ -83,7 +82,7 @@ class Project:
     X: pd.DataFrame
     Y: pd.DataFrame
     policy: Policy
-    asking: Asking = field(default_factory=Asking)
+    explain_defaults: ExplainDefaults = field(default_factory=ExplainDefaults)
     form: CsvFormat = field(default_factory=CsvFormat)
     decimal: str = "."
     warnings: list[Finding] = field(default_factory=list)
@@ -139,7 +138,7 @@ class Project:
         return self._contexts.read(value, files)
 
     def outside(self, context: pd.Series) -> list[str]:
-        """What of a context lies beyond the history, a sentence a feature; the nearest past decides there."""
+        """What of a context lies beyond the history, one sentence per feature; the nearest rows decide there."""
         return self._contexts.outside(context)
 
     def context_of_cells(
@@ -207,7 +206,7 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
     weights, risk = read_weights(weights_section), read_risk(top.table_of("risk"))
     parts = {column for one in declared.values() for column in one.columns or ()}
     names = [] if X is None else [*features, *(name for name in X.columns if name not in parts)]
-    asking = read_asking(top.table_of("explain"), names)
+    defaults = read_explain_defaults(top.table_of("explain"), names)
     for section in (data, outcomes, top):
         section.close()
     if history is None or problem is None or found.errors:
@@ -220,7 +219,7 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
         history.X,
         history.Y,
         policy,
-        asking=asking,
+        explain_defaults=defaults,
         form=form,
         decimal=history.decimal,
         files=(*history.files, *problem_files(problem_section)),
@@ -235,11 +234,11 @@ def _parsed(path: Path, found: Findings) -> tuple[Source, dict[str, Any]] | None
         text = decoded(read_file(path), "utf-8")
         return Source(path, text), tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        found.error(path.name, f"is not valid TOML: {error}.")
+        found.error(Place(path.name), f"is not valid TOML: {error}.")
     except WhenceError as error:
-        found.error(path.name, str(error))
+        found.error(Place(path.name), str(error))
     except (ValueError, RecursionError):
-        found.error(path.name, "is not TOML that can be read: too deep, or a number too long.")
+        found.error(Place(path.name), "is not TOML that can be read: too deep, or a number too long.")
     return None
 
 
@@ -247,18 +246,19 @@ def _try_out(project: Project, weights: Section, problem: Section, found: Findin
     """Fit a small policy and solve one small problem, so that what does not fit together is found now."""
     policy, few = project.policy, min(TRIED_ROWS, len(project.X))
     trial = clone(policy)
-    if isinstance(trial.weights, ForestWeights):
-        trial.weights.n_trees = 1
+    if trial.weights is not None:
+        trial.weights = trial.weights.for_trial()
     try:
         trial.fit(project.X, project.Y)
     except WhenceError as error:
-        key = parameter_key(error, weights)
-        found.error(weights.at(key) if key or "Weights" in str(error) else project.path.name, str(error))
+        if trial.weights is not None and error.parameter in trial.weights.get_params():
+            weights.refused(error)
+        else:
+            found.error(Place(project.path.name), str(error))
         return
     sample = trial.Y_[:few]
     try:
         plan = trial.problem.solve(sample, np.full(few, 1.0 / few), trial.risk_)
         trial.problem.costs(plan, sample)
     except WhenceError as error:
-        key = parameter_key(error, problem)
-        found.error(problem.at(key), str(error))
+        problem.refused(error)

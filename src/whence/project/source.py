@@ -5,26 +5,14 @@ from __future__ import annotations
 import math
 import re
 import tomllib
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from whence.project.findings import Findings, nearest, shown
+from whence.errors import WhenceError
+from whence.project.findings import Findings, Place, nearest, shown
 
-__all__ = [
-    "COUNT",
-    "NUMBER",
-    "POSITIVE",
-    "SEED",
-    "TABLE",
-    "TEXT",
-    "TEXTS",
-    "Rule",
-    "Section",
-    "Source",
-    "is_number",
-    "one_of",
-]
+__all__ = ["Rule", "Section", "Source", "is_number", "one_of"]
 
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"
@@ -59,12 +47,10 @@ class Source:
         for length in range(1, len(keys) + 1):
             self._lines.setdefault(keys[:length], number)
 
-    def at(self, *keys: str) -> str:
+    def at(self, *keys: str) -> Place:
         """File, line and path of a key; the line of what it stands in where it has none of its own."""
-        name = self.path.name
         line = next((self._lines[keys[:n]] for n in range(len(keys), 0, -1) if keys[:n] in self._lines), None)
-        place = name if line is None else f"{name}, line {line}"
-        return f"{place}, {'.'.join(keys)}" if keys else place
+        return Place(self.path.name, line, ".".join(keys))
 
 
 def _parts(dotted: str) -> tuple[str, ...]:
@@ -114,6 +100,9 @@ TEXTS = Rule(
     lambda value: isinstance(value, list) and all(isinstance(entry, str) for entry in value),
 )
 NUMBER = Rule("a finite number", is_number)
+NUMBERS = Rule(
+    "a list of numbers", lambda value: isinstance(value, list) and bool(value) and all(map(is_number, value))
+)
 POSITIVE = Rule("a positive number", lambda value: is_number(value) and value > 0)
 COUNT = Rule("a whole number of at least 1", lambda value: _whole(value, 1))
 SEED = Rule("a whole number of at least 0", lambda value: _whole(value, 0))
@@ -153,6 +142,10 @@ class Section:
             return default
         return value
 
+    def take_all(self, keys: Mapping[str, tuple[Rule, Any]]) -> dict[str, Any]:
+        """The values of several keys, each with its rule and its default."""
+        return {key: self.take(key, rule, default) for key, (rule, default) in keys.items()}
+
     def need(self, key: str, rule: Rule) -> Any:
         """As `take`, with an error where the key is missing."""
         if key not in self.table:
@@ -167,7 +160,11 @@ class Section:
         """Add an error at a key of this table, or at the table itself."""
         self.found.error(self.at(key), text)
 
-    def at(self, key: str | None = None) -> str:
+    def refused(self, error: WhenceError) -> None:
+        """Add the error of a constructor, at the key that it speaks of."""
+        self.error(error.parameter if error.parameter in self.table else None, str(error))
+
+    def at(self, key: str | None = None) -> Place:
         """Where this table or one of its keys stands."""
         return self.source.at(*self.keys, *(() if key is None else (key,)))
 

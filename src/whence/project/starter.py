@@ -8,10 +8,10 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from whence.errors import InputError
-from whence.inference import FEW_LEVELS, MANY_CATEGORIES
+from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES
 from whence.project.columns import content, number_column
-from whence.project.csv_files import CsvFormat, CsvTable, read_csv
-from whence.project.findings import Findings, ProjectError, nearest
+from whence.project.csv_files import CsvFormat, CsvTable, load_csv
+from whence.project.findings import Findings, nearest
 from whence.report.numbers import plain
 
 __all__ = ["Starter", "starter"]
@@ -22,7 +22,7 @@ _BARE = re.compile(r"[A-Za-z0-9_-]+")
 #: Why a column is left out.
 LEFT_OUT = {
     "empty": "it is empty",
-    "date": "dates are no features. Put what matters about them (month, weekday, hour) in columns of their own",
+    "date": "dates are not features. Put what matters about them (month, weekday, hour) in columns of their own",
 }
 
 #: What every feature may have, said once.
@@ -61,10 +61,7 @@ def starter(data: Path, outcomes: Sequence[str] = (), name: str | None = None) -
     name : str, optional
         How the project file is to call the CSV file.
     """
-    found = Findings()
-    table = read_csv(data, CsvFormat(), found)
-    if table is None or found.errors:
-        raise ProjectError(data, found.errors)
+    table = load_csv(data, CsvFormat())
     kinds = {column: content(table, column) for column in table.cells.columns}
     remarks: list[str] = []
     chosen = _outcomes(table, kinds, outcomes, remarks)
@@ -112,10 +109,10 @@ def _left_out(
             continue
         if index is None and kind != "empty" and distinct == len(table.cells):
             index = column
-            remarks.append(f"Rows are named after {column!r}, which is no feature.")
+            remarks.append(f"Rows are named after {column!r}, which is not a feature.")
         else:
             ignore.append(column)
-            remarks.append(f"Left out {column!r}: {LEFT_OUT.get(kind, 'texts are no features')}.")
+            remarks.append(f"Left out {column!r}: {LEFT_OUT.get(kind, 'texts are not features')}.")
     return index, ignore
 
 
@@ -128,15 +125,15 @@ def _head(name: str, table: CsvTable, index: str | None, ignore: list[str]) -> s
         "",
         "[data]",
         f"history = {_text(name)}",
-        '# encoding = "utf-8"    # encoding, separator and decimal sign are found out unless you say them',
+        '# encoding = "utf-8"    # encoding, separator and decimal sign are detected unless you give them',
         '# separator = ";"',
         decimal,
         f"index = {_text(index)}    # rows are named after this column"
         if index is not None
-        else '# index = "date"        # name the rows after a column that is no feature',
-        f"ignore = {_list(ignore)}    # columns that are no features"
+        else '# index = "date"        # name the rows after a column that is not a feature',
+        f"ignore = {_list(ignore)}    # columns that are not features"
         if ignore
-        else '# ignore = ["note"]     # columns that are no features',
+        else '# ignore = ["note"]     # columns that are not features',
         '# missing = "drop"      # leave out rows in which a value is missing',
     ]
     return "\n".join(lines)
@@ -179,7 +176,7 @@ max_depth = 4
 # What is decided: "newsvendor", "shipment", "shortest_path" or "linear".
 # Here: a quantity of each of {", ".join(outcomes)}, before it is known how many are needed.
 kind = "newsvendor"
-holding = 1      # cost of a unit left over: one number, or one an outcome in a list
+holding = 1      # cost of a unit left over: one number, or a list with one per outcome
 backorder = 2    # cost of a unit short
 # budget = 100   # most units in total
 # cost_unit = "€"

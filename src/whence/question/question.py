@@ -9,22 +9,17 @@ from __future__ import annotations
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 from whence.aliases import Floats, Kind, Status
 from whence.problems._deadline import check_time, until
 from whence.question.space import Space
 from whence.risk import Risk
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import InputMap, Weights
 
-__all__ = ["Answer", "Engine", "InputMap", "Limits", "Progress", "Question"]
-
-
-#: Steps by which a coordinate may miss its input: the rounding of a product and a sum.
-ROUNDINGS = 4
+__all__ = ["Answer", "Limits", "Progress", "Question"]
 
 
 @dataclass(frozen=True)
@@ -70,42 +65,6 @@ class Limits:
 
 
 @dataclass(frozen=True)
-class InputMap:
-    """How coordinates become the columns that the weights' estimator sees.
-
-    Column c of the estimator's input is ``point[coordinate[c]] * scale[c] + offset[c]``: the identity, except
-    for a frozen forest, which sees the user's own units.
-    """
-
-    coordinate: NDArray[np.int64]
-    scale: Floats
-    offset: Floats
-
-    def sides(self, column: Any, last: Floats, first: Floats) -> tuple[Floats, Floats]:
-        """Coordinates of the last input before a turn and of the first beyond it, each surely on its own side.
-
-        Parameters
-        ----------
-        column : int or array of int
-            Column of the estimator, or that of every turn.
-        last, first : ndarray
-            Neighbouring inputs between which the estimator turns.
-        """
-        scale, offset = self.scale[column], self.offset[column]
-        below, beyond = (last - offset) / scale, (first - offset) / scale
-        # Both inputs may have one coordinate; then its neighbours are clear of the turn.
-        one = below >= beyond
-        below, beyond = (
-            np.where(one, np.nextafter(beyond, -np.inf), below),
-            np.where(one, np.nextafter(below, np.inf), beyond),
-        )
-        for _ in range(ROUNDINGS):
-            below = np.where(below * scale + offset > last, np.nextafter(below, -np.inf), below)
-            beyond = np.where(beyond * scale + offset < first, np.nextafter(beyond, np.inf), beyond)
-        return below, beyond
-
-
-@dataclass(frozen=True)
 class Question:
     """One explanation problem.
 
@@ -113,14 +72,14 @@ class Question:
     ----------
     space : Space
         The initial context, where to look, and the distance.
-    weights : ForestWeights or KNNWeights
+    weights : Weights
         The fitted weights.
     inputs : InputMap
         From coordinates to what the weights' estimator sees.
     alternative, decision : ndarray of shape (n,)
-        Cost of either plan under each past observation.
+        Cost of either plan under each past observation: what the policy's risk counts it for (`Risk.values`).
     risk : Risk
-        Expectation or CVaR.
+        What is taken of these costs: their mean, or the mean of their worst share (``risk.tail``).
     kind : {"relative", "absolute"}
         What is asked.
     tau : float
@@ -134,14 +93,17 @@ class Question:
         When to stop.
     options : dict
         What only some engines understand.
-    threads : int
-        Threads that may look at boxes side by side.
     within : float
         For absolute questions: by which share of the best plan's cost the alternative may cost more.
+    threads : int, optional
+        Threads that may work on the question; what an engine takes by itself where left out.
+    linear : callable, optional
+        Where plans form a polytope and costs are linear: gives that polytope, the cost vectors of the past
+        observations, and the alternative as a vector.
     """
 
     space: Space
-    weights: ForestWeights | KNNWeights
+    weights: Weights
     inputs: InputMap
     alternative: Floats
     decision: Floats
@@ -153,7 +115,8 @@ class Question:
     limits: Limits
     options: dict[str, Any] = field(default_factory=dict)
     within: float = 0.0
-    threads: int = 1
+    threads: int | None = None
+    linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
 
     @property
     def rival_decision(self) -> Floats:
@@ -194,8 +157,9 @@ class Answer:
         Its distance, and a proved lower bound on the true optimum (both infinite for "none").
     nodes, cuts : int
         Boxes or solver nodes seen, and plans met on the way to an absolute explanation.
-    room : pair of ndarray, optional
-        Every point between these two (in coordinates) has the same weights as `point`: what rounding may use.
+    cell : pair of ndarray, optional
+        Lower and upper corner of a box around `point` in which every context is as good an answer, so that numbers
+        may be rounded within it.
     note : str
         How it was proved, where that is worth a word.
     """
@@ -206,13 +170,5 @@ class Answer:
     bound: float
     nodes: int = 0
     cuts: int = 0
-    room: tuple[Floats, Floats] | None = None
+    cell: tuple[Floats, Floats] | None = None
     note: str = ""
-
-
-class Engine(Protocol):
-    """One signature for every engine."""
-
-    def __call__(self, question: Question) -> Answer:
-        """Answer the question, within its limits."""
-        ...

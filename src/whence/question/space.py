@@ -64,3 +64,8 @@ class Space:
     def contains(self, point: Floats, slack: float = 1e-9) -> bool:
         """Whether `point` is an allowed context."""
         return bool(self.allows(point, slack).all())
+
+    def same_as(self, other: Space) -> bool:
+        """Whether the same contexts are allowed, given the same start."""
+        pairs = [(self.lower, other.lower), (self.upper, other.upper), *zip(self.levels, other.levels, strict=True)]
+        return all((a is b) or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)

@@ -1,4 +1,4 @@
-"""Two documents side by side: what one says and the other says otherwise, an entry a sentence."""
+"""Two documents side by side: what one says and the other says otherwise, one sentence per entry."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable, Collection, Iterator
 from typing import Any
 
-from whence.plain import quoted
+from whence.plain_values import quoted
 
 __all__ = ["Slack", "differing"]
 
@@ -16,7 +16,9 @@ Slack = Callable[[str], tuple[float, float]]
 LISTED = 3
 
 
-def differing(written: Any, computed: Any, slack: Slack, leave_out: Collection[str] = ()) -> list[str]:
+def differing(
+    written: Any, computed: Any, slack: Slack, leave_out: Collection[str] = (), added: Collection[str] = ()
+) -> list[str]:
     """A sentence for every entry in which a document differs from the one that was computed again.
 
     Parameters
@@ -27,6 +29,8 @@ def differing(written: Any, computed: Any, slack: Slack, leave_out: Collection[s
         How much numbers may differ.
     leave_out : collection of str
         Entries that are not compared, here and in the document inside this one.
+    added : collection of str
+        Entries that an older document does not have.
 
     Examples
     --------
@@ -37,10 +41,10 @@ def differing(written: Any, computed: Any, slack: Slack, leave_out: Collection[s
     """
     lines: list[str] = []
     for name in dict.fromkeys((*written, *computed)):
-        if name in leave_out:
+        if name in leave_out or (name in added and name not in written):
             continue
         if name == "unrestricted" and isinstance(written.get(name), dict) and isinstance(computed.get(name), dict):
-            inner = differing(written[name], computed[name], slack, leave_out)
+            inner = differing(written[name], computed[name], slack, leave_out, added)
             lines += [f"unrestricted.{line}" for line in inner]
             continue
         if name not in computed:

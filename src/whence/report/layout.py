@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 import numpy as np
 
-from whence.report.routes import Point, RouteMap
+from whence.problems.route_map import Point
+from whence.report.model import Map
 
-__all__ = ["LETTER", "Label", "labels", "placed"]
+__all__ = ["LETTER", "Label", "labels", "placed", "visited"]
 
 Box = tuple[float, float, float, float]
 
@@ -26,9 +27,9 @@ class Label(NamedTuple):
     end: bool
 
 
-def placed(positions: dict[Any, Point], width: float) -> tuple[dict[Any, Point], float]:
-    """Positions on the page, and its height: the same scale both ways, unless that would be a very flat or tall map."""
-    xs, ys = (np.array([p[i] for p in positions.values()], dtype=np.float64) for i in (0, 1))
+def placed(city: Map, width: float) -> tuple[list[Point], float]:
+    """Where the nodes go on the page, and its height: the same scale both ways, unless the map is very flat or tall."""
+    xs, ys = np.array(city.x, dtype=np.float64), np.array(city.y, dtype=np.float64)
     margin = 26.0
     wide, tall = float(np.ptp(xs)) or 1.0, float(np.ptp(ys)) or 1.0
     across = (width - 2 * margin) / wide
@@ -37,29 +38,34 @@ def placed(positions: dict[Any, Point], width: float) -> tuple[dict[Any, Point],
     if tall * across > 400.0:
         across = along
     shift = (width - wide * across) / 2
-    place = {
-        node: (shift + (p[0] - xs.min()) * across, margin + (ys.max() - p[1]) * along) for node, p in positions.items()
-    }
-    return place, inner + 2 * margin
+    place = zip((shift + (xs - xs.min()) * across).tolist(), (margin + (ys.max() - ys) * along).tolist(), strict=True)
+    return list(place), inner + 2 * margin
 
 
-def labels(place: dict[Any, Point], city: RouteMap, size: Point) -> list[Label]:
+def visited(city: Map) -> set[int]:
+    """The nodes on either route."""
+    return {node for edge in city.decision + city.alternative for node in city.edges[edge]}
+
+
+def labels(place: list[Point], city: Map, size: Point) -> list[Label]:
     """Names of the nodes on the routes where there is room for them; those of the two ends in any case."""
-    nodes = [_around(point, 4.0) for point in place.values()] if len(place) <= 200 else []
-    lines = [_around(p, 2.0) for hop in city.decision + city.alternative for p in _along(place[hop[0]], place[hop[1]])]
-    visited = {node for hop in city.decision + city.alternative for node in hop}
+    taken = [_around(point, 4.0) for point in place] if len(place) <= 200 else []
+    hops = [city.edges[edge] for edge in city.decision + city.alternative]
+    lines = [_around(p, 2.0) for start, end in hops for p in _along(place[start], place[end])]
+    ends = [city.source, city.target]
     drawn = []
-    for node in [*city.ends, *sorted(visited - set(city.ends), key=str)]:
-        boxes = _spots(place[node], LETTER * len(str(node)))
+    for node in [*ends, *sorted(visited(city) - set(ends), key=city.name)]:
+        name = city.name(node)
+        boxes = _spots(place[node], LETTER * len(name))
         inside = [box for box in boxes if box[0] >= 0 and box[2] <= size[0] and box[1] >= 0 and box[3] <= size[1]]
-        free = [box for box in inside if not any(_overlap(box, other) for other in nodes)]
+        free = [box for box in inside if not any(_overlap(box, other) for other in taken)]
         # A name across a route can still be read, one across another name cannot.
         best = [box for box in free if not any(_overlap(box, other) for other in lines)] or free
-        if not best and node not in city.ends:
+        if not best and node not in ends:
             continue
         box = (best or inside or boxes)[0]
-        nodes.append(box)
-        drawn.append(Label(str(node), max(box[0], 0.0), box[3] - 3, node in city.ends))
+        taken.append(box)
+        drawn.append(Label(name, max(box[0], 0.0), box[3] - 3, node in ends))
     return drawn
 
 

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
 
 from whence.aliases import Floats
+from whence.report.model import CostPair, Panel, Spread
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["Curve", "Spread", "masses", "spread_of"]
+__all__ = ["spread_of"]
 
 
 #: Bins of a distribution of outcomes.
@@ -21,39 +21,12 @@ BINS = 30
 RARE = 0.005
 
 
-@dataclass(frozen=True)
-class Curve:
-    """Outcomes of one plan in one context: costs, their weights, and the number that sums them up."""
+class _Curve(NamedTuple):
+    """Outcomes of one plan in one context: the costs that have a weight, their weights, and what sums them up."""
 
-    plan: str
     costs: Floats
     weights: Floats
     mark: float
-
-
-@dataclass(frozen=True)
-class Spread:
-    """The outcomes of both plans, on common bins and a common scale.
-
-    Attributes
-    ----------
-    panels : list
-        A heading and the curves of the decision and the alternative, for either context.
-    edges : ndarray
-        Edges of the bins; the last one also holds rare costs beyond it.
-    highest : float
-        Largest weight in a bin of any curve.
-    """
-
-    panels: list[tuple[str, list[Curve]]]
-    edges: Floats
-    highest: float
-
-    @property
-    def beyond(self) -> bool:
-        """Whether there are costs beyond the last bin."""
-        curves = [curve for _, panel in self.panels for curve in panel]
-        return any(bool((curve.costs[curve.weights > 0] > self.edges[-1]).any()) for curve in curves)
 
 
 def spread_of(explanation: Explanation) -> Spread | None:
@@ -66,29 +39,40 @@ def spread_of(explanation: Explanation) -> Spread | None:
     if after is not None and explanation.cost_after is not None and explanation.status != "already":
         contexts.append(("The changed context", after, explanation.cost_after))
     panels = [
-        (heading, [Curve("d", costs, weights, cost.decision), Curve("a", other, weights, cost.alternative)])
-        for heading, weights, cost in contexts
+        (heading, cost, [_Curve(c[w > 0], w[w > 0], float(mark)) for c, mark in zip((costs, other), cost, strict=True)])
+        for heading, w, cost in contexts
     ]
-    curves = [curve for _, panel in panels for curve in panel]
+    curves = [curve for *_, pair in panels for curve in pair]
     edges = _edges(curves)
-    return Spread(panels, edges, max(float(masses(curve, edges).max()) for curve in curves))
+    drawn = [
+        Panel(
+            heading=heading,
+            decision=_masses(pair[0], edges).tolist(),
+            alternative=_masses(pair[1], edges).tolist(),
+            marks=CostPair(decision=float(cost.decision), alternative=float(cost.alternative)),
+        )
+        for heading, cost, pair in panels
+    ]
+    return Spread(
+        edges=edges.tolist(),
+        highest=max(max(mass) for panel in drawn for mass in (panel.decision, panel.alternative)),
+        beyond=any(bool((curve.costs > edges[-1]).any()) for curve in curves),
+        panels=drawn,
+    )
 
 
-def masses(curve: Curve, edges: Floats) -> Floats:
+def _masses(curve: _Curve, edges: Floats) -> Floats:
     """Weight in every bin; the first and the last one also hold what lies further out."""
-    speaking = curve.weights > 0
-    inside = np.clip(curve.costs[speaking], edges[0], edges[-1])
-    mass: Floats = np.histogram(inside, edges, weights=curve.weights[speaking])[0]
+    inside = np.clip(curve.costs, edges[0], edges[-1])
+    mass: Floats = np.histogram(inside, edges, weights=curve.weights)[0]
     return mass
 
 
-def _edges(curves: list[Curve]) -> Floats:
+def _edges(curves: list[_Curve]) -> Floats:
     """Bins from the smallest cost to one that is hardly ever exceeded."""
-    low = min(float(curve.costs[curve.weights > 0].min()) for curve in curves)
+    low = min(float(curve.costs.min()) for curve in curves)
     high = max(curve.mark for curve in curves)
-    for curve in curves:
-        speaking = curve.weights > 0
-        costs, weights = curve.costs[speaking], curve.weights[speaking]
+    for costs, weights, _ in curves:
         order = np.argsort(costs, kind="stable")
         reached = int(np.searchsorted(np.cumsum(weights[order]), 1.0 - RARE))
         high = max(high, float(costs[order[min(reached, order.size - 1)]]))

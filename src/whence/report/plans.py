@@ -1,86 +1,36 @@
-"""The two plans as a picture: a route on its map, quantities as bars, anything else as text."""
+"""The two plans of a report: as they are computed with, and which parts of them are worth drawing."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.report.markup import Markup, join, tag
-from whence.report.material import Plans, material_of
-from whence.report.numbers import plain
-from whence.report.svg import Bar, bars, route_map
+from whence.report.model import Plans, tupled
 
-if TYPE_CHECKING:
-    from whence.explain.explanation import Explanation
-
-__all__ = ["most_different", "picture"]
+__all__ = ["most_different", "plan_of"]
 
 #: Most parts of a plan that are drawn as bars; those on which the plans differ most come first.
 DRAWN = 24
 
 
-def picture(explanation: Explanation) -> Markup:
-    """The decision and the alternative, drawn."""
-    plans = material_of(explanation).plans
-    if plans.city is not None:
-        said = plans.city.said
-        drawn = tag("figure", route_map(plans.city, said), tag("figcaption", said), class_="wh-map")
-        return join(_legend("line"), drawn)
+def plan_of(plans: Plans, name: str) -> Any:
+    """The plan of that name: quantities as an array, a route as a list of nodes, anything else as it is."""
+    plan = getattr(plans, name)
     if plans.form == "quantities":
-        shown, rest = most_different(plans)
-        if shown.size:
-            return _quantities(plans, shown, rest)
-    return tag(
-        "div",
-        *(
-            tag("div", tag("b", heading), tag("p", text), class_=f"wh-plan wh-{plan}")
-            for plan, heading, text in (
-                ("d", "Decision", explanation.decision_text or str(explanation.decision)),
-                ("a", "Your plan", explanation.alternative_text or str(explanation.alternative)),
-            )
-        ),
-        class_="wh-columns",
-    )
+        return np.array(plan, dtype=np.float64)
+    return [tupled(node) for node in plan] if plans.form == "route" else plan
 
 
 def most_different(plans: Plans, most: int = DRAWN) -> tuple[NDArray[np.int64], int]:
-    """Which quantities to draw, and how many are left out: not those that are 0 in both plans."""
-    first, second = plans.decision, plans.alternative
+    """Which quantities to draw, and how many are left out: not those that are 0 in both plans.
+
+    None at all where the plans are not quantities.
+    """
+    if plans.form != "quantities":
+        return np.zeros(0, dtype=np.int64), 0
+    first, second = plan_of(plans, "decision"), plan_of(plans, "alternative")
     used = np.flatnonzero((np.abs(first) > 1e-9) | (np.abs(second) > 1e-9))
     shown = np.sort(used[np.argsort(-np.abs(first - second)[used], kind="stable")][:most])
     return shown, int(used.size - shown.size)
-
-
-def _quantities(plans: Plans, shown: NDArray[np.int64], rest: int) -> Markup:
-    first, second = plans.decision, plans.alternative
-    groups = [
-        (
-            plans.parts[j],
-            [Bar("d", "", float(first[j]), plain(first[j], 4)), _changed(float(first[j]), float(second[j]))],
-        )
-        for j in shown
-    ]
-    half = (len(groups) + 1) // 2 if len(groups) > 3 else len(groups)
-    halves = [(groups[:half], groups[half:]), (groups[half:], groups[:half])]
-    charts = [tag("figure", bars(part, "Quantities of both plans", other)) for part, other in halves if part]
-    note = tag("p", f"{rest} more parts, on which the plans differ less, are not drawn.") if rest else Markup("")
-    return join(_legend("bar"), tag("div", *charts, class_="wh-columns"), note)
-
-
-def _changed(first: float, second: float) -> Bar:
-    """The alternative's bar, its number with the difference from the decision."""
-    difference = second - first
-    text = plain(second, 4)
-    if abs(difference) > 1e-9:
-        text += f" ({'+' if difference > 0 else '−'}{plain(abs(difference), 3)})"
-    return Bar("a", "", second, text)
-
-
-def _legend(shape: str) -> Markup:
-    entries = (
-        tag("span", tag("i", "", class_=f"wh-key wh-key-{shape} wh-{plan}"), text)
-        for plan, text in (("d", "decision"), ("a", "your plan"))
-    )
-    return tag("p", *entries, class_="wh-legend")

@@ -1,7 +1,7 @@
 """Small charts as inline SVG: bars, distributions and maps, narrow enough to be read on a phone.
 
-Classes instead of colours, so that the page decides how they look by day, by night and on paper: ``wh-d`` is the
-decision, ``wh-a`` the alternative.
+Here is where everything goes; the templates draw it. They name classes instead of colours, so that the page decides
+how charts look by day, by night and on paper: ``wh-d`` is the decision, ``wh-a`` the alternative.
 """
 
 from __future__ import annotations
@@ -10,17 +10,19 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from whence.aliases import Floats
-from whence.report.layout import LETTER, labels, placed
-from whence.report.markup import Markup, tag
+from markupsafe import Markup
+
+from whence.problems.route_map import Point
+from whence.report.layout import LETTER, labels, placed, visited
+from whence.report.model import Map, Panel, Spread
 from whence.report.numbers import plain, share
-from whence.report.outcomes import Curve, masses
-from whence.report.routes import Point, RouteMap
+from whence.report.routes import streets_along
+from whence.report.templating import rendered
 
-__all__ = ["Bar", "bars", "distribution", "route_map", "ticks"]
+__all__ = ["Bar", "Group", "bars", "distribution", "route_map", "ticks"]
 
 
-WIDTH = 360.0
+WIDTH = 360
 
 
 @dataclass(frozen=True)
@@ -33,9 +35,11 @@ class Bar:
     text: str
 
 
-def bars(
-    groups: Sequence[tuple[str, Sequence[Bar]]], title: str, beside: Sequence[tuple[str, Sequence[Bar]]] = ()
-) -> Markup:
+#: Bars under a heading.
+Group = tuple[str, Sequence[Bar]]
+
+
+def bars(groups: Sequence[Group], title: str, beside: Sequence[Group] = ()) -> Markup:
     """Horizontal bars in groups, from zero, each with its number; on one scale with the groups drawn `beside`."""
     every = [bar for _, group in [*groups, *beside] for bar in group]
     left = LETTER * max((len(bar.label) for bar in every), default=0) + 6
@@ -44,56 +48,56 @@ def bars(
     high = max(0.0, *(bar.length for bar in every))
     scale = (WIDTH - left - right) / ((high - low) or 1.0)
     zero = left - low * scale
-    drawn: list[Markup] = []
-    y = 0.0
+    drawn = []
+    y = 0
     for heading, group in groups:
-        if heading:
-            drawn.append(tag("text", _fitting(heading, WIDTH), x=0, y=y + 13, class_="wh-head"))
-            y += 20
-        drawn.append(tag("line", x1=zero, x2=zero, y1=y - 2, y2=y + 19 * len(group) - 2, class_="wh-axis"))
-        for bar in group:
+        y += 20 if heading else 0
+        placed_bars = []
+        for i, bar in enumerate(group):
             x, width = zero + min(0.0, bar.length) * scale, max(abs(bar.length) * scale, 1.0)
-            drawn.append(tag("text", bar.label, x=0, y=y + 12, class_="wh-small"))
-            drawn.append(tag("rect", x=x, y=y, width=width, height=15, rx=2, class_=f"wh-bar wh-{bar.plan}"))
-            drawn.append(tag("text", bar.text, x=max(x + width, zero) + 5, y=y + 12, class_="wh-number"))
-            y += 19
-        y += 7
-    return _svg(WIDTH, y, title, drawn)
+            where = {"x": x, "width": width, "text_x": max(x + width, zero) + 5, "y": y + 19 * i}
+            placed_bars.append({"plan": bar.plan, "label": bar.label, "text": bar.text, **where})
+        end = y + 19 * len(group)
+        drawn.append({"heading": _fitting(heading, WIDTH), "y": y, "end": end, "bars": placed_bars})
+        y = end + 7
+    return rendered("bars.svg", groups=drawn, title=title, zero=zero, width=WIDTH, height=max(y, 1))
 
 
-def distribution(curves: Sequence[Curve], edges: Floats, highest: float, title: str, axis: str) -> Markup:
-    """Weighted histograms over the bins `edges`, drawn as steps over each other on a common scale up to `highest`."""
-    top, bottom, side = 20.0, 160.0, 10.0
-    scale = (WIDTH - 2 * side) / (edges[-1] - edges[0])
+def distribution(panel: Panel, spread: Spread, title: str, axis: str) -> Markup:
+    """Weighted histograms, drawn as steps over each other on the scale of the whole spread."""
+    top, bottom, side = 20, 160, 10
+    low, high = spread.edges[0], spread.edges[-1]
+    scale = (WIDTH - 2 * side) / (high - low)
 
     def at(cost: float) -> float:
-        return float(side + (cost - edges[0]) * scale)
+        return side + (cost - low) * scale
 
-    drawn: list[Markup] = [
-        tag("line", x1=side, x2=WIDTH - side, y1=top, y2=top, class_="wh-scale"),
-        tag("text", f"{share(highest)} of the weight", x=WIDTH - side, y=top - 7, class_="wh-small wh-end-right"),
-    ]
-    for tick in ticks(float(edges[0]), float(edges[-1])):
-        drawn.append(tag("line", x1=at(tick), x2=at(tick), y1=bottom, y2=bottom + 4, class_="wh-axis"))
-        drawn.append(tag("text", plain(tick), x=at(tick), y=bottom + 16, class_="wh-small wh-mid"))
-    for curve in curves:
-        mass = masses(curve, edges)
-        heights = bottom - (bottom - top) * mass / (highest or 1.0)
-        steps = [f"M{at(edges[0]):.1f} {bottom:.1f}"]
-        for first, last, height in zip(edges[:-1], edges[1:], heights, strict=True):
+    curves = []
+    for plan, masses, mark in (
+        ("d", panel.decision, panel.marks.decision),
+        ("a", panel.alternative, panel.marks.alternative),
+    ):
+        steps = [f"M{at(low):.1f} {bottom:.1f}"]
+        for first, last, mass in zip(spread.edges[:-1], spread.edges[1:], masses, strict=True):
+            height = bottom - (bottom - top) * mass / (spread.highest or 1.0)
             steps.append(f"L{at(first):.1f} {height:.1f}L{at(last):.1f} {height:.1f}")
-        steps.append(f"L{at(edges[-1]):.1f} {bottom:.1f}")
-        drawn.append(tag("path", d="".join(steps), class_=f"wh-step wh-{curve.plan}"))
-    for curve in curves:
-        x = at(min(max(curve.mark, float(edges[0])), float(edges[-1])))
-        drawn.append(tag("line", x1=x, x2=x, y1=top, y2=bottom, class_=f"wh-mark wh-{curve.plan}"))
-        size = 5.0 if curve.plan == "d" else -5.0
-        y = top if curve.plan == "d" else top + 12.0
-        shape = f"{x - 5:.1f},{y - size / 2:.1f} {x + 5:.1f},{y - size / 2:.1f} {x:.1f},{y + size:.1f}"
-        drawn.append(tag("polygon", points=shape, class_=f"wh-tip wh-{curve.plan}"))
-    drawn.append(tag("line", x1=side, x2=WIDTH - side, y1=bottom, y2=bottom, class_="wh-axis"))
-    drawn.append(tag("text", axis, x=WIDTH / 2, y=bottom + 32, class_="wh-small wh-mid"))
-    return _svg(WIDTH, bottom + 38, title, drawn)
+        steps.append(f"L{at(high):.1f} {bottom:.1f}")
+        x = at(min(max(mark, low), high))
+        size, y = (5.0, top) if plan == "d" else (-5.0, top + 12)
+        tip = f"{x - 5:.1f},{y - size / 2:.1f} {x + 5:.1f},{y - size / 2:.1f} {x:.1f},{y + size:.1f}"
+        curves.append((plan, "".join(steps), x, tip))
+    return rendered(
+        "distribution.svg",
+        curves=curves,
+        ticks=[(at(tick), plain(tick)) for tick in ticks(low, high)],
+        highest=share(spread.highest),
+        title=title,
+        axis=axis,
+        width=WIDTH,
+        top=top,
+        bottom=bottom,
+        side=side,
+    )
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
@@ -113,28 +117,33 @@ def ticks(low: float, high: float, wanted: int = 5) -> list[float]:
     return [float(k * step) for k in range(first, math.floor(high / step + 1e-9) + 1)]
 
 
-def route_map(city: RouteMap, title: str) -> Markup:
+def route_map(city: Map, title: str) -> Markup:
     """The network in grey, the decision as a broad line and the alternative as a dashed one over it."""
-    width = 400.0
-    place, height = placed(city.positions, width)
-    network = "".join(f"M{_xy(place[u])}L{_xy(place[v])}" for u, v in city.edges)
-    drawn = [tag("path", d=network, class_="wh-street")]
-    for plan, route in (("d", city.decision), ("a", city.alternative)):
-        line = "".join(f"M{_xy(place[u])}L{_xy(place[v])}" for u, v in route)
-        named = [city.streets[hop] for hop in route if city.streets.get(hop)]
-        hint = tag("title", ", ".join(dict.fromkeys(named))) if named else Markup("")
-        drawn.append(tag("path", hint, d=line, class_=f"wh-route wh-{plan}"))
-    visited = {node for route in (city.decision, city.alternative) for hop in route for node in hop}
+    width = 400
+    place, height = placed(city, width)
+    ends, seen = (city.source, city.target), visited(city)
     radius = 2.5 if len(place) <= 60 else 1.2
-    for node, (x, y) in place.items():
-        end = node in city.ends
-        if end or node in visited or len(place) <= 200:
-            size = 6.0 if end else radius + (node in visited)
-            drawn.append(tag("circle", cx=x, cy=y, r=size, class_="wh-end" if end else "wh-node"))
-    for label in labels(place, city, (width, height)):
-        text_class = "wh-label wh-strong" if label.end else "wh-label"
-        drawn.append(tag("text", label.text, x=label.x, y=label.y, class_=text_class))
-    return _svg(width, height, title, drawn)
+
+    def line(edges: Sequence[Sequence[int]]) -> str:
+        return "".join(f"M{_xy(place[u])}L{_xy(place[v])}" for u, v in edges)
+
+    return rendered(
+        "map.svg",
+        network=line(city.edges),
+        routes=[
+            (plan, line([city.edges[edge] for edge in route]), ", ".join(streets_along(city, route)))
+            for plan, route in (("d", city.decision), ("a", city.alternative))
+        ],
+        nodes=[
+            (x, y, 6.0 if node in ends else radius + (node in seen), node in ends)
+            for node, (x, y) in enumerate(place)
+            if node in ends or node in seen or len(place) <= 200
+        ],
+        labels=labels(place, city, (width, height)),
+        title=title,
+        width=width,
+        height=round(height),
+    )
 
 
 def _fitting(text: str, width: float) -> str:
@@ -145,8 +154,3 @@ def _fitting(text: str, width: float) -> str:
 
 def _xy(point: Point) -> str:
     return f"{point[0]:.1f} {point[1]:.1f}"
-
-
-def _svg(width: float, height: float, title: str, drawn: Sequence[Markup]) -> Markup:
-    box = f"0 0 {width:.0f} {max(height, 1.0):.0f}"
-    return tag("svg", tag("title", title), *drawn, viewBox=box, role="img", class_="wh-chart")

@@ -8,7 +8,19 @@ from importlib.metadata import PackageNotFoundError, version
 
 __all__ = ["versions"]
 
-REQUIRED = ("numpy", "scipy", "scikit-learn", "pandas", "highspy", "networkx", "joblib", "typer", "rich")
+REQUIRED = (
+    "numpy",
+    "scipy",
+    "scikit-learn",
+    "pandas",
+    "highspy",
+    "networkx",
+    "joblib",
+    "msgspec",
+    "jinja2",
+    "typer",
+    "rich",
+)
 OPTIONAL = ("matplotlib", "fastapi", "gurobipy", "pyscipopt", "dask")
 
 

@@ -1,37 +1,23 @@
-"""An explanation in plain sentences, in the user's own names and units."""
+"""A report in plain sentences, in the user's own names and units."""
 
 from __future__ import annotations
 
 import shutil
 import sys
 import textwrap
-from collections.abc import Sequence
-from typing import TYPE_CHECKING, Any
+from collections.abc import Mapping, Sequence
+from typing import Any, TypeGuard
 
 import numpy as np
 
-from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
+from whence.plain_values import number_from_plain
+from whence.report.model import Change, Report, Shown, ShownChange
+from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, value, with_unit
+from whence.report.routes import routes_in_words
 
-if TYPE_CHECKING:
-    from whence.explain.explanation import Explanation
+__all__ = ["answer", "changes_shown", "sentences", "shown_of", "wrapped"]
 
-__all__ = [
-    "certainty",
-    "changes",
-    "costs",
-    "costs_shown",
-    "plans",
-    "remedy",
-    "risk_measured",
-    "risk_named",
-    "sentences",
-    "staying",
-    "to_the_last_digit",
-    "verdict",
-    "wrapped",
-]
-
-#: Up to so many changes are told in one sentence, more of them one a line.
+#: Up to so many changes are told in one sentence, more of them one per line.
 IN_A_SENTENCE = 3
 #: Most changes that get a line; of more, the smallest are only counted.
 LISTED = 12
@@ -43,23 +29,41 @@ NARROWEST = 30
 LONG = 400
 
 
-def sentences(explanation: Explanation) -> str:
-    """The explanation as text: both plans, the verdict, what stays, the costs, and how sure it is.
+def shown_of(report: Report) -> Shown:
+    """Numbers and sentences of a report, from its other entries."""
+    changes = changes_shown(report.changes, report.kinds, report.units, report.room)
+    before, after = _costs_shown(report)
+    unit = report.cost_unit
+    priced = [[with_unit(text, unit) for text in texts] for texts in (before, after)]
+    return Shown(
+        axis=_in_unit(report.risk_words, unit),
+        verdict=_verdict(report, changes),
+        staying=_staying(report),
+        exact=_to_the_last_digit(report, changes),
+        costs=_costs(report, *priced),
+        certainty=_certainty(report),
+        remedy=_remedy(report),
+        changes=changes,
+        cost_before=before,
+        cost_after=after,
+        priced_before=priced[0],
+        priced_after=priced[1],
+        cost_headings=[_in_unit(title, unit) for title in ("cost of decision", "cost of your plan")],
+        outcome_axis=_in_unit("cost under past observations", unit),
+        routes="" if report.plans.map is None else routes_in_words(report.plans.map),
+        certificate=_certificate(report),
+    )
 
-    Examples
-    --------
-    >>> import numpy as np, whence as wh
-    >>> X, Y = np.array([[0.0], [1.0], [2.0], [3.0]]), np.array([[10.0], [11.0], [20.0], [21.0]])
-    >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=1), wh.KNNWeights(k=2)).fit(X, Y)
-    >>> print(policy.explain([0.2], instead=[10.0]))
-    Decision: y0 10.
-    Your plan: y0 10.
-    Nothing has to change: your plan is as good as the decision in the context as it is.
-    Expected cost: 0.5 for the decision, 0.5 for your plan.
-    It holds already, so there was nothing to search for.
-    """
-    parts = [plans(explanation), _joined(verdict(explanation), staying(explanation)), to_the_last_digit(explanation)]
-    parts += [costs(explanation), certainty(explanation), remedy(explanation)]
+
+def sentences(report: Report, shown: Shown) -> str:
+    """The report as text: both plans, the verdict, what stays, the costs, and how sure it is."""
+    plans = (report.plans.decision_text, report.plans.alternative_text)
+    return "Decision: {}.\nYour plan: {}.\n".format(*map(_shortened, plans)) + answer(shown)
+
+
+def answer(shown: Shown) -> str:
+    """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
+    parts = (_joined(shown.verdict, shown.staying), shown.exact, shown.costs, shown.certainty, shown.remedy)
     return "\n".join(part for part in parts if part)
 
 
@@ -78,234 +82,234 @@ def wrapped(text: str) -> str:
     return "\n".join(lines)
 
 
-def plans(explanation: Explanation) -> str:
-    """Both plans, a line each."""
-    decision = _shortened(explanation.decision_text or str(explanation.decision))
-    alternative = _shortened(explanation.alternative_text or str(explanation.alternative))
-    return f"Decision: {decision}.\nYour plan: {alternative}."
+def _in_unit(title: str, unit: str) -> str:
+    """A heading with the unit of what stands under it, also where it ends in a remark."""
+    if not unit:
+        return title
+    return f"{title[:-1]}, in {unit})" if title.endswith(")") else f"{title} ({unit})"
 
 
-def verdict(explanation: Explanation) -> str:
-    """The smallest change of context that turns the verdict, or why there is none."""
-    absolute, nearly = explanation.kind == "absolute", nearly_best(explanation)
-    if explanation.status == "already":
-        if nearly:
-            return f"Nothing has to change: your plan is {nearly} in the context as it is."
-        if absolute:
-            return "Nothing has to change: no plan is better than yours in the context as it is."
-        return f"Nothing has to change: your plan is {_compared(explanation)} the decision in the context as it is."
-    if explanation.context is None:
-        return _without_context(explanation)
-    would = f"Your plan would have been {nearly}" if nearly else "No plan would have been better than yours"
-    if not absolute:
-        would = f"Your plan would have been {_compared(explanation)} the decision"
-    told = changes(explanation)
-    if len(told) <= IN_A_SENTENCE:
-        return f"{would} if {_listed([f'{name} were {to} rather than {was}' for name, was, to in told])}."
-    listed = [told[i] for i in _largest(explanation)]
-    lines = [f"  - {name}: {to} rather than {was}" for name, was, to in listed]
-    if len(told) > len(listed):
-        lines.append(f"  - and {len(told) - len(listed)} more, none of them larger")
-    return f"{would} if these {len(told)} things had been different together:\n" + "\n".join(lines) + "\n"
-
-
-def nearly_best(explanation: Explanation) -> str:
-    """ "within 2 % of the best" where a share of the best plan's cost was allowed for, otherwise nothing."""
-    return f"within {plain(100.0 * explanation.within, 4)} % of the best" if explanation.within else ""
-
-
-def changes(explanation: Explanation) -> list[tuple[str, str, str]]:
-    """Every feature that changes: its name, and its values before and after, as they are written.
+def changes_shown(
+    changes: Sequence[Change],
+    kinds: Mapping[str, str],
+    units: Mapping[str, str],
+    room: Mapping[str, Sequence[float]],
+) -> list[ShownChange]:
+    """Every feature that changes, its values before and after as they are written.
 
     A number that changes is rounded away from where it started as far as the weights stay the same, so that it may be
     typed in again; where that is not known, and before the change, it has all its digits or is called "about".
     """
-    told = []
-    for row in explanation.changes.to_dict("records"):
-        name, was, to = str(row["feature"]), row["from"], row["to"]
-        kind, unit = explanation.kinds.get(name, ""), explanation.units.get(name, "")
-        before, after = _written(was, kind, unit), _written(to, kind, unit)
-        if kind in ("", "continuous") and _is_float(to) and _is_float(was):
-            shown = beyond(float(to), float(was), explanation.room.get(name))
-            after = f"{shown} {unit}".strip()
+    shown = []
+    for change in changes:
+        name, was, to = change.feature, change.from_, change.to
+        kind, unit = kinds.get(name, ""), units.get(name, "")
+        before, after, typed, exact = _written(was, kind, unit), value(to, kind, unit), to, ""
+        if _is_number(to) and kind not in ("binary", "categorical"):
+            start, ends = (was, room.get(name)) if kind in ("", "continuous") and _is_number(was) else (to, None)
+            number = beyond(float(to), float(start), None if ends is None else (ends[0], ends[1]))
+            after = with_unit(number, unit)
+            typed = to if number.startswith("about ") else float(number)
+            if number.startswith("about ") or typed != to:
+                exact = with_unit(exactly(float(to)), unit)
         if before == after:
-            before = f"{plain(float(was), 15)} {unit}".strip() if _is_float(was) else repr(was)
-        told.append((name, before, after))
-    return told
+            before = with_unit(plain(float(was), 15), unit) if _is_number(was) else repr(was)
+        shown.append(
+            ShownChange(
+                feature=name, from_=before, to=after, value=typed, distance=plain(change.distance, 3), exact=exact
+            )
+        )
+    return shown
 
 
-def to_the_last_digit(explanation: Explanation) -> str:
+def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
+    """The smallest change of context that turns the verdict, or why there is none."""
+    absolute, nearly = report.kind == "absolute", _nearly_best(report)
+    if report.status == "already":
+        if nearly:
+            return f"Nothing has to change: your plan is {nearly} in the context as it is."
+        if absolute:
+            return "Nothing has to change: no plan is better than yours in the context as it is."
+        return f"Nothing has to change: your plan is {_compared(report)} the decision in the context as it is."
+    if report.context is None:
+        return _without_context(report)
+    would = f"Your plan would have been {nearly}" if nearly else "No plan would have been better than yours"
+    if not absolute:
+        would = f"Your plan would have been {_compared(report)} the decision"
+    if len(changes) <= IN_A_SENTENCE:
+        return f"{would} if {_listed([f'{one.feature} were {one.to} rather than {one.from_}' for one in changes])}."
+    listed = [changes[i] for i in _largest(report)]
+    lines = [f"  - {one.feature}: {one.to} rather than {one.from_}" for one in listed]
+    if len(changes) > len(listed):
+        lines.append(f"  - and {len(changes) - len(listed)} more, none of them larger")
+    return f"{would} if these {len(changes)} things had been different together:\n" + "\n".join(lines) + "\n"
+
+
+def _nearly_best(report: Report) -> str:
+    """ "within 2 % of the best" where a share of the best plan's cost was allowed for, otherwise nothing."""
+    return f"within {plain(100.0 * report.within, 4)} % of the best" if report.within else ""
+
+
+def _to_the_last_digit(report: Report, changes: Sequence[ShownChange]) -> str:
     """The numbers of the nearest context that were rounded in the sentence before, as ``why.context`` holds them."""
-    if explanation.context is None or explanation.status == "already":
+    if report.context is None or report.status == "already":
         return ""
-    told, records = changes(explanation), explanation.changes.to_dict("records")
-    exact = []
-    for i in _largest(explanation):
-        name, _, after = told[i]
-        to, unit = records[i]["to"], explanation.units.get(name, "")
-        if _is_float(to) and explanation.kinds.get(name, "") in ("", "continuous", "discrete"):
-            number = after.removeprefix("about ").removesuffix(unit).strip()
-            if after.startswith("about ") or float(number) != float(to):
-                exact.append(f"{name} {exactly(float(to))}{' ' + unit if unit else ''}")
+    exact = [f"{changes[i].feature} {changes[i].exact}" for i in _largest(report) if changes[i].exact]
     return f"To the last digit, the nearest context has {_listed(exact)}." if exact else ""
 
 
-def staying(explanation: Explanation) -> str:
+def _staying(report: Report) -> str:
     """What does not have to change."""
-    if explanation.context is None or explanation.status == "already":
+    if report.context is None or report.status == "already":
         return ""
-    changed = set(map(str, explanation.changes["feature"]))
-    names = [name for name in explanation.kinds or map(str, explanation.initial.index) if name not in changed]
+    changed = {change.feature for change in report.changes}
+    names = [name for name in report.kinds or report.initial if name not in changed]
     if not names:
         return ""
     if len(names) > NAMED:
         return f"The other {len(names)} features stay as they are."
     stay = "stays as it is" if len(names) == 1 else "stay as they are"
-    return f"Nothing else has to change: {_listed([_named(explanation, name) for name in names])} {stay}."
+    return f"Nothing else has to change: {_listed([_named(report, name) for name in names])} {stay}."
 
 
-def costs(explanation: Explanation) -> str:
+def _costs_shown(report: Report) -> tuple[list[str], list[str]]:
+    """Costs of decision and alternative before and, where there is another context, after, written without a unit."""
+    pairs = [report.cost_before]
+    if report.cost_after is not None and report.status != "already":
+        pairs.append(report.cost_after)
+    texts = [list(pair) for pair in aligned([(pair.decision, pair.alternative) for pair in pairs], report.tolerance)]
+    return texts[0], texts[1] if len(texts) > 1 else []
+
+
+def _costs(report: Report, before: list[str], after: list[str]) -> str:
     """What both plans cost in the context as it is and in the changed one."""
-    risk = risk_named(explanation.risk)
-    unit = explanation.cost_unit
-    shown = [(with_unit(decision, unit), with_unit(plan, unit)) for decision, plan in costs_shown(explanation)]
-    before = "{} for the decision, {} for your plan".format(*shown[0])
-    if len(shown) == 1:
-        return f"{risk}: {before}." + (_allowance(explanation, shown[0]) if explanation.status == "already" else "")
-    after = "{} for the decision, {} for your plan".format(*shown[1])
-    return f"{risk}, as it is: {before}. In the changed context: {after}." + _allowance(explanation, shown[1])
+    risk, said = report.risk_words, "{} for the decision, {} for your plan"
+    first, *second = (said.format(*pair) for pair in (before, after) if pair)
+    if not second:
+        return f"{risk}: {first}." + (_allowance(report, before) if report.status == "already" else "")
+    return f"{risk}, as it is: {first}. In the changed context: {second[0]}." + _allowance(report, after)
 
 
-def _allowance(explanation: Explanation, shown: tuple[str, str]) -> str:
+def _allowance(report: Report, shown: list[str]) -> str:
     """That the plan counts as equal, where it is seen to cost more within the tolerance."""
-    costs = explanation.cost_after or explanation.cost_before
-    if shown[0] == shown[1] or not 0 < costs.alternative - costs.decision <= explanation.tolerance:
+    costs = report.cost_after or report.cost_before
+    if shown[0] == shown[1] or not 0 < costs.alternative - costs.decision <= report.tolerance:
         return ""
-    allowed = with_unit(plain(explanation.tolerance, 3), explanation.cost_unit)
+    allowed = with_unit(plain(report.tolerance, 3), report.cost_unit)
     return f" That counts as equal: within the tolerance of {allowed}."
 
 
-def risk_named(risk: str) -> str:
-    """What is minimised, with the meaning of CVaR for who has forgotten it.
-
-    Examples
-    --------
-    >>> risk_named("expected cost"), risk_named("CVaR at 0.8")
-    ('Expected cost', 'CVaR at 0.8 (mean of the worst 20 %)')
-    """
-    alpha = risk.removeprefix("CVaR at ")
-    try:
-        tail = 1.0 - float(alpha)
-    except ValueError:
-        return risk[:1].upper() + risk[1:]
-    return f"{risk} (mean of the worst {share(tail)})"
+def _reached(report: Report) -> tuple[float, float, float]:
+    """Distance, bound and the gap between them, as numbers."""
+    distance, bound = number_from_plain(report.distance), number_from_plain(report.bound)
+    return distance, bound, 0.0 if distance == bound else distance - bound
 
 
-def risk_measured(risk: str, unit: str = "") -> str:
-    """What is minimised and in which unit, as an axis names it.
-
-    Examples
-    --------
-    >>> risk_measured("expected cost", "€"), risk_measured("CVaR at 0.8", "min")
-    ('Expected cost (€)', 'CVaR at 0.8 (mean of the worst 20 %, in min)')
-    """
-    named = risk_named(risk)
-    if not unit:
-        return named
-    return f"{named[:-1]}, in {unit})" if named.endswith(")") else f"{named} ({unit})"
-
-
-def costs_shown(explanation: Explanation) -> list[tuple[str, str]]:
-    """Costs of decision and alternative before and, where there is another context, after, written without a unit."""
-    pairs = [tuple(explanation.cost_before)]
-    if explanation.cost_after is not None and explanation.status != "already":
-        pairs.append(tuple(explanation.cost_after))
-    return aligned([(float(a), float(b)) for a, b in pairs], explanation.tolerance)
-
-
-def certainty(explanation: Explanation) -> str:
+def _certainty(report: Report) -> str:
     """How sure the answer is."""
-    distance, bound = plain(explanation.distance, 4), at_least(explanation.bound, 3)
-    spent = duration(explanation.seconds)
-    if explanation.status == "already":
+    reached, proved, gap = _reached(report)
+    distance, bound, found = plain(reached, 4), at_least(proved, 3), report.context is not None
+    spent = duration(report.seconds)
+    if report.status == "already":
         return "It holds already, so there was nothing to search for."
-    if explanation.status == "none":
+    if report.status == "none":
         said = "Proved: no such context exists."
-    elif explanation.status == "optimal" and explanation.gap > 0.0:
+    elif report.status == "optimal" and gap > 0.0:
         said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
-    elif explanation.status == "optimal":
+    elif report.status == "optimal":
         said = f"Proved nearest, at distance {distance}: no nearer context would do."
     else:
-        when = f"within {spent}" if explanation.status == "time_limit" else f"before the search was stopped at {spent}"
-        open_ = "whether there is a nearer one is open" if explanation.found else "whether there is one is open"
-        found = f"Nearest found {when}, at distance {distance}" if explanation.found else f"None found {when}"
-        if explanation.bound <= 0.0:
-            said = f"{found}; {open_}."
-        elif explanation.found:
-            said = f"{found}; none nearer than {bound} exists."
+        when = f"within {spent}" if report.status == "time_limit" else f"before the search was stopped at {spent}"
+        open_ = "whether there is a nearer one is open" if found else "whether there is one is open"
+        best = f"Nearest found {when}, at distance {distance}" if found else f"None found {when}"
+        if proved <= 0.0:
+            said = f"{best}; {open_}."
+        elif found:
+            said = f"{best}; none nearer than {bound} exists."
         else:
-            said = f"{found}; if there is one, it is no nearer than {bound}."
-    if explanation.separation is not None and explanation.context is not None:
-        said += f" The nearest neighbours there are set apart from all others by at least {explanation.separation:g}."
+            said = f"{best}; if there is one, it is no nearer than {bound}."
+    if report.separation is not None and found:
+        said += f" The nearest neighbours there are set apart from all others by at least {report.separation:g}."
     return said
 
 
-def _without_context(explanation: Explanation) -> str:
-    nearly = nearly_best(explanation)
-    if explanation.status != "none":
-        better = "no plan would have been better than yours" if explanation.kind == "absolute" else ""
+def _certificate(report: Report) -> list[list[str]]:
+    """The lines of the certificate: what, and its value as it is written."""
+    distance, bound, gap = _reached(report)
+    lines = {
+        "status": report.status,
+        "kind": report.kind,
+        "asked for": _nearly_best(report),
+        "risk": report.risk,
+        "distance": plain(distance, 9),
+        "proved lower bound": plain(bound, 9),
+        "gap": plain(gap, 3),
+        "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),
+        "engine": report.engine,
+        "boxes or nodes searched": str(report.nodes),
+        "time": duration(report.seconds),
+        "rival plans met": str(report.cuts) if report.kind == "absolute" else "",
+        "separation of neighbours": "" if report.separation is None else f"{report.separation:g}",
+        "note": report.note,
+    }
+    return [[name, text] for name, text in lines.items() if text]
+
+
+def _without_context(report: Report) -> str:
+    nearly = _nearly_best(report)
+    if report.status != "none":
+        better = "no plan would have been better than yours" if report.kind == "absolute" else ""
         better = f"your plan would have been {nearly}" if nearly else better
         return f"No context was found in which {better or 'your plan would have been as good as the decision'}."
     where = "Within the ranges of the history"
-    if explanation.unrestricted is not None:
+    if report.unrestricted is not None:
         where += " and your restrictions"
     said = f"{where}, there is no context in which your plan would have been as good as the decision."
-    if explanation.kind == "absolute":
+    if report.kind == "absolute":
         said = f"{where}, some other plan is better than yours in every context."
     if nearly:
         said = f"{where}, there is no context in which your plan would have been {nearly}."
-    return f"{said} The reason: {explanation.note}." if explanation.note else said
+    return f"{said} The reason: {report.note}." if report.note else said
 
 
-def remedy(explanation: Explanation) -> str:
+def _remedy(report: Report) -> str:
     """Which restrictions stand in the way, and what would be possible without them."""
-    free = explanation.unrestricted
-    if explanation.status != "none" or free is None:
+    free = report.unrestricted
+    if report.status != "none" or free is None or free.shown is None:
         return ""
     if free.context is not None:
-        names = _listed(explanation.blocking)
-        what = "restrictions stand" if len(explanation.blocking) > 1 else "restriction stands"
+        names = _listed(report.blocking)
+        what = "restrictions stand" if len(report.blocking) > 1 else "restriction stands"
         blocked = f"Your {what} in the way: {names}. " if names else ""
-        found = f"Without {'them' if len(explanation.blocking) > 1 else 'it'}: " if names else "Without restrictions: "
-        return _joined(_joined(f"{blocked}{found}{verdict(free)}", to_the_last_digit(free)), certainty(free))
+        found = f"Without {'them' if len(report.blocking) > 1 else 'it'}: " if names else "Without restrictions: "
+        return _joined(_joined(f"{blocked}{found}{free.shown.verdict}", free.shown.exact), free.shown.certainty)
     if free.status == "none":
         return "It would not help to lift your restrictions: there is none without them either."
-    return f"Whether lifting your restrictions would help is open. {certainty(free)}"
+    return f"Whether lifting your restrictions would help is open. {free.shown.certainty}"
 
 
-def _compared(explanation: Explanation) -> str:
+def _compared(report: Report) -> str:
     """ "better than" where the changed context says so by more than the tolerance, otherwise "as good as"."""
-    costs = explanation.cost_after or explanation.cost_before
-    return "better than" if costs.decision - costs.alternative > explanation.tolerance else "as good as"
+    costs = report.cost_after or report.cost_before
+    return "better than" if costs.decision - costs.alternative > report.tolerance else "as good as"
 
 
-def _named(explanation: Explanation, name: str) -> str:
-    if name not in explanation.initial.index:
+def _named(report: Report, name: str) -> str:
+    if name not in report.initial:
         return name
-    kind, unit = explanation.kinds.get(name, ""), explanation.units.get(name, "")
-    return f"{name} ({_written(explanation.initial[name], kind, unit)})"
+    return f"{name} ({_written(report.initial[name], report.kinds.get(name, ''), report.units.get(name, ''))})"
 
 
 def _written(raw: Any, kind: str, unit: str) -> str:
     """A value with all its digits, or "about" before it where there are too many."""
-    if not _is_float(raw) or kind in ("binary", "categorical"):
+    if not _is_number(raw) or kind in ("binary", "categorical"):
         return value(raw, kind, unit)
     return with_unit(beyond(float(raw), float(raw)), unit)
 
 
-def _largest(explanation: Explanation) -> list[int]:
+def _largest(report: Report) -> list[int]:
     """The changes that get a line, those of the largest distance, in the order of the features."""
-    order = np.argsort(-explanation.changes["distance"].to_numpy(dtype=np.float64), kind="stable")
+    order = np.argsort([-change.distance for change in report.changes], kind="stable")
     largest: list[int] = sorted(order[:LISTED].tolist())
     return largest
 
@@ -338,5 +342,5 @@ def _listed(items: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
-def _is_float(raw: Any) -> bool:
-    return isinstance(raw, int | float | np.number) and not isinstance(raw, bool | np.bool_)
+def _is_number(raw: Any) -> TypeGuard[float]:
+    return isinstance(raw, int | float) and not isinstance(raw, bool)

@@ -8,7 +8,6 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.aliases import Floats
 from whence.question import Question
-from whence.risk import tail_of
 from whence.search.grid import KeptGrid, leaf_means
 
 __all__ = ["add_plan", "add_rival", "criterion_of", "rival_row"]
@@ -27,7 +26,7 @@ SAME = 1e-12
 
 def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) -> _core.Criterion:
     """The criterion of the question's risk, without any rival yet, plus so many standard errors over the trees."""
-    tail = tail_of(question.risk)
+    tail = question.risk.tail
     if tail is None and confidence == 0.0:
         return _core.MeanCriterion(kept.leaves)
     if tail is None:
@@ -52,7 +51,7 @@ def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats
     Any threshold bounds the CVaR of the plan from above; the one that is taken is the best under `weights`, which
     expected costs do not need.
     """
-    tail = tail_of(question.risk)
+    tail = question.risk.tail
     if tail is None or weights is None:
         return leaf_means(kept, question.alternative - costs)
     order = np.argsort(-costs, kind="stable")

@@ -69,7 +69,7 @@ class Frontier(Protocol):
         """Weights of the past observations at `point`, the one handed out last."""
         ...
 
-    def room(self, point: Floats) -> tuple[Floats, Floats] | None:
+    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """A box around `point` in which the weights stay the same, where the engine knows one."""
         ...
 
@@ -175,5 +175,5 @@ class _Search:
         return self.question.rival(self.frontier.weights(point))
 
     def _answer(self, status: Status, point: Floats | None, distance: float, bound: float) -> Answer:
-        room = None if point is None else self.frontier.room(point)
-        return Answer(status, point, distance, bound, self.frontier.nodes, self.cuts, room)
+        cell = None if point is None else self.frontier.cell(point)
+        return Answer(status, point, distance, bound, self.frontier.nodes, self.cuts, cell)

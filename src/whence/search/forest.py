@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
 from whence.aliases import Floats
 from whence.question import Answer, Question
-from whence.risk import tail_of
 from whence.search import driver
 from whence.search.confidence import confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
 from whence.search.grid import KeptGrid, grid_of, locate, weights_at
 from whence.search.plausibility import Isolation, isolated
-from whence.search.proposals import climbed, looks, past_cells, pulled
+from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
 from whence.search.shares import equal_shares
-from whence.weights import ForestWeights
+from whence.weights import TreeWeights
 
 __all__ = ["ForestFrontier", "explain"]
 
@@ -33,9 +34,9 @@ STRONG_FROM = (8, 25)
 SHARP_TO, SHARP_FROM = 24, np.inf
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
-#: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which each one asks
-#: for the best plan at its nearest point (expected cost, CVaR, whose plans take longer to find).
-COMMON, EAGER_FROM = 12, (1000, 2000)
+#: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
+#: begins anew, such that each box asks for the best plan at its nearest point (expected cost, CVaR).
+COMMON, EAGER_FROM = 32, (8000, 2000)
 #: Boxes to examine before its first proposals, the factor until the next ones, rivals that they are judged by, and how
 #: many of them may be refuted in a row.
 FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
@@ -63,17 +64,18 @@ class ForestFrontier:
         else:
             self.criterion = criterion_of(question, kept, confidence)
         self.absolute = question.kind == "absolute"
-        tau = float(question.tau)
-        self.search = _core.ForestSearch(self.located, self.criterion, tau, question.threads, plausible)
+        self.search = self._new_search()
         self.columns = kept.grid.columns
         self.shown = self.located.start
+        self.excluded: list[Ints] = []
+        self.examined_before = 0
         self.bound = 0.0
         self.proposed = 0
         self.asking = False
         self.eager = False
         self.proposing = False
         self.refuted = 0
-        self.tail = tail_of(question.risk) is not None
+        self.tail = question.risk.tail is not None
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.tail and confidence > 0.0
         self.shares: _core.Shares | None = None
@@ -81,7 +83,7 @@ class ForestFrontier:
     @property
     def nodes(self) -> int:
         """Boxes examined so far."""
-        return self.search.examined
+        return self.examined_before + self.search.examined
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
@@ -101,6 +103,7 @@ class ForestFrontier:
 
     def exclude(self, point: Floats) -> None:
         """Leave out the region in which every tree has the same leaf as at the point handed out last."""
+        self.excluded.append(self.shown)
         self.search.exclude(self.shown)
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
@@ -130,8 +133,22 @@ class ForestFrontier:
         eager = self.nodes >= EAGER_FROM[self.tail] and not self.in_common
         many = self.criterion.rivals > COMMON
         if (eager or many) and not self.in_common and (not self.asking or eager != self.eager):
+            if eager:
+                self._begin_anew()
             self.search.ask_in_boxes(eager)
             self.asking, self.eager = True, eager
+
+    def _begin_anew(self) -> None:
+        """Search from the start again: boxes that ask are split elsewhere, and the many small ones left would stay."""
+        self.examined_before += self.search.examined
+        self.search = self._new_search()
+        for cells in self.excluded:
+            self.search.exclude(cells)
+
+    def _new_search(self) -> _core.ForestSearch:
+        question = self.question
+        threads = question.threads or 1
+        return _core.ForestSearch(self.located, self.criterion, float(question.tau), threads, self.plausible)
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -168,14 +185,14 @@ class ForestFrontier:
         seconds = 0.25 * self.question.limits.remaining
         if self.absolute and not self.in_common:
             self.search.show_latest(RECENT)
-        left = looks(self.kept, self.criterion, seconds)
+        left = contexts_in_time(self.kept, self.criterion, seconds)
         tau = float(self.question.tau)
         proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible)
         if stage == 2:
             return climbed(proposals, cutoff)
         if self.kept.past is None:
-            assert isinstance(self.question.weights, ForestWeights)
-            self.kept.past = past_cells(self.kept, self.question.weights, self.question.inputs)
+            seen = cast(TreeWeights, self.question.weights).inputs_
+            self.kept.past = past_cells(self.kept, seen, self.question.inputs)
         return pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
 
     @property
@@ -191,7 +208,7 @@ class ForestFrontier:
         """The same, from the leaves of its cells."""
         return weights_at(self.kept, self.leaves, self.question.alternative.size)
 
-    def room(self, point: Floats) -> tuple[Floats, Floats] | None:
+    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
         kept, inputs, space = self.kept, self.question.inputs, self.question.space
         face_start = kept.face_start

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass
+from typing import cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -17,8 +18,8 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.aliases import Floats
 from whence.question import InputMap, Question
-from whence.weights import ForestWeights
-from whence.weights.forest import LeafMembers, turning_points
+from whence.weights import TreeWeights
+from whence.weights.trees import LeafMembers, turning_points
 
 __all__ = ["KeptGrid", "grid_of", "leaf_means", "locate", "weights_at"]
 
@@ -81,7 +82,7 @@ class KeptGrid:
         return found
 
     def places(self, cells: Ints) -> NDArray[np.int64]:
-        """Where cells, one a column, stand among all cells of all columns."""
+        """Where cells, one per column, stand among all cells of all columns."""
         places: NDArray[np.int64] = self.face_start[:-1] + np.arange(cells.shape[-1]) + cells
         return places
 
@@ -89,8 +90,8 @@ class KeptGrid:
 Building = Generator[None, None, KeptGrid]
 
 #: Grids by the weights that they belong to, and those that a time limit has interrupted: the next question goes on.
-_kept: WeakKeyDictionary[ForestWeights, KeptGrid] = WeakKeyDictionary()
-_unfinished: WeakKeyDictionary[ForestWeights, tuple[Ints, Building]] = WeakKeyDictionary()
+_kept: WeakKeyDictionary[TreeWeights, KeptGrid] = WeakKeyDictionary()
+_unfinished: WeakKeyDictionary[TreeWeights, tuple[Ints, Building]] = WeakKeyDictionary()
 
 
 def grid_of(question: Question) -> KeptGrid | None:
@@ -98,8 +99,7 @@ def grid_of(question: Question) -> KeptGrid | None:
 
     None where the question's time limit passes before it is built.
     """
-    weights = question.weights
-    assert isinstance(weights, ForestWeights)
+    weights = cast(TreeWeights, question.weights)
     kept = _kept.get(weights)
     if kept is not None and kept.samples is weights.members_.order:
         return kept

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
+from typing import cast
+
 import numpy as np
 
 from whence._core import AxisKind, NeighbourProgress, NeighbourSearch
 from whence.aliases import Floats
-from whence.errors import InputTypeError
 from whence.question import Answer, Question
-from whence.risk import tail_of
 from whence.search import driver
 from whence.search.knn_axes import Axes, Layout
 from whence.search.knn_seeds import Seeds
@@ -35,13 +35,8 @@ class NeighbourFrontier:
     """Boxes of contexts in the order of their distance (see :class:`whence.search.driver.Frontier`)."""
 
     def __init__(self, question: Question) -> None:
-        weights = question.weights
-        if not isinstance(weights, KNNWeights):
-            raise InputTypeError(
-                f"The 'weights' of the question must be KNNWeights. Got {type(weights).__name__} instead."
-            )
         self.question = question
-        self.estimator = weights
+        self.estimator = weights = cast(KNNWeights, question.weights)
         self.layout = Layout.of(question.space, weights.points_, int(weights.k), question.separation)
         self.axes = self.layout.axes
         self.search = _search(question, self.axes)
@@ -79,7 +74,7 @@ class NeighbourFrontier:
             # Within one tree the radius may only shrink: what lies beyond it was cut off.
             self.radius = radius = min(cutoff, self.radius)
             before = self.search.nodes
-            progress = self.search.advance(last - self.nodes, radius, self.question.threads)
+            progress = self.search.advance(last - self.nodes, radius, self.question.threads or 1)
             self.nodes += self.search.nodes - before
             if progress is NeighbourProgress.EXHAUSTED:
                 self.bound = max(self.bound, np.inf if radius > self.farthest else radius)
@@ -119,7 +114,7 @@ class NeighbourFrontier:
         """Weights of the past observations at `point`."""
         return self.estimator.at(point)
 
-    def room(self, point: Floats) -> tuple[Floats, Floats] | None:
+    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """No box is known in which the neighbours stay the same."""
         return None
 
@@ -138,7 +133,7 @@ def _search(question: Question, axes: Axes) -> NeighbourSearch:
     """The search over boxes, without any cut yet."""
     alternative = np.ascontiguousarray(question.alternative, dtype=np.float64)
     scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0)))
-    tail = tail_of(question.risk)
+    tail = question.risk.tail
     neighbours = None if tail is None else tail * axes.k
     tau = question.tau + ROUNDING * scale
     return NeighbourSearch(

@@ -1,4 +1,4 @@
-"""The space of a nearest-neighbour question as axes: one a number, one a category.
+"""The space of a nearest-neighbour question as axes: one per number, one per category.
 
 Coordinates that cannot move are folded into a constant per past context. The one-hot coordinates of a
 category become a single axis that holds the rank of the category by the cost of changing to it, so that

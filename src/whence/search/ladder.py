@@ -6,7 +6,6 @@ from collections.abc import Callable, Iterator, Sequence
 
 from whence import _core
 from whence.question import Answer, Question
-from whence.risk import tail_of
 from whence.search.criteria import add_rival, criterion_of
 from whence.search.forest import explain
 from whence.search.grid import grid_of
@@ -52,7 +51,7 @@ def climb(
 
 def _plans(question: Question) -> _core.TailCriterion | None:
     """The tables of a CVaR, which all steps share."""
-    if tail_of(question.risk) is None:
+    if question.risk.tail is None:
         return None
     kept = grid_of(question)
     if kept is None:

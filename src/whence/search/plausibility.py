@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, cast
 from weakref import WeakKeyDictionary
 
 import numpy as np
@@ -14,8 +14,8 @@ from whence import _core
 from whence.aliases import Floats
 from whence.question import InputMap, Question
 from whence.search.grid import STEP, KeptGrid
-from whence.weights import ForestWeights
-from whence.weights.forest import turning_points
+from whence.weights import TreeWeights
+from whence.weights.trees import turning_points
 
 __all__ = ["Isolation", "isolated"]
 
@@ -75,8 +75,7 @@ def isolated(
 
 
 def _join(question: Question, kept: KeptGrid, forest: IsolationForest) -> KeptGrid | None:
-    weights, inputs = question.weights, question.inputs
-    assert isinstance(weights, ForestWeights)
+    weights, inputs = cast(TreeWeights, question.weights), question.inputs
     column_of = np.empty(inputs.coordinate.size, dtype=np.int64)
     column_of[inputs.coordinate] = np.arange(inputs.coordinate.size)
     own = _nodes(list(weights.members_.trees), None)

@@ -8,9 +8,8 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.question import InputMap
 from whence.search.grid import KeptGrid
-from whence.weights import ForestWeights
 
-__all__ = ["climbed", "looks", "past_cells", "pulled"]
+__all__ = ["climbed", "contexts_in_time", "past_cells", "pulled"]
 
 Ints = NDArray[np.int32]
 
@@ -20,9 +19,9 @@ TRIED, IMPROVED = 4000, 6
 SECONDS = 0.1
 
 
-def past_cells(kept: KeptGrid, weights: ForestWeights, inputs: InputMap | None = None) -> Ints:
-    """Cells of every past context."""
-    seen, start = weights.inputs_, kept.face_start
+def past_cells(kept: KeptGrid, seen: NDArray[np.float32], inputs: InputMap | None = None) -> Ints:
+    """Cells of every past context, given as the trees see it."""
+    start = kept.face_start
     cells = np.empty(seen.shape, dtype=np.int32)
     for c in range(seen.shape[1]):
         cut = kept.cut[start[c] : start[c + 1]]
@@ -34,7 +33,7 @@ def past_cells(kept: KeptGrid, weights: ForestWeights, inputs: InputMap | None =
     return cells
 
 
-def looks(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:
+def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:
     """How many contexts can be looked at in about so many seconds (or in `SECONDS`)."""
     depth = np.log2(max(2, kept.grid.leaves / kept.grid.trees))
     values = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals

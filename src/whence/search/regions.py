@@ -22,7 +22,6 @@ from whence import _core
 from whence.aliases import Floats
 from whence.problems._deadline import OutOfTime
 from whence.question import Question
-from whence.risk import tail_of
 from whence.search.confidence import confident_excess
 from whence.search.criteria import add_plan, add_rival, criterion_of
 from whence.search.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
@@ -127,7 +126,7 @@ def _breach(question: Question, kept: KeptGrid, confidence: float, rival: Floats
     Without confidence both plans change places: the decision must cost less, by more than tau, than the alternative.
     """
     alternative = question.alternative
-    tail = tail_of(question.risk)
+    tail = question.risk.tail
     exchanged = replace(question, alternative=rival, decision=alternative, within=0.0)
     if confidence == 0.0:
         criterion = criterion_of(exchanged, kept)

@@ -9,7 +9,7 @@ from whence.search.grid import KeptGrid
 
 __all__ = ["equal_shares"]
 
-#: Buckets of steps a column and direction, where the number of columns leaves room for them.
+#: Buckets of steps per column and direction, where the number of columns leaves room for them.
 BUCKETS = 12
 
 

@@ -21,7 +21,7 @@ from whence.web.lookup import IsJson, find_scene, in_thread
 from whence.web.pool import Pool
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
-from whence.web.settings import Settings
+from whence.web.settings import ServerSettings
 
 __all__ = ["create_app"]
 
@@ -54,14 +54,14 @@ VALUES = {
 Row = Annotated[int, Path(ge=1, description="Number of a past observation; the first is 1.")]
 
 
-def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> FastAPI:
+def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) -> FastAPI:
     """The application: page, interface and worker processes, which live as long as it runs.
 
     Parameters
     ----------
     scenes : sequence of Scene
         What may be asked about.
-    settings : Settings, optional
+    settings : ServerSettings, optional
         What is allowed.
 
     Examples
@@ -70,7 +70,7 @@ def create_app(scenes: Sequence[Scene], settings: Settings | None = None) -> Fas
     >>> "/api/scenes" in app.openapi()["paths"]
     True
     """
-    settings = settings or Settings()
+    settings = settings or ServerSettings()
 
     @asynccontextmanager
     async def lifespan(app: FastAPI) -> AsyncIterator[None]:
@@ -155,7 +155,7 @@ def _router() -> APIRouter:
     async def health(request: Request) -> models.Health:
         """How the server is."""
         pool: Pool = request.app.state.pool
-        settings: Settings = request.app.state.settings
+        settings: ServerSettings = request.app.state.settings
         return models.Health(
             version=__version__,
             workers=settings.workers,

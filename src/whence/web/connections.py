@@ -17,7 +17,7 @@ from http import HTTPStatus
 import h11
 from uvicorn.protocols.http.h11_impl import H11Protocol
 
-from whence.web.settings import Settings
+from whence.web.settings import ServerSettings
 
 __all__ = ["Connection", "connections_for"]
 
@@ -28,7 +28,7 @@ PULSE = 0.25
 class Connection(H11Protocol):
     """One connection, closed where its other end keeps it waiting; the settings come with :func:`connections_for`."""
 
-    settings = Settings()
+    settings = ServerSettings()
     _since = 0.0
     _begun = False
     _unsent_since: float | None = None
@@ -131,12 +131,12 @@ class Connection(H11Protocol):
         self.transport.close()
 
 
-def connections_for(settings: Settings) -> type[Connection]:
+def connections_for(settings: ServerSettings) -> type[Connection]:
     """The kind of connection that keeps to `settings`.
 
     Examples
     --------
-    >>> connections_for(Settings(arrival=5.0)).settings.arrival
+    >>> connections_for(ServerSettings(arrival=5.0)).settings.arrival
     5.0
     """
     return type("Connection", (Connection,), {"settings": settings})

@@ -13,16 +13,16 @@ from typing import Annotated, Any
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse, JSONResponse
 
-from whence.explain.asking import Request as Question
 from whence.explain.explanation import Explanation
+from whence.explain.request import Request as Question
 from whence.report.html import page
 from whence.web import models
-from whence.web.frames import Asked, Progressed
 from whence.web.lookup import IsJson, find_scene, in_thread
+from whence.web.messages import Asked, Progressed
 from whence.web.pool import Job, Pool, QueueFull
 from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
-from whence.web.settings import Settings
+from whence.web.settings import ServerSettings
 
 __all__ = ["router"]
 
@@ -130,8 +130,8 @@ def _pool(request: Request) -> Pool:
     return pool
 
 
-def _settings(request: Request) -> Settings:
-    settings: Settings = request.app.state.settings
+def _settings(request: Request) -> ServerSettings:
+    settings: ServerSettings = request.app.state.settings
     return settings
 
 
@@ -142,7 +142,7 @@ def _find(request: Request, id: str) -> Job:
     return job
 
 
-def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) -> Asked:
+def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettings) -> Asked:
     return Asked(
         number=0,
         scene=scene.id,
@@ -153,6 +153,7 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: Settings) ->
         bounds=asked.bounds,
         time_limit=min(asked.time_limit or scene.time_limit or settings.time_limit, settings.time_limit),
         within=asked.within,
+        threads=scene.threads or settings.threads,
     )
 
 
@@ -173,7 +174,6 @@ def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str
         kind=job.asked.kind,
         state=job.state,
         ahead=_pool(request).ahead(job),
-        warming=job.state == "queued" and not _pool(request).pids,
         time_limit=job.asked.time_limit,
         progress=None if progress is None else _progress(progress),
         error=job.error,

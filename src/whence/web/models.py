@@ -6,29 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
 
-__all__ = [
-    "Check",
-    "ContextRequest",
-    "Decision",
-    "Edge",
-    "ExplainRequest",
-    "Feature",
-    "Health",
-    "Job",
-    "JobProgress",
-    "Judged",
-    "Node",
-    "Observation",
-    "Outcomes",
-    "PlanRequest",
-    "PlanShape",
-    "Problem",
-    "Result",
-    "Scene",
-    "SceneEntry",
-    "Speaker",
-    "Then",
-]
+from whence.problems.plan_forms import PlanEditor
 
 #: Beyond this size numbers are typing errors, and their squares would overflow.
 LARGEST = 1e15
@@ -129,6 +107,11 @@ class PlanShape(_Answer):
     )
     scale: list[float] = Field(default=[], description="A sensible end of the axis of every part.")
     whole: list[bool] = Field(default=[], description="Whether a part must be a whole number.")
+
+    @classmethod
+    def of(cls, editor: PlanEditor) -> PlanShape:
+        """What a problem offers to edit, under the names of the interface."""
+        return cls(type=editor.form, **{name: value for name, value in vars(editor).items() if name != "form"})
 
 
 class Scene(_Answer):
@@ -258,8 +241,8 @@ class Then(Decision):
 class Result(_Answer):
     """The answer to a question."""
 
-    explanation: dict[str, Any] = Field(description="The explanation as data, without one entry a past observation.")
-    sentence: str = Field(description="The explanation in words, a paragraph a line.")
+    explanation: dict[str, Any] = Field(description="Its report, without the lists of all past observations.")
+    sentence: str = Field(description="The explanation in words, one paragraph per line.")
     then: Then | None = Field(default=None, description="Null where there is no context to show.")
 
 
@@ -271,7 +254,6 @@ class Job(_Answer):
     kind: Literal["relative", "absolute"]
     state: State
     ahead: int = Field(default=0, description="Questions that come before it, while it is queued.")
-    warming: bool = Field(default=False, description="Queued until the first worker has loaded all it needs.")
     time_limit: float
     progress: JobProgress | None = None
     result: Result | None = None

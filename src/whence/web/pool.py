@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from whence.web import models
-from whence.web.frames import Answered, Asked, Cancel, Failed, Progressed, Ready, header_size, length, packed
+from whence.web.messages import Answered, Asked, Cancel, Failed, Progressed, Ready, header_size, length, packed
 from whence.web.scenes import Scene
-from whence.web.settings import Settings
+from whence.web.settings import ServerSettings
 
 __all__ = ["Job", "Pool", "QueueFull"]
 
@@ -91,45 +91,37 @@ class Follower:
     gone: bool = False
 
 
-class _Process:
+class _Worker:
     """One worker process and the line to it."""
 
     def __init__(self, process: asyncio.subprocess.Process) -> None:
         assert process.stdin is not None
         assert process.stdout is not None
         self._process, self._to, self._from = process, process.stdin, process.stdout
+        self.pid = process.pid
+        self.ended = asyncio.create_task(process.wait())
 
     @classmethod
-    async def start(cls, scenes: bytes) -> _Process:
-        """A process that has loaded the scenes; an EOFError or OSError where it could not."""
+    async def start(cls, scenes: bytes) -> _Worker:
+        """A process that has loaded the scenes; an EOFError or OSError if it could not."""
         # It finds the modules that the server finds, and none that only happens to lie in the folder it is started in.
         environment = {**os.environ, "PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
         environment |= {"OMP_NUM_THREADS": "1", "OPENBLAS_NUM_THREADS": "1"}
-        process = cls(
-            await asyncio.create_subprocess_exec(
-                sys.executable,
-                "-P",
-                "-m",
-                "whence.web.worker",
-                stdin=asyncio.subprocess.PIPE,
-                stdout=asyncio.subprocess.PIPE,
-                # Ctrl-C in the server's terminal is the server's business.
-                start_new_session=True,
-                env=environment,
-            )
+        pipe = asyncio.subprocess.PIPE
+        command = (sys.executable, "-P", "-m", "whence.web.worker")
+        # In a session of its own: Ctrl-C in the server's terminal is the server's business.
+        process = await asyncio.create_subprocess_exec(
+            *command, stdin=pipe, stdout=pipe, start_new_session=True, env=environment
         )
+        worker = cls(process)
         try:
-            process.send(scenes)
-            if not isinstance(await process.receive(), Ready):
+            worker.send(scenes)
+            if not isinstance(await worker.receive(), Ready):
                 raise EOFError("The worker did not start.")
         except BaseException:
-            await process.end()
+            await worker.end()
             raise
-        return process
-
-    @property
-    def pid(self) -> int:
-        return self._process.pid
+        return worker
 
     def send(self, message: Any) -> None:
         self._to.write(packed(message))
@@ -141,9 +133,6 @@ class _Process:
         except (asyncio.IncompleteReadError, ConnectionError) as error:
             raise EOFError("The worker is gone.") from error
 
-    async def wait(self) -> None:
-        await self._process.wait()
-
     def kill(self) -> None:
         with contextlib.suppress(ProcessLookupError):
             self._process.kill()
@@ -151,7 +140,7 @@ class _Process:
     async def end(self) -> None:
         self.kill()
         self._to.close()
-        await self._process.wait()
+        await self.ended
 
 
 class Pool:
@@ -161,18 +150,18 @@ class Pool:
     ----------
     scenes : sequence of Scene
         What may be asked about.
-    settings : Settings
+    settings : ServerSettings
         How many processes, how much may wait, and how long a search may take.
     """
 
-    def __init__(self, scenes: Sequence[Scene], settings: Settings) -> None:
+    def __init__(self, scenes: Sequence[Scene], settings: ServerSettings) -> None:
         # Fitted once and sent as they are: a forest without a seed would be another one in every process.
         self._scenes = pickle.dumps(list(scenes), pickle.HIGHEST_PROTOCOL)
         self._settings = settings
         self._jobs: dict[str, Job] = {}
         self._waiting: deque[Job] = deque()
         self._arrived = asyncio.Event()
-        self._running: dict[str, _Process] = {}
+        self._running: dict[str, _Worker] = {}
         self._ready: set[int] = set()
         self._tasks: list[asyncio.Task[None]] = []
         self._numbers = itertools.count(1)
@@ -242,9 +231,9 @@ class Pool:
             self._waiting.remove(job)
             job.tell(state="cancelled")
         elif job.id in self._running:
-            process = self._running[job.id]
-            process.send(Cancel(job.asked.number))
-            self._end_later(DEAF, job, process)
+            worker = self._running[job.id]
+            worker.send(Cancel(job.asked.number))
+            self._end_later(DEAF, job, worker)
 
     @asynccontextmanager
     async def followed(self, job: Job) -> AsyncIterator[Follower]:
@@ -293,52 +282,47 @@ class Pool:
             await asyncio.sleep(pause)
             try:
                 async with self._starting:
-                    process = await _Process.start(self._scenes)
+                    worker = await _Worker.start(self._scenes)
             except (EOFError, OSError) as error:
                 pause = min(PAUSE, 2 * pause + 1)
                 log.error("A worker could not be started (%s); the next attempt is in %g s.", error, pause)
                 self._give_up()
                 continue
             pause = 0.0
-            self._ready.add(process.pid)
+            self._ready.add(worker.pid)
             try:
-                await self._attend(process)
+                while True:
+                    await self._answer(worker, await self._next(worker))
             except EOFError:
-                log.warning("Worker %d ended unexpectedly and is replaced.", process.pid)
+                log.warning("Worker %d ended unexpectedly and is replaced.", worker.pid)
             finally:
-                self._ready.discard(process.pid)
-                await process.end()
+                self._ready.discard(worker.pid)
+                await worker.end()
 
     def _give_up(self) -> None:
         """Nobody is there to answer: say so rather than keep the questions waiting."""
         while self._waiting and not self._ready:
             self._waiting.popleft().tell(state="failed", error="No process could be started to search for an answer.")
 
-    async def _attend(self, process: _Process) -> None:
-        """Hand questions to a process until it dies."""
-        died = asyncio.create_task(process.wait())
-        try:
-            while True:
-                while not self._waiting:
-                    self._arrived.clear()
-                    arrival = asyncio.create_task(self._arrived.wait())
-                    await asyncio.wait({died, arrival}, return_when=asyncio.FIRST_COMPLETED)
-                    arrival.cancel()
-                    if died.done():
-                        raise EOFError("The worker is gone.")
-                job = self._waiting.popleft()
-                await self._answer(process, job)
-        finally:
-            died.cancel()
+    async def _next(self, worker: _Worker) -> Job:
+        """The question that has waited longest; an EOFError if the worker dies before there is one."""
+        while not self._waiting:
+            self._arrived.clear()
+            arrival = asyncio.create_task(self._arrived.wait())
+            await asyncio.wait({worker.ended, arrival}, return_when=asyncio.FIRST_COMPLETED)
+            arrival.cancel()
+            if worker.ended.done():
+                raise EOFError("The worker is gone.")
+        return self._waiting.popleft()
 
-    async def _answer(self, process: _Process, job: Job) -> None:
-        self._running[job.id] = process
-        limit = self._end_later(job.asked.time_limit + HUNG, job, process)
+    async def _answer(self, worker: _Worker, job: Job) -> None:
+        self._running[job.id] = worker
+        limit = self._end_later(job.asked.time_limit + HUNG, job, worker)
         try:
-            process.send(job.asked)
+            worker.send(job.asked)
             job.tell(state="running")
             while not job.finished:
-                self._take(job, await process.receive())
+                self._take(job, await worker.receive())
         except EOFError:
             error = "The process that searched for the answer ended unexpectedly; ask again."
             if asyncio.get_running_loop().time() >= limit.when():
@@ -357,11 +341,11 @@ class Pool:
         elif isinstance(message, Failed):
             job.tell(state="failed", error=message.reason)
 
-    def _end_later(self, seconds: float, job: Job, process: _Process) -> asyncio.TimerHandle:
-        """End a process in a while if it still works on this question then."""
+    def _end_later(self, seconds: float, job: Job, worker: _Worker) -> asyncio.TimerHandle:
+        """End a worker in a while if it still works on this question then."""
 
         def end() -> None:
-            if self._running.get(job.id) is process:
-                process.kill()
+            if self._running.get(job.id) is worker:
+                worker.kill()
 
         return asyncio.get_running_loop().call_later(seconds, end)

@@ -6,34 +6,15 @@ What a request says of that in `X-Forwarded-...` counts only where a proxy that 
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
 from urllib.parse import SplitResult, urlsplit
 
-__all__ = ["Headers", "Public", "host_name", "is_origin", "public_address"]
+from starlette.datastructures import Headers
+
+__all__ = ["Public", "host_name", "is_origin", "public_address"]
 
 PORTS = {"http": 80, "https": 443}
-
-
-class Headers:
-    """The headers of a request, by lower-case name."""
-
-    def __init__(self, raw: Iterable[tuple[bytes, bytes]]) -> None:
-        self._raw = [(name.decode("latin-1").lower(), value.decode("latin-1")) for name, value in raw]
-
-    def all(self, name: str) -> list[str]:
-        """Every value that was given."""
-        return [value for key, value in self._raw if key == name]
-
-    def one(self, name: str) -> str | None:
-        """The first value, where there is one."""
-        found = self.all(name)
-        return found[0] if found else None
-
-    def last(self, name: str) -> str | None:
-        """The last entry of a list: what the nearest proxy has added."""
-        entries = ",".join(self.all(name)).split(",")
-        return entries[-1].strip() or None
 
 
 @dataclass(frozen=True)
@@ -64,18 +45,19 @@ def public_address(headers: Headers, peer: str | None, trusted: Sequence[str]) -
     Examples
     --------
     >>> forwarded = [(b"x-forwarded-host", b"a.example"), (b"x-forwarded-proto", b"https")]
-    >>> told = Headers([(b"host", b"127.0.0.1:8000"), *forwarded])
+    >>> told = Headers(raw=[(b"host", b"127.0.0.1:8000"), *forwarded])
     >>> public_address(told, "127.0.0.1", ["127.0.0.0/8"])
     Public(host='a.example', scheme='https', client=None, forwarded=True)
     >>> public_address(told, "10.0.0.7", ["127.0.0.0/8"])
     Public(host='127.0.0.1:8000', scheme=None, client=None, forwarded=False)
     """
-    host = headers.one("host") or ""
+    host = headers.get("host", "")
     if not trusted or not _among(peer, trusted):
         return Public(host)
-    scheme = (headers.last("x-forwarded-proto") or "").lower()
-    forwarded = headers.last("x-forwarded-host")
-    passed = [entry.strip() for entry in ",".join(headers.all("x-forwarded-for")).split(",")]
+    # The nearest proxy has added the last entry of each list.
+    scheme = _entries(headers, "x-forwarded-proto")[-1].lower()
+    forwarded = _entries(headers, "x-forwarded-host")[-1] or None
+    passed = _entries(headers, "x-forwarded-for")
     return Public(
         host=forwarded or host,
         scheme=scheme if scheme in PORTS else None,
@@ -115,6 +97,10 @@ def is_origin(origin: str, public: Public) -> bool:
         return False
     usual = PORTS[page.scheme]
     return (page.hostname, page.port or usual) == (own.hostname, own.port or usual)
+
+
+def _entries(headers: Headers, name: str) -> list[str]:
+    return [entry.strip() for entry in ",".join(headers.getlist(name)).split(",")]
 
 
 def _split(address: str) -> SplitResult | None:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -12,22 +11,19 @@ import numpy as np
 import pandas as pd
 
 from whence.aliases import Floats
-from whence.errors import InputError
+from whence.errors import InfeasiblePlanError, InputError
 from whence.examples import bakery, city
 from whence.examples.example import Example
 from whence.features import Binary, Categorical, Discrete
-from whence.plain import plan_from_plain, plan_to_plain, to_plain
+from whence.plain_values import to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.project import Project
 from whence.report.outside import outside
-from whence.report.words import risk_named
-from whence.risk import CVaR
 from whence.web import models
-from whence.web.shapes import controls, plan_shape
-from whence.weights import ForestWeights
+from whence.web.controls import controls
 
-__all__ = ["Scene", "built_in", "example_scene", "los_angeles_scene", "project_scene"]
+__all__ = ["Scene", "built_in", "example_scene", "project_scene"]
 
 
 #: Observations that are named as those that weigh most.
@@ -57,7 +53,9 @@ class Scene:
     engine : {"auto", "search", "milp"}
         What answers questions.
     time_limit : float or None
-        Seconds a question, where it does not say itself.
+        Seconds for a question that does not say itself.
+    threads : int or None
+        Threads of a search; the server's own number where left out.
     """
 
     id: str
@@ -69,17 +67,18 @@ class Scene:
     fixed: tuple[str, ...] = ()
     engine: str = "auto"
     time_limit: float | None = None
+    threads: int | None = None
 
     # ---- contexts ------------------------------------------------------------------------------------
 
     def context_of(self, row: Any) -> dict[str, Any]:
-        """A context in the user's columns as one plain value a feature."""
+        """A context in the user's columns as one plain value per feature."""
         schema = self.policy.schema_
         plain: dict[str, Any] = to_plain(schema.feature_values(schema.row(row)))
         return plain
 
     def row_of(self, context: Mapping[str, Any]) -> pd.Series:
-        """A context of one plain value a feature in the user's columns; an InputError says what is wrong with it."""
+        """A context of one plain value per feature in the user's columns; an InputError says what is wrong with it."""
         schema = self.policy.schema_
         missing = [name for name in schema.names if name not in context]
         unknown = [name for name in context if name not in schema.features]
@@ -167,7 +166,7 @@ class Scene:
         """The plan that plain data stands for; an InputError says why it cannot be carried out."""
         policy = self.policy
         try:
-            plan = plan_from_plain(policy.problem, plain, policy.outcome_names_)
+            plan = policy.problem.from_plain(plain, policy.outcome_names_)
             self._costs(plan)
         except InputError:
             raise
@@ -175,11 +174,11 @@ class Scene:
             raise InputError(f"The plan does not fit the problem: {error}") from error
         return plan
 
-    def judged(self, plan: Any, weights: Floats) -> models.Judged:
-        """`plan` where the past observations have these weights."""
-        policy, costs = self.policy, self._costs(plan)
+    def judged(self, plan: Any, weights: Floats, costs: Floats | None = None) -> models.Judged:
+        """`plan` where the past observations have these weights; its `costs` under them, where they are known."""
+        policy, costs = self.policy, self._costs(plan) if costs is None else costs
         return models.Judged(
-            plan=plan_to_plain(policy.problem, plan),
+            plan=policy.problem.to_plain(plan),
             text=policy.problem.describe(plan, policy.outcome_names_),
             cost=policy.risk_.of(costs, weights),
             outcomes=_outcomes(costs, weights),
@@ -209,21 +208,21 @@ class Scene:
             features=controls(policy.schema_, context, self.fixed, policy.X_),
             context=context,
             observations=self.observations,
-            risk=risk_named(str(getattr(policy.risk_, "name", "cost"))),
+            risk=policy.risk_.words,
             cost_unit=cost_unit_of(policy.problem),
             outcomes=list(policy.outcome_names_),
-            plan=plan_shape(policy.problem, policy.Y_, policy.outcome_names_, plans),
-            alternative=None if self.alternative is None else plan_to_plain(policy.problem, self.alternative),
+            plan=models.PlanShape.of(policy.problem.editor(policy.Y_, policy.outcome_names_, plans)),
+            alternative=None if self.alternative is None else policy.problem.to_plain(self.alternative),
         )
 
     def decided(self, row: Any) -> models.Decision:
         """What the policy decides in a context in the user's columns."""
         policy = self.policy
-        weights = policy.weights_at(row)
-        plan = policy.problem.solve(policy.Y_, weights, policy.risk_)
+        made = policy.decision(row)
+        weights = made.weights
         heaviest = [int(i) for i in np.argsort(-weights, kind="stable")[:NAMED] if weights[i] > 0]
         return models.Decision(
-            **dict(self.judged(plan, weights)),
+            **dict(self.judged(made.plan, weights, made.costs)),
             speaking=[models.Speaker(**dict(self.observation(i)), weight=float(weights[i])) for i in heaviest],
             speakers=int((weights > 0).sum()),
             remarks=self.remarks(policy.schema_.row(row)),
@@ -234,7 +233,8 @@ class Scene:
         try:
             plan = self.plan_of(plain)
         except InputError as error:
-            return models.Check(feasible=False, reason=str(error).removeprefix("The plan is not feasible: "))
+            reason = error.reason if isinstance(error, InfeasiblePlanError) else str(error)
+            return models.Check(feasible=False, reason=reason)
         judged = self.judged(plan, self.policy.weights_at(row))
         return models.Check(feasible=True, text=judged.text, cost=judged.cost, outcomes=judged.outcomes)
 
@@ -291,27 +291,6 @@ def example_scene(example: Example) -> Scene:
     return Scene(example.name, example.title, example.question, policy, example.today, example.alternative)
 
 
-def los_angeles_scene(folder: str | os.PathLike[str]) -> Scene:
-    """Downtown Los Angeles from its data folder: the paper's question about a route."""
-    from whence.experiments import los_angeles as la
-
-    data = la.load(folder)
-    forest = ForestWeights(n_trees=100, max_depth=4, random_state=0)
-    policy = Policy(data.problem(), forest, CVaR(la.ALPHA), data.schema)
-    return Scene(
-        id="los-angeles",
-        title="Why not the route of the afternoon peak?",
-        question=(
-            f"The policy plans a trip across downtown Los Angeles, from census tract {la.SOURCE} to {la.TARGET}, so "
-            f"that the slowest {1 - la.ALPHA:.0%} of trips (CVaR at {la.ALPHA:g}) are as fast as can be. A driver "
-            "would take the way that is usual in the afternoon peak."
-        ),
-        policy=policy.fit(*_from_one(data.X, data.Y)),
-        today=data.context,
-        alternative=list(la.PEAK),
-    )
-
-
 def project_scene(project: Project) -> Scene:
     """A project of the user's own; the page starts with its last observation."""
     policy = project.fitted()
@@ -321,7 +300,8 @@ def project_scene(project: Project) -> Scene:
         question=project.question,
         policy=policy,
         today=policy.schema_.row(policy.X_.iloc[[-1]]),
-        fixed=project.asking.fixed,
-        engine=project.asking.engine,
-        time_limit=project.asking.time_limit,
+        fixed=project.explain_defaults.fixed,
+        engine=project.explain_defaults.engine,
+        time_limit=project.explain_defaults.time_limit,
+        threads=project.explain_defaults.threads,
     )

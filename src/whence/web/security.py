@@ -9,22 +9,18 @@ from __future__ import annotations
 
 import asyncio
 import ipaddress
-import json
 import secrets
 import socket
-from collections.abc import Awaitable, Callable, MutableMapping
-from typing import Any
 from urllib.parse import parse_qs
 
-from whence.web.proxies import Headers, Public, host_name, is_origin, public_address
-from whence.web.settings import Settings, is_loopback
+from starlette.datastructures import Headers
+from starlette.responses import JSONResponse, Response
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from whence.web.proxies import Public, host_name, is_origin, public_address
+from whence.web.settings import ServerSettings, is_loopback
 
 __all__ = ["CONTENT_POLICY", "REPORT_POLICY", "Guard"]
-
-Message = MutableMapping[str, Any]
-Receive = Callable[[], Awaitable[Message]]
-Send = Callable[[Message], Awaitable[None]]
-App = Callable[[Message, Receive, Send], Awaitable[None]]
 
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
@@ -64,23 +60,23 @@ class Guard:
     ----------
     app : ASGI application
         What answers the requests that are let through.
-    settings : Settings
+    settings : ServerSettings
         Where the server listens, the token, and the most bytes of a request.
     """
 
-    def __init__(self, app: App, settings: Settings) -> None:
+    def __init__(self, app: ASGIApp, settings: ServerSettings) -> None:
         self._app, self._settings = app, settings
         self._cookie = f"whence-{settings.port}"
         self._names = {"localhost", *settings.allowed_hosts}
         if not is_loopback(settings.host):
             self._names |= {name.lower() for name in (settings.host, socket.gethostname(), socket.getfqdn())}
 
-    async def __call__(self, scope: Message, receive: Receive, send: Send) -> None:
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         """Answer one request, or refuse it."""
         if scope["type"] != "http":
             await self._app(scope, receive, send)
             return
-        headers = Headers(scope["headers"])
+        headers = Headers(scope=scope)
         public = public_address(headers, (scope["client"] or (None,))[0], self._settings.trusted_proxies)
         send = _with_headers(send, _headers_for(public))
         try:
@@ -89,17 +85,19 @@ class Guard:
             self._check_origin(scope, headers, public)
             if self._settings.token is not None:
                 if _is_page(scope) and self._brings_token(scope):
-                    await self._remember(send, scope, public)
+                    await self._remembering(scope, public)(scope, receive, send)
                     return
                 if not self._knows_token(headers):
                     raise Refused(401, "This server needs the token that it printed when it was started.")
             if scope["path"] == scope["root_path"] and scope["root_path"]:
                 # Without its last slash, the addresses in the page would lead beside the sub-path.
-                await _answer(send, 308, b"", {"location": f"{scope['root_path']}/"})
+                await Response(status_code=308, headers={"location": f"{scope['root_path']}/"})(scope, receive, send)
                 return
             body = await self._body(headers, receive)
         except Refused as refused:
-            await _refuse(send, refused)
+            # What has not been read of the request is not read: the connection is of no further use.
+            extra = {"connection": "close"} | ({"www-authenticate": "Bearer"} if refused.status == 401 else {})
+            await JSONResponse({"detail": str(refused)}, refused.status, extra)(scope, receive, send)
             return
         await self._app(scope, _replay(body, receive), send)
 
@@ -107,7 +105,7 @@ class Guard:
 
     def _check_host(self, headers: Headers, public: Public) -> None:
         # Both: a page that somebody else points at this machine can make up what a proxy would say, but not its Host.
-        given = [*headers.all("host"), public.host]
+        given = [*headers.getlist("host"), public.host]
         names = [host_name(host) for host in given] if len(given) == 2 else [None]
         if not all(name is not None and self._own_name(name) for name in names):
             raise Refused(
@@ -124,7 +122,7 @@ class Guard:
         # An address is not a name that somebody could point elsewhere.
         return address.is_loopback or not is_loopback(self._settings.host)
 
-    def _placed(self, scope: Message, public: Public) -> Message:
+    def _placed(self, scope: Scope, public: Public) -> Scope:
         """The request as the client has addressed it: under the sub-path, whether or not a proxy has cut that off."""
         root, path = self._settings.root_path, str(scope["path"])
         inside = path == root or path.startswith(f"{root}/")
@@ -137,39 +135,39 @@ class Guard:
             placed["client"] = (public.client, 0)
         return placed
 
-    def _check_origin(self, scope: Message, headers: Headers, public: Public) -> None:
-        site = headers.one("sec-fetch-site")
-        navigation = headers.one("sec-fetch-mode") == "navigate"
+    def _check_origin(self, scope: Scope, headers: Headers, public: Public) -> None:
+        site = headers.get("sec-fetch-site")
+        navigation = headers.get("sec-fetch-mode") == "navigate"
         if site in ("cross-site", "same-site") and not (navigation and _is_page(scope)):
             raise Refused(403, "A request from another site is not answered.")
-        origin = headers.one("origin")
+        origin = headers.get("origin")
         if origin is None or scope["method"] in SAFE_METHODS:
             return
         if not is_origin(origin, public):
             raise Refused(403, "A request from another site is not answered.")
 
     def _knows_token(self, headers: Headers) -> bool:
-        scheme, _, given = (headers.one("authorization") or "").partition(" ")
+        scheme, _, given = (headers.get("authorization") or "").partition(" ")
         if scheme.lower() == "bearer" and self._is_token(given.strip()):
             return True
         # Taken apart by hand: Python's own reader gives up at the first cookie of somebody else that it does not like.
-        pairs = (pair.strip().partition("=") for pair in ";".join(headers.all("cookie")).split(";"))
+        pairs = (pair.strip().partition("=") for pair in ";".join(headers.getlist("cookie")).split(";"))
         return any(name == self._cookie and self._is_token(value) for name, _, value in pairs)
 
-    def _brings_token(self, scope: Message) -> bool:
+    def _brings_token(self, scope: Scope) -> bool:
         given = parse_qs(scope["query_string"].decode("latin-1")).get("token", [])
         return any(self._is_token(text) for text in given)
 
     def _is_token(self, given: str) -> bool:
         return secrets.compare_digest(given.encode(), str(self._settings.token).encode())
 
-    async def _remember(self, send: Send, scope: Message, public: Public) -> None:
+    def _remembering(self, scope: Scope, public: Public) -> Response:
         """Put the token into a cookie, for this page's own addresses only, and out of the address."""
         there = f"{scope['root_path']}/"
         # Lax, not Strict: a link in a mail or a chat must lead to the page. Nothing else is answered to another site.
         cookie = f"{self._cookie}={self._settings.token}; Path={there}; Max-Age={REMEMBERED}; HttpOnly; SameSite=Lax"
         secure = "; Secure" if public.scheme == "https" else ""
-        await _answer(send, 303, b"", {"location": there, "set-cookie": cookie + secure})
+        return Response(status_code=303, headers={"location": there, "set-cookie": cookie + secure})
 
     # ---- how much --------------------------------------------------------------------------------------
 
@@ -177,7 +175,7 @@ class Guard:
         """The whole body of a request; it is refused as soon as it is known to be too large."""
         most = self._settings.body
         too_large = Refused(413, f"A request must not be larger than {most} bytes.")
-        announced = headers.one("content-length")
+        announced = headers.get("content-length")
         if announced is not None and (not announced.isdigit() or int(announced) > most):
             raise too_large
         body = bytearray()
@@ -196,7 +194,7 @@ class Guard:
             raise Refused(408, "The request took too long to arrive.") from None
 
 
-def _is_page(scope: Message) -> bool:
+def _is_page(scope: Scope) -> bool:
     """Whether the page itself is asked for, which is the only thing that a link may lead to."""
     return scope["method"] == "GET" and scope["path"] in (scope["root_path"], scope["root_path"] + "/")
 
@@ -233,17 +231,3 @@ def _with_headers(send: Send, headers: dict[str, str]) -> Send:
         await send(message)
 
     return sending
-
-
-async def _refuse(send: Send, refused: Refused) -> None:
-    body = json.dumps({"detail": str(refused)}).encode()
-    extra = {"www-authenticate": "Bearer"} if refused.status == 401 else {}
-    # What has not been read of the request is not read: the connection is of no further use.
-    await _answer(send, refused.status, body, {"content-type": "application/json", "connection": "close", **extra})
-
-
-async def _answer(send: Send, status: int, body: bytes, headers: dict[str, str]) -> None:
-    listed = [(name.encode(), value.encode()) for name, value in headers.items()]
-    listed.append((b"content-length", str(len(body)).encode()))
-    await send({"type": "http.response.start", "status": status, "headers": listed})
-    await send({"type": "http.response.body", "body": body})

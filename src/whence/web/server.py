@@ -8,7 +8,8 @@ import socket
 import sys
 import threading
 import webbrowser
-from contextlib import suppress
+from collections.abc import Callable, Sequence
+from contextlib import AbstractContextManager, nullcontext, suppress
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -16,13 +17,12 @@ from typing import Any
 import uvicorn
 from fastapi import FastAPI
 
-from whence.cli.screen import waiting
 from whence.errors import InputError
 from whence.project import Project
 from whence.web.app import create_app
 from whence.web.connections import connections_for
-from whence.web.scenes import Scene, built_in, los_angeles_scene, project_scene
-from whence.web.settings import Settings, settings_for
+from whence.web.scenes import Scene, built_in, project_scene
+from whence.web.settings import ServerSettings, settings_for
 
 __all__ = ["configuration", "listening", "serve"]
 
@@ -36,7 +36,8 @@ def serve(
     host: str = "127.0.0.1",
     port: int = 8000,
     open_browser: bool = True,
-    data: str | os.PathLike[str] | None = None,
+    scenes: Sequence[Scene] = (),
+    busy: Callable[[str], AbstractContextManager[Any]] = nullcontext,
     **allowed: Any,
 ) -> None:
     """Serve the what-if page until Ctrl-C.
@@ -49,11 +50,13 @@ def serve(
         Where to listen; port 0 takes any that is free.
     open_browser : bool
         Whether to open the page in a browser.
-    data : path, optional
-        Folder with the travel times of Los Angeles, to be offered too.
+    scenes : sequence of Scene
+        Further scenes to offer.
+    busy : callable
+        Given what is going on, returns a context to do it in, which may show it.
     **allowed
         ``allow_remote`` (False): let other machines in, with a token. ``token``: which one; a random one by default.
-        ``workers``: searches at once. ``time_limit`` (60): most seconds a search. Behind a reverse proxy,
+        ``workers``: searches at once. ``time_limit`` (60): most seconds per search. Behind a reverse proxy,
         ``root_path``: the sub-path it shows the page under; ``allowed_hosts``: the names it is reached by;
         ``trusted_proxies``: the addresses whose forwarded headers count.
 
@@ -67,8 +70,8 @@ def serve(
     with listening(settings) as listener:
         settings = _at(settings, listener)
         address = _address(settings)
-        with waiting("Reading the data and fitting ..."):
-            app = create_app(_scenes(project, data), settings)
+        with busy("Reading the data and fitting ..."):
+            app = create_app(_scenes(project, scenes), settings)
         server = _Announcing(configuration(app, settings), app, _announced(settings), address, open_browser)
         logging.getLogger("whence.web").setLevel(logging.WARNING)
         # Ctrl-C is how a server is meant to end.
@@ -76,7 +79,7 @@ def serve(
             server.run(sockets=[listener])
 
 
-def configuration(app: FastAPI, settings: Settings) -> uvicorn.Config:
+def configuration(app: FastAPI, settings: ServerSettings) -> uvicorn.Config:
     """How uvicorn is to run: quiet, and with connections that do not wait for ever."""
     return uvicorn.Config(
         app,
@@ -119,19 +122,14 @@ class _Announcing(uvicorn.Server):
         await super().shutdown(sockets)
 
 
-def _scenes(project: Any, data: Any) -> list[Scene]:
-    scenes = []
+def _scenes(project: Any, further: Sequence[Scene]) -> list[Scene]:
     if project is None:
-        scenes += built_in()
-    else:
-        loaded = project if isinstance(project, Project) else Project.load(Path(project))
-        scenes.append(project_scene(loaded))
-    if data is not None:
-        scenes.append(los_angeles_scene(data))
-    return scenes
+        return [*built_in(), *further]
+    loaded = project if isinstance(project, Project) else Project.load(Path(project))
+    return [project_scene(loaded), *further]
 
 
-def listening(settings: Settings) -> socket.socket:
+def listening(settings: ServerSettings) -> socket.socket:
     """A socket at the address of the settings, or one sentence why there is none."""
     family = socket.AF_INET6 if ":" in settings.host else socket.AF_INET
     # The protocol is named: only then does asyncio send short answers at once, instead of 40 ms later.
@@ -150,18 +148,18 @@ def listening(settings: Settings) -> socket.socket:
     return listener
 
 
-def _at(settings: Settings, listener: socket.socket) -> Settings:
+def _at(settings: ServerSettings, listener: socket.socket) -> ServerSettings:
     return replace(settings, port=int(listener.getsockname()[1]))
 
 
-def _announced(settings: Settings) -> list[str]:
+def _announced(settings: ServerSettings) -> list[str]:
     """What to say about where the page is; only the proxy knows its scheme and port."""
     query = "" if settings.token is None else f"?token={settings.token}"
     ways = [f"Through the proxy, it is at {name}{settings.root_path}/{query}" for name in settings.allowed_hosts]
     return [*ways, f"whence is at {_address(settings)} (Ctrl-C ends it)"]
 
 
-def _address(settings: Settings) -> str:
+def _address(settings: ServerSettings) -> str:
     host = settings.host.strip("[]")
     host = {"0.0.0.0": "127.0.0.1", "::": "::1"}.get(host, host)
     named = f"[{host}]" if ":" in host else host

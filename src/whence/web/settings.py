@@ -11,11 +11,11 @@ from dataclasses import dataclass, field
 
 from whence.errors import InputError
 
-__all__ = ["Settings", "default_workers", "is_loopback", "settings_for"]
+__all__ = ["ServerSettings", "default_workers", "is_loopback", "settings_for"]
 
 
 @dataclass(frozen=True)
-class Settings:
+class ServerSettings:
     """What a server allows.
 
     Attributes
@@ -26,10 +26,12 @@ class Settings:
         What a request must know, where one is needed.
     workers : int
         Searches at once.
+    threads : int
+        Threads of a search, where its scene does not say.
     queue : int
         Searches that may wait for a worker; more are refused.
     time_limit : float
-        Most seconds a search.
+        Most seconds that a search may take.
     kept, kept_seconds : int, float
         Finished searches that are remembered, and for how long.
     body : int
@@ -50,6 +52,7 @@ class Settings:
     port: int = 8000
     token: str | None = None
     workers: int = field(default_factory=lambda: default_workers())
+    threads: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
     queue: int = 64
     time_limit: float = 60.0
     kept: int = 200
@@ -74,8 +77,8 @@ def settings_for(
     root_path: str = "",
     allowed_hosts: Sequence[str] = (),
     trusted_proxies: Sequence[str] = (),
-) -> Settings:
-    """Settings that are safe: other machines only where that was asked for, and then never without a token.
+) -> ServerSettings:
+    """ServerSettings that are safe: other machines only where that was asked for, and then never without a token.
 
     Examples
     --------
@@ -103,7 +106,7 @@ def settings_for(
     if not 0 < float(time_limit) < float("inf"):
         raise InputError(f"'time_limit' must be a positive number of seconds. Got {time_limit!r} instead.")
     count = default_workers() if workers is None else int(workers)
-    return Settings(
+    return ServerSettings(
         host=host,
         port=int(port),
         token=token,

@@ -6,7 +6,6 @@ then ends too.
 
 from __future__ import annotations
 
-import json
 import logging
 import os
 import pickle
@@ -18,22 +17,20 @@ import time
 import zlib
 from typing import IO, Any
 
+import msgspec
+
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.question import Progress
 from whence.web import models
-from whence.web.frames import Answered, Asked, Cancel, Failed, Progressed, Ready, packed, receive
+from whence.web.messages import Answered, Asked, Cancel, Failed, Progressed, Ready, packed, receive
 from whence.web.scenes import Scene
 
 __all__ = ["main"]
 
 #: Least seconds between two reports of progress.
 PULSE = 0.1
-#: Seconds that a question for warming up may take.
-WARM = 0.5
-#: Past observations whose plans are tried for one that is worth a search.
-TRIED = 20
-#: What the page draws of what an explanation holds for the past observations.
+#: What of the past observations the page draws.
 DRAWN = ("gaining", "losing")
 
 log = logging.getLogger("whence.web")
@@ -52,8 +49,6 @@ class Worker:
         """Load the scenes, then answer until the input ends."""
         self._scenes = {scene.id: scene for scene in pickle.loads(receive(self._source))}
         threading.Thread(target=self._listen, daemon=True).start()
-        for scene in self._scenes.values():
-            _warm(scene)
         self._send(Ready())
         while True:
             asked = self._questions.get()
@@ -98,6 +93,7 @@ class Worker:
                 bounds=scene.bounds_of(asked.bounds),
                 engine=scene.engine,
                 time_limit=asked.time_limit,
+                threads=asked.threads,
                 on_progress=on_progress,
             )
             return _answered(scene, explanation)
@@ -109,21 +105,21 @@ class Worker:
 
 
 def _answered(scene: Scene, explanation: Explanation) -> Answered:
-    data = explanation.to_dict()
-    result = models.Result(explanation=_short(data), sentence=str(explanation), then=_then(scene, explanation))
+    report = explanation.to_dict()
+    result = models.Result(explanation=_short(report), sentence=report["text"], then=_then(scene, explanation))
     return Answered(
         stopped=explanation.status == "interrupted",
         result=zlib.compress(result.model_dump_json().encode()),
-        data=zlib.compress(json.dumps(data, ensure_ascii=False, allow_nan=False).encode()),
+        data=zlib.compress(msgspec.json.encode(report)),
     )
 
 
-def _short(data: dict[str, Any]) -> dict[str, Any]:
-    """An explanation as data without its numbers for every past observation."""
-    inner = data["unrestricted"]
+def _short(report: dict[str, Any]) -> dict[str, Any]:
+    """A report without its numbers for every past observation."""
+    inner = report["unrestricted"]
     return {
-        **data,
-        "observations": {name: data["observations"][name] for name in DRAWN},
+        **report,
+        "observations": {name: report["observations"][name] for name in DRAWN},
         "unrestricted": None if inner is None else _short(inner),
     }
 
@@ -137,21 +133,6 @@ def _then(scene: Scene, explanation: Explanation) -> models.Then | None:
         decision=scene.judged(explanation.decision, explanation.weights_after),
         alternative=scene.judged(explanation.alternative, explanation.weights_after),
     )
-
-
-def _warm(scene: Scene) -> None:
-    """Load everything that answering takes, so that the first question is as fast as the others."""
-    policy = scene.policy
-    try:
-        plans = (policy.decide(policy.X_.iloc[[row]]) for row in range(min(len(policy.X_), TRIED)))
-        for plan in plans if scene.alternative is None else [scene.alternative]:
-            why = policy.explain(scene.today, plan, engine=scene.engine, time_limit=WARM)
-            if why.status != "already":
-                _answered(scene, why)
-                policy.explain(scene.today, plan, kind="absolute", engine=scene.engine, time_limit=WARM)
-                return
-    except Exception:  # the question itself will tell
-        log.debug("Warming up failed.", exc_info=True)
 
 
 def main() -> None:

@@ -1,6 +1,9 @@
 """Context to weights: which past observations speak in a given context."""
 
+from whence.weights.base import Weights
 from whence.weights.forest import ForestWeights
+from whence.weights.inputs import InputMap
 from whence.weights.knn import KNNWeights
+from whence.weights.trees import TreeWeights
 
-__all__ = ["ForestWeights", "KNNWeights"]
+__all__ = ["ForestWeights", "InputMap", "KNNWeights", "TreeWeights", "Weights"]

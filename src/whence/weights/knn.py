@@ -2,15 +2,19 @@
 
 from __future__ import annotations
 
-from typing import Any, Self
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
 
 import numpy as np
+from joblib import parallel_config
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
-from sklearn.base import BaseEstimator
+from sklearn.neighbors import NearestNeighbors
 
 from whence.aliases import Floats
-from whence.errors import InputError, NotFittedError
+from whence.errors import InputError, InternalError
+from whence.weights.base import Box, Weights, as_matrix
+from whence.weights.inputs import InputMap
 
 __all__ = ["KNNWeights"]
 
@@ -18,8 +22,19 @@ __all__ = ["KNNWeights"]
 #: Distances that agree to this many decimals count as equal, whatever the order in which they were summed.
 TIE_DECIMALS = 12
 
+#: Distances are known to 16 digits: how far outside the history a context may lie, in ranges for a separation of 1, so
+#: that the rounding of a distance stays a thousand times below the separation; and the least separation that counts.
+FARTHEST, LEAST_SEPARATION = 1e12, 1e-9
 
-class KNNWeights(BaseEstimator):  # type: ignore[misc]
+#: Numbers are rounded away from where they started, by no more than this share of their change.
+FURTHER = 0.05
+#: In a rounding box, neighbours stay this much nearer than all others: more than the rounding of distances.
+CLEAR = 2e-7
+#: How often a rounding box is halved before none is given.
+HALVINGS = 24
+
+
+class KNNWeights(Weights):
     """Weight 1/k on each of the k nearest observations, in the L1 norm of the coordinates.
 
     Ties go to the earlier observation: neighbours are ordered by distance, then by row number.
@@ -36,17 +51,22 @@ class KNNWeights(BaseEstimator):  # type: ignore[misc]
     array([[0.5, 0.5, 0. ]])
     """
 
+    kind: ClassVar[str] = "neighbours"
+    label: ClassVar[str] = "nearest neighbours"
+    needs_separation: ClassVar[bool] = True
+
     def __init__(self, k: int = 10) -> None:
         self.k = k
 
     def fit(self, X: ArrayLike, Y: ArrayLike | None = None) -> Self:
         """Remember the contexts `X` (coordinates); `Y` is not needed."""
-        points = _matrix(X)
+        points = as_matrix(X, self.dtype)
         n = points.shape[0]
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 1 <= self.k < n:
             raise InputError(
                 f"The 'k' parameter of KNNWeights must be an int in [1, n_samples) with n_samples = {n}. "
-                f"Got {self.k!r} instead."
+                f"Got {self.k!r} instead.",
+                parameter="k",
             )
         self.points_ = points
         self.n_samples_, self.n_features_in_ = points.shape
@@ -57,32 +77,80 @@ class KNNWeights(BaseEstimator):  # type: ignore[misc]
         distance = np.abs(self.points_ - np.asarray(row, dtype=np.float64)).sum(axis=1)
         return np.argsort(np.round(distance, TIE_DECIMALS), kind="stable")[: self.k]
 
-    def weights(self, X: ArrayLike, as_sparse: bool = False) -> Any:
-        """Weights of every training sample for each row of `X`.
-
-        Returns
-        -------
-        ndarray of shape (rows, n), or a CSR matrix where `as_sparse` is True.
-        """
-        if not hasattr(self, "points_"):
-            raise NotFittedError("This KNNWeights is not fitted yet; call 'fit' before using it.")
-        points = _matrix(X, self.n_features_in_)
-        columns = np.concatenate([self.neighbours(row) for row in points])
+    def rows(self, X: NDArray[Any]) -> sparse.csr_matrix:
+        """Weights of every training sample for each row of `X`."""
+        columns = np.concatenate([self.neighbours(row) for row in X])
         starts = np.arange(0, columns.size + 1, self.k)
         values = np.full(columns.size, 1.0 / self.k)
-        matrix = sparse.csr_matrix((values, columns, starts), shape=(len(points), self.n_samples_))
-        return matrix if as_sparse else matrix.toarray()
+        return sparse.csr_matrix((values, columns, starts), shape=(len(X), self.n_samples_))
 
-    def at(self, row: ArrayLike) -> Floats:
-        """Weights for one context."""
-        return np.asarray(self.weights(np.asarray(row, dtype=np.float64)[None, :])[0])
+    def check_start(self, start: Floats, separation: float, names: Sequence[str]) -> None:
+        """Refuse a context from which distances to the neighbours would differ by rounding alone."""
+        away = np.maximum(self.points_.min(axis=0) - start, start - self.points_.max(axis=0))
+        j = int(np.argmax(away))
+        most = FARTHEST * max(separation, LEAST_SEPARATION)
+        if away[j] > most:
+            raise InputError(
+                f"The context must lie near enough to the history to tell its neighbours apart: {names[j]!r} lies "
+                f"{away[j]:.3g} times its range outside. At most {most:.3g} times is possible with "
+                f"separation={separation:g}.",
+                parameter="context",
+            )
 
+    def confirmed(self, row: Floats, separation: float) -> Floats:
+        """Weights at `row` by scikit-learn's own distances, which must set the k nearest apart from the rest."""
+        # A tree answers one context in one thread; brute force would wake all cores for it.
+        finder = NearestNeighbors(n_neighbors=self.k + 1, algorithm="kd_tree", metric="manhattan").fit(self.points_)
+        # In a worker of a cluster scikit-learn would otherwise send this single row round the cluster.
+        with parallel_config(backend="sequential"):
+            distance, index = finder.kneighbors(row[None, :])
+        gap = float(distance[0, -1] - distance[0, -2])
+        if gap < separation - 1e-9:
+            raise InternalError(f"The k-th and (k+1)-th neighbour are only {gap:.3g} apart in the context found.")
+        out = np.zeros(self.n_samples_)
+        out[index[0, :-1]] = 1.0 / self.k
+        return out
 
-def _matrix(X: ArrayLike, columns: int | None = None) -> Floats:
-    points = np.ascontiguousarray(X, dtype=np.float64)
-    if points.ndim != 2 or (columns is not None and points.shape[1] != columns):
-        wanted = "2-D" if columns is None else f"of shape (rows, {columns})"
-        raise InputError(f"'X' must be {wanted}. Got shape {points.shape} instead.")
-    if not np.isfinite(points).all():
-        raise InputError("'X' must be finite. Got NaN or infinity.")
-    return points
+    def rounding_box(
+        self, start: Floats, point: Floats, row: Floats, inputs: InputMap, free: NDArray[np.bool_]
+    ) -> Box | None:
+        """A box from `point` away from `start`, along what is free, in which the neighbours stay the same.
+
+        Examples
+        --------
+        >>> weights = KNNWeights(k=1).fit(np.array([[0.0], [1.0]]))
+        >>> point, free = np.array([0.6]), np.array([True])
+        >>> low, high = weights.rounding_box(np.array([0.2]), point, point, InputMap.identity(1), free)
+        >>> low.round(2).tolist(), high.round(2).tolist()
+        ([0.6], [0.62])
+        """
+        points = self.points_
+        distance = np.abs(points - point).sum(axis=1)
+        members = self.neighbours(point)
+        others = np.setdiff1d(np.arange(len(points)), members)
+        step = np.where(free, FURTHER * (point - start), 0.0)
+        moving = np.flatnonzero(step)
+        for _ in range(HALVINGS if moving.size else 0):
+            # Whoever is further away than all steps together can bridge never comes into question.
+            reach = distance[members].max() + 2.0 * np.abs(step).sum() + CLEAR
+            rivals = others[distance[others] <= reach]
+            here, there = point[moving], point[moving] + step[moving]
+            nearer = np.abs(points[:, moving] - there) - np.abs(points[:, moving] - here)
+            # The lead of i over j changes monotonically along every coordinate, so that it is least in a corner.
+            least = (
+                np.minimum(nearer[rivals] - nearer[i], 0.0).sum(axis=1) + distance[rivals] - distance[i]
+                for i in members
+            )
+            if all(float(lead.min(initial=np.inf)) > CLEAR for lead in least):
+                return np.minimum(point, point + step), np.maximum(point, point + step)
+            step /= 2.0
+        return None
+
+    def state(self) -> Iterator[Any]:
+        """The number of neighbours, and the points that they are found among."""
+        yield {"kind": self.kind, "k": int(self.k), "shape": list(self.points_.shape)}
+        yield self.points_.ravel()
+
+    def describe(self) -> str:
+        """Number of the neighbours."""
+        return f"the {self.k} nearest rows"

@@ -11,7 +11,7 @@ import numpy as np
 from whence.aliases import Floats
 from whence.milp.model import Columns, Linear, Program
 
-__all__ = ["Abilities", "Lazy", "Outcome", "Row", "Settings", "Solver"]
+__all__ = ["Abilities", "Lazy", "Outcome", "Row", "Solver", "SolverSettings"]
 
 
 @dataclass(frozen=True)
@@ -50,7 +50,7 @@ Lazy = Callable[[Floats], Sequence[Row]]
 
 
 @dataclass(frozen=True)
-class Settings:
+class SolverSettings:
     """How to solve.
 
     Attributes
@@ -108,7 +108,7 @@ class Solver(Protocol):
     def solve(
         self,
         program: Program,
-        settings: Settings,
+        settings: SolverSettings,
         start: tuple[Columns, Floats] | None = None,
         lazy: Lazy | None = None,
     ) -> Outcome:
@@ -118,7 +118,7 @@ class Solver(Protocol):
         ----------
         program : Program
             What to solve.
-        settings : Settings
+        settings : SolverSettings
             Limits, gap, threads.
         start : pair of ndarray, optional
             Columns and their values in a known solution.

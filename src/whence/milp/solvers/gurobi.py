@@ -9,7 +9,7 @@ import numpy as np
 from whence.aliases import Floats
 from whence.errors import MissingDependencyError, SolverError
 from whence.milp.model import Columns, Program
-from whence.milp.solvers.base import Abilities, Lazy, Outcome, Settings
+from whence.milp.solvers.base import Abilities, Lazy, Outcome, SolverSettings
 
 __all__ = ["Gurobi"]
 
@@ -36,7 +36,7 @@ class Gurobi:
     def solve(
         self,
         program: Program,
-        settings: Settings,
+        settings: SolverSettings,
         start: tuple[Columns, Floats] | None = None,
         lazy: Lazy | None = None,
     ) -> Outcome:
@@ -81,7 +81,9 @@ class Gurobi:
         model.update()
         return list(x.tolist())
 
-    def _callback(self, x: list[Any], settings: Settings, lazy: Lazy | None, failures: list[BaseException]) -> Any:
+    def _callback(
+        self, x: list[Any], settings: SolverSettings, lazy: Lazy | None, failures: list[BaseException]
+    ) -> Any:
         codes = self._gurobi.GRB.Callback
 
         def called(model: Any, where: int) -> None:
@@ -125,7 +127,7 @@ class Gurobi:
         raise SolverError(f"Gurobi ended without an answer: its status is {model.Status}.")
 
 
-def _parameters(settings: Settings, lazy: bool) -> dict[str, Any]:
+def _parameters(settings: SolverSettings, lazy: bool) -> dict[str, Any]:
     parameters: dict[str, Any] = {
         "MIPGap": settings.mip_gap,
         "MIPGapAbs": TOLERANCE,

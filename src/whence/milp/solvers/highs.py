@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
+from whence import highs
 from whence.aliases import Floats
 from whence.errors import InputError, SolverError
 from whence.milp.model import Columns, Program
-from whence.milp.solvers.base import Abilities, Lazy, Outcome, Settings
+from whence.milp.solvers.base import Abilities, Lazy, Outcome, SolverSettings
 
 __all__ = ["Highs"]
 
@@ -54,7 +54,7 @@ class Highs:
     def solve(
         self,
         program: Program,
-        settings: Settings,
+        settings: SolverSettings,
         start: tuple[Columns, Floats] | None = None,
         lazy: Lazy | None = None,
     ) -> Outcome:
@@ -83,23 +83,18 @@ class Highs:
 
 
 def _solve_once(
-    program: Program, settings: Settings, way: dict[str, Any], start: tuple[Columns, Floats] | None
+    program: Program, settings: SolverSettings, way: dict[str, Any], start: tuple[Columns, Floats] | None
 ) -> Outcome:
-    import highspy
-
-    highs = highspy.Highs()
-    for name, value in {**_options(settings), **way}.items():
-        highs.setOptionValue(name, value)
-    highs.passModel(_lp(highspy, program))
-    if start is not None:
-        highs.setSolution(start[0].size, start[0].astype(np.int32), start[1])
-    if settings.on_progress is not None:
-        _report(highs, settings.on_progress)
-    if highs.run() == highspy.HighsStatus.kError and settings.threads is not None:
-        # HiGHS keeps the threads of its first run; another number needs a new pool.
-        highspy.Highs.resetGlobalScheduler(True)
-        highs.run()
-    return _outcome(highspy, highs, program)
+    ended = highs.run(program, program.integer, {**_options(settings), **way}, start, settings.on_progress)
+    if ended.status in ("infeasible", "infeasible or unbounded"):
+        # The objective is a distance: nothing here is unbounded.
+        return Outcome("infeasible", None, np.inf, ended.nodes)
+    if ended.status == "optimal":
+        return Outcome("optimal", ended.values, min(ended.bound, ended.value), ended.nodes)
+    bound = ended.bound if program.integer.any() else -np.inf
+    if ended.status in ("limit", "interrupted"):
+        return Outcome("limit" if ended.status == "limit" else "interrupted", ended.values, bound, ended.nodes)
+    raise SolverError(f"HiGHS ended without an answer: its status is {ended.status}.")
 
 
 def _known(program: Program, outcome: Outcome) -> tuple[Columns, Floats] | None:
@@ -130,7 +125,7 @@ def _better(program: Program, best: Outcome, other: Outcome) -> Outcome:
     return Outcome(other.status, values.values, other.bound, other.nodes)
 
 
-def _options(settings: Settings) -> dict[str, Any]:
+def _options(settings: SolverSettings) -> dict[str, Any]:
     options: dict[str, Any] = {
         "output_flag": settings.log,
         "mip_rel_gap": settings.mip_gap,
@@ -147,51 +142,3 @@ def _options(settings: Settings) -> dict[str, Any]:
         options["threads"] = settings.threads
         options["parallel"] = "off" if settings.threads == 1 else "on"
     return options
-
-
-def _lp(highspy: Any, program: Program) -> Any:
-    lp = highspy.HighsLp()
-    lp.num_col_, lp.num_row_ = program.cost.size, program.row_lower.size
-    lp.offset_ = program.offset
-    lp.col_cost_ = program.cost
-    lp.col_lower_, lp.col_upper_ = program.lower, program.upper
-    lp.row_lower_, lp.row_upper_ = program.row_lower, program.row_upper
-    lp.a_matrix_.format_ = highspy.MatrixFormat.kRowwise
-    lp.a_matrix_.start_ = program.rows.indptr.astype(np.int32)
-    lp.a_matrix_.index_ = program.rows.indices.astype(np.int32)
-    lp.a_matrix_.value_ = program.rows.data
-    if program.integer.any():
-        kinds = (highspy.HighsVarType.kContinuous, highspy.HighsVarType.kInteger)
-        lp.integrality_ = [kinds[int(whole)] for whole in program.integer]
-    return lp
-
-
-def _report(highs: Any, report: Callable[[int, float, float], bool]) -> None:
-    def tell(event: Any) -> None:
-        data = event.data_out
-        if not report(int(data.mip_node_count), float(data.mip_primal_bound), float(data.mip_dual_bound)):
-            event.interrupt()
-
-    highs.cbMipInterrupt += tell
-
-
-def _outcome(highspy: Any, highs: Any, program: Program) -> Outcome:
-    kinds = highspy.HighsModelStatus
-    status, info = highs.getModelStatus(), highs.getInfo()
-    nodes = max(int(info.mip_node_count), 0)
-    if status in (kinds.kInfeasible, kinds.kUnboundedOrInfeasible):
-        # The objective is a distance: nothing here is unbounded.
-        return Outcome("infeasible", None, np.inf, nodes)
-    values = None
-    if info.primal_solution_status == highspy.SolutionStatus.kSolutionStatusFeasible:
-        values = np.array(highs.getSolution().col_value, dtype=np.float64)
-    if status in (kinds.kOptimal, kinds.kModelEmpty):
-        value = float(info.objective_function_value)
-        bound = float(info.mip_dual_bound) if program.integer.any() else value
-        return Outcome("optimal", values, min(bound, value), nodes)
-    bound = float(info.mip_dual_bound) if program.integer.any() else -np.inf
-    if status in (kinds.kTimeLimit, kinds.kSolutionLimit, kinds.kIterationLimit):
-        return Outcome("limit", values, bound, nodes)
-    if status in (kinds.kInterrupt, kinds.kHighsInterrupt):
-        return Outcome("interrupted", values, bound, nodes)
-    raise SolverError(f"HiGHS ended without an answer: its status is {status.name}.")

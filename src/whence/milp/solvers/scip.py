@@ -10,7 +10,7 @@ import numpy as np
 from whence.aliases import Floats
 from whence.errors import MissingDependencyError, SolverError
 from whence.milp.model import Columns, Linear, Program
-from whence.milp.solvers.base import Abilities, Lazy, Outcome, Row, Settings
+from whence.milp.solvers.base import Abilities, Lazy, Outcome, Row, SolverSettings
 
 __all__ = ["Scip"]
 
@@ -36,7 +36,7 @@ class Scip:
     def solve(
         self,
         program: Program,
-        settings: Settings,
+        settings: SolverSettings,
         start: tuple[Columns, Floats] | None = None,
         lazy: Lazy | None = None,
     ) -> Outcome:
@@ -61,7 +61,7 @@ class Scip:
         return _outcome(model, x)
 
 
-def _parameters(settings: Settings, lazy: bool) -> dict[str, Any]:
+def _parameters(settings: SolverSettings, lazy: bool) -> dict[str, Any]:
     parameters: dict[str, Any] = {
         "limits/gap": settings.mip_gap,
         "limits/absgap": 0.0,

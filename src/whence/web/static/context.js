@@ -82,8 +82,7 @@ function featureRow(feature) {
     const then = shownThen()?.context[name];
     const onStage = Boolean(change) && state.stage === "then";
     // The number that the sentence names, which is rounded so that it holds.
-    const worded = onStage && feature.kind === "continuous" ? Number.parseFloat(change.words) : NaN;
-    const shown = Number.isFinite(worded) ? worded : shownContext()[name];
+    const shown = onStage && feature.kind === "continuous" ? change.value : shownContext()[name];
     field.sync(shown, change && !onStage && typeof then === "number" ? then : undefined);
     const locked = kept || state.locks.includes(name);
     padlock.setAttribute("aria-pressed", String(locked));

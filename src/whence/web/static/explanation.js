@@ -3,7 +3,7 @@
 import { api } from "./api.js";
 import { startDock } from "./dock.js";
 import { button, byId, h, icon, put } from "./dom.js";
-import { count, duration, plain, withUnit } from "./format.js";
+import { count, duration, plain } from "./format.js";
 import { cancel, explain, pending } from "./jobs.js";
 import { announce } from "./notices.js";
 import { term } from "./terms.js";
@@ -42,16 +42,13 @@ function obstacle() {
   return "";
 }
 
-/** The lines of an answer: the verdict by itself, then the rest; both plans are on the page already. */
-export function paragraphs(sentence) {
-  const lines = sentence.split("\n").filter((line) => !/^(Decision|Your plan): /.test(line));
-  const at = lines[0]?.search(/ (Nothing else has to change: |The other \d+ features stay )/) ?? -1;
-  const first = at > 0 ? [lines[0].slice(0, at), lines[0].slice(at + 1)] : [lines[0] ?? ""];
-  return [...first, ...lines.slice(1)].filter(Boolean);
+/** The lines of an answer, the verdict first; both plans are on the page already. */
+function linesOf({ verdict, staying, exact, costs, certainty, remedy }) {
+  return [verdict, staying, exact, costs, certainty, remedy].flatMap((text) => text.split("\n")).filter(Boolean);
 }
 
-function spoken(sentence) {
-  const [verdict, ...rest] = paragraphs(sentence);
+function spoken(shown) {
+  const [verdict, ...rest] = linesOf(shown);
   const items = rest.filter((line) => line.startsWith("  - "));
   return [h("p", { class: "verdict", text: verdict }),
     items.length > 0 && h("ul", {}, items.map((line) => h("li", { text: line.slice(4) }))),
@@ -59,18 +56,9 @@ function spoken(sentence) {
 }
 
 function certificate(found) {
-  const entries = [
-    ["status", found.status], ["distance", plain(found.distance, 9)], ["proved lower bound", plain(found.bound, 9)],
-    ["gap", plain(found.distance === found.bound ? 0 : found.distance - found.bound, 3)], ["risk", found.risk],
-    ["tolerance on costs", withUnit(plain(found.tolerance, 3), found.cost_unit)], ["engine", found.engine],
-    ["boxes or nodes searched", count(found.nodes ?? 0)], ["time", duration(found.seconds ?? 0)],
-    ["rival plans met", found.kind === "absolute" ? found.cuts : null],
-    ["separation of neighbours", found.separation], ["note", found.note],
-  ];
-  const infinite = (name, value) => (value === "unknown" && ["distance", "proved lower bound"].includes(name) ? "infinite" : String(value));
   return h("details", { class: "certificate" }, h("summary", { text: "Certificate" }),
-    h("dl", {}, entries.filter(([, value]) => value !== null && value !== undefined && value !== "")
-      .map(([name, value]) => h("div", {}, h("dt", {}, NAMED[name] ? term(NAMED[name], name) : name), h("dd", { text: infinite(name, value) })))),
+    h("dl", {}, found.shown.certificate
+      .map(([name, text]) => h("div", {}, h("dt", {}, NAMED[name] ? term(NAMED[name], name) : name), h("dd", { text })))),
     found.context && h("p", { class: "hint", text: "Computed once more from the fitted model and the decision problem before it was shown." }));
 }
 
@@ -82,7 +70,7 @@ function showOnPage(kind, then) {
 }
 
 function answer(kind, entry) {
-  const { explanation: found, sentence } = entry.result;
+  const { explanation: found } = entry.result;
   const then = thenOf(entry.result);
   const [tone, picture, said] = BADGES[found.status] ?? ["plain", "check", found.status];
   const text = (!found.context && NOTHING_YET[found.status]) || said;
@@ -90,7 +78,7 @@ function answer(kind, entry) {
   return [
     h("p", { class: `badge ${tone}` }, icon(picture), h("span", { text }),
       Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance" }, term("distance"), ` ${plain(found.distance, 4)}`)),
-    h("div", { class: "spoken" }, spoken(sentence)),
+    h("div", { class: "spoken" }, spoken(found.shown)),
     then && h("div", { class: "row" },
       button(shown ? "Back to today" : "Show it", () => showOnPage(kind, !shown), { icon: shown ? "undo" : "play" }),
       button("Set the controls to it", () => ask({ context: { ...then.context } }), { class: "button quiet" })),
@@ -105,7 +93,6 @@ function answer(kind, entry) {
 function waitingText(entry) {
   if (entry.cancelling) return "Stopping; what was found stays.";
   if (entry.state === "busy") return "All searches are busy; yours is tried again in a moment.";
-  if (entry.warming) return "The search is being made ready.";
   if (entry.state === "queued") return entry.ahead ? `Waiting: ${entry.ahead} before this one.` : "Starting …";
   return "";
 }
@@ -157,7 +144,7 @@ function explanationCard(kind) {
     else if (entry.result) {
       put(body, answer(kind, entry));
       // Once, not with every switch between today and then.
-      if (entry.job !== told) announce(`${title}: ${paragraphs(entry.result.sentence)[0]}`);
+      if (entry.job !== told) announce(`${title}: ${linesOf(entry.result.explanation.shown)[0]}`);
       told = entry.job;
     }
     else if (entry.state === "cancelled") put(body, h("p", { class: "soft", text: "Stopped before anything was found." }));

@@ -33,29 +33,6 @@ export function value(raw, feature, digits = 6) {
   return String(raw);
 }
 
-/**
- * A changed number, rounded away from where it started but inside `room`, the two values between which the verdict stays
- * the same: nearest values lie at the very edge, and rounded the other way they would no longer do.
- */
-export function beyond(number, start, room) {
-  if (room) {
-    const [low, high] = room;
-    for (let decimals = -3; decimals <= 12; decimals += 1) {
-      const unit = 10 ** decimals;
-      const short = (number >= start ? Math.ceil(number * unit) : Math.floor(number * unit)) / unit;
-      if (low <= short && short <= high && Math.abs(short - number) <= 0.01 * Math.abs(number - start)) return plain(short, 15);
-    }
-  }
-  return plain(number, 9);
-}
-
-/** The value that a change leads to, with its unit, so that what is said about it stays true. */
-export function changedValue(change, feature, room) {
-  if (feature?.kind !== "continuous" || typeof change.to !== "number") return value(change.to, feature);
-  const text = beyond(change.to, change.from, room?.[change.feature]);
-  return feature.unit ? `${text} ${feature.unit}` : text;
-}
-
 /** A cost that is written already, with the unit of costs where there is one. */
 export const withUnit = (text, unit) => (unit ? `${text} ${unit}` : text);
 

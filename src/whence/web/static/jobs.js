@@ -30,15 +30,6 @@ async function submit(kind, question, mine) {
   }
 }
 
-/** Whether no worker of the server is ready yet. */
-async function isWarming() {
-  try {
-    return (await api.health()).ready === 0;
-  } catch {
-    return false;
-  }
-}
-
 async function follow(kind, first, mine) {
   let job = first;
   while (job.state === "queued" || job.state === "running") {
@@ -46,9 +37,7 @@ async function follow(kind, first, mine) {
     if (mine !== round) return;
     const { state: was, progress } = job;
     const cancelling = state.explanations[kind].cancelling;
-    const warming = was === "queued" && (await isWarming());
-    if (mine !== round) return;
-    if (was === "queued" || was === "running") setExplanation(kind, { state: was, job: job.job, ahead: job.ahead, progress, cancelling, warming });
+    if (was === "queued" || was === "running") setExplanation(kind, { state: was, job: job.job, ahead: job.ahead, progress, cancelling });
   }
   if (mine !== round) return;
   if (job.state === "failed") {

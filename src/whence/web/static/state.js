@@ -1,7 +1,5 @@
 // What the page knows, in one place; panels subscribe to it and never talk to each other.
 
-import { changedValue } from "./format.js";
-
 const listeners = new Set();
 
 export const KINDS = ["relative", "absolute"];
@@ -102,10 +100,9 @@ export function thenOf(result) {
   return result && result.explanation.status !== "already" ? result.then : null;
 }
 
-/** The features that the shown explanation changes: name to {from, to, words}, the words being those for the new value. */
+/** The features that the shown explanation changes: name to {from, to}, and how the new value is shown: {words, value}. */
 export function shownChanges() {
   const result = state.stale ? null : state.explanations[state.selected].result;
-  const { changes, room } = thenOf(result) ? result.explanation : { changes: [] };
-  const kindOf = (name) => state.scene.features.find((feature) => feature.name === name);
-  return new Map(changes.map((change) => [change.feature, { ...change, words: changedValue(change, kindOf(change.feature), room) }]));
+  const { changes, shown } = thenOf(result) ? result.explanation : { changes: [] };
+  return new Map(changes.map((change, i) => [change.feature, { ...change, words: shown.changes[i].to, value: shown.changes[i].value }]));
 }

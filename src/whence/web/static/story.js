@@ -1,7 +1,7 @@
 // The scene's own text tells of the context and the plan it starts with: as soon as others are shown, the page says so.
 
 import { byId } from "./dom.js";
-import { changedValue, listed, value } from "./format.js";
+import { listed, value } from "./format.js";
 import { shownChanges, shownContext, shownThen, state, subscribe } from "./state.js";
 
 /** More changes than this are counted, not named. */
@@ -16,7 +16,7 @@ function differences() {
   const then = state.stage === "then" && shownThen();
   return state.scene.features.filter(({ name }) => !alike(shown[name], state.scene.context[name])).map((feature) => {
     const { name } = feature;
-    const now = then && changes.has(name) ? changes.get(name).words : changedValue({ to: shown[name] }, feature);
+    const now = then && changes.has(name) ? changes.get(name).words : value(shown[name], feature, 9);
     return `${name} is ${now} (was ${value(state.scene.context[name], feature)})`;
   });
 }

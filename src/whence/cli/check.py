@@ -1,0 +1,112 @@
+"""`whence check` and `whence fit`: whether a project can be used, and the policy that it gives."""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import Annotated
+
+import typer
+from rich.table import Table
+
+from whence.cli.exits import BAD_INPUT
+from whence.cli.options import JsonOption, ProjectArgument
+from whence.cli.screen import console, note, print_text, waiting
+from whence.features import Schema
+from whence.features.kinds import Feature
+from whence.project import Project
+from whence.project.project import read_project
+from whence.project.saved import save_policy
+from whence.report.numbers import plain, value
+
+__all__ = ["check", "fit"]
+
+
+def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
+    """List everything that is wrong with a project, all at once.
+
+    Reads the project file and all the data it names, and lists what is wrong with file, line, and key or column.
+
+    [bold]Examples[/bold]
+
+      whence check whence.toml
+      whence check whence.toml --json
+    """
+    with waiting(f"Checking {project.name} ..."):
+        ready, found = read_project(project)
+    errors = [finding for finding in found if finding.severity == "error"]
+    if as_json:
+        print(json.dumps([vars(finding) for finding in found], ensure_ascii=False, indent=2))
+    else:
+        for finding in found:
+            print_text(str(finding) if finding.severity == "error" else f"{finding.where}: (warning) {finding.text}")
+        print_text(_verdict(project, ready, len(errors), len(found) - len(errors)))
+    if errors:
+        raise typer.Exit(BAD_INPUT)
+
+
+def _verdict(path: Path, project: Project | None, errors: int, warnings: int) -> str:
+    if errors or project is None:
+        return f"{errors} error{'s' * (errors != 1)}: {path.name} cannot be used."
+    worth = f" {warnings} warning{'s' * (warnings != 1)}." if warnings else ""
+    rows, features, outcomes = len(project.X), project.X.shape[1], project.Y.shape[1]
+    size = (
+        f"{rows:,} rows, {features} column{'s' * (features != 1)} of context, {outcomes} outcome{'s' * (outcomes != 1)}"
+    )
+    return f"{path.name} can be used: {size}.{worth}"
+
+
+def fit(
+    project: ProjectArgument,
+    save: Annotated[Path | None, typer.Option(help="Save the fitted policy here.", show_default=False)] = None,
+) -> None:
+    """Fit the policy to the history, and show what it was fitted to.
+
+    A saved policy is used with '--policy' by decide, explain and batch, which then need not fit again. It is a
+    pickle, and opening a pickle runs the code in it: open only files that you have saved yourself.
+
+    [bold]Examples[/bold]
+
+      whence fit whence.toml
+      whence fit whence.toml --save policy.joblib
+    """
+    with waiting(f"Reading {project.name} ...") as shown:
+        opened = Project.load(project)
+        shown.say(f"Fitting to {len(opened.X):,} rows ...")
+        began = time.perf_counter()
+        policy = opened.fitted()
+        seconds = time.perf_counter() - began
+        if save is not None:
+            shown.say("Saving ...")
+            save_policy(opened, save)
+    for warning in opened.warnings:
+        note(str(warning))
+    X, Y = opened.X, opened.Y
+    print_text(f"Fitted in {seconds:.2g} s to {len(X):,} rows of {X.shape[1]} columns and {Y.shape[1]} outcomes.")
+    screen = console()
+    screen.print(_features(policy.schema_))
+    problem, weights = type(policy.problem).__name__, policy.weights_.describe()
+    print_text(f"Problem: {problem}. Minimised: {policy.risk_.name}. Weights: {weights}.")
+    if save is not None:
+        print_text(f"Saved to {save}.")
+
+
+def _features(schema: Schema) -> Table:
+    table = Table("feature", "kind", "values", "change", "weight", box=None, pad_edge=False)
+    for name in schema.names:
+        feature = schema.kind(name)
+        kind = type(feature).__name__.lower()
+        table.add_row(name, kind, _values(schema, name, feature), feature.change, f"{feature.weight:g}")
+    return table
+
+
+def _values(schema: Schema, name: str, feature: Feature) -> str:
+    kind = type(feature).__name__.lower()
+    levels = [value(level, kind) for level in schema.levels(name)]
+    if levels:
+        return ", ".join(levels[:8]) + (f", … ({len(levels)})" if len(levels) > 8 else "")
+    low, high = schema.training_range(name)
+    step = getattr(feature, "step", None)
+    said = f"{plain(low)} to {plain(high)} {schema.unit(name)}".rstrip()
+    return said if step is None else f"{said}, {'whole numbers' if step == 1 else f'in steps of {step}'}"

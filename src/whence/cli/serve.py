@@ -1,0 +1,77 @@
+"""`whence serve`: the what-if page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from whence.cli.screen import waiting
+from whence.errors import MissingDependencyError
+
+__all__ = ["serve"]
+
+
+def serve(
+    project: Annotated[
+        Path | None, typer.Argument(help="The project file; the built-in examples if left out.", show_default=False)
+    ] = None,
+    host: Annotated[str, typer.Option(help="Where to listen.")] = "127.0.0.1",
+    port: Annotated[int, typer.Option(min=0, max=65535, help="Port; 0 for any free one.")] = 8000,
+    browser: Annotated[bool, typer.Option("--browser/--no-browser", help="Open the page in a browser.")] = True,
+    workers: Annotated[
+        int | None, typer.Option(min=1, help="How many searches may run at once.", show_default=False)
+    ] = None,
+    time_limit: Annotated[float | None, typer.Option(help="Most seconds per search.", show_default=False)] = None,
+    allow_remote: Annotated[
+        bool, typer.Option("--allow-remote", help="Let other machines in, with the token that is printed.")
+    ] = False,
+    token: Annotated[
+        str | None,
+        typer.Option(
+            help="The token that requests must carry; random by default with --allow-remote.", envvar="WHENCE_TOKEN"
+        ),
+    ] = None,
+    root_path: Annotated[
+        str | None,
+        typer.Option(
+            help="The sub-path under which a reverse proxy shows the page, such as /whence.", show_default=False
+        ),
+    ] = None,
+    allowed_host: Annotated[
+        list[str] | None,
+        typer.Option(help="A name by which others reach it through a proxy; may be repeated.", show_default=False),
+    ] = None,
+    trusted_proxy: Annotated[
+        list[str] | None,
+        typer.Option(help="An address whose X-Forwarded-... headers are trusted; may be repeated.", show_default=False),
+    ] = None,
+) -> None:
+    """Serve the what-if page on this machine, until Ctrl-C.
+
+    Needs the extra 'web': pip install 'whence\\[web]'.
+
+    [bold]Examples[/bold]
+
+      whence serve
+      whence serve whence.toml --port 0
+    """
+    try:
+        with waiting("Starting ..."):
+            from whence.web.server import serve as serve_page
+    except ImportError as error:
+        raise MissingDependencyError(
+            f"'whence serve' needs {error.name or 'more than is installed'}: pip install 'whence[web]'."
+        ) from None
+    given = {
+        "workers": workers,
+        "time_limit": time_limit,
+        "allow_remote": allow_remote,
+        "token": token,
+        "root_path": root_path,
+        "allowed_hosts": allowed_host,
+        "trusted_proxies": trusted_proxy,
+    }
+    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
+    serve_page(project, host=host, port=port, open_browser=browser, busy=waiting, **options)

@@ -1,0 +1,123 @@
+"""The engines that answer questions, by name, and the parts of them that belong to each kind of weights.
+
+Whatever names an engine reads the names here: ``explain(engine=...)``, the command, project files and the page. A new
+engine is one module with a subclass of `Engine`, and one line in `ENGINES`. Modules are imported when they are needed.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from typing import Any, ClassVar
+
+from whence.aliases import Floats
+from whence.errors import InputError, InputTypeError
+from whence.question import Answer, Question
+from whence.weights import Weights
+
+__all__ = ["AUTO", "ENGINES", "PARTS", "Engine", "engine_named", "engine_names", "part_of"]
+
+#: Engines by name: the class, or the module and the class.
+ENGINES: dict[str, str | type[Engine]] = {
+    "search": "whence.search.engine:Search",
+    "milp": "whence.milp.engine:IntegerProgram",
+}
+#: Who answers where nobody is named.
+AUTO = "search"
+
+#: For each kind of weights, and all that derive from it, its part of every engine that can deal with it: a function
+#: from a question to an answer for the search, a :class:`whence.milp.weighting.Weighting` for the integer program.
+PARTS: dict[str, dict[str, str]] = {
+    "whence.weights.trees.TreeWeights": {
+        "search": "whence.search.forest:explain",
+        "milp": "whence.milp.forest:ForestWeighting",
+    },
+    "whence.weights.knn.KNNWeights": {
+        "search": "whence.search.knn:explain",
+        "milp": "whence.milp.knn:NeighbourWeighting",
+    },
+}
+
+
+class Engine(ABC):
+    """What answers a question: one of the two ways to find the nearest context, or a way of one's own.
+
+    An engine sees a :class:`~whence.question.Question`, which holds coordinates and costs, and nothing else. Whatever
+    it answers is computed once more by the fitted estimator and the problem before anybody sees it.
+
+    Attributes
+    ----------
+    name : str
+        What ``explain(engine=...)`` is given.
+    words : str
+        What sentences call it.
+    options : tuple of str
+        Names of the arguments that it takes beyond those of ``explain``.
+    """
+
+    name: ClassVar[str]
+    words: ClassVar[str]
+    options: ClassVar[tuple[str, ...]] = ()
+
+    @abstractmethod
+    def label(self, weights: Weights, options: Mapping[str, Any]) -> str:
+        """What an explanation says that it was found by, such as "search (forest)"."""
+
+    @abstractmethod
+    def answer(self, question: Question) -> Answer:
+        """The nearest context, or the proof that there is none, or what is known when a limit is reached."""
+
+    @abstractmethod
+    def check(self, question: Question) -> None:
+        """Refuse, with one sentence and before any work, a question that the engine cannot answer."""
+
+    def accepts(self, question: Question, point: Floats) -> bool:
+        """Whether a context that was found keeps what the engine's own options ask of it, judged afresh."""
+        return True
+
+
+def engine_names() -> tuple[str, ...]:
+    """The names that ``engine`` can have."""
+    return ("auto", *ENGINES)
+
+
+def engine_named(name: str) -> Engine:
+    """The engine called `name`; "auto" is the search.
+
+    Examples
+    --------
+    >>> engine_named("auto").name
+    'search'
+    """
+    names = engine_names()
+    if name not in names:
+        known = ", ".join(map(repr, names[:-1]))
+        raise InputError(f"'engine' must be {known} or {names[-1]!r}. Got {name!r} instead.", parameter="engine")
+    return _made(ENGINES[AUTO if name == "auto" else name])
+
+
+@cache
+def _made(engine: str | type[Engine]) -> Engine:
+    made: Engine = (_loaded(engine) if isinstance(engine, str) else engine)()
+    return made
+
+
+def part_of(weights: Weights, engine: str) -> Any:
+    """The part of an engine that belongs to these weights, or to the nearest class they derive from."""
+    for kind in type(weights).__mro__:
+        parts = PARTS.get(f"{kind.__module__}.{kind.__qualname__}", {})
+        if engine in parts:
+            return _loaded(parts[engine])
+    known = ", ".join(path.rpartition(".")[2] for path, parts in PARTS.items() if engine in parts)
+    raise InputTypeError(
+        f"'weights' must be {known}, or derive from one of them, for engine={engine!r}. "
+        f"Got {type(weights).__name__} instead.",
+        parameter="weights",
+    )
+
+
+def _loaded(path: str) -> Any:
+    module, _, name = path.partition(":")
+    return getattr(import_module(module), name)

@@ -1,0 +1,301 @@
+"""From a planner's question to a confirmed explanation."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+
+from whence.aliases import Floats
+from whence.errors import InputError, InternalError
+from whence.explain.explanation import Costs, Explanation
+from whence.explain.named_plans import in_order
+from whence.explain.request import Request
+from whence.explain.sample_costs import sample_costs
+from whence.explain.source import Source
+from whence.explain.verification import confirmed
+from whence.question import Answer, Limits, Question
+from whence.risk import Risk
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
+
+__all__ = ["changes_between", "explain", "rounding_limits"]
+
+
+def explain(policy: Policy, request: Request, search: Callable[[Question], Answer] | None = None) -> Explanation:
+    """The nearest context in which ``request.instead`` is better than, or as good as, any plan.
+
+    `search` answers in the place of the engine that the request names.
+    """
+    request = replace(request, instead=_named(policy, request.instead), decision=_named(policy, request.decision))
+    engine = request.answerer
+    search = search or engine.answer
+    limits = Limits(request.time_limit, request.node_limit, request.on_progress)
+    initial = policy.schema_.row(request.context)
+    decided = policy.decision(initial)
+    plan = decided.plan if request.decision is None else request.decision
+    _check_feasible(policy, "instead", request.instead)
+    if request.decision is not None:
+        _check_feasible(policy, "decision", plan)
+    costs = {
+        "instead": sample_costs(policy.problem, request.instead, policy.Y_, "instead"),
+        "decision": decided.costs if request.decision is None else sample_costs(policy.problem, plan, policy.Y_),
+    }
+    question = _question(policy, request, initial, limits, costs)
+    engine.check(question)
+    answer = _without_search(question, decided.weights, decided.cost)
+    if answer is None:
+        policy.weights_.check_start(question.space.start, question.separation, policy.schema_.feature_of_coordinate())
+        answer = search(question)
+    label = engine.label(policy.weights_, request.options)
+    draft = _draft(policy, request, question, initial, decided.weights, plan, label)
+    # Whatever the risk counts an observation for, a report shows what it costs.
+    draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
+    explanation = _completed(policy, question, answer, draft)
+    _check_accepted(policy, request, question, explanation)
+    if answer.status == "none":
+        explanation = _without_restrictions(policy, request, question, search, explanation)
+    return replace(explanation, seconds=limits.seconds)
+
+
+def _check_accepted(policy: Policy, request: Request, question: Question, explanation: Explanation) -> None:
+    """Let the engine judge once more whether the context found keeps what its own options ask for."""
+    if explanation.context is None or explanation.status == "already":
+        return
+    if not request.answerer.accepts(question, policy.schema_.encode_row(explanation.context)):
+        found = explanation.context.to_dict()
+        raise InternalError(f"The context found is not one that {request.answerer.words} accepts: {found}.")
+
+
+def _question(
+    policy: Policy, request: Request, initial: pd.Series, limits: Limits, costs: Mapping[str, Floats]
+) -> Question:
+    """What an engine is asked, in coordinates and in what the policy's risk counts each observation for."""
+    risk, problem = policy.risk_, policy.problem
+    alternative, decision = _values(risk, costs["instead"]), _values(risk, costs["decision"])
+    if request.within:
+        _check_not_negative(np.append(alternative, decision))
+    tau = float(request.tolerance) * float(np.abs(alternative).max())
+    mean = risk.on_values()
+
+    def better(weights: Floats) -> Floats | None:
+        rival = _values(risk, sample_costs(problem, problem.solve(policy.Y_, weights, risk), policy.Y_))
+        if request.within:
+            _check_not_negative(rival)
+            rival = (1.0 + request.within) * rival
+        return rival if mean.of(alternative, weights) - mean.of(rival, weights) > tau else None
+
+    def linear() -> tuple[Any, Floats, Floats] | None:
+        polytope = problem.polytope()
+        if polytope is None:
+            return None
+        return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
+
+    return Question(
+        space=policy.schema_.space(initial, request.fixed, request.bounds),
+        weights=policy.weights_,
+        inputs=policy.input_map_,
+        alternative=alternative,
+        decision=decision,
+        risk=mean,
+        kind=request.kind,
+        tau=tau,
+        separation=float(request.separation),
+        better=better,
+        limits=limits,
+        options=dict(request.options),
+        within=float(request.within),
+        threads=None if request.threads is None else int(request.threads),
+        # Costs are linear in the plan; what another risk makes of them is not.
+        linear=linear if mean is risk else None,
+    )
+
+
+def _values(risk: Risk, costs: Floats) -> Floats:
+    """What the risk counts each observation for; a risk of which that cannot be said is refused."""
+    values = risk.values(costs)
+    if values is None:
+        raise InputError(
+            "'risk' must be a weighted mean to be explained, of the costs or of what its 'values' makes of them: no "
+            f"engine can search under any other. Got {risk!r} instead.",
+            parameter="risk",
+        )
+    return np.asarray(values, dtype=np.float64)
+
+
+def _named(policy: Policy, plan: Any) -> Any:
+    return in_order(policy.problem, plan, policy.outcome_names_)
+
+
+def _check_feasible(policy: Policy, name: str, plan: Any) -> None:
+    try:
+        reason = policy.problem.check(plan)
+    except (ValueError, TypeError) as error:
+        reason = str(error)
+    if reason:
+        raise InputError(f"The plan given as {name!r} is not feasible: {reason}", parameter=name)
+
+
+def _check_not_negative(costs: Floats) -> None:
+    """A share of the costs is something to compare with only where none of them is negative."""
+    if costs.min() < 0.0:
+        raise InputError(
+            "'within' is a share of the best plan's cost, so that no cost may be negative. "
+            f"Got a cost of {costs.min():g}.",
+            parameter="within",
+        )
+
+
+def _without_search(question: Question, before: Floats, best: float) -> Answer | None:
+    """The answers that need no search: the criterion holds already, or no observation speaks for the plan.
+
+    Parameters
+    ----------
+    question : Question
+        What is asked.
+    before : ndarray
+        The weights in the initial context.
+    best : float
+        The cost of what the policy decides there.
+    """
+    reference = question.risk.of(question.decision, before) if question.kind == "relative" else best
+    if question.risk.of(question.alternative, before) - (1.0 + question.within) * reference <= question.tau:
+        return Answer("already", question.space.start, 0.0, 0.0)
+    if (question.alternative - question.rival_decision > question.tau).all():
+        more = f"over {100 * question.within:.4g} % more" if question.within else "more"
+        note = f"every past observation costs {more} with the alternative than with the decision"
+        return Answer("none", None, np.inf, np.inf, note=note)
+    return None
+
+
+def _draft(
+    policy: Policy, request: Request, question: Question, initial: pd.Series, before: Floats, decision: Any, engine: str
+) -> Explanation:
+    """The explanation with everything that is known before the answer."""
+    risk = question.risk
+    return Explanation(
+        status="none",
+        kind=request.kind,
+        initial=initial,
+        context=None,
+        changes=changes_between(policy, question, initial, None),
+        distance=np.inf,
+        bound=np.inf,
+        decision=decision,
+        alternative=request.instead,
+        cost_before=Costs(risk.of(question.decision, before), risk.of(question.alternative, before)),
+        cost_after=None,
+        weights_before=before,
+        weights_after=None,
+        engine=engine,
+        seconds=0.0,
+        nodes=0,
+        within=question.within,
+        tolerance=question.tau,
+        separation=question.separation if policy.weights_.needs_separation else None,
+        costs_decision=question.decision,
+        costs_alternative=question.alternative,
+        asked=request.as_plain(),
+        source=Source.of(policy),
+    )
+
+
+def _completed(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
+    """`draft` with the confirmed answer."""
+    common: dict[str, Any] = {"status": answer.status, "nodes": answer.nodes, "cuts": answer.cuts, "note": answer.note}
+    if answer.point is None:
+        return replace(draft, **common, distance=answer.distance, bound=answer.bound)
+    if answer.status == "already":
+        return replace(
+            draft,
+            **common,
+            distance=0.0,
+            bound=0.0,
+            context=draft.initial,
+            cost_after=draft.cost_before,
+            weights_after=draft.weights_before,
+        )
+    context, after, distance = confirmed(question, answer, policy.schema_, draft.initial, policy.inputs_of)
+    risk = question.risk
+    proved = answer.status == "optimal" and answer.bound == answer.distance
+    bound = distance if proved else min(answer.bound, distance)
+    changes = changes_between(policy, question, draft.initial, context)
+    return replace(
+        draft,
+        **common,
+        context=context,
+        changes=changes,
+        room=rounding_limits(policy, question, answer, context, changes["feature"].tolist()),
+        distance=distance,
+        bound=bound,
+        cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
+        weights_after=after,
+    )
+
+
+def rounding_limits(
+    policy: Policy, question: Question, answer: Answer, context: pd.Series, changed: list[str]
+) -> dict[str, tuple[float, float]]:
+    """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
+    schema, space, among = policy.schema_, question.space, set(changed)
+    box = answer.cell
+    if box is None:
+        free = np.array([levels is None for levels in space.levels])
+        point, row = schema.encode_row(context), policy.inputs_of(context)
+        box = question.weights.rounding_box(space.start, point, row, question.inputs, free)
+    if box is None:
+        return {}
+    offset, scale = schema.affine()
+    low = offset + scale * np.maximum(box[0], space.lower)
+    high = offset + scale * np.minimum(box[1], space.upper)
+    # What is typed in again goes through the scaling once more: keep clear of its last digits.
+    margin = 1e-9 * np.maximum(scale, np.abs(offset))
+    return {
+        name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
+        for j, name in enumerate(schema.feature_of_coordinate())
+        if name in among and space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
+    }
+
+
+def changes_between(policy: Policy, question: Question, initial: pd.Series, context: pd.Series | None) -> pd.DataFrame:
+    schema = policy.schema_
+    rows = []
+    if context is not None:
+        moved = np.abs(schema.encode_row(context) - question.space.start) * question.space.weight
+        distances = schema.by_feature(moved)
+        before, after = (schema.feature_values(row, distances) for row in (initial, context))
+        rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
+    return pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])
+
+
+def _without_restrictions(
+    policy: Policy,
+    request: Request,
+    question: Question,
+    search: Callable[[Question], Answer],
+    explanation: Explanation,
+) -> Explanation:
+    """Where restrictions may be what rules out an explanation: solve once more without them and say so."""
+    schema = policy.schema_
+    free = schema.space(explanation.initial, restricted=False)
+    if free.same_as(question.space) or explanation.note or question.limits.remaining <= 0:
+        return explanation
+    left = question.limits.remaining
+    limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress)
+    limits.reserve = question.limits.reserve
+    wider = replace(question, space=free, limits=limits)
+    answer = search(wider)
+    relaxed = _completed(policy, wider, answer, replace(explanation, status="none", note=""))
+    _check_accepted(policy, request, wider, relaxed)
+    blocking = (
+        []
+        if relaxed.context is None
+        else schema.restrictions_in_the_way(
+            explanation.initial, schema.encode_row(relaxed.context), request.fixed, request.bounds
+        )
+    )
+    return replace(explanation, unrestricted=replace(relaxed, asked={}), blocking=blocking)

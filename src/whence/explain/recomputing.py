@@ -1,0 +1,254 @@
+"""An explanation computed again from a policy: everything but the search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+
+from whence.errors import InternalError
+from whence.explain.conductor import changes_between, explain, rounding_limits
+from whence.explain.explanation import Costs, Explanation
+from whence.explain.request import Request
+from whence.explain.verification import confirmed
+from whence.features import Schema
+from whence.features.kinds import Categorical
+from whence.plain_values import number_from_plain, to_plain
+from whence.question import Answer, Question
+from whence.report.model import scalar
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
+
+__all__ = ["Recomputed", "recomputed", "request_of"]
+
+#: What of a question is given in other ways, or says only how hard to try.
+ELSEWHERE = ("context", "instead", "decision", "kind", "fixed", "bounds", "tolerance", "separation", "on_progress")
+EFFORT = ("engine", "time_limit", "node_limit", "threads", "options")
+
+
+class Recomputed:
+    """What a policy makes of an explanation.
+
+    Attributes
+    ----------
+    explanation : Explanation
+        With all that can be computed computed again, and with status, bound and counts as they were said.
+    faults : list of str
+        What the explanation says and what is not so, a sentence each.
+    """
+
+    def __init__(self, explanation: Explanation, faults: list[str]) -> None:
+        self.explanation = explanation
+        self.faults = faults
+
+
+def recomputed(said: Explanation, policy: Policy) -> Recomputed:
+    """`said` computed again; an InputError where its context or its plans are nothing to this policy."""
+    asked: list[Question] = []
+
+    def remember(question: Question) -> Answer:
+        asked.append(question)
+        return Answer("time_limit", None, math.inf, 0.0)
+
+    request = request_of(said, policy)
+    draft = explain(policy, request, search=remember)
+    faults = _faults_of_status(said, draft, bool(asked))
+    faults += _faults_of_numbers(said)
+    if said.asked.get("decision") == "policy":
+        faults += _faults_of_decision(draft, policy)
+    fresh = _completed(said, policy, draft, asked[0], faults) if asked else draft
+    if asked and said.unrestricted is not None:
+        free = replace(asked[0], space=policy.schema_.space(draft.initial, restricted=False))
+        inner = _completed(said.unrestricted, policy, draft, free, faults)
+        faults += _faults_of_numbers(said.unrestricted)
+        blocking = _blocking(policy, request, inner) if said.asked else said.blocking
+        fresh = replace(fresh, unrestricted=inner, blocking=blocking)
+    told = {name: getattr(said, name) for name in ("status", "bound", "nodes", "cuts", "seconds", "note")}
+    return Recomputed(replace(fresh, **told), faults)
+
+
+def request_of(said: Explanation, policy: Policy) -> Request:
+    """The question of an explanation, to be asked once more, without its limits and by the usual engine."""
+    problem, record = policy.problem, said.asked
+    plans = [_plan(said, plan, policy) for plan in (said.alternative, said.decision)]
+    tolerance = record.get("tolerance")
+    if tolerance is None:
+        # Documents without a question name the tolerance in the unit of the costs.
+        costs = np.abs(np.asarray(problem.costs(plans[0], policy.Y_), dtype=np.float64))
+        tolerance = said.tolerance / float(costs.max()) if costs.max() > 0 else 0.0
+    separation = record.get("separation", 1e-6 if said.separation is None else said.separation)
+    further = {
+        name: value
+        for name, value in record.items()
+        if name in Request.__dataclass_fields__ and name not in (*ELSEWHERE, *EFFORT)
+    }
+    return Request(
+        context=row_of(policy, said.initial),
+        instead=plans[0],
+        decision=plans[1],
+        kind=said.kind,
+        fixed=tuple(record.get("fixed", ())),
+        bounds=_bounds(policy, record.get("bounds")),
+        tolerance=tolerance,
+        separation=separation,
+        **further,
+    )
+
+
+def row_of(policy: Policy, written: pd.Series) -> pd.Series:
+    """A context as the policy's history holds it; JSON knows categories only by their texts."""
+    schema = policy.schema_
+    row = schema.row({str(name): value for name, value in written.items()})
+    values = [_level(policy, name, value) for name, value in row.items()]
+    made = pd.Series(values, index=row.index, dtype=object)
+    schema.encode_row(made)
+    return made
+
+
+def _level(policy: Policy, name: Any, value: Any) -> Any:
+    column = policy.X_[name]
+    if pd.api.types.is_numeric_dtype(column.dtype) or pd.api.types.is_bool_dtype(column.dtype):
+        return value
+    feature = policy.schema_.kind(name) if name in policy.schema_.names else None
+    levels = feature.categories if isinstance(feature, Categorical) else None
+    return next((level for level in levels or () if value in (level, scalar(level), to_plain(level))), value)
+
+
+def _bounds(policy: Policy, written: Any) -> dict[str, Any] | None:
+    if not isinstance(written, Mapping):
+        return None
+    bounds: dict[str, Any] = {}
+    for name, limit in written.items():
+        if name in policy.schema_.names and isinstance(policy.schema_.kind(name), Categorical):
+            several = limit if isinstance(limit, list) else [limit]
+            bounds[name] = [_level(policy, name, one) if name in policy.X_.columns else one for one in several]
+        elif isinstance(limit, list):
+            bounds[name] = tuple(number_from_plain(end) if isinstance(end, str) else end for end in limit)
+        else:
+            bounds[name] = limit
+    return bounds
+
+
+def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
+    """A plan in its natural form."""
+    form = "other" if said.source or said.written is None else said.written.plans.form
+    if form == "other":
+        return plan
+    if form == "route":
+        return policy.problem.from_plain(to_plain(plan), policy.outcome_names_)
+    return np.asarray(plan, dtype=np.float64)
+
+
+# ---- the context that was found ------------------------------------------------------------------------------------
+
+
+class _AsWritten:
+    """A schema for which the context is the one that is written, to the last digit."""
+
+    def __init__(self, schema: Schema, context: pd.Series) -> None:
+        self.schema, self.context = schema, context
+
+    def decode(self, point: Any, like: Any = None, room: Any = None, ends: Any = None) -> pd.Series:
+        """The context as it is written."""
+        return self.context
+
+    def encode_row(self, row: pd.Series) -> Any:
+        """Coordinates of a context."""
+        return self.schema.encode_row(row)
+
+
+def _completed(
+    said: Explanation, policy: Policy, draft: Explanation, question: Question, faults: list[str]
+) -> Explanation:
+    """`draft` with the context that was said to do, its weights, costs and distance."""
+    told = {name: getattr(said, name) for name in ("status", "bound", "nodes", "cuts", "seconds", "note")}
+    if said.context is None:
+        return replace(draft, **told, distance=math.inf)
+    schema, context = policy.schema_, row_of(policy, said.context)
+    if not said.asked:
+        # What was fixed or bounded is not known: only that the context must be one of the schema's.
+        question = replace(question, space=schema.space(draft.initial, restricted=False))
+    point = schema.encode_row(context)
+    distance = question.space.distance(point)
+    answer = Answer("time_limit", point, distance, said.bound)
+    try:
+        written = cast(Schema, _AsWritten(schema, context))
+        _, after, _ = confirmed(question, answer, written, draft.initial, policy.inputs_of)
+    except InternalError as error:
+        faults.append(str(error))
+        after = policy.weights_.at(policy.inputs_of(context))
+    changes = changes_between(policy, question, draft.initial, context)
+    risk = question.risk
+    return replace(
+        draft,
+        **told,
+        context=context,
+        changes=changes,
+        room=_kept_room(said, rounding_limits(policy, question, answer, context, changes["feature"].tolist()), faults),
+        distance=distance,
+        cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
+        weights_after=after,
+    )
+
+
+def _kept_room(said: Explanation, room: dict[str, tuple[float, float]], faults: list[str]) -> dict[str, Any]:
+    """The room as it is said where it is not too wide: a search may know a smaller one."""
+    for name, (low, high) in said.room.items():
+        first, last = room.get(name, (math.inf, -math.inf))
+        slack = 1e-6 * max(abs(first), abs(last))
+        if low < first - slack or high > last + slack or low > high:
+            faults.append(f"The room of {name!r} is said to be {low:.9g} to {high:.9g}, which is too wide.")
+    return said.room
+
+
+def _blocking(policy: Policy, request: Request, inner: Explanation) -> list[str]:
+    if inner.context is None:
+        return []
+    schema = policy.schema_
+    point = schema.encode_row(inner.context)
+    return schema.restrictions_in_the_way(inner.initial, point, request.fixed, request.bounds)
+
+
+# ---- what cannot be so ---------------------------------------------------------------------------------------------
+
+
+def _faults_of_status(said: Explanation, draft: Explanation, searched: bool) -> list[str]:
+    """Whether the answers that need no search are those that were given."""
+    if not searched and said.status != draft.status:
+        where = "holds in the initial context already" if draft.status == "already" else "can hold nowhere"
+        return [f"The criterion {where}, so that the status is {draft.status!r}. The explanation says {said.status!r}."]
+    if searched and said.status == "already":
+        costs = draft.cost_before
+        return [
+            "The criterion does not hold in the initial context, as the status 'already' says: the alternative costs "
+            f"{costs.alternative:.6g} there, the decision {costs.decision:.6g}."
+        ]
+    return []
+
+
+def _faults_of_numbers(said: Explanation) -> list[str]:
+    """Whether distance and bound go together, as the status says."""
+    faults = []
+    gap = said.asked.get("mip_gap") or 0.0
+    least = said.distance * (1.0 - float(gap)) - 1e-9 if isinstance(gap, int | float) else said.distance
+    if said.status in ("optimal", "already") and said.bound < least:
+        faults.append(f"The bound must be the distance where the status is {said.status!r}. Got {said.bound:.9g}.")
+    if said.bound > said.distance + 1e-9:
+        faults.append(f"The bound must not exceed the distance, {said.distance:.9g}. Got {said.bound:.9g}.")
+    if said.status == "none" and not math.isinf(said.bound):
+        faults.append(f"The bound must be infinite where the status is 'none'. Got {said.bound:.9g}.")
+    return faults
+
+
+def _faults_of_decision(draft: Explanation, policy: Policy) -> list[str]:
+    """Whether the decision is one that the policy would take."""
+    decided, cost = policy.decision(draft.initial), draft.cost_before.decision
+    least, costs = decided.cost, decided.costs
+    if math.isclose(cost, least, rel_tol=1e-9, abs_tol=1e-9 * float(np.abs(costs).max())):
+        return []
+    return [f"The policy decides otherwise in the initial context: at cost {least:.9g}, not {cost:.9g}."]

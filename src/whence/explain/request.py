@@ -1,0 +1,108 @@
+"""What a user asks for, checked argument by argument."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any
+
+import numpy as np
+
+from whence.aliases import Kind
+from whence.engines import ENGINES, Engine, engine_named
+from whence.errors import InputError
+from whence.plain_values import to_plain
+from whence.question import Progress
+from whence.spelling import nearest
+
+__all__ = ["Request"]
+
+
+@dataclass(frozen=True)
+class Request:
+    """The arguments of ``Policy.explain``; an engine gets a :class:`~whence.question.Question` made from them."""
+
+    context: Any
+    instead: Any
+    kind: Kind = "relative"
+    within: float = 0.0
+    decision: Any = None
+    fixed: Collection[str] = ()
+    bounds: Mapping[str, Any] | None = None
+    engine: str = "auto"
+    time_limit: float | None = None
+    node_limit: int | None = None
+    tolerance: float = 1e-6
+    separation: float = 1e-6
+    threads: int | None = None
+    on_progress: Callable[[Progress], Any] | None = None
+    options: dict[str, Any] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if self.kind not in ("relative", "absolute"):
+            raise _refused("kind", "'relative' or 'absolute'", self.kind)
+        if not _is_number(self.within) or not 0 <= float(self.within) < np.inf:
+            raise _refused("within", "a number >= 0, such as 0.02 for 2 %", self.within)
+        if self.within and self.kind != "absolute":
+            raise InputError(
+                "'within' is a share of the best plan's cost: use it with kind='absolute'.", parameter="within"
+            )
+        for name in ("tolerance", "separation"):
+            value = getattr(self, name)
+            if not isinstance(value, int | float | np.number) or not 0 <= float(value) < np.inf:
+                raise _refused(name, "a number >= 0", value)
+        for name in ("time_limit", "node_limit"):
+            value = getattr(self, name)
+            if value is not None and (not _is_number(value) or not value > 0):
+                raise _refused(name, "a positive number or None", value)
+        if self.threads is not None and (
+            not _is_number(self.threads)
+            or not isinstance(self.threads, int | np.integer)
+            or not 0 < self.threads <= 256
+        ):
+            raise _refused("threads", "an int from 1 to 256, or None", self.threads)
+        self._check_options()
+
+    def _check_options(self) -> None:
+        """Refuse options that the engine does not know."""
+        known = self.answerer.options
+        unknown = next((name for name, value in self.options.items() if value is not None and name not in known), None)
+        if unknown is None:
+            return
+        others = {name: engine_named(name) for name in ENGINES}
+        owner = next((name for name, engine in others.items() if unknown in engine.options), None)
+        if owner is not None:
+            text = f"{unknown!r} is an option of engine={owner!r}; {self.answerer.words} does not know it."
+        elif known:
+            names = ", ".join(map(repr, known))
+            text = f"An option of engine={self.answerer.name!r} must be one of {names}. Got {unknown!r} instead."
+        else:
+            every = [*self.__dataclass_fields__, *(name for engine in others.values() for name in engine.options)]
+            text = f"'explain' has no parameter {unknown!r}.{nearest(unknown, every)}"
+        raise InputError(text, parameter=unknown)
+
+    @property
+    def answerer(self) -> Engine:
+        """The engine that is asked for."""
+        return engine_named(self.engine)
+
+    def as_plain(self) -> dict[str, Any]:
+        """The question in plain values, for a certificate; context and plans, which stand beside it, are left out.
+
+        Whatever is added to a request is in it without a word here.
+        """
+        said = {one.name: getattr(self, one.name) for one in fields(self)}
+        for name in ("context", "instead", "on_progress"):
+            del said[name]
+        said["decision"] = "policy" if self.decision is None else "given"
+        said["fixed"] = sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed))
+        more = said.pop("options")
+        return {name: to_plain(value) for name, value in {**said, **more}.items()}
+
+
+def _is_number(value: object) -> bool:
+    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+
+
+def _refused(name: str, wanted: str, value: object) -> InputError:
+    return InputError(f"{name!r} must be {wanted}. Got {value!r} instead.", parameter=name)

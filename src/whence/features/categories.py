@@ -1,0 +1,132 @@
+"""A category of a fitted schema: one coordinate per level, of which one holds 1/2 and all others 0."""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.aliases import Floats
+from whence.errors import InputError, UnknownCategoryError
+from whence.features.column import Column, NumberType, Range, Unknown, restored
+from whence.features.kinds import Change
+from whence.tables import missing_error, no_missing, number, numbers
+
+__all__ = ["CategoryColumn"]
+
+
+#: Categories that an error names at most.
+OFFERED = 12
+
+
+@dataclass(frozen=True)
+class CategoryColumn(Column):
+    """A category: one column of names, or one 0/1 column a category (`types` then says of which type)."""
+
+    categories: tuple[Hashable, ...]
+    seen: NDArray[np.bool_]
+    types: tuple[NumberType, ...] | None
+
+    @property
+    def labels(self) -> list[str]:
+        return [f"{self.name}={level}" for level in self.categories]
+
+    @property
+    def choices(self) -> list[Any]:
+        return [k for k, seen in zip(self.categories, self.seen, strict=True) if seen]
+
+    @cached_property
+    def _position(self) -> dict[Hashable, int]:
+        return {level: i for i, level in enumerate(self.categories)}
+
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
+        if self.types is not None:
+            raw = np.column_stack([numbers(name, table[name]) for name in self.columns])
+            self._check_one_hot(raw, unknown)
+            return raw
+        values = table[self.name]
+        no_missing(self.name, values)
+        found = np.array([self._index(v, unknown) for v in values.tolist()], dtype=np.int64)
+        known = np.flatnonzero(found >= 0)
+        out = np.zeros((len(values), len(self.categories)))
+        out[known, found[known]] = 1.0
+        return out
+
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
+        if self.types is not None:
+            raw = [number(name, values[name]) for name in self.columns]
+            self._check_one_hot(np.array([raw]), unknown)
+            return raw
+        chosen = self._index(values[self.name], unknown)
+        return [float(i == chosen) for i in range(len(self.categories))]
+
+    def _index(self, value: Any, unknown: Unknown) -> int:
+        """Place of a category; -1 for an unknown one that is to be ignored."""
+        try:
+            return self._position[value]
+        except (KeyError, TypeError):
+            if pd.api.types.is_scalar(value) and pd.isna(value):
+                raise missing_error(self.name, 1) from None
+            if unknown == "ignore":
+                return -1
+            known = ", ".join(map(repr, self.categories[:OFFERED])) + (", …" if len(self.categories) > OFFERED else "")
+            raise UnknownCategoryError(
+                f"The column {self.name!r} must hold one of {known}. Got {value!r} instead."
+            ) from None
+
+    def _check_one_hot(self, raw: Floats, unknown: Unknown = "error") -> None:
+        most = raw.sum(axis=1)
+        one = (most == 1.0) | (most == 0.0) if unknown == "ignore" else most == 1.0
+        if not ((raw == 0.0) | (raw == 1.0)).all() or not one.all():
+            raise InputError(
+                f"The columns {', '.join(map(repr, self.columns))} of {self.name!r} must hold one 1 and else 0 "
+                "in every row."
+            )
+
+    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
+        chosen = int(np.argmax(point))
+        if self.types is None:
+            return {self.name: self.categories[chosen]}
+        return {
+            name: restored(float(i == chosen), kind)
+            for i, (name, kind) in enumerate(zip(self.columns, self.types, strict=True))
+        }
+
+    def value(self, row: Mapping[str, Any]) -> Any:
+        if self.types is None:
+            return row[self.name]
+        return self.categories[int(np.argmax([float(row[name]) for name in self.columns]))]
+
+    def allowed(self, start: Floats, change: Change, limit: Any) -> list[Range]:
+        """Where every coordinate may move: categories seen in training that restrictions leave, or the initial one."""
+        initial = start > 0
+        allowed = initial if change == "fixed" else (self.seen & self._wanted(limit) & self._towards(start, change))
+        allowed = allowed | initial
+        only = int(allowed.sum()) == 1
+        ranges = []
+        for ok in allowed:
+            levels = np.array([0.5] if ok and only else [0.0, 0.5] if ok else [0.0])
+            ranges.append(Range(float(levels[0]), float(levels[-1]), levels))
+        return ranges
+
+    def _towards(self, start: Floats, change: Change) -> NDArray[np.bool_]:
+        """Categories that lie on the allowed side of the initial one, in their order."""
+        place, at = np.arange(len(self.categories)), int(np.argmax(start))
+        return place >= at if change == "increase" else place <= at if change == "decrease" else place >= 0
+
+    def _wanted(self, limit: Any) -> NDArray[np.bool_]:
+        if limit is None:
+            return np.ones(len(self.categories), dtype=np.bool_)
+        wanted = [limit] if isinstance(limit, str) or not np.iterable(limit) else list(limit)
+        unknown = [k for k in wanted if k not in self.categories]
+        if unknown:
+            raise InputError(
+                f"The 'bounds' of {self.name!r} must be categories among {', '.join(map(repr, self.categories))}. "
+                f"Got {unknown[0]!r} instead."
+            )
+        return np.array([k in wanted for k in self.categories], dtype=np.bool_)

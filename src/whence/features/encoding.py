@@ -1,0 +1,253 @@
+"""One feature of a fitted schema: its raw values, its coordinates, and where an explanation may move it.
+
+A number is scaled by its training range to [0, 1]; a category becomes one coordinate per level that holds 0 or 1/2,
+so that changing it costs exactly 1 in the plain L1 norm that weights, distances and searches share.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.aliases import Floats
+from whence.errors import InputError, InputTypeError
+from whence.features.categories import CategoryColumn
+from whence.features.column import Column, NumberType, Range, Unknown, restored
+from whence.features.kinds import Binary, Categorical, Discrete, Feature
+from whence.features.steps import CHOICES, LISTED, beside, spread
+from whence.tables import no_missing, number, numbers
+
+__all__ = [
+    "CategoryColumn",
+    "Column",
+    "NumberColumn",
+    "Range",
+    "Unknown",
+    "fitted_column",
+    "interval",
+    "sorted_categories",
+]
+
+
+#: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
+SHORT = 1e-12
+#: What scaling and back may cost, as a share of the range or of the number.
+ROUNDING = 1e-12
+
+
+@dataclass(frozen=True)
+class NumberColumn(Column):
+    """A continuous, discrete or binary feature with its training range.
+
+    Where there is a `step`, `levels` need not hold every value that is allowed: see :meth:`cut_at`.
+    """
+
+    low: float
+    high: float
+    levels: Floats | None
+    type: NumberType
+    step: int | None = None
+
+    @property
+    def labels(self) -> list[str]:
+        return [self.name]
+
+    @property
+    def steps(self) -> int:
+        """How many steps lead from the lowest training value to the highest."""
+        return 0 if self.step is None else int((self.high - self.low) // self.step)
+
+    @property
+    def choices(self) -> list[Any]:
+        if self.levels is None or self.steps >= CHOICES:
+            return []
+        return [restored(v, self.type) for v in self.levels]
+
+    def is_level(self, value: float) -> bool:
+        """Whether the feature may have `value`, as far as its kind goes."""
+        if self.step is not None:
+            return bool((value - self.low) % self.step == 0)
+        return self.levels is None or bool((self.levels == value).any())
+
+    def cut_at(self, cuts: NDArray[np.floating], units: bool) -> NumberColumn:
+        """This column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
+
+        Parameters
+        ----------
+        cuts : ndarray
+            The thresholds.
+        units : bool
+            Whether the forest sees the user's units, and not coordinates.
+        """
+        if self.step is None or self.steps < LISTED:
+            return self
+        step, low, scale = self.step, self.low, self.scale
+        coordinate = [lambda k: (low + k * step - self.offset) / scale]
+        # On the way from coordinates back to the user's units, the last digit may change.
+        there_and_back = [lambda k: low + k * step, lambda k: coordinate[0](k) * scale + self.offset]
+        return replace(self, levels=low + step * beside(cuts, there_and_back if units else coordinate, self.steps))
+
+    def within(self, lower: float, upper: float) -> Floats:
+        """Coordinates of the first and the last step between two coordinates."""
+        step = float(self.step or 1)
+        near = np.array([np.ceil(lower * self.scale / step), np.floor(upper * self.scale / step)])
+        k = np.clip(np.add.outer(near, [-1.0, 0.0, 1.0]), 0.0, float(self.steps))
+        points = np.unique(self.low + k * step - self.offset) / self.scale
+        points = points[(points >= lower) & (points <= upper)]
+        return points[[0, -1]] if points.size else points
+
+    def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
+        raw = numbers(self.name, table[self.name])
+        self._check_binary(raw)
+        return raw[:, None]
+
+    def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
+        raw = number(self.name, values[self.name])
+        if isinstance(self.feature, Binary):
+            self._check_binary(np.array([raw]))
+        return [raw]
+
+    def _check_binary(self, raw: Floats) -> None:
+        if isinstance(self.feature, Binary):
+            bad = raw[(raw != 0.0) & (raw != 1.0)]
+            if bad.size:
+                raise InputError(
+                    f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}."
+                )
+
+    def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:
+        return {self.name: restored(self._unscaled(float(point[0]), float(low[0]), float(high[0])), self.type)}
+
+    def _unscaled(self, coordinate: float, low: float, high: float) -> float:
+        """The shortest raw value that maps back to a coordinate, without leaving [low, high]."""
+        raw = self.offset + coordinate * self.scale
+        if self.step is not None:
+            return self.low + float(np.round((raw - self.low) / self.step)) * self.step
+        if self.levels is not None:
+            return float(self.levels[int(np.argmin(np.abs(self.levels - raw)))])
+
+        def fits(value: float, slack: float) -> bool:
+            back = (value - self.offset) / self.scale
+            return low <= back <= high and abs(back - coordinate) <= slack
+
+        for digits in range(6, 18):
+            short = float(f"{raw:.{digits}g}")
+            if fits(short, SHORT if low < high else 0.0):
+                return short
+        # A large offset beside a small range swallows the last digits: step into the room until the value fits.
+        inward = np.inf if coordinate - low <= high - coordinate else -np.inf
+        value, step = raw, abs(float(np.nextafter(raw, inward) - raw))
+        for _ in range(64):
+            if fits(value, 1e-7):
+                return value
+            value, step = raw + np.copysign(step, inward), 2.0 * step
+        return raw
+
+    def clipped(self, value: float, least: float, most: float) -> Any:
+        """`value`, or the end that it lies beyond by a rounding error; a larger one is not for here to hide."""
+        end = float(min(max(value, least), most))
+        return restored(end, self.type) if abs(value - end) <= ROUNDING * max(self.scale, abs(end)) else value
+
+    def value(self, row: Mapping[str, Any]) -> Any:
+        return row[self.name]
+
+    def coordinate(self, raw: float) -> float:
+        """The coordinate of a raw value."""
+        return (raw - self.offset) / self.scale
+
+
+def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) -> Column:
+    """The feature with its place in the coordinates, from `start` on, and its training range."""
+    if isinstance(feature, Categorical):
+        return _fitted_category(name, feature, table, start)
+    values = table[name]
+    raw = numbers(name, values)
+    low, high = float(raw.min()), float(raw.max())
+    offset, scale = (low, high - low) if high > low else (low, 1.0)
+    levels = None
+    if isinstance(feature, Binary):
+        offset, scale, levels = 0.0, 1.0, np.array([0.0, 1.0])
+    elif isinstance(feature, Discrete) and feature.step is not None:
+        levels = _steps(name, raw, int(feature.step))
+    elif isinstance(feature, Discrete):
+        levels = np.unique(raw) if feature.values is None else np.array(tuple(feature.values))
+        unknown = raw[~np.isin(raw, levels)]
+        if unknown.size:
+            raise InputError(
+                f"The column {name!r} must hold only its declared values. Got {float(unknown[0])!r} instead."
+            )
+    place = slice(start, start + 1)
+    step = getattr(feature, "step", None)
+    column = NumberColumn(name, feature, (name,), place, offset, scale, low, high, levels, _type_of(values), step)
+    column.raw(table)
+    return column
+
+
+def _steps(name: str, raw: Floats, step: int) -> Floats:
+    """The levels of a column that goes in whole steps from its lowest value."""
+    low = float(raw.min())
+    wrong = raw[(raw != np.round(raw)) | ((raw - low) % step != 0)]
+    if wrong.size:
+        what = "whole numbers" if step == 1 else f"whole numbers in steps of {step} from {low:g}"
+        raise InputError(f"The column {name!r} must hold only {what}. Got {float(wrong[0])!r} instead.")
+    return low + step * spread(int((float(raw.max()) - low) // step))
+
+
+def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start: int) -> CategoryColumn:
+    if feature.columns is not None:
+        columns = tuple(feature.columns)
+        categories = tuple(feature.categories or columns)
+        types: tuple[NumberType, ...] | None = tuple(_type_of(table[column]) for column in columns)
+    else:
+        columns, types = (name,), None
+        no_missing(name, table[name])
+        categories = tuple(feature.categories or sorted_categories(name, table[name]))
+    place = slice(start, start + len(categories))
+    unseen = np.zeros(len(categories), dtype=np.bool_)
+    seen = CategoryColumn(name, feature, columns, place, 0.0, 2.0, categories, unseen, types).raw(table).any(axis=0)
+    return CategoryColumn(name, feature, columns, place, 0.0, 2.0, categories, np.asarray(seen), types)
+
+
+def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
+    """The different values of a column: in the order that its dtype gives them, or sorted."""
+    if isinstance(values.dtype, pd.CategoricalDtype):
+        return tuple(values.dtype.categories)
+    try:
+        kinds = pd.unique(values).tolist()
+    except TypeError:
+        raise InputTypeError(
+            f"The column {name!r} cannot be a category: every argument must be a string or a number. "
+            f"Got {values.iloc[0]!r} instead."
+        ) from None
+    try:
+        return tuple(sorted(kinds))
+    except TypeError:
+        return tuple(kinds)
+
+
+def _type_of(values: pd.Series) -> NumberType:
+    if pd.api.types.is_bool_dtype(values.dtype):
+        return "bool"
+    if pd.api.types.is_integer_dtype(values.dtype):
+        return "int"
+    return "float"
+
+
+def interval(name: str, limit: Any) -> tuple[float, float]:
+    """The bounds that a call gives for a number, infinite where an end is None."""
+    try:
+        first, last = limit
+        first = -np.inf if first is None else float(first)
+        last = np.inf if last is None else float(last)
+    except (TypeError, ValueError):
+        raise InputError(
+            f"The 'bounds' of {name!r} must be a pair (low, high) of numbers. Got {limit!r} instead."
+        ) from None
+    if np.isnan(first) or np.isnan(last) or first > last:
+        raise InputError(f"The 'bounds' of {name!r} must be a pair low <= high. Got {limit!r} instead.")
+    return first, last

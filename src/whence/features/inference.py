@@ -1,0 +1,61 @@
+"""What kind of feature a column is, where nobody has said."""
+
+from __future__ import annotations
+
+import warnings
+
+import pandas as pd
+
+from whence.errors import InputTypeError
+from whence.features.encoding import sorted_categories
+from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.tables import dates, no_missing
+
+__all__ = ["FEW_LEVELS", "MANY_CATEGORIES", "inferred"]
+
+#: Integer columns with at most this many distinct values keep to these; with more, to whole numbers.
+FEW_LEVELS = 20
+#: Distinct texts in a column, beyond which it is rather a note or a number than a category.
+MANY_CATEGORIES = 50
+
+
+def inferred(name: str, values: pd.Series) -> Feature:
+    """The kind of feature that a column's dtype tells."""
+    dtype = values.dtype
+    no_missing(name, values)
+    if isinstance(dtype, pd.CategoricalDtype):
+        return Categorical(tuple(dtype.categories), ordered=bool(dtype.ordered))
+    if pd.api.types.is_bool_dtype(dtype):
+        return Binary()
+    if pd.api.types.is_integer_dtype(dtype):
+        distinct = pd.unique(values).tolist()
+        if set(distinct) <= {0, 1}:
+            return Binary()
+        return Discrete(distinct) if len(distinct) <= FEW_LEVELS else Discrete(step=1)
+    if pd.api.types.is_float_dtype(dtype):
+        return Continuous()
+    if pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype):
+        categories = sorted_categories(name, values)
+        _doubt(name, values, len(categories))
+        return Categorical(categories)
+    raise InputTypeError(
+        f"The column {name!r} must hold numbers, categories, strings or bools. Got dtype {dtype}; "
+        "turn dates into numbers or categories such as month and weekday."
+    )
+
+
+def _doubt(name: str, values: pd.Series, levels: int) -> None:
+    """Warn of texts that are hardly a category: dates, and what is hardly ever the same twice."""
+    said = ""
+    if levels > 1 and dates(values):
+        said = (
+            f"The column {name!r} holds dates or times as text, which become a category of {levels} levels without a "
+            "nearest other. Put what matters about them (month, weekday, hour) in columns of their own and leave it out"
+        )
+    elif levels > MANY_CATEGORIES and levels > 0.5 * len(values):
+        said = (
+            f"The column {name!r} holds {levels} different texts in {len(values)} rows, which become a category of as "
+            "many levels. Leave it out unless it really is one"
+        )
+    if said:
+        warnings.warn(f"{said}; or declare it: schema=Schema({{{name!r}: Categorical()}}).", UserWarning, stacklevel=5)

@@ -1,0 +1,145 @@
+"""The numeric features of a schema side by side, so that a context of hundreds of them costs a few array steps."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping, Sequence
+from typing import Any
+
+import numpy as np
+
+from whence.aliases import Floats
+from whence.features.encoding import NumberColumn, interval
+from whence.features.kinds import Binary, Continuous
+
+__all__ = ["Numbers"]
+
+
+#: Types whose values are plain numbers; all others are looked at one by one.
+PLAIN = frozenset((float, int, bool))
+
+
+class Numbers:
+    """All numeric features of a schema.
+
+    Parameters
+    ----------
+    columns : sequence of NumberColumn
+        The features, in the order of their coordinates.
+    order : sequence of str
+        Columns of the user's table.
+    """
+
+    def __init__(self, columns: Sequence[NumberColumn], order: Sequence[str]) -> None:
+        self.columns = columns
+        place = {name: i for i, name in enumerate(order)}
+        self.at = np.array([c.at.start for c in columns], dtype=np.int64)
+        self._place = [place[c.name] for c in columns]
+        self._index = {c.name: i for i, c in enumerate(columns)}
+        self._binary = np.array([isinstance(c.feature, Binary) for c in columns], dtype=np.bool_)
+        self._low = np.array([c.coordinate(c.low) for c in columns])
+        self._high = np.array([c.coordinate(c.high) for c in columns])
+        self._constant = self._low == self._high
+        self._offset, self._scale = np.array([c.offset for c in columns]), np.array([c.scale for c in columns])
+        # Whatever may be an end of a feature's range, in the user's units: history and schema.
+        self._given = np.array(
+            [
+                [c.low for c in columns],
+                [c.high for c in columns],
+                *([_limit(c, name) for c in columns] for name in ("low", "high")),
+            ],
+            dtype=np.float64,
+        )
+        self._floor, self._ceiling = self._declared("low", -np.inf), self._declared("high", np.inf)
+        changes = np.array([c.feature.change for c in columns], dtype=object)
+        self._fixed, self._rising, self._falling = (changes == name for name in ("fixed", "increase", "decrease"))
+        self._levels = {
+            i: np.unique((c.levels - c.offset) / c.scale) for i, c in enumerate(columns) if c.levels is not None
+        }
+        # Of whole numbers that are not all listed, the first and the last within a limit have to be found.
+        self._unlisted = {
+            i for i, c in enumerate(columns) if c.levels is not None and c.step is not None and c.levels.size <= c.steps
+        }
+
+    def _declared(self, name: str, otherwise: float) -> Floats:
+        """The lower or upper bounds that the schema declares, as coordinates."""
+        given = [_limit(c, name) for c in self.columns]
+        bounds = [otherwise if np.isnan(v) else c.coordinate(v) for c, v in zip(self.columns, given, strict=True)]
+        return np.array(bounds, dtype=np.float64)
+
+    def raw(self, values: Sequence[Any]) -> Floats:
+        """The numbers of one context, given the values of all the user's columns; what is no number is refused."""
+        own = [values[i] for i in self._place]
+        if PLAIN.issuperset(map(type, own)):
+            raw = np.array(own, dtype=np.float64)
+            off = self._binary & (raw != 0.0) & (raw != 1.0)
+            if np.isfinite(raw).all() and not off.any():
+                return raw
+        return np.array([c.raw_row({c.name: v})[0] for c, v in zip(self.columns, own, strict=True)], dtype=np.float64)
+
+    def ranges(
+        self, start: Floats, kept: Collection[str], limits: Mapping[str, Any], restricted: bool
+    ) -> tuple[Floats, Floats, dict[int, Floats]]:
+        """Where every number may move besides staying at `start`: lower and upper ends, and levels by coordinate."""
+        at = start[self.at]
+        floor, ceiling = self._limits(limits if restricted else {}, restricted)
+        # A constant column has no range of its own: it moves only as far as somebody says.
+        low = np.where(self._constant & np.isfinite(floor), np.minimum(self._low, floor), self._low)
+        high = np.where(self._constant & np.isfinite(ceiling), np.maximum(self._high, ceiling), self._high)
+        lower, upper = np.maximum(np.minimum(low, at), floor), np.minimum(np.maximum(high, at), ceiling)
+        if restricted:
+            lower = np.where(self._rising, np.maximum(lower, at), lower)
+            upper = np.where(self._falling, np.minimum(upper, at), upper)
+            held = self._fixed.copy()
+            held[[self._index[name] for name in kept if name in self._index]] = True
+            lower, upper = np.where(held, at, lower), np.where(held, at, upper)
+        empty = lower > upper
+        lower, upper = np.where(empty, at, lower), np.where(empty, at, upper)
+        levels: dict[int, Floats] = {}
+        for i, every in self._levels.items():
+            inside = every[np.searchsorted(every, lower[i]) : np.searchsorted(every, upper[i], "right")]
+            if i in self._unlisted:
+                inside = np.union1d(inside, self.columns[i].within(lower[i], upper[i]))
+            allowed = _with(inside, at[i])
+            lower[i], upper[i], levels[int(self.at[i])] = allowed[0], allowed[-1], allowed
+        return lower, upper, levels
+
+    def ends(self, lower: Floats, upper: Floats, initial: Floats, limits: Mapping[str, Any]) -> tuple[Floats, Floats]:
+        """The values that were given for the ends `lower` and `upper` of every number, in the user's units.
+
+        They come from the history, the initial context, the schema or the call: scaled and back they might be off by a
+        last digit. Infinite where an end is none of these.
+        """
+        given = np.vstack([self._given, initial, np.full((2, initial.size), np.nan)])
+        for name, limit in limits.items():
+            if name in self._index and limit is not None:
+                given[-2:, self._index[name]] = interval(name, limit)
+        coordinate = (given - self._offset) / self._scale
+        least = np.where(coordinate == lower, given, -np.inf).max(axis=0, initial=-np.inf)
+        most = np.where(coordinate == upper, given, np.inf).min(axis=0, initial=np.inf)
+        return least, most
+
+    def _limits(self, limits: Mapping[str, Any], restricted: bool) -> tuple[Floats, Floats]:
+        """The schema's and the call's bounds, as coordinates."""
+        if not restricted:
+            return np.full(self.at.size, -np.inf), np.full(self.at.size, np.inf)
+        floor, ceiling = self._floor.copy(), self._ceiling.copy()
+        for name, limit in limits.items():
+            i = self._index.get(name)
+            if i is None or limit is None:
+                continue
+            first, last = interval(name, limit)
+            floor[i] = max(floor[i], self.columns[i].coordinate(first))
+            ceiling[i] = min(ceiling[i], self.columns[i].coordinate(last))
+        return floor, ceiling
+
+
+def _limit(column: NumberColumn, name: str) -> float:
+    """The end called `name` that the schema declares for a feature, NaN where there is none."""
+    declared = getattr(column.feature, name) if isinstance(column.feature, Continuous) else None
+    return np.nan if declared is None else float(declared)
+
+
+def _with(levels: Floats, value: float) -> Floats:
+    """Sorted `levels`, and `value` among them."""
+    at = int(np.searchsorted(levels, value))
+    return levels if at < levels.size and levels[at] == value else np.insert(levels, at, value)

@@ -1,0 +1,381 @@
+"""Features of a context: what kind they are, what may change, and how units become coordinates.
+
+With :mod:`whence.features.encoding`, which handles one feature at a time, this is all that knows about encoding.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.aliases import Floats
+from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.features.encoding import CategoryColumn, Column, NumberColumn, Unknown, fitted_column
+from whence.features.inference import inferred
+from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.numeric import Numbers
+from whence.question.space import Space
+from whence.spelling import nearest
+from whence.tables import as_row, as_table, numbers
+
+__all__ = ["Binary", "Categorical", "Continuous", "Discrete", "Feature", "Schema"]
+
+
+class Schema:
+    """The features of a context, by name.
+
+    Parameters
+    ----------
+    features : mapping from column name to Feature, optional
+        Columns that are not named are inferred from the training data.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> X = pd.DataFrame({"temp": [10.0, 30.0], "period": ["AM", "PM"]})
+    >>> schema = Schema.infer(X)
+    >>> schema.encode(pd.DataFrame({"temp": [20.0], "period": ["PM"]}))
+    array([[0.5, 0. , 0.5]])
+    """
+
+    def __init__(self, features: Mapping[str, Feature] | None = None) -> None:
+        self.features = {str(name): feature for name, feature in (features or {}).items()}
+        for name, feature in self.features.items():
+            if not isinstance(feature, Feature):
+                raise InputTypeError(
+                    f"The schema's entry for {name!r} must be a Continuous, Discrete, Categorical or Binary. "
+                    f"Got {feature!r} instead."
+                )
+        self._columns: dict[str, Column] = {}
+        self._order: tuple[str, ...] = ()
+        self._offset, self._scale, self._weight = np.zeros(0), np.ones(0), np.ones(0)
+        self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
+        self._numbers, self._categories = Numbers([], []), list[CategoryColumn]()
+        self._units, self._kinds = dict[str, str](), dict[str, str]()
+
+    @classmethod
+    def infer(cls, X: Any, **overrides: Feature) -> Schema:
+        """Schema of a table, from its dtypes.
+
+        Bools, and integers 0 and 1, are on or off; strings and categories are categories, ordered where the dtype is.
+        Integers stay whole: with at most 20 different values an explanation keeps to these, with more it may suggest
+        any whole number between the smallest and the largest. Other numbers are continuous. Text that looks like
+        dates, or is hardly ever the same twice, gets a warning.
+        """
+        return cls(overrides).fit(X)
+
+    def __repr__(self) -> str:
+        return "Schema({" + ", ".join(f"{name!r}: {feature!r}" for name, feature in self.features.items()) + "})"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Schema) and repr(self) == repr(other)
+
+    __hash__ = None  # type: ignore[assignment]
+
+    # ---- fitting -----------------------------------------------------------------------------
+
+    def fit(self, X: Any) -> Schema:
+        """A copy of this schema that knows every feature of `X` and its training range."""
+        table = as_table(X, "X")
+        owner = self._owners(list(table.columns))
+        columns: dict[str, Column] = {}
+        start = 0
+        for label in table.columns:
+            name = owner.get(label, label)
+            if name not in columns:
+                feature = self.features.get(name) or inferred(name, table[label])
+                columns[name] = fitted_column(name, feature, table, start)
+                start = columns[name].at.stop
+        fitted = Schema({name: column.feature for name, column in columns.items()})
+        fitted._columns, fitted._order = columns, tuple(table.columns)
+        fitted._lay_out(start)
+        return fitted
+
+    def _lay_out(self, coordinates: int) -> None:
+        """Put what every question asks of the features into arrays, once."""
+        columns = list(self._columns.values())
+        self._numbers = Numbers([c for c in columns if isinstance(c, NumberColumn)], self._order)
+        self._categories = [c for c in columns if isinstance(c, CategoryColumn)]
+        widths = [c.at.stop - c.at.start for c in columns]
+        self._feature_at = np.repeat(np.arange(len(columns)), widths)
+        self._offset, self._scale = np.repeat([(c.offset, c.scale) for c in columns], widths, axis=0).T.copy()
+        self._weight = np.repeat([float(c.feature.weight) for c in columns], widths)
+        self._group = np.full(coordinates, -1, dtype=np.int64)
+        for column in self._categories:
+            self._group[column.at] = self._feature_at[column.at]
+        units = {c.name: str(getattr(c.feature, "unit", "")) for c in columns}
+        self._units = {name: unit for name, unit in units.items() if unit}
+        self._kinds = {c.name: type(c.feature).__name__.lower() for c in columns}
+
+    def _owners(self, given: list[str]) -> dict[str, str]:
+        """For every column that is part of a category, the name of that category."""
+        known = set(given)
+        owner: dict[str, str] = {}
+        for name, feature in self.features.items():
+            parts = feature.columns if isinstance(feature, Categorical) else None
+            for column in parts or (name,):
+                if column not in known:
+                    raise InputError(f"The schema names the column {column!r}, which 'X' does not have.")
+            if parts is None:
+                continue
+            if name in known and name not in parts:
+                raise InputError(f"The schema's category {name!r} needs another name: 'X' has a column called so.")
+            for column in parts:
+                if column in owner or (column != name and column in self.features):
+                    raise InputError(f"The schema must name the column {column!r} of {name!r} only once.")
+                owner[column] = name
+        return owner
+
+    @property
+    def names(self) -> list[str]:
+        """Names of the features."""
+        return list(self._columns)
+
+    @property
+    def columns(self) -> list[str]:
+        """Names of the columns of the user's table."""
+        return list(self._order)
+
+    @property
+    def n_coordinates(self) -> int:
+        """Number of coordinates (a category has one per level)."""
+        return int(self._offset.size)
+
+    @property
+    def coordinate_names(self) -> list[str]:
+        """A name for every coordinate."""
+        return [label for column in self._columns.values() for label in column.labels]
+
+    def units(self) -> dict[str, str]:
+        """The units of the features that have one."""
+        return dict(self._units)
+
+    def kinds(self) -> dict[str, str]:
+        """The kind of every feature in one word: continuous, discrete, categorical or binary."""
+        return dict(self._kinds)
+
+    def unit(self, name: str) -> str:
+        """Unit of a feature, or an empty string."""
+        return str(getattr(self._column(name).feature, "unit", ""))
+
+    def kind(self, name: str) -> Feature:
+        """The feature called `name`, as declared or inferred."""
+        return self._column(name).feature
+
+    def levels(self, name: str) -> list[Any]:
+        """The values an explanation may choose from: categories, discrete values, or off and on.
+
+        Empty for a continuous number, and for whole numbers of a wide range, of which there are too many to list.
+        """
+        return self._column(name).choices
+
+    def is_level(self, name: str, value: float) -> bool:
+        """Whether a number is one of those that the feature may take, as far as its kind goes."""
+        column = self._column(name)
+        return not isinstance(column, NumberColumn) or column.is_level(float(value))
+
+    def stepped(self) -> list[str]:
+        """Features that go in whole steps."""
+        return [c.name for c in self._numbers.columns if c.step is not None]
+
+    def cut_at(self, cuts: Mapping[str, NDArray[np.floating]], units: bool) -> Schema:
+        """This schema for a forest that splits features at these thresholds, in the user's units or in coordinates.
+
+        Of the whole numbers of a wide range only those beside a threshold can be nearest: no other is looked at.
+        """
+        columns = dict(self._columns)
+        for name, thresholds in cuts.items():
+            column = columns[name]
+            if isinstance(column, NumberColumn):
+                columns[name] = column.cut_at(thresholds, units)
+        cut = Schema(self.features)
+        cut._columns, cut._order = columns, self._order
+        cut._lay_out(self.n_coordinates)
+        return cut
+
+    def training_range(self, name: str) -> tuple[float, float]:
+        """Smallest and largest training value of a numeric feature."""
+        column = self._column(name)
+        if not isinstance(column, NumberColumn):
+            raise InputError(f"The feature {name!r} must be a number to have a training range. Got a category instead.")
+        return column.low, column.high
+
+    def _check_fitted(self) -> None:
+        if not self._columns:
+            raise NotFittedError("This Schema is not fitted yet; call 'fit' with a table of contexts first.")
+
+    def _column(self, name: str, argument: str = "name") -> Column:
+        try:
+            return self._columns[str(name)]
+        except KeyError:
+            known, hint = ", ".join(map(repr, self.names)), nearest(str(name), self.names)
+            raise InputError(f"{argument!r} must name features among {known}. Got {name!r} instead.{hint}") from None
+
+    # ---- units to coordinates and back ---------------------------------------------------------
+
+    def encode(self, X: Any, unknown: Unknown = "error") -> Floats:
+        """Coordinates of every row of `X`, as an array of shape (rows, n_coordinates).
+
+        A category that the history has not seen is an error, or with ``unknown="ignore"`` none of those known: all its
+        coordinates are 0.
+        """
+        self._check_fitted()
+        table = as_table(X, "X", self._order)
+        raw = np.hstack([column.raw(table, unknown) for column in self._columns.values()])
+        coordinates: Floats = (raw - self._offset) / self._scale
+        return coordinates
+
+    def row(self, context: Any) -> pd.Series:
+        """One context (Series, mapping, one-row table or 1-D array) as a Series in the user's units."""
+        self._check_fitted()
+        return as_row(context, self._order)
+
+    def encode_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
+        """Coordinates of one context as given by :meth:`row`; `unknown` as in :meth:`encode`."""
+        coordinates: Floats = (self._raw_row(row.tolist(), unknown) - self._offset) / self._scale
+        return coordinates
+
+    def _raw_row(self, values: list[Any], unknown: Unknown = "error") -> Floats:
+        """The numbers of one context before scaling, one per coordinate."""
+        raw = np.empty(self.n_coordinates)
+        raw[self._numbers.at] = self._numbers.raw(values)
+        if self._categories:
+            named = dict(zip(self._order, values, strict=True))
+            for column in self._categories:
+                raw[column.at] = column.raw_row(named, unknown)
+        return raw
+
+    def decode(
+        self,
+        point: Floats,
+        like: pd.Series | None = None,
+        cell: tuple[Floats, Floats] | None = None,
+        ends: tuple[Floats, Floats] | None = None,
+    ) -> pd.Series:
+        """The context at `point`, in the user's units.
+
+        Parameters
+        ----------
+        point : ndarray
+            Coordinates.
+        like : Series, optional
+            A context from which values that did not move are taken as they are.
+        cell : pair of ndarray, optional
+            Box of coordinates that the result must not leave when it is encoded again.
+        ends : pair of ndarray, optional
+            Least and largest value in the user's units, one per coordinate.
+        """
+        low, high = (point, point) if cell is None else cell
+        moved = np.ones(point.shape, dtype=np.bool_) if like is None else point != self.encode_row(like)
+        kept = [None] * len(self._order) if like is None else like.tolist()
+        values: dict[str, Any] = dict(zip(self._order, kept, strict=True))
+        columns = list(self._columns.values())
+        for i in np.unique(self._feature_at[moved]).tolist():
+            at = columns[i].at
+            values.update(columns[i].decoded(point[at], low[at], high[at]))
+            column = columns[i]
+            if ends is not None and isinstance(column, NumberColumn) and column.levels is None:
+                values[column.name] = column.clipped(values[column.name], ends[0][at.start], ends[1][at.start])
+        return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
+
+    def feature_values(self, row: pd.Series, names: Collection[str] | None = None) -> dict[str, Any]:
+        """Value of every feature in a context, or of those in `names`: a category by its name, whatever its columns."""
+        values = dict(zip(self._order, row.tolist(), strict=True))
+        return {name: self._columns[name].value(values) for name in (self._columns if names is None else names)}
+
+    def numbers(self, X: Any, unknown: Unknown = "error") -> Floats:
+        """The user's columns as plain numbers in their own units: what a frozen forest sees."""
+        table = as_table(X, "X", self._order)
+        self._check_numeric()
+        for column in self._columns.values():
+            column.raw(table, unknown)
+        return np.column_stack([numbers(name, table[name]) for name in self._order])
+
+    def numbers_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
+        """One context as plain numbers in its own units."""
+        self._check_numeric()
+        numbers_of_row: Floats = self._raw_row(row.tolist(), unknown)[self.coordinate_of_column()]
+        return numbers_of_row
+
+    def _check_numeric(self) -> None:
+        for name, column in self._columns.items():
+            if isinstance(column, CategoryColumn) and column.types is None:
+                raise InputError(
+                    f"A fitted forest sees numbers only: declare the category {name!r} by its 0/1 columns, "
+                    "Categorical(columns=[...]), or as Discrete."
+                )
+
+    def coordinate_of_column(self) -> NDArray[np.int64]:
+        """For every column of the user's table (all of them numbers), its coordinate."""
+        place = {name: c.at.start + i for c in self._columns.values() for i, name in enumerate(c.columns)}
+        return np.array([place[name] for name in self._order], dtype=np.int64)
+
+    def affine(self) -> tuple[Floats, Floats]:
+        """Offset and scale of every coordinate: ``coordinate = (raw - offset) / scale``."""
+        return self._offset.copy(), self._scale.copy()
+
+    def feature_of_coordinate(self) -> list[str]:
+        """Name of the feature that each coordinate belongs to."""
+        names = self.names
+        return [names[i] for i in self._feature_at.tolist()]
+
+    def by_feature(self, amounts: Floats) -> dict[str, float]:
+        """The sum of `amounts`, one per coordinate, over every feature for which it is above 0."""
+        sums = np.bincount(self._feature_at, amounts)
+        names = self.names
+        return {names[i]: float(sums[i]) for i in np.flatnonzero(sums > 0.0).tolist()}
+
+    # ---- where to look -----------------------------------------------------------------------
+
+    def space(
+        self,
+        context: pd.Series,
+        fixed: Collection[str] = (),
+        bounds: Mapping[str, Any] | None = None,
+        restricted: bool = True,
+    ) -> Space:
+        """Where an explanation of a decision in `context` may lie.
+
+        Parameters
+        ----------
+        context : Series
+            The initial context, as given by :meth:`row`.
+        fixed : collection of str
+            Features that must stay as they are in this call.
+        bounds : mapping from feature name to (low, high) or to a collection of categories, optional
+            Narrower ranges for this call.
+        restricted : bool
+            False leaves out every restriction of the user: fixed, monotone and bounded features.
+        """
+        kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
+        limits = {str(name): limit for name, limit in (bounds or {}).items()}
+        for argument, given in (("fixed", kept), ("bounds", limits)):
+            for name in given:
+                self._column(name, argument)
+        start = self.encode_row(context)
+        lower, upper = start.copy(), start.copy()
+        least, most = np.full(start.size, -np.inf), np.full(start.size, np.inf)
+        levels: list[Floats | None] = [None] * self.n_coordinates
+        at = self._numbers.at
+        lower[at], upper[at], discrete = self._numbers.ranges(start, kept, limits, restricted)
+        for j, values in discrete.items():
+            levels[j] = values
+        initial = self._numbers.raw(context.tolist())
+        least[at], most[at] = self._numbers.ends(lower[at], upper[at], initial, limits if restricted else {})
+        for column in self._categories:
+            change = "free" if not restricted else "fixed" if column.name in kept else column.feature.change
+            limit = limits.get(column.name) if restricted else None
+            for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
+                lower[j], upper[j], levels[j] = allowed
+        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy(), (least, most))
+
+    def restrictions_in_the_way(
+        self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None
+    ) -> list[str]:
+        """Features whose restrictions rule out the context at `point`."""
+        blocked = ~self.space(context, fixed, bounds).allows(point)
+        return [name for name, column in self._columns.items() if blocked[column.at].any()]

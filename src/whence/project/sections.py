@@ -1,0 +1,105 @@
+"""The sections [weights], [risk] and [explain]."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from whence.aliases import Kind
+from whence.engines import engine_names
+from whence.project.findings import nearest
+from whence.project.source import COUNT, POSITIVE, SEED, TEXTS, Rule, Section, is_number, one_of
+from whence.risk import CVaR, Expectation, Risk
+from whence.weights import ForestWeights, KNNWeights, Weights
+
+__all__ = ["ExplainDefaults", "read_explain_defaults", "read_risk", "read_weights"]
+
+DEPTH = Rule(
+    "a whole number of at least 1, or 'none'", lambda value: value == "none" or (COUNT.fits(value) and value < 10_000)
+)
+SHARE = Rule(
+    "'sqrt', 'log2', a whole number of features or a share of them in (0, 1]",
+    lambda value: value in ("sqrt", "log2") or COUNT.fits(value) or (is_number(value) and 0 < value <= 1),
+)
+PART = Rule(
+    "a number of at least 0, such as 0.02 for 2 %", lambda value: is_number(value) and 0 <= value < float("inf")
+)
+ALPHA = Rule("a number in [0, 1)", lambda value: is_number(value) and 0 <= value < 1)
+
+THREADS = Rule("a whole number from 1 to 256", lambda value: COUNT.fits(value) and value <= 256)
+
+#: The kinds of weights, and the keys of each with their defaults. The seed is 0 by default, so that the same project
+#: decides alike every time.
+WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
+    "forest": (
+        ForestWeights,
+        {
+            "n_trees": (COUNT, 100),
+            "max_depth": (DEPTH, 4),
+            "max_features": (SHARE, "sqrt"),
+            "random_state": (SEED, 0),
+            "min_samples_leaf": (COUNT, 1),
+        },
+    ),
+    "knn": (KNNWeights, {"k": (COUNT, 10)}),
+}
+
+
+@dataclass(frozen=True)
+class ExplainDefaults:
+    """How questions are asked unless a call says otherwise."""
+
+    kind: Kind = "relative"
+    within: float = 0.0
+    time_limit: float | None = None
+    fixed: tuple[str, ...] = ()
+    engine: str = "auto"
+    threads: int | None = None
+
+    def options(self, **given: Any) -> dict[str, Any]:
+        """Arguments of `Policy.explain`: these defaults, and over them what is given and not None."""
+        found = {**vars(self), **{name: value for name, value in given.items() if value is not None}}
+        # The project's share belongs to its absolute questions; one that is given is judged by `explain`.
+        if given.get("within") is None and found["kind"] != "absolute":
+            found["within"] = 0.0
+        return found
+
+
+def read_weights(weights: Section) -> Weights:
+    """The weights, a forest by default."""
+    kind = weights.take("kind", one_of(*WEIGHTS), "forest")
+    make, keys = WEIGHTS[kind]
+    if weights.table.get("kind", kind) != kind:
+        # Which of the other keys belong here is not known.
+        return make()
+    made = make(**{key: None if value == "none" else value for key, value in weights.take_all(keys).items()})
+    weights.close()
+    return made
+
+
+def read_risk(risk: Section) -> Risk:
+    """The risk, the expected cost by default."""
+    kind = risk.take("kind", one_of("expectation", "cvar"), "expectation")
+    alpha = risk.need("alpha", ALPHA) if kind == "cvar" else None
+    risk.close()
+    return Expectation() if alpha is None else CVaR(float(alpha))
+
+
+def read_explain_defaults(explain: Section, features: Collection[str]) -> ExplainDefaults:
+    """How questions are asked by default."""
+    fixed = explain.take("fixed", TEXTS, [])
+    for name in fixed:
+        if features and name not in features:
+            explain.error("fixed", f"names {name!r}, which is not a feature.{nearest(name, features)}")
+    limit = explain.take("time_limit", POSITIVE)
+    made = ExplainDefaults(
+        kind=explain.take("kind", one_of("relative", "absolute"), "relative"),
+        within=float(explain.take("within", PART, 0.0)),
+        time_limit=None if limit is None else float(limit),
+        fixed=tuple(fixed),
+        engine=explain.take("engine", one_of(*engine_names()), "auto"),
+        threads=explain.take("threads", THREADS),
+    )
+    explain.close()
+    return made

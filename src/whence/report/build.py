@@ -1,0 +1,176 @@
+"""From an explanation to its report: everything that is shown of it, computed once."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any, cast
+
+import numpy as np
+import pandas as pd
+from msgspec import structs, to_builtins
+
+from whence.plain_values import to_plain
+from whence.problems.plan_forms import ShownPlans
+from whence.report.fingerprints import digest
+from whence.report.model import NOT_ASKED, SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
+from whence.report.observations import most_moved
+from whence.report.outcomes import spread_of
+from whence.report.routes import map_of
+from whence.report.versions import versions
+from whence.report.words import sentences, shown_of
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import Costs, Explanation
+    from whence.explain.source import Source
+
+__all__ = ["changes_of", "document_digest", "document_of", "question_digest", "report_of"]
+
+#: How many observations that gain weight, and as many that lose it, are kept with their contexts.
+KEPT = 8
+#: What is the same in an explanation and in its report.
+SAME = ("status", "kind", "risk", "risk_words", "kinds", "units", "cost_unit", "outcomes", "engine", "note")
+#: What of a question says how hard to try, not what is asked.
+EFFORT = ("engine", "time_limit", "node_limit", "threads")
+
+
+def report_of(explanation: Explanation) -> Report:
+    """What is to be shown of `explanation`, without fingerprints; use ``explanation.report``, which keeps it.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1)).fit([[0.0], [1.0]], [[10.0], [20.0]])
+    >>> report = report_of(policy.explain([0.2], instead=[20.0]))
+    >>> report.plans.form, report.plans.parts, report.plans.decision
+    ('quantities', ['y0'], [10.0])
+    """
+    source, after, inner = explanation.source, explanation.cost_after, explanation.unrestricted
+    # What only the source knows was written down before it was let go.
+    written = explanation.written if source is None else None
+    report = Report(
+        schema=cast(Any, SCHEMA),
+        **{name: getattr(explanation, name) for name in SAME},
+        text="",
+        initial=_values(explanation.initial),
+        context=None if explanation.context is None else _values(explanation.context),
+        changes=changes_of(explanation),
+        distance=to_plain(float(explanation.distance)),
+        bound=to_plain(float(explanation.bound)),
+        cost_before=_costs(explanation.cost_before),
+        cost_after=None if after is None else _costs(after),
+        plans=written.plans if written else _plans(explanation),
+        room={name: [float(low), float(high)] for name, (low, high) in explanation.room.items()},
+        ranges=written.ranges if written else {} if source is None else _ranges(explanation, source),
+        observations=_observations(explanation),
+        seconds=float(explanation.seconds),
+        nodes=int(explanation.nodes),
+        cuts=int(explanation.cuts),
+        # Only the default itself is left out of a document, not another 0.0.
+        within=float(explanation.within) or NOT_ASKED,
+        tolerance=float(explanation.tolerance),
+        separation=None if explanation.separation is None else float(explanation.separation),
+        blocking=list(explanation.blocking),
+        unrestricted=None if inner is None else inner.report,
+        question=dict(explanation.asked),
+        versions=written.versions if written else versions(),
+        spread=spread_of(explanation),
+    )
+    shown = shown_of(report)
+    return structs.replace(report, shown=shown, text=sentences(report, shown))
+
+
+def document_of(explanation: Explanation) -> Report:
+    """The report with its fingerprints: what is written to a file."""
+    report, source, written = explanation.report, explanation.source, explanation.written
+    known = written.fingerprints if written is not None else Fingerprints()
+    if explanation.intact is False:
+        # What was changed must not become sound by being read and written once more.
+        return structs.replace(report, fingerprints=known)
+    if source is not None:
+        known = Fingerprints(**source.fingerprints())
+    plain = to_builtins(report)
+    known = structs.replace(known, question=question_digest(plain) if report.question else "", document="")
+    plain["fingerprints"] = to_builtins(known)
+    return structs.replace(report, fingerprints=structs.replace(known, document=document_digest(plain)))
+
+
+def document_digest(document: Any) -> str:
+    """The fingerprint of a whole document, apart from the entry that holds it."""
+    known = document.get("fingerprints")
+    others = {name: value for name, value in known.items() if name != "document"} if isinstance(known, dict) else {}
+    return digest({**document, "fingerprints": others})
+
+
+def question_digest(document: Any) -> str:
+    """The fingerprint of the question of a document: context, plans, risk, kind, restrictions and all other options."""
+    asked = {name: value for name, value in document["question"].items() if name not in EFFORT}
+    plans = {name: document["plans"][name] for name in ("decision", "alternative")}
+    return digest({"context": document["initial"], "plans": plans, "risk": document["risk"], "asked": asked})
+
+
+def changes_of(explanation: Explanation) -> list[Change]:
+    """The features that change."""
+    return [
+        Change(feature=str(feature), from_=scalar(was), to=scalar(to), distance=float(distance))
+        for feature, was, to, distance in explanation.changes.itertuples(index=False)
+    ]
+
+
+def _values(row: pd.Series) -> dict[str, Any]:
+    return {str(name): scalar(value) for name, value in row.items()}
+
+
+def _costs(costs: Costs) -> CostPair:
+    return CostPair(decision=float(costs.decision), alternative=float(costs.alternative))
+
+
+def _plans(explanation: Explanation) -> Plans:
+    """Both plans in a form that can be drawn."""
+    source, pair = explanation.source, (explanation.decision, explanation.alternative)
+    problem = None if source is None else source.problem
+    texts: dict[str, Any] = {
+        "decision_text": explanation.decision_text,
+        "alternative_text": explanation.alternative_text,
+    }
+    shown = ShownPlans("other", *pair) if problem is None else problem.shown(*pair, explanation.outcomes)
+    return Plans(
+        form=shown.form,
+        parts=shown.parts,
+        decision=to_plain(shown.decision),
+        alternative=to_plain(shown.alternative),
+        map=None if shown.map is None else map_of(shown.map),
+        **texts,
+    )
+
+
+def _ranges(explanation: Explanation, source: Source) -> dict[str, list[float]]:
+    """Smallest and largest past value of the numeric features that change."""
+    kinds, history = explanation.kinds, source.X
+    numeric = [
+        str(name)
+        for name in explanation.changes["feature"]
+        if kinds.get(str(name)) in ("continuous", "discrete")
+        and str(name) in history.columns
+        and pd.api.types.is_numeric_dtype(history[str(name)].dtype)
+    ]
+    return {name: [float(history[name].min()), float(history[name].max())] for name in numeric}
+
+
+def _observations(explanation: Explanation) -> Observations:
+    """Weights and costs of the past observations that have a weight: most have none, and need no place in a file."""
+    before, after = explanation.weights_before, explanation.weights_after
+    rows = np.flatnonzero(before > 0 if after is None else (before > 0) | (after > 0))
+    gaining, losing = most_moved(explanation, KEPT)
+
+    def entries(array: Any) -> Any:
+        return None if array is None else array[rows].tolist()
+
+    return Observations(
+        count=before.size,
+        rows=rows.tolist(),
+        weights_before=entries(before),
+        weights_after=entries(after),
+        costs_decision=entries(explanation.costs_decision),
+        costs_alternative=entries(explanation.costs_alternative),
+        gaining=gaining,
+        losing=losing,
+    )

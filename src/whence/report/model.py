@@ -1,0 +1,252 @@
+"""The report of an explanation as plain data: the JSON document "whence/explanation/1", entry by entry.
+
+Text, HTML, notebook, charts and page only render what stands here; :mod:`whence.report.build` computes it once. The
+schema ``explanation.schema.json`` is generated from these classes (:mod:`whence.report.schema`). Entries with a
+default are left out of the document where they have it.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, TypeAlias
+
+from msgspec import Meta, Struct, field
+
+from whence.plain_values import to_plain
+
+__all__ = [
+    "SCHEMA",
+    "Change",
+    "CostPair",
+    "Fingerprints",
+    "Map",
+    "Observation",
+    "Observations",
+    "Panel",
+    "Plans",
+    "Report",
+    "Shown",
+    "ShownChange",
+    "Spread",
+    "scalar",
+    "tupled",
+]
+
+#: Name and version of the schema; a change that a reader of this version would get wrong gets a new number.
+SCHEMA = "whence/explanation/1"
+#: Numbers of a larger size are refused: their squares and sums would overflow.
+LARGEST = 1e100
+#: Most observations that a document may claim to be about.
+MOST_OBSERVATIONS = 10_000_000
+#: Where no share of the best plan's cost was allowed for.
+NOT_ASKED = 0.0
+
+
+def about(text: str, **limits: Any) -> Meta:
+    """What the schema says of an entry, and the limits that it has."""
+    return Meta(description=text, **limits)
+
+
+Number: TypeAlias = Annotated[float, Meta(ge=-LARGEST, le=LARGEST)]
+Amount: TypeAlias = Annotated[float, Meta(ge=0, le=LARGEST)]
+Count: TypeAlias = Annotated[int, Meta(ge=0, le=2**53)]
+Position: TypeAlias = Annotated[int, Meta(ge=0, le=MOST_OBSERVATIONS)]
+#: A distance; JSON has no infinity, so that a text stands for it.
+Distance: TypeAlias = Amount | Literal["Infinity"]
+Scalar: TypeAlias = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | Number | bool | None
+Interval: TypeAlias = Annotated[list[Number], Meta(min_length=2, max_length=2)]
+FeatureKind: TypeAlias = Literal["continuous", "discrete", "categorical", "binary"]
+
+
+class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A feature that changes."""
+
+    feature: str
+    from_: Scalar = field(name="from")
+    to: Scalar
+    distance: Amount
+
+
+class CostPair(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Of both plans in one context."""
+
+    decision: Number
+    alternative: Number
+
+
+class Map(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The network of a route problem whose nodes have places."""
+
+    nodes: Annotated[list[Any], about("Names of the nodes.", min_length=1)]
+    x: Annotated[list[Number], about("How far to the right every node is.")]
+    y: Annotated[list[Number], about("How far up every node is.")]
+    edges: Annotated[
+        list[Annotated[list[Position], Meta(min_length=2, max_length=2)]],
+        about("Edges as pairs of positions in 'nodes'."),
+    ]
+    streets: Annotated[list[str], about("Name of every edge, empty where it has none.")]
+    decision: Annotated[list[Position], about("Positions in 'edges' of the decision's route.")]
+    alternative: Annotated[list[Position], about("The same of the alternative.")]
+    source: Annotated[Position, about("Position of the first node of every route.")]
+    target: Annotated[Position, about("Position of the last node of every route.")]
+
+    def name(self, node: int) -> str:
+        """How the node at a position is called; a list stands for a tuple."""
+        return str(tupled(self.nodes[node]))
+
+
+class Plans(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Both plans."""
+
+    form: Annotated[Literal["quantities", "route", "other"], about("What a plan is.")]
+    parts: Annotated[list[str], about("Names of the quantities; empty for other forms.")]
+    decision: Annotated[Any, about("The explained plan: numbers, nodes (tuples as lists), or anything.")]
+    alternative: Annotated[Any, about("The plan that was proposed instead, in the same form.")]
+    map: Map | None
+    decision_text: Annotated[str, about("The decision as readable text.")]
+    alternative_text: Annotated[str, about("The alternative as readable text.")]
+
+
+class Observation(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One past observation."""
+
+    label: Annotated[str, about("Its row label in the history.")]
+    values: Annotated[dict[str, Scalar], about("Its context, by column.")]
+    before: Annotated[Amount, about("Its weight in the initial context.")]
+    after: Annotated[Amount, about("Its weight in the changed context.")]
+    decision: Annotated[Number | None, about("What the decision costs under it.")]
+    alternative: Annotated[Number | None, about("What the alternative costs under it.")]
+    part: Annotated[Number | None, about("Share of the turn in the costs that its change of weight carries.")]
+
+
+class Observations(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which past observations speak."""
+
+    count: Annotated[int, about("How many past observations there are.", ge=1, le=MOST_OBSERVATIONS)]
+    rows: Annotated[list[Position], about("Positions of those with a weight; the next four lists are about these.")]
+    weights_before: Annotated[list[Amount], about("Weights in the initial context; they sum to 1.")]
+    weights_after: Annotated[list[Amount] | None, about("Weights in the changed context.")]
+    costs_decision: Annotated[list[Number] | None, about("What the decision costs under each.")]
+    costs_alternative: Annotated[list[Number] | None, about("What the alternative costs under each.")]
+    gaining: Annotated[list[Observation], about("Those that gain most weight, or weigh most.")]
+    losing: Annotated[list[Observation], about("Those that lose most weight.")]
+
+
+class Panel(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The outcomes of both plans in one context: the weight in every bin, and the costs that sum them up."""
+
+    heading: str
+    decision: list[Amount]
+    alternative: list[Amount]
+    marks: CostPair
+
+
+class Spread(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """How the outcomes of both plans spread, on common bins."""
+
+    edges: Annotated[list[Number], about("Of the bins; the last one also holds rare costs beyond it.")]
+    highest: Annotated[Amount, about("Largest weight in a bin.")]
+    beyond: Annotated[bool, about("Whether there are costs beyond the last bin.")]
+    panels: Annotated[list[Panel], about("The context as it is, and the changed one.")]
+
+
+class ShownChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A change as it is written, rounded so that what is said of it stays true."""
+
+    feature: str
+    from_: str = field(name="from")
+    to: str
+    value: Annotated[Scalar, about("The changed value as it is shown, to be typed in.")]
+    distance: str
+    exact: Annotated[str, about("The changed number to its last digit, where it was rounded.")] = ""
+
+
+class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Numbers and sentences as people read them; all of it follows from the other entries."""
+
+    axis: Annotated[str, about("What is minimised, and in which unit, as an axis names it.")]
+    verdict: str
+    staying: str
+    exact: str
+    costs: str
+    certainty: str
+    remedy: str
+    changes: list[ShownChange]
+    cost_before: Annotated[list[str], about("Of the decision and the alternative, as numbers alone.")]
+    cost_after: list[str]
+    priced_before: Annotated[list[str], about("The same with the unit of costs.")]
+    priced_after: list[str]
+    cost_headings: Annotated[list[str], about("Of columns with costs of the decision and the alternative.")]
+    outcome_axis: Annotated[str, about("What an axis of outcomes is called.")]
+    routes: Annotated[str, about("Both routes in a sentence or two, where they have a map.")]
+    certificate: Annotated[list[list[str]], about("Names and texts of the certificate's lines.")]
+
+
+class Fingerprints(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """SHA-256 of what stands behind the explanation; those that are not known are missing."""
+
+    model: Annotated[str, about("The fitted weights.")] = ""
+    history: Annotated[str, about("Contexts, outcomes and schema.")] = ""
+    problem: Annotated[str, about("Class and public state of the decision problem.")] = ""
+    not_covered: Annotated[list[str], about("Parts of the problem that its fingerprint does not cover.")] = []
+    question: Annotated[str, about("Context, plans, risk and 'question' without limits and engine.")] = ""
+    document: Annotated[str, about("The document itself, without this entry.")] = ""
+
+
+class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """An explanation: the nearest context in which the alternative would have been better, and how sure that is."""
+
+    schema: Literal["whence/explanation/1"]
+    status: Annotated[
+        Literal["optimal", "already", "none", "time_limit", "interrupted"],
+        about(
+            "'optimal': the nearest context, proved; 'already': the initial one; 'none': proved that there "
+            "is none; 'time_limit', 'interrupted': the best found, if any."
+        ),
+    ]
+    kind: Annotated[Literal["relative", "absolute"], about("Better than the decision, or than every plan.")]
+    risk: Annotated[str, about("What is minimised, such as 'expected cost' or 'CVaR at 0.8'.")]
+    text: Annotated[str, about("The explanation in plain sentences; not read again.")]
+    initial: Annotated[dict[str, Scalar], about("The context of the decision, in the user's units.")]
+    context: Annotated[dict[str, Scalar] | None, about("The nearest context, or null where there is none.")]
+    changes: Annotated[list[Change], about("The features that change.")]
+    distance: Annotated[Distance, about("Distance found.")]
+    bound: Annotated[Distance, about("Proved lower bound on the distance of the nearest context.")]
+    cost_before: Annotated[CostPair, about("In the initial context.")]
+    cost_after: Annotated[CostPair | None, about("In the changed context.")]
+    plans: Plans
+    kinds: Annotated[dict[str, FeatureKind], about("Kind of every feature.")]
+    units: Annotated[dict[str, str], about("Units of the features that have one.")]
+    cost_unit: Annotated[str, about("Unit of all costs; missing where the problem names none.")] = ""
+    room: Annotated[dict[str, Interval], about("Where changed numbers may lie with the same verdict.")]
+    ranges: Annotated[dict[str, Interval], about("Smallest and largest past value of changed numbers.")]
+    observations: Observations
+    outcomes: Annotated[list[str], about("Names of the uncertain quantities.")]
+    engine: Annotated[str, about("What found the answer.")]
+    seconds: Annotated[Amount, about("How long it took.")]
+    nodes: Annotated[Count, about("Boxes or solver nodes searched.")]
+    cuts: Annotated[Count, about("Rival plans met, for absolute explanations.")]
+    within: Annotated[Amount, about("The share of the best plan's cost by which the alternative may cost more.")] = (
+        NOT_ASKED
+    )
+    tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
+    separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
+    note: Annotated[str, about("Why there is none, where the reason is known.")]
+    blocking: Annotated[list[str], about("Features whose restrictions rule out every explanation.")]
+    unrestricted: Annotated[Report | None, about("The explanation without restrictions, where they rule out any.")]
+    question: Annotated[dict[str, Any], about("Every option of the question, apart from context and plans.")] = {}
+    versions: Annotated[dict[str, str], about("Versions of everything that had a part in the result.")]
+    risk_words: Annotated[str, about("What is minimised, with the meaning of its name.")] = ""
+    spread: Annotated[Spread | None, about("How the outcomes spread, where they are known.")] = None
+    shown: Shown | None = None
+    fingerprints: Fingerprints = Fingerprints()
+
+
+def scalar(value: Any) -> Any:
+    """A feature's value in a document: a number, a truth value, a missing value, or its text as it is shown."""
+    plain = to_plain(value)
+    return plain if plain is None or isinstance(plain, bool | int | float) else str(value)
+
+
+def tupled(node: Any) -> Any:
+    """A node as it may be looked up: JSON knows tuples as lists only."""
+    return tuple(map(tupled, node)) if isinstance(node, list | tuple) else node

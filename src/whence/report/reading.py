@@ -1,0 +1,263 @@
+"""Reading a document that somebody else may have written; a sentence names the entry that does not fit."""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from pathlib import Path
+from types import UnionType
+from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+
+import msgspec
+from msgspec import Struct, structs
+
+from whence.errors import InputError
+from whence.files import read_file
+from whence.plain_values import quoted, to_plain
+from whence.report.model import LARGEST, Map, Report
+from whence.report.numbers import share
+
+__all__ = ["loaded", "report_from"]
+
+#: Limits of numbers and lists that a type may set.
+LIMITS = ("ge", "le", "max_length")
+
+
+def loaded(source: Any) -> Any:
+    """What a JSON text holds, or the file of that path."""
+    text = source if isinstance(source, str) and source.lstrip()[:1] in ("{", "[", "") else _content(source)
+    try:
+        # The standard reader, since it can be told to refuse what other readers understand differently.
+        return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
+    except (ValueError, RecursionError) as error:
+        reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
+        raise InputError(f"The explanation must be JSON. It cannot be read: {reason}.") from None
+
+
+def report_from(document: Any) -> Report:
+    """The report that a document holds; an InputError names the entry that does not fit.
+
+    Examples
+    --------
+    >>> report_from({"schema": "whence/explanation/2"})
+    Traceback (most recent call last):
+    whence.errors.InputError: The entry 'schema' of the explanation must be 'whence/explanation/1'. Got ... instead.
+    """
+    try:
+        report = _converted(document)
+        _check(report)
+        inner = report.unrestricted
+        if inner is None:
+            return _completed(report)
+        _check(inner, "unrestricted.")
+    except RecursionError:
+        raise InputError("The explanation must not be nested without end.") from None
+    return _completed(structs.replace(report, unrestricted=_completed(structs.replace(inner, question={}))))
+
+
+def _converted(document: Any) -> Report:
+    given = _without_nulls(document)
+    try:
+        return msgspec.convert(given, Report)
+    except msgspec.ValidationError:
+        raise _fault(Report, given, "") from None
+
+
+def _without_nulls(document: Any, nested: bool = False) -> Any:
+    """A document without the entries that may be missing and are null; the one inside it may hold no further one."""
+    if not isinstance(document, dict):
+        return document
+    inner = document.get("unrestricted")
+    if nested and inner is not None:
+        raise _refused("unrestricted.unrestricted", "null inside another one", "a further explanation")
+    optional = {one.encode_name for one in structs.fields(Report) if not one.required}
+    found = {name: value for name, value in document.items() if value is not None or name not in optional}
+    return found if inner is None else {**found, "unrestricted": _without_nulls(inner, nested=True)}
+
+
+def _completed(report: Report) -> Report:
+    """A report with the words for its risk, which documents did not carry at first."""
+    if report.risk_words:
+        return report
+    words, found = report.risk[:1].upper() + report.risk[1:], re.fullmatch(r"CVaR at (0\.\d+)", report.risk)
+    if found:
+        words += f" (mean of the worst {share(1.0 - float(found[1]))})"
+    return structs.replace(report, risk_words=words)
+
+
+def _content(source: Any) -> str:
+    try:
+        return read_file(Path(source)).decode("utf-8")
+    except UnicodeDecodeError:
+        raise InputError(
+            f"The explanation's file must be UTF-8 text. Got {quoted(str(source))}, which is not."
+        ) from None
+    except (TypeError, ValueError) as error:
+        reason = str(error).rstrip(".") if isinstance(error, InputError) else "no such path"
+        given = str(source) if isinstance(source, Path) else source
+        raise InputError(
+            f"An explanation must be a JSON text or the path of a file. Got {quoted(given)}: {reason}."
+        ) from None
+
+
+def _no_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is not a JSON number")
+
+
+def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    """An object whose names occur once each: of two entries with one name, every reader takes another."""
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        raise ValueError(f"{next(name for name in names if names.count(name) > 1)!r} occurs twice")
+    return found
+
+
+# ---- what types can say --------------------------------------------------------------------------------------------
+
+
+def _refused(path: str, wanted: str, got: Any) -> InputError:
+    what = f"The entry {path!r} of the explanation" if path else "The explanation"
+    return InputError(f"{what} must be {wanted}. Got {quoted(got)} instead.")
+
+
+def _fault(kind: Any, value: Any, path: str) -> InputError:
+    """The error that names the innermost entry which does not fit its type."""
+    kind, meta = _stripped(kind)
+    if get_origin(kind) in (Union, UnionType):
+        options = [option for option in get_args(kind) if option is not type(None)]
+        if len(options) == 1 and value is not None:
+            return _fault(options[0], value, path)
+    for name, inner, entry in _entries(kind, value):
+        try:
+            msgspec.convert(entry, inner)
+        except msgspec.ValidationError:
+            return _fault(inner, entry, f"{path}.{name}".lstrip(".") if isinstance(name, str) else f"{path}[{name}]")
+        if isinstance(name, str) and name not in value:
+            return _refused(f"{path}.{name}".lstrip("."), "given, be it as null", None)
+    return _refused(path, _wanted(kind, meta), value)
+
+
+def _stripped(kind: Any) -> tuple[Any, dict[str, Any]]:
+    """A type without its annotations, and the limits that these set."""
+    limits: dict[str, Any] = {}
+    while get_origin(kind) is Annotated:
+        kind, *metas = get_args(kind)
+        for meta in metas:
+            limits |= {name: getattr(meta, name) for name in LIMITS if getattr(meta, name) is not None}
+    return kind, limits
+
+
+def _entries(kind: Any, value: Any) -> list[tuple[str | int, Any, Any]]:
+    """The entries of an object or a list: name or position, type, and value; one that is missing is None."""
+    if isinstance(kind, type) and issubclass(kind, Struct):
+        if not isinstance(value, dict):
+            return []
+        hints = get_type_hints(kind, include_extras=True)
+        return [
+            (one.encode_name, hints[one.name], value.get(one.encode_name))
+            for one in structs.fields(kind)
+            if one.required or one.encode_name in value
+        ]
+    if get_origin(kind) is list and isinstance(value, list | tuple):
+        return [(i, get_args(kind)[0], entry) for i, entry in enumerate(value)]
+    if get_origin(kind) is dict and isinstance(value, dict) and all(isinstance(name, str) for name in value):
+        return [(name, get_args(kind)[1], entry) for name, entry in value.items()]
+    return []
+
+
+def _wanted(kind: Any, limits: dict[str, Any]) -> str:
+    """What a type asks for, in words."""
+    if get_origin(kind) is Literal:
+        choices = get_args(kind)
+        return f"one of {', '.join(map(repr, choices))}" if len(choices) > 1 else repr(choices[0])
+    if get_origin(kind) in (Union, UnionType):
+        # A scalar, or a distance, which may be infinite.
+        return (
+            "a text, a number, true, false or null" if str in get_args(kind) else _wanted(*_stripped(get_args(kind)[0]))
+        )
+    if kind is int:
+        return f"a whole number from {limits['ge']} to {limits['le']}"
+    if kind is float:
+        return f"a number of at least {limits['ge']:g}" if limits.get("ge") == 0 else "a number"
+    if get_origin(kind) is list:
+        size = limits.get("max_length")
+        return "a list" if size is None else f"a list of {size}"
+    return {str: "a text", bool: "true or false"}.get(kind, "a JSON object")
+
+
+# ---- what types cannot say -----------------------------------------------------------------------------------------
+
+
+def _check(report: Report, path: str = "") -> None:
+    """Refuse what fits the types and still cannot be so."""
+    _check_context(report, path)
+    seen, plans = report.observations, report.plans
+    if len(set(seen.rows)) != len(seen.rows) or max(seen.rows, default=0) >= seen.count:
+        raise _refused(f"{path}observations.rows", "a list of different row numbers below 'count'", seen.rows)
+    for name in ("weights_before", "weights_after", "costs_decision", "costs_alternative"):
+        numbers = getattr(seen, name)
+        if numbers is None:
+            continue
+        if len(numbers) != len(seen.rows):
+            raise _refused(f"{path}observations.{name}", f"a list of {len(seen.rows)}", numbers)
+        if name.startswith("weights") and abs(sum(numbers) - 1.0) > 1e-6:
+            raise _refused(f"{path}observations.{name}", "a list of weights that sum to 1", numbers)
+    for name in ("decision", "alternative"):
+        plan = getattr(plans, name)
+        if plans.form == "quantities" and not (
+            isinstance(plan, list | tuple) and len(plan) == len(plans.parts) and all(map(_is_ordinary, plan))
+        ):
+            raise _refused(f"{path}plans.{name}", f"a list of {len(plans.parts)} numbers", plan)
+        if plans.form == "route" and not (isinstance(plan, list | tuple) and all(map(_is_node, plan))):
+            raise _refused(f"{path}plans.{name}", "a list of nodes", plan)
+    if plans.map is not None:
+        _check_map(plans.map, f"{path}plans.map")
+    for name, value in report.question.items():
+        if to_plain(value) != value:
+            raise _refused(f"{path}question.{name}", "plain JSON", value)
+
+
+def _check_context(report: Report, path: str) -> None:
+    """A context, its costs and its weights are given together or not at all, as the status says."""
+    given = [entry is not None for entry in (report.context, report.cost_after, report.observations.weights_after)]
+    wanted = ""
+    if any(given) != all(given):
+        wanted = "given together with 'cost_after' and 'observations.weights_after', or not at all"
+    elif (report.status in ("optimal", "already") and not all(given)) or (report.status == "none" and any(given)):
+        wanted = f"{'null' if all(given) else 'given'} where the status is {report.status!r}"
+    if wanted:
+        raise _refused(f"{path}context", wanted, report.context)
+
+
+def _check_map(city: Map, path: str) -> None:
+    names = [repr(node) for node in city.nodes]
+    if not all(map(_is_node, city.nodes)) or len(set(names)) != len(names):
+        raise _refused(f"{path}.nodes", "a list of different nodes", city.nodes)
+    sizes = {"x": len(names), "y": len(names), "streets": len(city.edges)}
+    for name, size in sizes.items():
+        if len(getattr(city, name)) != size:
+            raise _refused(f"{path}.{name}", f"a list of {size}", getattr(city, name))
+    referring = {
+        "edges": ([end for edge in city.edges for end in edge], len(names)),
+        "decision": (city.decision, len(city.edges)),
+        "alternative": (city.alternative, len(city.edges)),
+        "source": ([city.source], len(names)),
+        "target": ([city.target], len(names)),
+    }
+    for name, (places, size) in referring.items():
+        if max(places, default=-1) >= size:
+            raise _refused(f"{path}.{name}", f"positions below {size}", getattr(city, name))
+
+
+def _is_ordinary(number: Any) -> bool:
+    is_number = isinstance(number, int | float) and not isinstance(number, bool)
+    return is_number and not math.isnan(number) and abs(number) <= LARGEST
+
+
+def _is_node(node: Any) -> bool:
+    """A node: a scalar, or a tuple of nodes written as a list."""
+    if isinstance(node, list | tuple):
+        return all(map(_is_node, node))
+    return node is None or isinstance(node, str | bool) or _is_ordinary(node)

@@ -1,0 +1,32 @@
+"""The native search as an engine."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, ClassVar
+
+from whence.engines import Engine, part_of
+from whence.question import Answer, Question
+from whence.weights import Weights
+
+__all__ = ["Search"]
+
+
+class Search(Engine):
+    """Best-first search over boxes of contexts; how boxes are made depends on the weights."""
+
+    name: ClassVar[str] = "search"
+    words: ClassVar[str] = "the search"
+
+    def label(self, weights: Weights, options: Mapping[str, Any]) -> str:
+        """Which search it is."""
+        return f"search ({weights.label})"
+
+    def check(self, question: Question) -> None:
+        """Refuse weights that no search is made for."""
+        part_of(question.weights, self.name)
+
+    def answer(self, question: Question) -> Answer:
+        """Search until a context is proved nearest."""
+        answer: Answer = part_of(question.weights, self.name)(question)
+        return answer

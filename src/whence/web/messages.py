@@ -1,0 +1,100 @@
+"""Messages between the server and its workers: pickled objects, each after its length.
+
+Both ends are processes of the same user, started from the same program; nothing from the network is ever unpickled.
+"""
+
+from __future__ import annotations
+
+import pickle
+import struct
+from dataclasses import dataclass
+from typing import IO, Any
+
+__all__ = ["Answered", "Asked", "Cancel", "Failed", "Progressed", "Ready", "header_size", "length", "packed", "receive"]
+
+_HEADER = struct.Struct(">Q")
+header_size = _HEADER.size
+
+
+@dataclass(frozen=True)
+class Asked:
+    """A question as plain data, already found to be well-formed."""
+
+    number: int
+    scene: str
+    context: dict[str, Any]
+    plan: Any
+    kind: Any
+    fixed: list[str]
+    bounds: dict[str, Any]
+    time_limit: float
+    within: float = 0.0
+    threads: int | None = None
+
+
+@dataclass(frozen=True)
+class Cancel:
+    """Stop searching for the answer to this question."""
+
+    number: int
+
+
+@dataclass(frozen=True)
+class Ready:
+    """The worker has loaded everything."""
+
+
+@dataclass(frozen=True)
+class Progressed:
+    """How far a search has come."""
+
+    nodes: int
+    distance: float
+    bound: float
+    seconds: float
+
+
+@dataclass(frozen=True)
+class Answered:
+    """The answer: for the page, and the whole explanation as data; both JSON, compressed."""
+
+    stopped: bool
+    result: bytes
+    data: bytes
+
+
+@dataclass(frozen=True)
+class Failed:
+    """Why there is no answer, in one sentence."""
+
+    reason: str
+
+
+def packed(message: Any) -> bytes:
+    """`message` as bytes to be sent.
+
+    Examples
+    --------
+    >>> import io
+    >>> receive(io.BytesIO(packed(Cancel(3))))
+    Cancel(number=3)
+    """
+    body = pickle.dumps(message, pickle.HIGHEST_PROTOCOL)
+    return _HEADER.pack(len(body)) + body
+
+
+def length(header: bytes) -> int:
+    """Bytes of the message that follows `header`."""
+    return int(_HEADER.unpack(header)[0])
+
+
+def receive(stream: IO[bytes]) -> Any:
+    """The next message; an EOFError where the other end is gone."""
+    return pickle.loads(_exactly(stream, length(_exactly(stream, header_size))))
+
+
+def _exactly(stream: IO[bytes], size: int) -> bytes:
+    data = stream.read(size)
+    if data is None or len(data) < size:
+        raise EOFError("The other end has closed the connection.")
+    return data

@@ -1,0 +1,218 @@
+"""Weights of trees: a past observation speaks as often as it shares a leaf with the context."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Protocol, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from whence.aliases import Floats
+from whence.errors import InputError
+from whence.weights.base import Box, Weights, as_matrix
+from whence.weights.inputs import InputMap
+
+__all__ = ["LeafMembers", "Tree", "TreeWeights", "turning_points"]
+
+
+class Tree(Protocol):
+    """A binary tree as scikit-learn lays it out (``tree_``): arrays over its nodes, node 0 the root.
+
+    A context goes to the left child where ``float32(x[feature]) <= threshold``. Leaves have no children (-1).
+    """
+
+    node_count: int
+    children_left: NDArray[np.int64]
+    children_right: NDArray[np.int64]
+    feature: NDArray[np.int64]
+    threshold: Floats
+
+    def apply(self, X: NDArray[np.float32]) -> NDArray[np.int64]:
+        """Leaf of every row."""
+        ...
+
+    def decision_path(self, X: NDArray[np.float32]) -> Any:
+        """Nodes on the way of every row, as a CSR matrix of shape (rows, node_count)."""
+        ...
+
+
+class LeafMembers:
+    """Which training samples stand in which leaf of which tree.
+
+    Every tree keeps its samples sorted by leaf, so that the samples of a leaf are one slice: a context
+    touches only the samples it shares a leaf with, whatever the size of the history.
+
+    Attributes
+    ----------
+    order : ndarray of shape (trees, n)
+        Samples of each tree, sorted by leaf.
+    first, size : list of ndarray, one per tree
+        Where the samples of a node begin in the tree's `order`, and how many there are (0 for inner nodes).
+    """
+
+    def __init__(self, trees: list[Any], inputs: NDArray[np.float32]) -> None:
+        n = inputs.shape[0]
+        self.trees = trees
+        self.order = np.empty((len(trees), n), dtype=np.int32)
+        nodes = np.cumsum([0] + [tree.node_count for tree in trees])
+        self._root = nodes[:-1]
+        self._size = np.empty(nodes[-1], dtype=np.int64)
+        self._first = np.empty(nodes[-1], dtype=np.int64)
+        # Views per tree into arrays of all nodes, from which one context is answered without a loop over the trees.
+        self.size = np.split(self._size, nodes[1:-1])
+        self.first = np.split(self._first, nodes[1:-1])
+        for t, tree in enumerate(trees):
+            leaves = tree.apply(inputs)
+            # Numpy sorts short integers twenty times as fast.
+            short = leaves.astype(np.uint16) if tree.node_count <= 2**16 else leaves
+            self.order[t] = np.argsort(short, kind="stable")
+            self.size[t][:] = np.bincount(leaves, minlength=tree.node_count)
+            self.first[t][:] = np.cumsum(self.size[t]) - self.size[t]
+
+    @property
+    def n_samples(self) -> int:
+        """Number of training samples."""
+        return int(self.order.shape[1])
+
+    def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+        """For the nodes of all trees, one after the other: first place in ``order.ravel()``, and number of samples."""
+        tree = np.repeat(np.arange(len(self.trees)), np.diff(np.append(self._root, self._size.size)))
+        return self._first + self.n_samples * tree, self._size
+
+    def empty_leaf(self) -> tuple[int, int] | None:
+        """Tree and node of a leaf that holds no sample, if there is one."""
+        for t, (tree, size) in enumerate(zip(self.trees, self.size, strict=True)):
+            empty = np.flatnonzero((tree.children_left < 0) & (size == 0))
+            if empty.size:
+                return t, int(empty[0])
+        return None
+
+    def weights(self, inputs: NDArray[np.float32]) -> Floats:
+        """Weights of every sample for each row of `inputs`, of shape (rows, n)."""
+        leaves = np.array([tree.apply(inputs) for tree in self.trees])
+        return np.array([self._at(column) for column in leaves.T])
+
+    def _at(self, leaves: NDArray[np.int64]) -> Floats:
+        """Weights of every sample for a context that falls into these leaves, one per tree."""
+        n = self.n_samples
+        size = self._size[self._root + leaves]
+        first = self._first[self._root + leaves] + n * np.arange(leaves.size)
+        skipped = first - (np.cumsum(size) - size)
+        places = np.arange(int(size.sum())) + np.repeat(skipped, size)
+        shares = np.repeat(1.0 / (leaves.size * size), size)
+        return np.asarray(np.bincount(self.order.ravel()[places], shares, minlength=n), dtype=np.float64)
+
+
+class TreeWeights(Weights):
+    """Weights of any predictor made of trees that count alike and see all columns.
+
+    Each tree gives equal weight to the training samples in the context's leaf, and the trees are averaged. A subclass
+    defines ``fit``, which grows or takes trees (see :class:`Tree`) and hands them to `record`. Both engines need
+    nothing but what is here.
+
+    Attributes
+    ----------
+    members_ : LeafMembers
+        Which training samples stand in which leaf.
+    inputs_ : ndarray of float32
+        The training contexts as the trees see them.
+
+    Examples
+    --------
+    >>> from sklearn.tree import DecisionTreeRegressor
+    >>> class OneTree(TreeWeights):
+    ...     def fit(self, X, Y):
+    ...         return self.record([DecisionTreeRegressor(max_depth=1).fit(X, Y).tree_], X)
+    >>> OneTree().fit([[0.0], [1.0], [5.0]], [0.0, 0.0, 9.0]).weights([[0.3], [4.0]])
+    array([[0.5, 0.5, 0. ],
+           [0. , 0. , 1. ]])
+    """
+
+    kind: ClassVar[str] = "trees"
+    label: ClassVar[str] = "trees"
+    dtype: ClassVar[DTypeLike] = np.float32
+
+    members_: LeafMembers
+    inputs_: NDArray[np.float32]
+
+    def record(self, trees: Sequence[Tree], X: ArrayLike) -> Self:
+        """Keep fitted trees, and which rows of `X` stand in which of their leaves; returns the object itself."""
+        inputs = as_matrix(X, self.dtype)
+        self.members_ = LeafMembers(list(trees), inputs)
+        empty = self.members_.empty_leaf()
+        if empty is not None:
+            raise InputError(
+                f"Every leaf of the fitted forest must hold at least one row of 'X'. Leaf {empty[1]} of tree "
+                f"{empty[0]} holds none, so its weights are undefined: give the rows that the forest was trained on.",
+                parameter="X",
+            )
+        self.inputs_ = inputs
+        self.n_samples_, self.n_features_in_ = inputs.shape
+        return self
+
+    @property
+    def trees(self) -> list[Any]:
+        """The fitted trees (see :class:`Tree`)."""
+        self._check_fitted()
+        return self.members_.trees
+
+    def rows(self, X: NDArray[Any]) -> Floats:
+        """Weights of every training sample for each row of `X`."""
+        return self.members_.weights(X)
+
+    def thresholds(self, column: int) -> Floats:
+        """The thresholds of all splits on a column."""
+        return np.concatenate([tree.threshold[tree.feature == column] for tree in self.trees])
+
+    def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box:
+        """The box that no split on the way of `row` to its leaves cuts off."""
+        seen = np.asarray(row, dtype=np.float32)
+        d = inputs.coordinate.size
+        low, high = np.full(d, -np.inf), np.full(d, np.inf)
+        for tree in self.trees:
+            path = tree.decision_path(seen[None, :]).indices
+            split = path[tree.children_left[path] >= 0]
+            feature, threshold = tree.feature[split], tree.threshold[split]
+            left = seen[feature] <= threshold
+            below, beyond = inputs.sides(feature, *turning_points(threshold))
+            np.minimum.at(high, feature[left], below[left])
+            np.maximum.at(low, feature[~left], beyond[~left])
+        lower, upper = np.full(point.size, -np.inf), np.full(point.size, np.inf)
+        np.maximum.at(lower, inputs.coordinate, low)
+        np.minimum.at(upper, inputs.coordinate, high)
+        return lower, upper
+
+    def state(self) -> Iterator[Any]:
+        """The trees, and who stands in their leaves."""
+        yield {"kind": self.kind, "trees": len(self.trees), "frozen": self.sees_units}
+        for tree in self.trees:
+            for name in ("children_left", "children_right", "feature", "threshold"):
+                yield getattr(tree, name)
+        yield self.members_.order.ravel()
+        yield from self.members_.size
+
+    def describe(self) -> str:
+        """How many trees there are."""
+        return f"{len(self.trees)} trees"
+
+
+def turning_points(thresholds: Floats) -> Box:
+    """The last number that goes to the left of each threshold, and the first one that goes to the right.
+
+    Trees compare the nearest float32 (the even one of a tie), so that a context turns half-way between the last
+    float32 that is not above the threshold and the next one.
+
+    Examples
+    --------
+    >>> last, first = turning_points(np.array([0.5]))
+    >>> float(last[0]), bool(np.float32(last[0]) <= 0.5), bool(np.float32(first[0]) <= 0.5)
+    (0.5000000298023224, True, False)
+    """
+    below = thresholds.astype(np.float32)
+    over = below.astype(np.float64) > thresholds
+    below[over] = np.nextafter(below[over], np.float32(-np.inf))
+    above = np.nextafter(below, np.float32(np.inf))
+    middle = 0.5 * (below.astype(np.float64) + above.astype(np.float64))
+    last = np.where(middle.astype(np.float32) == below, middle, np.nextafter(middle, -np.inf))
+    return last, np.nextafter(last, np.inf)

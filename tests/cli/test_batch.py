@@ -1,0 +1,107 @@
+"""`whence batch`: many questions, also when it is stopped."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import pandas as pd
+import pytest
+from tests.cli.support import ENVIRONMENT, refused, run
+
+import whence as wh
+
+
+def test_batch(bakery: Path, tmp_path: Path) -> None:
+    """The sample's questions are answered row by row; the bad one has its error, and exit code 2 says so."""
+    answers = tmp_path / "answered.csv"
+    told = run("batch", bakery, bakery.with_name("asked.csv"), answers)
+    assert told.exit_code == 2
+    assert f"Wrote {answers}: 4 rows, 3 optimal, 1 error." in told.stdout
+    table = pd.read_csv(answers)
+    assert table["id"].tolist() == ["a", "b", "c", "d"]
+    assert table["changes"].tolist()[0] == "weekday: Thursday -> Saturday"
+    assert "more than the budget" in table["error"].tolist()[3]
+    assert "must not be INPUT.csv itself" in refused(run("batch", bakery, answers, answers, "--overwrite"))
+    questions = tmp_path / "more.csv"
+    questions.write_text("context\n4\n12\n", "utf-8")
+    assert "already exists; use --overwrite" in refused(run("batch", bakery, questions, answers))
+    forced = run("batch", bakery, questions, answers, "--overwrite", "-i", "row:13")
+    assert forced.exit_code == 0, forced.output
+    assert len(pd.read_csv(answers)) == 2
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals to a process alone are a matter of POSIX")
+@pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGKILL", -9), ("SIGINT", 130)])
+def test_batch_leaves_nobody_behind(small: Path, tmp_path: Path, name: str, code: int) -> None:
+    """A batch on two workers that is ended by a signal to it alone leaves no process, and goes on where it was."""
+    asked, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
+    rows = "".join(f"{1 + i % 40},{20 + i % 30},{10 + i % 20}\n" for i in range(2000))
+    asked.write_text(f"context,rolls,cakes\n{rows}", "utf-8")
+    command = [sys.executable, "-m", "whence", "batch", str(small), str(asked), str(answers), "--jobs", "2"]
+    running = subprocess.Popen(
+        command,
+        stdout=subprocess.DEVNULL,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        start_new_session=True,
+        preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGHUP)],
+    )
+    notes = tmp_path / "answered.csv.partial"
+    until = time.monotonic() + 120
+    while not (notes.exists() and notes.stat().st_size > 1000) and time.monotonic() < until:
+        time.sleep(0.05)
+    assert len(alive(running.pid)) >= 3
+    running.send_signal(getattr(signal, name))
+    assert running.wait(timeout=60) == code
+    until = time.monotonic() + 20
+    while alive(running.pid) and time.monotonic() < until:
+        time.sleep(0.1)
+    left = alive(running.pid)
+    if left:
+        os.killpg(running.pid, signal.SIGKILL)
+    assert left == []
+    assert running.stderr is not None
+    said = running.stderr.read()
+    running.stderr.close()
+    assert "Traceback" not in said
+    if name != "SIGKILL":
+        assert "run the same command again to continue" in said
+    assert not answers.exists()
+
+
+def alive(group: int) -> list[int]:
+    """Processes of a group that are still running, zombies apart."""
+    listing = subprocess.run(["ps", "-eo", "pid=,pgid=,stat="], capture_output=True, text=True, check=True).stdout
+    rows = [line.split() for line in listing.splitlines()]
+    return [int(pid) for pid, of, state in rows if int(of) == group and not state.startswith("Z")]
+
+
+def test_batch_goes_on_after_ctrl_c(small: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A batch that Ctrl-C ends keeps its rows, and the same command does only the others."""
+    questions, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
+    questions.write_text("context,instead\n" + "".join(f'{row},"20,30"\n' for row in range(1, 7)), "utf-8")
+    explained: list[int] = []
+    original = wh.Policy.explain_many
+
+    def counting(self: wh.Policy, *arguments: Any, **options: Any) -> Any:
+        explained.append(1)
+        if len(explained) == 4:
+            raise KeyboardInterrupt
+        return original(self, *arguments, **options)
+
+    monkeypatch.setattr(wh.Policy, "explain_many", counting)
+    stopped = run("batch", small, questions, answers)
+    assert stopped.exit_code == 130
+    assert "stopped after 3 of 6 rows; run the same command again to continue." in stopped.stderr
+    assert not answers.exists()
+    done = run("batch", small, questions, answers)
+    assert "3 of 6 rows were done before." in done.stderr
+    assert len(explained) == 4 + 3
+    assert pd.read_csv(answers)["row"].tolist() == [1, 2, 3, 4, 5, 6]

@@ -1,0 +1,25 @@
+"""`whence check` says everything that is wrong at once."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from tests.cli.support import run
+from tests.project.samples import PROJECT, write_project
+
+
+def test_check_says_everything(tmp_path: Path) -> None:
+    """`check` lists all findings, in words or as JSON, and ends with exit code 2 where one is an error."""
+    text = PROJECT.replace("budget", "bugdet").replace('kind = "knn"', 'kind = "kNN"')
+    path = write_project(tmp_path, text)
+    told = run("check", path)
+    assert told.exit_code == 2
+    assert told.stdout.splitlines() == [
+        "whence.toml, line 15, weights.kind: must be 'forest' or 'knn'. Got 'kNN' instead.",
+        "whence.toml, line 22, problem.bugdet: 'bugdet' is not known here. Did you mean 'budget'?",
+        "2 errors: whence.toml cannot be used.",
+    ]
+    found = json.loads(run("check", path, "--json").stdout)
+    assert [finding["severity"] for finding in found] == ["error", "error"]
+    assert found[1]["where"] == "whence.toml, line 22, problem.bugdet"

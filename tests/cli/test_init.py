@@ -1,0 +1,39 @@
+"""`whence init`: a first project file that can be used as it is."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from tests.cli.support import refused, run
+from tests.project.samples import csv_text, days
+
+
+def test_init_then_check_then_fit(tmp_path: Path) -> None:
+    """From a CSV file to a fitted policy without touching the project file in between."""
+    (tmp_path / "days.csv").write_text(csv_text(days()), "utf-8")
+    made = run("init", tmp_path / "days.csv", "--outcomes", "rolls, cakes")
+    assert made.exit_code == 0, made.output
+    project = tmp_path / "whence.toml"
+    assert run("check", project).stdout == "whence.toml can be used: 40 rows, 4 columns of context, 2 outcomes.\n"
+    fitted = run("fit", project)
+    assert fitted.exit_code == 0
+    assert "to 40 rows of 4 columns and 2 outcomes." in fitted.stdout
+    assert "events" in fitted.stdout
+    again = run("init", tmp_path / "days.csv")
+    assert "already exists; use --overwrite" in refused(again)
+    assert run("init", tmp_path / "days.csv", "--overwrite").exit_code == 0
+
+
+def test_init_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A project file in another folder names the data from there; without a name the only CSV file is taken."""
+    (tmp_path / "data").mkdir()
+    (tmp_path / "data" / "days.csv").write_text(csv_text(days()), "utf-8")
+    monkeypatch.chdir(tmp_path)
+    assert run("init", "data/days.csv", "--out", "whence.toml").exit_code == 0
+    assert 'history = "data/days.csv"' in Path("whence.toml").read_text("utf-8")
+    assert run("check", "whence.toml").exit_code == 0
+    assert "Name the CSV file: 'whence init days.csv'. This folder has none." in refused(run("init"))
+    monkeypatch.chdir(tmp_path / "data")
+    assert run("init").exit_code == 0
+    assert "must lie in a folder that exists" in refused(run("init", "--out", "no/such/whence.toml"))

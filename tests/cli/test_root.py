@@ -1,0 +1,85 @@
+"""The commands as a whole: versions, help, and how errors are told."""
+
+from __future__ import annotations
+
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.cli.support import program, run
+from typer.testing import CliRunner
+
+import whence
+from whence import cli
+from whence.errors import InputError
+
+
+def test_version_lists_everything() -> None:
+    """`whence version` names the versions of whence, Python and what they need, a line each."""
+    result = CliRunner().invoke(cli.app, ["version"])
+    assert result.exit_code == 0
+    lines = dict(line.split(maxsplit=1) for line in result.output.splitlines())
+    assert lines["whence"] == whence.__version__
+    assert {"python", "numpy", "scikit-learn", "highspy"} <= set(lines)
+
+
+def test_runs_as_a_module(tmp_path: Path) -> None:
+    """`python -m whence` is the command, where its script is not on the path."""
+    done = subprocess.run(
+        [sys.executable, "-m", "whence", "version"], cwd=tmp_path, capture_output=True, text=True, check=True
+    )
+    assert done.stdout.startswith("whence ")
+
+
+def test_help_shows_examples() -> None:
+    """`whence --help` says what it is for and how it is called, and so does the help of a command."""
+    result = CliRunner().invoke(cli.app, ["--help"])
+    assert result.exit_code == 0
+    assert "whence explain whence.toml --context 12 --instead row:40" in result.output
+    assert "whence demo --out reports" in CliRunner().invoke(cli.app, ["demo", "--help"]).output
+
+
+def test_an_unknown_command(tmp_path: Path) -> None:
+    """A command that does not exist ends with exit code 2 and no traceback."""
+    done = program("dmeo", cwd=tmp_path)
+    assert done.returncode == 2
+    assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("error", "code"),
+    [
+        (InputError("The 'x' is wrong."), 2),
+        (OSError(errno.ENOSPC, "No space left on device", "why.html"), 2),
+        (KeyboardInterrupt(), 130),
+        (ZeroDivisionError("division by zero"), 1),
+    ],
+)
+def test_errors_become_exit_codes(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], error: BaseException, code: int
+) -> None:
+    """An error of whence's own is a sentence and exit code 2, Ctrl-C 130, a defect 1; none of them is a traceback."""
+
+    def fail(*_: object) -> None:
+        raise error
+
+    monkeypatch.setattr("whence.cli.demo._make_folder", fail)
+    monkeypatch.setattr(sys, "argv", ["whence", "demo"])
+    with pytest.raises(SystemExit) as ended:
+        cli.main()
+    assert ended.value.code == code
+    said = capsys.readouterr().err
+    assert said.count("\n") <= 2
+    assert "Traceback" not in said
+
+
+@pytest.mark.parametrize("command", ["demo", "init", "check", "fit", "decide", "explain", "batch", "serve", "version"])
+def test_every_command_has_help_with_examples(command: str) -> None:
+    """The help of every command shows how it is called; those that explain say what their exit codes mean."""
+    told = run(command, "--help")
+    assert told.exit_code == 0
+    # Indented by two, after the one that every line of a help has.
+    assert f"\n   whence {command}" in told.stdout.split("Example", 1)[1]
+    assert ("Exit codes" in told.stdout) == (command == "explain")

@@ -1,0 +1,74 @@
+"""Features of every type, declared or found in the data."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from tests.project.samples import PROJECT, write_project
+
+import whence as wh
+from whence.project import Project, findings
+
+
+def test_features_of_every_type(tmp_path: Path) -> None:
+    """Types, limits, units and rules of the project file arrive in the schema; types left out are inferred."""
+    features = """
+[features.rain]
+change = "increase"
+[features.day]
+type = "categorical"
+categories = ["Monday", "Tuesday", "Wednesday", "Sunday"]
+change = "fixed"
+[features.events]
+type = "discrete"
+values = [0, 1, 2, 3, 4]
+weight = 2.5
+unit = "a day"
+"""
+    schema = Project.load(write_project(tmp_path, PROJECT + features)).fitted().schema_
+    assert schema.kind("temp") == wh.Continuous(unit="°C")
+    assert schema.kind("rain") == wh.Binary(change="increase")
+    assert schema.kind("day") == wh.Categorical(["Monday", "Tuesday", "Wednesday", "Sunday"], change="fixed")
+    assert schema.kind("events") == wh.Discrete([0, 1, 2, 3, 4], weight=2.5, unit="a day")
+
+
+def test_categories_that_look_like_numbers(tmp_path: Path) -> None:
+    """A column of numbers that is declared a category is one: its values are names."""
+    kind = '[features.events]\ntype = "categorical"\ncategories = [0, 1, 2, 3]\n'
+    project = Project.load(write_project(tmp_path, PROJECT + kind))
+    assert set(project.X["events"]) == {"0", "1", "2", "3"}
+    assert project.context([2, {"events": 3}])["events"] == "3"
+
+
+KNN = '[weights]\nkind = "knn"\nk = 3\n'
+
+
+NEWSVENDOR = '[problem]\nkind = "newsvendor"\nholding = 1\nbackorder = 2\n'
+
+
+def test_a_category_in_columns_of_its_own(tmp_path: Path) -> None:
+    """0/1 columns are declared as one category by their names."""
+    rows = ["a,b,sold", *("1,0,5" if i % 2 else "0,1,9" for i in range(20))]
+    write_project(tmp_path, data="\n".join(rows) + "\n")
+    text = '[data]\nhistory = "days.csv"\n[outcomes]\ncolumns = ["sold"]\n[features.size]\ntype = "categorical"\n'
+    (tmp_path / "whence.toml").write_text(
+        text + 'columns = ["a", "b"]\n[explain]\nfixed = ["size"]\n' + KNN + NEWSVENDOR
+    )
+    project = Project.load(tmp_path / "whence.toml")
+    assert project.fitted().schema_.names == ["size"]
+    assert project.explain_defaults.fixed == ("size",)
+
+
+def said(path: Path) -> list[str]:
+    """All findings of a project as texts."""
+    return [str(finding) for finding in findings(path)]
+
+
+def test_a_category_that_is_not_declared(tmp_path: Path) -> None:
+    """A cell that is none of the declared categories is named with its line."""
+    path = write_project(
+        tmp_path, PROJECT + '[features.day]\ntype = "categorical"\ncategories = ["Monday", "Tuesday"]\n'
+    )
+    assert said(path)[0] == (
+        "days.csv, line 4, column 'day': must be one of the declared categories. Got 'Wednesday' instead."
+    )
