@@ -11,8 +11,10 @@ from whence import _core
 from whence.aliases import Floats
 from whence.question import Answer, Question
 from whence.search import driver
+from whence.search.confidence import confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
-from whence.search.grid import KeptGrid, grid_of, locate
+from whence.search.grid import KeptGrid, grid_of, locate, weights_at
+from whence.search.plausibility import Isolation, isolated
 from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
@@ -43,12 +45,24 @@ FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
 class ForestFrontier:
     """Boxes of cells in the order of their distance."""
 
-    def __init__(self, question: Question, kept: KeptGrid) -> None:
+    def __init__(
+        self,
+        question: Question,
+        kept: KeptGrid,
+        confidence: float = 0.0,
+        plausible: _core.Plausibility | None = None,
+        plans: _core.TailCriterion | None = None,
+    ) -> None:
         self.question = question
         self.kept = kept
         self.located = locate(question, kept)
         self.value = self.located.value
-        self.criterion = criterion_of(question, kept)
+        self.confidence, self.plausible = confidence, plausible
+        self.given = plans is not None and confidence > 0.0
+        if plans is not None and self.given:
+            self.criterion: _core.Criterion = _core.ConfidentTailCriterion(plans, confidence)
+        else:
+            self.criterion = criterion_of(question, kept, confidence)
         self.absolute = question.kind == "absolute"
         self.search = self._new_search()
         self.columns = kept.grid.columns
@@ -62,6 +76,8 @@ class ForestFrontier:
         self.proposing = False
         self.refuted = 0
         self.tail = question.risk.tail is not None
+        # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
+        self.in_common = self.tail and confidence > 0.0
         self.shares: _core.Shares | None = None
 
     @property
@@ -71,7 +87,11 @@ class ForestFrontier:
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
-        if not (self.asking or self.proposing):
+        if self.given:
+            self.given = False  # the decision is one of the plans that were given
+            return
+        if self.in_common or not (self.asking or self.proposing):
+            self.refuted += self.proposing
             add_rival(self.criterion, self.question, self.kept, rival)
             return
         row = rival_row(self.question, self.kept, rival, self._weights() if self.tail else None)
@@ -110,9 +130,9 @@ class ForestFrontier:
 
     def _ask_in_boxes(self) -> None:
         """Where a few rivals for all boxes did not settle an absolute question, give every box its own."""
-        eager = self.nodes >= EAGER_FROM[self.tail]
+        eager = self.nodes >= EAGER_FROM[self.tail] and not self.in_common
         many = self.criterion.rivals > COMMON
-        if (eager or many) and (not self.asking or eager != self.eager):
+        if (eager or many) and not self.in_common and (not self.asking or eager != self.eager):
             if eager:
                 self._begin_anew()
             self.search.ask_in_boxes(eager)
@@ -127,7 +147,8 @@ class ForestFrontier:
 
     def _new_search(self) -> _core.ForestSearch:
         question = self.question
-        return _core.ForestSearch(self.located, self.criterion, float(question.tau), question.threads or 1)
+        threads = question.threads or 1
+        return _core.ForestSearch(self.located, self.criterion, float(question.tau), threads, self.plausible)
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -162,15 +183,22 @@ class ForestFrontier:
 
     def _proposal(self, stage: int, cutoff: float) -> Ints | None:
         seconds = 0.25 * self.question.limits.remaining
-        if self.absolute:
+        if self.absolute and not self.in_common:
             self.search.show_latest(RECENT)
         left = contexts_in_time(self.kept, self.criterion, seconds)
-        proposals = _core.Proposals(self.located, self.criterion, float(self.question.tau), left, seconds)
+        tau = float(self.question.tau)
+        proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible)
         if stage == 2:
             return climbed(proposals, cutoff)
         if self.kept.past is None:
-            self.kept.past = past_cells(self.kept, cast(TreeWeights, self.question.weights).inputs_)
+            seen = cast(TreeWeights, self.question.weights).inputs_
+            self.kept.past = past_cells(self.kept, seen, self.question.inputs)
         return pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
+
+    @property
+    def leaves(self) -> Ints:
+        """Leaves of the forest at the point handed out last."""
+        return self.kept.grid.leaves_at(self.shown)[: self.kept.trees]
 
     def weights(self, point: Floats) -> Floats:
         """Weights at the point handed out last."""
@@ -178,12 +206,7 @@ class ForestFrontier:
 
     def _weights(self) -> Floats:
         """The same, from the leaves of its cells."""
-        leaves = self.kept.grid.leaves_at(self.shown)
-        size = self.kept.size[leaves]
-        places = np.arange(int(size.sum())) + np.repeat(self.kept.first[leaves] - np.cumsum(size) + size, size)
-        shares = np.repeat(1.0 / (leaves.size * size), size)
-        n = self.question.alternative.size
-        return np.bincount(self.kept.samples.ravel()[places], shares, minlength=n).astype(np.float64)
+        return weights_at(self.kept, self.leaves, self.question.alternative.size)
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
@@ -192,7 +215,7 @@ class ForestFrontier:
         low, high = point.copy(), point.copy()
         for c in np.flatnonzero((point != space.start)[inputs.coordinate]).tolist():
             q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
-            cell = int(np.searchsorted(kept.cut[first:last], np.float32(point[q] * inputs.scale[c] + inputs.offset[c])))
+            cell = int(kept.cells_of(c, point[q : q + 1], inputs)[0])
             if point[q] > space.start[q] and first + cell < last:
                 high[q] = max(point[q], min(kept.below[first + cell], space.upper[q]))
             elif point[q] > space.start[q]:
@@ -204,9 +227,35 @@ class ForestFrontier:
         return low, high
 
 
-def explain(question: Question) -> Answer:
-    """Answer a question about a forest policy."""
+def explain(
+    question: Question,
+    *,
+    confidence: float = 0.0,
+    isolation: Isolation | None = None,
+    plans: _core.TailCriterion | None = None,
+) -> Answer:
+    """Answer a question about a forest policy.
+
+    Parameters
+    ----------
+    question : Question
+        What is asked. With `confidence`, the question's `better` of an absolute one must name the best plan (its
+        costs times ``1 + within``) at any weights, whether it beats the alternative or not.
+    confidence : float, default=0.0
+        Standard errors over the trees by which the alternative must be better.
+    isolation : Isolation, optional
+        The contexts that are plausible.
+    plans : TailCriterion, optional
+        Tables of the alternative and the decision, where the question was asked before with another confidence.
+    """
     kept = grid_of(question)
+    plausible = None
+    if kept is not None and isolation is not None:
+        kept, plausible = isolated(question, kept, isolation)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    return driver.run(question, ForestFrontier(question, kept))
+    frontier = ForestFrontier(question, kept, confidence, plausible, plans)
+    if confidence > 0.0 and frontier.absolute:
+        question = confidently(question, kept, confidence, lambda: frontier.leaves)
+        frontier.question = question
+    return driver.run(question, frontier)
