@@ -8,7 +8,8 @@ from sklearn.ensemble import IsolationForest
 from tests.core.forest_cells import ForestScene
 
 from whence import _core
-from whence.search.plausibility import Isolation, isolated
+from whence.question import Isolation
+from whence.search.plausibility import isolated
 
 
 def test_cells_are_plausible_where_scikit_learn_says_so() -> None:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from tests.cases import Case, cases
 from tests.search.holding import Cells, all_cells, excess, nearest_between
+from whence.search.ladder import climb, steps
 
 from whence.question import Answer, Question
 from whence.search import forest as forest_search
 from whence.search.forest import explain
-from whence.search.ladder import climb, steps
 
 BLOCKS, SEEDS, EACH = 20, 30, 2
 KAPPAS = (0.3, 1.0, 2.0, 4.0)
@@ -67,7 +67,7 @@ def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -
             at = all_cells(question)
             kappa = KAPPAS[(seed + i) % len(KAPPAS)]
             over = excess(question, at, kappa)
-            answer = explain(question, confidence=kappa)
+            answer = explain(replace(question, confidence=kappa))
             assert_nearest(question, answer, at, over)
             farther += answer.distance > explain(question).distance
     assert farther > 0
@@ -79,7 +79,7 @@ def test_more_confidence_is_never_nearer(block: int) -> None:
     for seed in range(1000 + 25 * block, 1000 + 25 * (block + 1)):
         for _, question in relative(seed, 1):
             plain = explain(question)
-            none = explain(question, confidence=0.0)
+            none = explain(replace(question, confidence=0.0))
             assert (none.status, none.distance, none.bound, none.nodes) == (
                 plain.status,
                 plain.distance,
@@ -91,7 +91,7 @@ def test_more_confidence_is_never_nearer(block: int) -> None:
                 assert np.array_equal(none.point, plain.point)
             before = plain.distance
             for kappa in (1e-9, 0.5, 1.2, 2.3, 5.0):
-                answer = explain(question, confidence=kappa)
+                answer = explain(replace(question, confidence=kappa))
                 assert answer.distance >= before - 1e-12
                 before = answer.distance
 
@@ -110,7 +110,7 @@ def test_absolute_questions(block: int) -> None:
             asked = replace(
                 question, better=lambda w, c=costs, q=question: c[int(np.argmin([q.risk.of(plan, w) for plan in c]))]
             )
-            answer = explain(asked, confidence=kappa)
+            answer = explain(replace(asked, confidence=kappa))
             hair = 1e-9 * float(np.abs(costs).max())
             _, all_plans = nearest_between(at.distance, against.max(axis=0), question.tau, hair)
             assert answer.distance <= all_plans + 1e-9
@@ -137,11 +137,11 @@ def test_a_margin_is_another_decision(block: int) -> None:
             at = all_cells(question)
             scale = float(np.abs(question.decision).max())
             kappa = (0.0, 1.0)[(seed + i) % 2]
-            before = explain(question, confidence=kappa).distance
+            before = explain(replace(question, confidence=kappa)).distance
             for share, amount in ((0.05, 0.0), (0.2, 0.0), (0.2, 0.1 * scale)):
                 asked = replace(question, decision=(1.0 - share) * question.decision - amount)
                 over = excess(question, at, kappa, asked.decision)
-                answer = explain(asked, confidence=kappa)
+                answer = explain(replace(asked, confidence=kappa))
                 assert_nearest(asked, answer, at, over)
                 if (question.decision >= 0).all() and kappa == 0.0:
                     assert answer.distance >= before - 1e-12
@@ -155,7 +155,7 @@ def test_a_ladder_gives_what_each_of_its_steps_does() -> None:
         for _, question in relative(seed, 1):
             taken = list(steps(question, (0.0, 1.0, 2.0)))
             for kappa, answer in taken:
-                alone = explain(question, confidence=kappa)
+                alone = explain(replace(question, confidence=kappa))
                 assert (alone.status, alone.distance, alone.nodes) == (answer.status, answer.distance, answer.nodes)
             assert len(taken) == 3 or taken[-1][1].status == "none"
             goal = taken[-1][1].distance

@@ -12,11 +12,11 @@ from tests.cases import Case, cases
 from tests.search.holding import all_cells, excess, nearest_between
 from tests.search.test_confidence import WAYS, assert_nearest, scaled
 
-from whence.question import Question
+from whence.question import Isolation, Question
 from whence.search import forest as forest_search
 from whence.search.forest import explain
 from whence.search.grid import grid_of
-from whence.search.plausibility import Isolation, isolated
+from whence.search.plausibility import isolated
 
 BLOCKS, SEEDS, EACH = 20, 27, 2
 MOST_CELLS = 20_000
@@ -64,9 +64,9 @@ def test_the_nearest_plausible_cell(block: int, monkeypatch: pytest.MonkeyPatch)
             kappa = (0.0, 0.0, 1.0, 3.0)[(seed + i) % 4]
             score = least_score(forest, case, (0.1, 0.5, 0.9)[i % 3])
             over = np.where(forest.score_samples(at.points) >= score, excess(question, at, kappa), np.inf)
-            answer = explain(question, confidence=kappa, isolation=Isolation(forest, score))
+            answer = explain(replace(question, confidence=kappa, plausible=Isolation(forest, score)))
             assert_nearest(question, answer, at, over)
-            farther += answer.distance > explain(question, confidence=kappa).distance
+            farther += answer.distance > explain(replace(question, confidence=kappa)).distance
     assert looked >= SEEDS
     assert farther > 0
 
@@ -79,11 +79,11 @@ def test_more_plausible_is_never_nearer(block: int) -> None:
             question = replace(case.question(), kind="relative")
             forest = isolation(seed, case)
             before = explain(question).distance
-            assert explain(question, isolation=Isolation(forest, -1 + 1e-12)).distance == pytest.approx(
+            assert explain(replace(question, plausible=Isolation(forest, -1 + 1e-12))).distance == pytest.approx(
                 before, abs=1e-12
             )
             for share in (0.0, 0.3, 0.6, 1.0):
-                answer = explain(question, isolation=Isolation(forest, least_score(forest, case, share)))
+                answer = explain(replace(question, plausible=Isolation(forest, least_score(forest, case, share))))
                 assert answer.distance >= before - 1e-12
                 before = answer.distance
 
@@ -104,7 +104,7 @@ def test_absolute_questions(block: int) -> None:
             against = np.max([excess(question, at, 0.0, plan) for plan in costs], axis=0)
             score = least_score(forest, case, 0.4)
             over = np.where(forest.score_samples(at.points) >= score, against, np.inf)
-            answer = explain(question, isolation=Isolation(forest, score))
+            answer = explain(replace(question, plausible=Isolation(forest, score)))
             hair = 1e-10 * float(np.abs(costs).max())
             maybe, surely = nearest_between(at.distance, over, question.tau, hair)
             assert maybe - 1e-9 <= answer.distance <= surely + 1e-9
@@ -117,6 +117,6 @@ def test_several_threads_give_the_same_answer() -> None:
         for case in cases(seed, 1):
             question = replace(case.question(), kind="relative")
             how = Isolation(isolation(seed, case), -0.6)
-            one = explain(question, confidence=1.0, isolation=how)
-            two = explain(replace(question, threads=2), confidence=1.0, isolation=how)
+            one = explain(replace(question, confidence=1.0, plausible=how))
+            two = explain(replace(replace(question, threads=2), confidence=1.0, plausible=how))
             assert one.distance == pytest.approx(two.distance, abs=1e-12)

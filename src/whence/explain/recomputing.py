@@ -79,6 +79,9 @@ def request_of(said: Explanation, policy: Policy) -> Request:
         for name, value in record.items()
         if name in Request.__dataclass_fields__ and name not in (*ELSEWHERE, *EFFORT)
     }
+    if further.pop("holds", None) is not None:
+        # What the ladder ended with is what is checked.
+        further["confidence"] = said.confidence
     return Request(
         context=row_of(policy, said.initial),
         instead=plans[0],

@@ -30,6 +30,7 @@ class Request:
     margin: float | tuple[float, str] | None = None
     confidence: float = 0.0
     holds: float | None = None
+    plausible: float | None = None
     refits: RefitKind | None = None
     decision: Any = None
     fixed: Collection[str] = ()
@@ -76,6 +77,8 @@ class Request:
             raise _refused("confidence", "a number of standard errors >= 0", self.confidence)
         if self.holds is not None and (not _is_number(self.holds) or not 0 < float(self.holds) <= 1):
             raise _refused("holds", "a share of the refits in (0, 1], such as 0.9, or None", self.holds)
+        if self.plausible is not None and (not _is_number(self.plausible) or not 0 < float(self.plausible) < 1):
+            raise _refused("plausible", "a share of the history in (0, 1), such as 0.1, or None", self.plausible)
         if self.refits not in (None, "seed", "bootstrap"):
             raise _refused("refits", "'seed' or 'bootstrap'", self.refits)
         if self.holds is not None and self.confidence:

@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from whence.aliases import Floats
-from whence.errors import argument_error, parameter_error
+from whence.errors import InputError, argument_error, parameter_error
 from whence.plain_values import to_plain
 from whence.problems import plan_forms
 from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans

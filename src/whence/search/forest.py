@@ -14,7 +14,7 @@ from whence.search import driver
 from whence.search.confidence import confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
 from whence.search.grid import KeptGrid, grid_of, locate, weights_at
-from whence.search.plausibility import Isolation, isolated
+from whence.search.plausibility import isolated
 from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
@@ -49,20 +49,20 @@ class ForestFrontier:
         self,
         question: Question,
         kept: KeptGrid,
-        confidence: float = 0.0,
         plausible: _core.Plausibility | None = None,
-        plans: _core.TailCriterion | None = None,
     ) -> None:
         self.question = question
         self.kept = kept
         self.located = locate(question, kept)
         self.value = self.located.value
-        self.confidence, self.plausible = confidence, plausible
-        self.given = plans is not None and confidence > 0.0
-        if plans is not None and self.given:
-            self.criterion: _core.Criterion = _core.ConfidentTailCriterion(plans, confidence)
+        self.plausible = plausible
+        self.tail = question.risk.tail is not None
+        # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
+        self.in_common = self.given = self.tail and question.confidence > 0.0
+        if self.given:
+            self.criterion: _core.Criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
         else:
-            self.criterion = criterion_of(question, kept, confidence)
+            self.criterion = criterion_of(question, kept, question.confidence)
         self.absolute = question.kind == "absolute"
         self.search = self._new_search()
         self.columns = kept.grid.columns
@@ -75,9 +75,6 @@ class ForestFrontier:
         self.eager = False
         self.proposing = False
         self.refuted = 0
-        self.tail = question.risk.tail is not None
-        # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
-        self.in_common = self.tail and confidence > 0.0
         self.shares: _core.Shares | None = None
 
     @property
@@ -227,35 +224,27 @@ class ForestFrontier:
         return low, high
 
 
-def explain(
-    question: Question,
-    *,
-    confidence: float = 0.0,
-    isolation: Isolation | None = None,
-    plans: _core.TailCriterion | None = None,
-) -> Answer:
-    """Answer a question about a forest policy.
+def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:
+    """The CVaR tables of the alternative and the decision, which every confidence shares."""
+    plans = question.memo.get("plans")
+    if plans is None:
+        plans = criterion_of(question, kept)
+        add_rival(plans, question, kept, question.rival_decision)
+        question.memo["plans"] = plans
+    assert isinstance(plans, _core.TailCriterion)
+    return plans
 
-    Parameters
-    ----------
-    question : Question
-        What is asked. With `confidence`, the question's `better` of an absolute one must name the best plan (its
-        costs times ``1 + within``) at any weights, whether it beats the alternative or not.
-    confidence : float, default=0.0
-        Standard errors over the trees by which the alternative must be better.
-    isolation : Isolation, optional
-        The contexts that are plausible.
-    plans : TailCriterion, optional
-        Tables of the alternative and the decision, where the question was asked before with another confidence.
-    """
+
+def explain(question: Question) -> Answer:
+    """Answer a question about a forest policy."""
     kept = grid_of(question)
     plausible = None
-    if kept is not None and isolation is not None:
-        kept, plausible = isolated(question, kept, isolation)
+    if kept is not None and question.plausible is not None:
+        kept, plausible = isolated(question, kept, question.plausible)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    frontier = ForestFrontier(question, kept, confidence, plausible, plans)
-    if confidence > 0.0 and frontier.absolute:
-        question = confidently(question, kept, confidence, lambda: frontier.leaves)
+    frontier = ForestFrontier(question, kept, plausible)
+    if question.confidence > 0.0 and frontier.absolute:
+        question = confidently(question, kept, question.confidence, lambda: frontier.leaves)
         frontier.question = question
     return driver.run(question, frontier)

@@ -12,46 +12,14 @@ from sklearn.ensemble import IsolationForest
 
 from whence import _core
 from whence.aliases import Floats
-from whence.question import InputMap, Question
+from whence.question import InputMap, Isolation, Question
 from whence.search.grid import STEP, KeptGrid
 from whence.weights import TreeWeights
 from whence.weights.trees import turning_points
 
-__all__ = ["Isolation", "isolated"]
+__all__ = ["isolated"]
 
 Ints = NDArray[np.int32]
-
-#: By how much a score may miss the least one: rounding in the score's own exponential.
-SCORE_SLACK = 1e-9
-
-
-@dataclass(frozen=True, eq=False)
-class Isolation:
-    """Contexts whose score under an isolation forest is at least `score`.
-
-    Attributes
-    ----------
-    forest : IsolationForest
-        Fitted on coordinates.
-    score : float
-        Least ``forest.score_samples`` of a plausible context, in (-1, 0).
-    """
-
-    forest: IsolationForest
-    score: float
-
-    @property
-    def least_depth(self) -> float:
-        """Mean path length, over the trees, from which on a context is plausible."""
-        usual = float(_mean_path(np.array([self.forest.max_samples_]))[0])
-        return -float(np.log2(-(self.score - SCORE_SLACK))) * usual
-
-    def short_by(self) -> Floats:
-        """For the leaves of all trees: by how much each one's path is short of that, divided by the number of trees."""
-        trees = [tree.tree_ for tree in self.forest.estimators_]
-        lengths = [_path_lengths(tree)[tree.children_left < 0] for tree in trees]
-        return (self.least_depth - np.concatenate(lengths)) / len(trees)
-
 
 #: The last grid with the trees of an isolation forest, by the forest.
 _joined: WeakKeyDictionary[IsolationForest, tuple[KeptGrid, KeptGrid]] = WeakKeyDictionary()
@@ -192,21 +160,3 @@ def _rounded_down(thresholds: Floats) -> NDArray[np.float32]:
     over = cut.astype(np.float64) > thresholds
     cut[over] = np.nextafter(cut[over], np.float32(-np.inf))
     return cut
-
-
-def _path_lengths(tree: Any) -> Floats:
-    """Path length of every node: its depth, and what an unfinished leaf would still have needed on average."""
-    depth = np.zeros(tree.node_count)
-    inner = np.flatnonzero(tree.children_left >= 0)
-    for node in inner.tolist():  # children stand behind their parent
-        depth[tree.children_left[node]] = depth[tree.children_right[node]] = depth[node] + 1.0
-    lengths: Floats = depth + _mean_path(tree.n_node_samples)
-    return lengths
-
-
-def _mean_path(samples: NDArray[np.int64]) -> Floats:
-    """Mean depth of an unsuccessful search in a random binary tree of that many samples (Liu et al., 2008)."""
-    n = np.asarray(samples, dtype=np.float64)
-    many = np.maximum(n, 3.0)
-    value = 2.0 * (np.log(many - 1.0) + np.euler_gamma) - 2.0 * (many - 1.0) / many
-    return np.where(n > 2, value, np.where(n == 2, 1.0, 0.0))

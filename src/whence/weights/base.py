@@ -129,6 +129,15 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """
         return self.at(row)
 
+    @property
+    def per_tree_known(self) -> bool:
+        """Whether there are trees that may disagree, so that `per_tree` tells something."""
+        return False
+
+    def per_tree(self, row: Floats) -> Floats | None:
+        """Weights in a context by each tree alone, one row per tree; None where there are no trees to disagree."""
+        return None
+
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box | None:
         """The largest box around `point` (as the estimator sees it, `row`) in which the weights stay the same.
 
