@@ -13,6 +13,7 @@ import pandas as pd
 from whence.errors import InternalError
 from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.reliance import CHOOSING, JUDGING, Refitted
 from whence.explain.request import Request
 from whence.explain.verification import confirmed
 from whence.features import Schema
@@ -61,6 +62,15 @@ def recomputed(said: Explanation, policy: Policy) -> Recomputed:
         faults += _faults_of_numbers(said.unrestricted)
         blocking = _blocking(policy, request, inner) if said.asked else said.blocking
         fresh = replace(fresh, unrestricted=inner, blocking=blocking)
+    if said.reliance is not None:
+        refitted = Refitted.of(policy, said.reliance.refits)
+        chosen, judged = (refitted.held(fresh, numbers) for numbers in (CHOOSING, JUDGING))
+        if chosen is not None and judged is not None:
+            fresh = replace(fresh, reliance=replace(said.reliance, chosen=chosen, judged=judged))
+    if said.nearest is not None and asked:
+        plain = replace(draft, confidence=0.0, asked={})
+        near = _completed(said.nearest, policy, plain, replace(asked[0], confidence=0.0), faults)
+        fresh = replace(fresh, nearest=near)
     return Recomputed(replace(fresh, **_of_the_search(said)), faults)
 
 
