@@ -157,9 +157,14 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         >>> made.plan, made.cost, made.weights
         (array([12.]), 1.0, array([0.5, 0.5, 0. ]))
         """
-        history, weights = self._history(), self.weights_at(context)
-        plan = self.problem.solve(history, weights, self.risk_)
-        costs = sample_costs(self.problem, plan, history)
+        self._history()
+        return self.decision_in(self.schema_.row(context))
+
+    def decision_in(self, row: pd.Series) -> Decision:
+        """What :meth:`decision` gives for a context that the schema has read (``schema_.row``)."""
+        weights = self.weights_.at(self.inputs_of(row, self.unknown))
+        plan = self.problem.solve(self.Y_, weights, self.risk_)
+        costs = sample_costs(self.problem, plan, self.Y_)
         return Decision(plan, float(self.risk_.of(costs, weights)), costs, weights)
 
     def predict(self, X: Any) -> Any:

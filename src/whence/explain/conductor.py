@@ -36,7 +36,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     search = search or engine.answer
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
-    decided = policy.decision(initial)
+    decided = policy.decision_in(initial)
     plan = decided.plan if request.decision is None else request.decision
     _check_feasible(policy, "instead", request.instead)
     if request.decision is not None:
@@ -90,7 +90,8 @@ def _question(
         return rival if mean.of(alternative, weights) - mean.of(rival, weights) > tau else None
 
     def linear() -> tuple[Any, Floats, Floats] | None:
-        polytope = problem.polytope()
+        # Costs are linear in the plan; what another risk makes of them is not.
+        polytope = problem.polytope() if mean is risk else None
         if polytope is None:
             return None
         return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
@@ -110,8 +111,7 @@ def _question(
         options=dict(request.options),
         within=float(request.within),
         threads=None if request.threads is None else int(request.threads),
-        # Costs are linear in the plan; what another risk makes of them is not.
-        linear=linear if mean is risk else None,
+        linear=linear,
     )
 
 

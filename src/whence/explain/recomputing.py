@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import replace
-from typing import TYPE_CHECKING, Any, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 import numpy as np
 import pandas as pd
@@ -31,20 +31,13 @@ ELSEWHERE = ("context", "instead", "decision", "kind", "fixed", "bounds", "toler
 EFFORT = ("engine", "time_limit", "node_limit", "threads", "options")
 
 
-class Recomputed:
-    """What a policy makes of an explanation.
+class Recomputed(NamedTuple):
+    """What a policy makes of an explanation."""
 
-    Attributes
-    ----------
-    explanation : Explanation
-        With all that can be computed computed again, and with status, bound and counts as they were said.
-    faults : list of str
-        What the explanation says and what is not so, a sentence each.
-    """
-
-    def __init__(self, explanation: Explanation, faults: list[str]) -> None:
-        self.explanation = explanation
-        self.faults = faults
+    #: With all that can be computed computed again, and with status, bound and counts as they were said.
+    explanation: Explanation
+    #: What the explanation says and what is not so, a sentence each.
+    faults: list[str]
 
 
 def recomputed(said: Explanation, policy: Policy) -> Recomputed:
@@ -68,8 +61,7 @@ def recomputed(said: Explanation, policy: Policy) -> Recomputed:
         faults += _faults_of_numbers(said.unrestricted)
         blocking = _blocking(policy, request, inner) if said.asked else said.blocking
         fresh = replace(fresh, unrestricted=inner, blocking=blocking)
-    told = {name: getattr(said, name) for name in ("status", "bound", "nodes", "cuts", "seconds", "note")}
-    return Recomputed(replace(fresh, **told), faults)
+    return Recomputed(replace(fresh, **_of_the_search(said)), faults)
 
 
 def request_of(said: Explanation, policy: Policy) -> Request:
@@ -166,9 +158,8 @@ def _completed(
     said: Explanation, policy: Policy, draft: Explanation, question: Question, faults: list[str]
 ) -> Explanation:
     """`draft` with the context that was said to do, its weights, costs and distance."""
-    told = {name: getattr(said, name) for name in ("status", "bound", "nodes", "cuts", "seconds", "note")}
     if said.context is None:
-        return replace(draft, **told, distance=math.inf)
+        return replace(draft, **_of_the_search(said), distance=math.inf)
     schema, context = policy.schema_, row_of(policy, said.context)
     if not said.asked:
         # What was fixed or bounded is not known: only that the context must be one of the schema's.
@@ -186,7 +177,7 @@ def _completed(
     risk = question.risk
     return replace(
         draft,
-        **told,
+        **_of_the_search(said),
         context=context,
         changes=changes,
         room=_kept_room(said, rounding_limits(policy, question, answer, context, changes["feature"].tolist()), faults),
@@ -194,6 +185,11 @@ def _completed(
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
         weights_after=after,
     )
+
+
+def _of_the_search(said: Explanation) -> dict[str, Any]:
+    """What only the search could say."""
+    return {name: getattr(said, name) for name in ("status", "bound", "nodes", "cuts", "seconds", "note")}
 
 
 def _kept_room(said: Explanation, room: dict[str, tuple[float, float]], faults: list[str]) -> dict[str, Any]:

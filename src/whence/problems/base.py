@@ -172,7 +172,7 @@ class DecisionProblem(ABC):
 
     def cost_rows(self, Y: Floats) -> Floats:
         """Cost of one unit of every entry of :meth:`vector`, one row per row of `Y`; goes with :meth:`polytope`."""
-        raise NotImplementedError(f"{type(self).__name__} has no cost per unit.")
+        raise InputError(f"A problem with a polytope must define 'cost_rows'. Got {type(self).__name__} without it.")
 
 
 def cost_unit_of(problem: Any) -> str:

@@ -98,8 +98,8 @@ class Question:
     threads : int, optional
         Threads that may work on the question; what an engine takes by itself where left out.
     linear : callable, optional
-        Where plans form a polytope and costs are linear: gives that polytope, the cost vectors of the past
-        observations, and the alternative as a vector.
+        Gives, where plans form a polytope and costs are linear, that polytope, the cost vectors of the past
+        observations, and the alternative as a vector; None where it is not so.
     """
 
     space: Space
