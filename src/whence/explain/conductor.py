@@ -54,14 +54,18 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     # Whatever the risk counts an observation for, a report shows what it costs.
     draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
 
+    best = question.best or question.better
+
     def at(confidence: float) -> Explanation:
-        asked = replace(question, confidence=confidence)
+        asked = replace(question, confidence=confidence, better=best) if confidence else question
         answer = _without_search(asked, decided.weights, decided.cost)
         if answer is None:
             names = policy.schema_.feature_of_coordinate()
             policy.weights_.check_start(asked.space.start, asked.separation, names)
             answer = search(asked)
         explanation = _completed(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
+        if explanation.status == "optimal" and explanation.distance == 0.0:
+            explanation = replace(explanation, status="already")
         _check_accepted(policy, request, asked, explanation)
         if answer.status == "none":
             explanation = _without_restrictions(policy, request, asked, search, explanation)
@@ -95,13 +99,16 @@ def _question(
     tau = float(request.tolerance) * float(np.abs(alternative).max())
     mean = risk.on_values()
 
-    def better(weights: Floats) -> Floats | None:
+    def best(weights: Floats) -> Floats:
         rival = _values(risk, sample_costs(problem, problem.solve(policy.Y_, weights, risk), policy.Y_))
         if request.within:
             _check_not_negative(rival, "within")
             rival = (1.0 + request.within) * rival
-        always = request.confidence or request.holds is not None
-        return rival if always or mean.of(alternative, weights) - mean.of(rival, weights) > tau else None
+        return rival
+
+    def better(weights: Floats) -> Floats | None:
+        rival = best(weights)
+        return rival if mean.of(alternative, weights) - mean.of(rival, weights) > tau else None
 
     def linear() -> tuple[Any, Floats, Floats] | None:
         # Costs are linear in the plan; what another risk makes of them is not.
@@ -121,6 +128,7 @@ def _question(
         tau=tau,
         separation=float(request.separation),
         better=better,
+        best=best,
         limits=limits,
         options=dict(request.options),
         within=float(request.within),

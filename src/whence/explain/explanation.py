@@ -304,12 +304,12 @@ class Explanation:
         schema = self.source.schema
         return usual_in(self.source.weights, schema, self.source.X).share(schema.encode_row(self.context))
 
-    def region(self, time_limit: float | None = None) -> Region:
+    def region(self, time_limit: float | None = 5.0) -> Region:
         """The largest box of contexts around the explanation in which it stays true, as a rule.
 
         Parameters
         ----------
-        time_limit : float, optional
+        time_limit : float or None
             Seconds after which to stop with what is known; the region then says that it may be larger.
 
         Examples

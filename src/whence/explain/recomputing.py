@@ -51,7 +51,9 @@ def recomputed(said: Explanation, policy: Policy) -> Recomputed:
 
     request = request_of(said, policy)
     draft = explain(policy, request, search=remember)
-    faults = _faults_of_status(said, draft, bool(asked))
+    # By how many standard errors it holds at the start, and how usual that is, is computed again below.
+    to_search = bool(asked) and not (asked[0].confidence or asked[0].plausible)
+    faults = _faults_of_status(said, draft, to_search) if to_search or not asked else []
     faults += _faults_of_numbers(said)
     if said.asked.get("decision") == "policy":
         faults += _faults_of_decision(draft, policy)

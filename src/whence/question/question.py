@@ -96,11 +96,12 @@ class Question:
         What only some engines understand.
     within : float
         For absolute questions: by which share of the best plan's cost the alternative may cost more.
+    best : callable, optional
+        For absolute questions: given weights, the sample costs of the best plan, times ``1 + within``.
     margin : pair of float
         By which share of the decision's cost, and by which amount, the alternative must cost less than the decision.
     confidence : float
-        By how many standard errors over the trees of a forest the alternative must be better. `better` then names the
-        best plan at any weights, whether it beats the alternative or not.
+        By how many standard errors over the trees of a forest the alternative must be better. `better` is then `best`.
     plausible : Isolation, optional
         Which contexts look enough like past ones to count.
     memo : dict
@@ -125,6 +126,7 @@ class Question:
     limits: Limits
     options: dict[str, Any] = field(default_factory=dict)
     within: float = 0.0
+    best: Callable[[Floats], Floats] | None = None
     margin: tuple[float, float] = (0.0, 0.0)
     confidence: float = 0.0
     plausible: Isolation | None = None
