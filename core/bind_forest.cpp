@@ -7,9 +7,13 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "breach.hpp"
+#include "confident_mean.hpp"
+#include "confident_tail.hpp"
 #include "forest_search.hpp"
 #include "mean_criterion.hpp"
 #include "proposals.hpp"
+#include "spread.hpp"
 #include "tail_criterion.hpp"
 
 namespace nb = nanobind;
@@ -138,6 +142,18 @@ void bind_located(nb::module_& m) {
             },
             "grid"_a, "below"_a.noconvert(), "beyond"_a.noconvert(), "limits"_a.noconvert(), "group"_a.noconvert(), "discrete"_a.noconvert(),
             "level_start"_a.noconvert(), "level"_a.noconvert(), nb::keep_alive<1, 2>())
+        .def(
+            "part",
+            [](const Located& located, Integers low, Integers high, Integers start, std::int32_t column) {
+                const Grid& grid = located.grid();
+                const Cells first = cells_of(grid, low), last = cells_of(grid, high);
+                require(column >= 0 && column < grid.columns(), "'column' must be one of the grid's.");
+                return new Located(located, first, last, cells_of(grid, start), column);
+            },
+            "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "column"_a, nb::keep_alive<0, 1>(),
+            nb::rv_policy::take_ownership,
+            "Some of the cells, their distance counted in cells of one column, of ``ONE_CELL`` each.")
+        .def_prop_ro_static("ONE_CELL", [](nb::handle) { return Located::ONE_CELL; })
         .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
         .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })
         .def_prop_ro("start", column(&Column::start))
@@ -158,6 +174,17 @@ void require_entry(const TailCriterion& criterion, std::int32_t plan, std::int32
     require(eta >= 0 && eta < criterion.plan(plan).etas(), "'eta' must be one of the plan's.");
 }
 
+LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& size, double tail, std::int32_t trees) {
+    require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
+    const auto count = static_cast<std::int64_t>(samples.size());
+    for (std::size_t i = 0; i < first.size(); ++i)
+        require(first(i) >= 0 && size(i) >= 1 && size(i) <= count && first(i) <= count - size(i),
+                "Every leaf must have samples.");
+    require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
+    require(trees > 0, "'trees' must be positive.");
+    return {view(samples), view(first), view(size)};
+}
+
 void bind_criteria(nb::module_& m) {
     nb::class_<Criterion::Excess>(m, "Excess", "By how much the alternative exceeds the rival it does worst against.")
         .def_ro("over", &Criterion::Excess::over)
@@ -172,7 +199,7 @@ void bind_criteria(nb::module_& m) {
                 for (std::size_t t = 0; t < leaves.size(); ++t)
                     require(leaves(t) >= 0 && leaves(t) < criterion.leaves(), "'leaves' must be those of the grid.");
                 std::vector<std::int32_t> levels(criterion.rivals());
-                return criterion.excess(copied(leaves), {0, criterion.etas() - 1}, levels);
+                return criterion.excess(view(leaves), {0, criterion.etas() - 1}, levels);
             },
             "leaves"_a.noconvert(), "The criterion where every tree has one of these leaves.");
     nb::class_<MeanCriterion, Criterion>(m, "MeanCriterion", "Expected cost.")
@@ -181,19 +208,28 @@ void bind_criteria(nb::module_& m) {
             "add_rival",
             [](MeanCriterion& criterion, Vector means) { criterion.add_rival(copied(means)); },
             "means"_a.noconvert());
+    nb::class_<ConfidentMeanCriterion, MeanCriterion>(
+        m, "ConfidentMeanCriterion", "Expected cost: the mean difference plus kappa standard errors over the trees.")
+        .def(
+            "__init__",
+            [](ConfidentMeanCriterion* self, std::int32_t leaves, double kappa) {
+                steepness(kappa, 2);
+                new (self) ConfidentMeanCriterion(leaves, kappa);
+            },
+            "leaves"_a, "kappa"_a);
+    nb::class_<MeanBreach, MeanCriterion>(m, "MeanBreach", "Where expected cost with confidence is broken.")
+        .def(
+            "__init__",
+            [](MeanBreach* self, std::int32_t leaves, double kappa) {
+                steepness(kappa, 2);
+                new (self) MeanBreach(leaves, kappa);
+            },
+            "leaves"_a, "kappa"_a);
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
-            [](TailCriterion* self, Integers samples, Ints first, Ints size,
-               double tail, std::int32_t trees) {
-                require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
-                const auto count = static_cast<std::int64_t>(samples.size());
-                for (std::size_t i = 0; i < first.size(); ++i)
-                    require(first(i) >= 0 && size(i) >= 1 && size(i) <= count && first(i) <= count - size(i),
-                            "Every leaf must have samples.");
-                require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
-                require(trees > 0, "'trees' must be positive.");
-                new (self) TailCriterion({view(samples), view(first), view(size)}, tail, trees);
+            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees) {
+                new (self) TailCriterion(samples_of(samples, first, size, tail, trees), tail, trees);
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
@@ -218,9 +254,42 @@ void bind_criteria(nb::module_& m) {
             },
             "plan"_a, "leaf"_a, "eta"_a, "Share of the leaf's samples that cost more than an eta.")
         .def_prop_ro("all_etas", &TailCriterion::all_etas, "Thresholds of all plans together.");
+    nb::class_<ConfidentTailCriterion, TailCriterion>(
+        m, "ConfidentTailCriterion", "CVaR: the difference plus kappa standard errors over the trees, with the plans of another criterion.")
+        .def(
+            "__init__",
+            [](ConfidentTailCriterion* self, const TailCriterion& plain, double kappa) {
+                new (self) ConfidentTailCriterion(plain, kappa);
+            },
+            "plain"_a, "kappa"_a, nb::keep_alive<1, 2>());
+    nb::class_<TailBreach, TailCriterion>(m, "TailBreach", "Where CVaR with confidence is broken; the rival comes first.")
+        .def(
+            "__init__",
+            [](TailBreach* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
+               double kappa) {
+                new (self) TailBreach(samples_of(samples, first, size, tail, trees), tail, trees, kappa);
+            },
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "kappa"_a,
+            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
 }
 
 void bind_search(nb::module_& m) {
+    nb::class_<Plausibility>(m, "Plausibility", "Contexts that an isolation forest needs many splits to set apart.")
+        .def(
+            "__init__",
+            [](Plausibility* self, const Grid& grid, std::int32_t first, Vector short_by) {
+                require_finite(short_by, "short_by");
+                new (self) Plausibility(grid, first, copied(short_by));
+            },
+            "grid"_a, "first"_a, "short_by"_a.noconvert(), nb::keep_alive<1, 2>())
+        .def(
+            "short_by",
+            [](const Plausibility& plausible, Integers cells) {
+                Leaves leaves(plausible.grid().trees());
+                plausible.grid().leaves_at(cells_of(plausible.grid(), cells), leaves);
+                return plausible.short_by(leaves);
+            },
+            "cells"_a.noconvert(), "By how much the mean path at a cell is short of the least one.");
     nb::class_<Shares>(m, "Shares", "How the price of every step is shared out among the trees.")
         .def(
             "__init__",
@@ -239,8 +308,9 @@ void bind_search(nb::module_& m) {
             },
             "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
-        .def(nb::init<const Located&, Criterion&, double, int>(), "located"_a, "criterion"_a, "tau"_a, "threads"_a = 1,
-             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+        .def(nb::init<const Located&, Criterion&, double, int, const Plausibility*>(), "located"_a, "criterion"_a,
+             "tau"_a, "threads"_a = 1, "plausible"_a.none() = nb::none(), nb::keep_alive<1, 2>(),
+             nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
         .def("ask_in_boxes", &ForestSearch::ask_in_boxes, "eager"_a,
              "From now on boxes of an absolute question have rivals of their own, and ask for them at once where eager.")
         .def(
@@ -273,9 +343,11 @@ void bind_search(nb::module_& m) {
         .def(
             "__init__",
             [](Proposals* self, const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
-               double seconds) { new (self) Proposals(located, criterion, tau, looks, Deadline(seconds)); },
+               double seconds, const Plausibility* plausible) {
+                new (self) Proposals(located, criterion, tau, looks, Deadline(seconds), plausible);
+            },
             "located"_a, "criterion"_a, "tau"_a, "looks"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>())
+            "plausible"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 7>())
         .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
         .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
         .def_prop_ro("best", [](const Proposals& proposals) { return array_of(proposals.best()); })

@@ -162,7 +162,7 @@ void bind_queues(nb::module_& m) {
 void require_fit(OpenBox& open, const Criterion& criterion) {
     require(criterion.rivals() > 0, "There must be a rival.");
     require(criterion.leaves() == open.box.located().grid().leaves(), "The criterion must be about the grid's leaves.");
-    open.fit(criterion.rivals(), criterion.etas());
+    open.fit(criterion);
     require(open.etas.last < criterion.etas() && open.worst < criterion.rivals(), "Look at the box first.");
 }
 
@@ -178,6 +178,7 @@ void bind_open_box(nb::module_& m) {
                 self->near = self->key = self->box.project(self->cells);
                 self->reach.gather(self->box);
                 self->judge(criterion, tau);
+                criterion.lean(*self);
             },
             "box"_a, "criterion"_a, "tau"_a, nb::keep_alive<1, 2>())
         .def_ro("box", &OpenBox::box)

@@ -6,6 +6,7 @@
 
 #include <cstdint>
 #include <span>
+#include <stdexcept>
 
 #include "open_box.hpp"
 
@@ -26,19 +27,26 @@ public:
 
     // At the leaves of a context. Only the alternative's thresholds in `etas` count; those of the rivals that suit the
     // context go to `levels`.
-    virtual Excess excess(const Leaves& leaves, EtaRange etas, std::span<std::int32_t> levels) const = 0;
+    virtual Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const = 0;
 
-    // What a leaf adds to the alternative's excess over a rival, under thresholds of the one and of the other.
-    virtual double worth(std::int32_t rival, std::int32_t leaf, std::int32_t eta, std::int32_t level) const = 0;
+    // What a leaf of a tree adds, in the box, to the alternative's excess over a rival, under a threshold of the
+    // alternative and the rival's own (``open.levels``).
+    virtual double worth(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf,
+                         std::int32_t eta) const = 0;
 
     // The part of that which the rival alone makes.
-    virtual double rival_part(std::int32_t rival, std::int32_t leaf, std::int32_t level) const = 0;
+    virtual double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf) const = 0;
 
     // The alternative's threshold that suits the leaves of a context.
-    virtual std::int32_t eta_at(const Leaves& leaves, EtaRange etas) const = 0;
+    virtual std::int32_t eta_at(LeafView leaves, EtaRange etas) const = 0;
 
     // Take these rows for further rivals, after those that were added, until others are shown: what each leaf adds.
-    virtual void show(std::span<const double* const> rows) = 0;
+    // The last one may be a mixture of the others.
+    virtual void show(std::span<const double* const> rows, bool mixed) = 0;
+
+    // A criterion that is no sum over trees is bounded by one. Choose that sum for the leaves that the box meets; those
+    // of its projection and `levels` are known.
+    virtual void lean(OpenBox&) const {}
 
     // Bound the criterion over the box and drop the leaves that it rules out; false where nothing is left.
     virtual bool bound(OpenBox& open, double tau) const = 0;
@@ -55,5 +63,14 @@ protected:
     // The rivals, the worst one first.
     static std::int32_t nth_rival(std::int32_t i, std::int32_t worst) { return i == 0 ? worst : i <= worst ? i - 1 : i; }
 };
+
+// Refuse a criterion and a plausibility that are not about the trees of the grid, each about its own.
+inline void require_fit(const Grid& grid, const Criterion& criterion, const Plausibility* plausible) {
+    const std::int32_t trees = plausible == nullptr ? grid.trees() : plausible->first_tree();
+    if (grid.trees_with(criterion.leaves()) != trees)
+        throw std::invalid_argument("The criterion must be about the leaves of the grid.");
+    if (plausible != nullptr && &plausible->grid() != &grid)
+        throw std::invalid_argument("The plausibility must belong to the same grid.");
+}
 
 }  // namespace whence

@@ -56,15 +56,22 @@ std::optional<Face> Faces::around(const OpenBox& open) const {
 std::optional<Face> Faces::sharpest(const OpenBox& open, const Criterion& criterion) {
     lift_.resize(grid_->cells());
     price_.resize(grid_->leaves());
-    for (std::int32_t t = 0; t < grid_->trees(); ++t) lift(open, criterion, t);
-    return most_lifted(open);
+    const Asked asked = Faces::asked(open);
+    for (std::int32_t t = asked.first; t < asked.last; ++t) lift(open, criterion, t, asked.slack);
+    return most_lifted(open, asked.slack);
+}
+
+Faces::Asked Faces::asked(const OpenBox& open) {
+    if (open.plausible == nullptr || !open.stands) return {0, open.trees, open.slack};
+    return {open.plausible->first_tree(), open.reach.trees(), open.plausible_slack};
 }
 
 // The reached leaves of a tree and what each of them is worth.
 void Faces::list_leaves(const OpenBox& open, const Criterion& criterion, std::int32_t tree) {
     listed_.clear();
     open.reach.each(tree, [&](std::int32_t leaf) {
-        price_[leaf] = criterion.worth(open.worst, leaf, open.eta, open.levels[open.worst]);
+        price_[leaf] = tree < open.trees ? criterion.worth(open, open.worst, tree, leaf, open.eta)
+                                         : open.plausible->value(leaf);
         listed_.push_back(leaf);
     });
 }
@@ -91,7 +98,7 @@ Faces::Step Faces::next_step(const OpenBox& open, std::int32_t j, std::int32_t e
 //
 // Only a half that keeps the tree from its best leaf gains: that with the cells before the leaf's first one, or after
 // its last one. The farther the cut lies from the leaf, the dearer are the leaves that the half is left with.
-void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t tree) {
+void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t tree, double slack) {
     list_leaves(open, criterion, tree);
     const std::int32_t chosen = open.best[tree];
     for (const PathEntry& entry : grid_->path(chosen)) {
@@ -104,8 +111,8 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
             while (edge != end) {
                 Step step = next_step(open, j, edge, side);
                 double gain = step.value - price_[chosen];
-                if (gain >= open.slack || listed_.size() > MANY) {
-                    gain = std::min(gain, open.slack);
+                if (gain >= slack || listed_.size() > MANY) {
+                    gain = std::min(gain, slack);
                     step.to = end;
                 }
                 lift_[base + std::min(edge, step.to)].*half += gain;
@@ -116,8 +123,7 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
     }
 }
 
-std::optional<Face> Faces::most_lifted(const OpenBox& open) {
-    const double need = open.slack;
+std::optional<Face> Faces::most_lifted(const OpenBox& open, double need) {
     std::optional<Face> chosen;
     double best = 0.0;
     for (std::int32_t j = 0; j < grid_->columns(); ++j) {

@@ -47,10 +47,18 @@ private:
         std::int32_t to;
     };
 
+    // The trees that a split is chosen for, and what their bounds leave: those of the isolation forest where the
+    // projection is not plausible though the criterion holds, otherwise those of the criterion.
+    struct Asked {
+        std::int32_t first, last;
+        double slack;
+    };
+
+    static Asked asked(const OpenBox& open);
     void list_leaves(const OpenBox& open, const Criterion& criterion, std::int32_t tree);
     Step next_step(const OpenBox& open, std::int32_t j, std::int32_t edge, int side) const;
-    void lift(const OpenBox& open, const Criterion& criterion, std::int32_t tree);
-    std::optional<Face> most_lifted(const OpenBox& open);
+    void lift(const OpenBox& open, const Criterion& criterion, std::int32_t tree, double slack);
+    std::optional<Face> most_lifted(const OpenBox& open, double need);
 
     const Located* located_;
     const Grid* grid_;

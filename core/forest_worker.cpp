@@ -42,13 +42,15 @@ ForestWorker::ForestWorker(Shared& shared, bool alone)
       faces_(located_),
       narrowed_(located_),
       moved_(located_.grid().columns()),
-      met_(located_.grid().leaves()),
-      mixture_(0) {}
+      met_(criterion_.leaves()),
+      mixture_(0) {
+    open_.plausible = shared.plausible;
+}
 
 std::optional<ForestWorker::Candidate> ForestWorker::work(const Allowance& allowance, Hard hard) {
     const double cutoff = allowance.cutoff;
     // Several threads share the criterion; only a worker that is alone changes it.
-    if (absolute_) criterion_.show(rows_);
+    if (absolute_) criterion_.show(rows_, rows_.size() > numbers_.size());
     if (hard.shares != nullptr && !shares_) shares_ = *hard.shares;
     resume(cutoff);
     while (under_way_ || open_next(allowance)) {
@@ -97,7 +99,7 @@ void ForestWorker::resume(double cutoff) {
     }
     cutoff_ = cutoff;
     rivals_ = criterion_.rivals();
-    open_.fit(rivals_, criterion_.etas());
+    open_.fit(criterion_);
 }
 
 // Lay out a box that was taken from the queue; false where it is empty.
@@ -114,12 +116,13 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     look();
     open_.reach.gather(open_.box);
     if (room < INFINITE) open_.reach.drop_far(open_.cells, room);
+    if (absolute_ || shares_) criterion_.lean(open_);  // otherwise it is bounded next, which does the same
     if (absolute_) mix();
     return true;
 }
 
 void ForestWorker::ask_in_boxes(bool eager) {
-    if (!absolute_) mixture_ = Mixture(located_.grid().leaves());
+    if (!absolute_) mixture_ = Mixture(criterion_.leaves());
     absolute_ = alone_ = true;
     eager_ = eager;
     rivals_ = 0;  // the box under way has to be looked at again
@@ -135,8 +138,8 @@ void ForestWorker::recall() {
             rows_.push_back(row);
             numbers_.push_back(number);
         }
-    criterion_.show(rows_);
-    open_.fit(criterion_.rivals(), criterion_.etas());
+    criterion_.show(rows_, false);
+    open_.fit(criterion_);
 }
 
 // Mix the rivals of the box; the mixture becomes the worst of them, and the best ones are kept for its halves.
@@ -151,8 +154,8 @@ void ForestWorker::mix() {
     note_.rivals.fill(-1);
     for (std::size_t i = 0; i < order.size(); ++i) note_.rivals[i] = numbers_[order[i]];
     rows_.push_back(mixture_.row());
-    criterion_.show(rows_);
-    open_.fit(criterion_.rivals(), criterion_.etas());
+    criterion_.show(rows_, true);
+    open_.fit(criterion_);
     open_.worst = criterion_.rivals() - 1;
 }
 
@@ -185,7 +188,7 @@ void ForestWorker::show_latest(std::int32_t count) {
     std::vector<const double*> rows;
     for (std::int32_t number = met_.count() - 1; number >= 0 && count > 0; --number, --count)
         if (const double* row = met_.row(number)) rows.push_back(row);
-    criterion_.show(rows);
+    criterion_.show(rows, false);
 }
 
 // Judge the projection of the box, and whether it was excluded.
@@ -193,7 +196,9 @@ void ForestWorker::look() {
     open_.judge(criterion_, tau_);
     if (rows_.size() > numbers_.size()) open_.worst = criterion_.rivals() - 1;  // the mixture
     const auto& excluded = shared_.excluded;
-    open_.barred = open_.holds && std::find(excluded.begin(), excluded.end(), open_.here) != excluded.end();
+    open_.barred = open_.holds && std::any_of(excluded.begin(), excluded.end(), [&](const Leaves& leaves) {
+        return std::equal(leaves.begin(), leaves.begin() + open_.trees, open_.here.begin());
+    });
 }
 
 // Take the strong bound of the box; false where that ends its turn.
@@ -231,6 +236,10 @@ ForestWorker::Verdict ForestWorker::examine(Hard hard, double cutoff) {
 // Bound the box and narrow it to the hull of the leaves left.
 ForestWorker::Verdict ForestWorker::refine(double cutoff) {
     if (!criterion_.bound(open_, tau_)) return Verdict::done;
+    if (open_.plausible != nullptr) {
+        if (!open_.plausible->bound(open_)) return Verdict::done;
+        share_pull();
+    }
     if (eager_ && !note_.here) return hand_out();
     narrowed_ = open_.box;
     if (!hull_.narrow(open_.reach, narrowed_)) return Verdict::split;
@@ -253,6 +262,14 @@ ForestWorker::Verdict ForestWorker::refine(double cutoff) {
     }
     look();
     return Verdict::again;
+}
+
+// The criterion and plausibility pull the box away from a projection that they rule out, each as much as it is missed.
+void ForestWorker::share_pull() {
+    const double criterion = open_.stands ? 0.0 : 1.0 / (open_.over - tau_);
+    const double plausibility = open_.short_by <= 0.0 ? 0.0 : 1.0 / open_.short_by;
+    for (std::size_t t = 0; t < open_.gains.size(); ++t)
+        open_.gains[t] *= static_cast<std::int32_t>(t) < open_.trees ? criterion : plausibility;
 }
 
 // Restrict a column of the box and drop the leaves that it no longer meets; false where the box becomes empty.
@@ -307,6 +324,7 @@ void ForestWorker::split_at(Face face, double cutoff) {
         // The rivals are mixed again for the half.
         recall();
         look();
+        criterion_.lean(open_);
         mix();
     }
 }

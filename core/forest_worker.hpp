@@ -26,7 +26,8 @@ struct Shared {
     double tau;
     Queue queue;
     std::vector<Leaves> excluded;
-    std::atomic<std::int64_t> examined = 0;  // boxes
+    const Plausibility* plausible = nullptr;  // where contexts must be
+    std::atomic<std::int64_t> examined = 0;   // boxes
 };
 
 // What a slice of the search may use: so many boxes after the first ones, the clock, contexts nearer than the cutoff.
@@ -88,6 +89,7 @@ private:
     Verdict hand_out();
     Verdict examine(Hard hard, double cutoff);
     Verdict refine(double cutoff);
+    void share_pull();
     bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
     Verdict split(Hard hard, double cutoff);
     std::optional<Face> face(bool sharp);

@@ -46,6 +46,7 @@ void Grid::check_trees() const {
 
 void Grid::number_leaves() {
     tree_word_.push_back(0);
+    first_leaf_.push_back(0);
     for (std::int32_t t = 0; t < trees(); ++t) {
         const std::size_t end = t + 1 < trees() ? roots_[t + 1] : nodes_.size();
         for (std::size_t v = roots_[t]; v < end; ++v) {
@@ -57,6 +58,7 @@ void Grid::number_leaves() {
         }
         leaf_of_bit_.resize((leaf_of_bit_.size() + 63) / 64 * 64, -1);
         tree_word_.push_back(static_cast<std::int32_t>(leaf_of_bit_.size() / 64));
+        first_leaf_.push_back(leaves());
     }
 }
 
@@ -90,11 +92,6 @@ void Grid::lay_path(std::int32_t leaf_node, std::int32_t root, const std::vector
             entry->low = std::max(entry->low, node.split + 1);
     }
     path_start_.push_back(static_cast<std::int64_t>(path_.size()));
-}
-
-std::int32_t Grid::cell_of(float value, std::int32_t j) const {
-    const auto first = cut_.begin() + face_start_[j], last = cut_.begin() + face_start_[j + 1];
-    return static_cast<std::int32_t>(std::lower_bound(first, last, value) - first);
 }
 
 }  // namespace whence

@@ -5,6 +5,7 @@
 // numbered on, and so are their cells.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -26,11 +27,12 @@ struct PathEntry {
 
 using Cells = std::vector<std::int32_t>;   // a cell in every column
 using Leaves = std::vector<std::int32_t>;  // a leaf of every tree
+using LeafView = std::span<const std::int32_t>;
 
 class Grid {
 public:
     // `face_start` says where the faces of each column begin, `cut` is the largest float32 value on the lower side of
-    // every face, `nodes` are those of all trees, each child behind its parent, and `roots` says where a tree begins.
+    // every face (not a number where a face is told by coordinates alone), `nodes` are those of all trees, each child behind its parent, and `roots` says where a tree begins.
     Grid(std::vector<std::int32_t> face_start, std::vector<float> cut, std::vector<Node> nodes,
          std::vector<std::int32_t> roots);
 
@@ -41,6 +43,12 @@ public:
     std::int32_t columns() const { return static_cast<std::int32_t>(face_start_.size()) - 1; }
     std::int32_t trees() const { return static_cast<std::int32_t>(roots_.size()); }
     std::int32_t leaves() const { return static_cast<std::int32_t>(bit_of_leaf_.size()); }
+    // How many of the first trees have so many leaves together; -1 where none do.
+    std::int32_t trees_with(std::int32_t leaves) const {
+        const auto at = std::lower_bound(first_leaf_.begin(), first_leaf_.end(), leaves);
+        return at == first_leaf_.end() || *at != leaves ? -1 : static_cast<std::int32_t>(at - first_leaf_.begin());
+    }
+    std::int32_t first_leaf(std::int32_t tree) const { return first_leaf_[tree]; }
     std::int32_t words() const { return tree_word_.back(); }
     std::int32_t faces() const { return face_start_.back(); }
     std::int32_t cells() const { return faces() + columns(); }
@@ -77,8 +85,6 @@ public:
         }
     }
 
-    // Cell in column j of a float32 value: it goes left of a cut that it does not exceed.
-    std::int32_t cell_of(float value, std::int32_t j) const;
 
 private:
     void check_trees() const;
@@ -90,6 +96,7 @@ private:
     std::vector<Node> nodes_;
     std::vector<std::int32_t> roots_;
     std::vector<std::int32_t> tree_word_;
+    std::vector<std::int32_t> first_leaf_;  // of each tree, and the number of all leaves
     std::vector<std::int32_t> leaf_of_bit_;
     std::vector<std::int32_t> bit_of_leaf_;
     std::vector<std::int64_t> path_start_;

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <stdexcept>
 
@@ -31,14 +32,56 @@ Located::Located(const Grid& grid, std::span<const ColumnLimits> limits)
     for (Column& column : columns_)
         for (std::int32_t i = 0; i < grid.columns() && column.group >= 0 && column.home < 0; ++i)
             if (columns_[i].group == column.group && columns_[i].start > 0) column.home = i;
+    bury();
+}
+
+Located::Located(const Located& whole, const Cells& low, const Cells& high, const Cells& start, std::int32_t column)
+    : grid_(whole.grid_),
+      columns_(whole.columns_),
+      distance_(whole.distance_.size(), INFINITE),
+      value_(whole.value_),
+      up_(whole.up_.size(), -1),
+      down_(whole.down_.size(), -1),
+      bit_of_leaf_(grid_.bit_of_leaf()),
+      grouped_(whole.grouped_) {
+    for (std::int32_t j = 0; j < grid_.columns(); ++j) {
+        const std::int32_t base = columns_[j].base;
+        columns_[j].start = start[j];
+        const std::int32_t edge = start[j] < low[j] ? low[j] : high[j];
+        for (std::int32_t k = low[j]; k <= high[j]; ++k)
+            if (whole.distance_[base + k] < INFINITE)
+                distance_[base + k] = j == column ? ONE_CELL * std::abs(k - edge) : 0.0;
+        link_allowed(j);
+        if (columns_[j].first < 0) throw std::invalid_argument("The part must hold an allowed cell in every column.");
+    }
+    bury();
+}
+
+// Leaves without an allowed cell have no bit.
+void Located::bury() {
     if (!grouped_ && std::all_of(distance_.begin(), distance_.end(), [](double x) { return x < INFINITE; })) return;
-    for (std::int32_t leaf = 0; leaf < grid.leaves(); ++leaf)
+    for (std::int32_t leaf = 0; leaf < grid_.leaves(); ++leaf)
         if (is_dead(leaf)) bit_of_leaf_[leaf] = -1;
+}
+
+// Cell in column j of a coordinate: it goes left of a cut that it, as the forest sees it, does not exceed.
+std::int32_t Located::cell_of(std::int32_t j, double value, const ColumnLimits& limits) const {
+    const float seen = static_cast<float>(value * limits.scale + limits.offset);
+    const float* cut = grid_.cut().data() + grid_.first_face(j);
+    std::int32_t low = 0, high = grid_.last_cell_of(j);
+    while (low < high) {
+        const std::int32_t face = (low + high) / 2;
+        if (std::isnan(cut[face]) ? limits.below[face] < value : cut[face] < seen)
+            low = face + 1;
+        else
+            high = face;
+    }
+    return low;
 }
 
 void Located::place(std::int32_t j, const ColumnLimits& limits) {
     const std::int32_t base = grid_.first_cell(j), last = grid_.last_cell_of(j);
-    const std::int32_t own = grid_.cell_of(static_cast<float>(limits.start * limits.scale + limits.offset), j);
+    const std::int32_t own = cell_of(j, limits.start, limits);
     columns_[j] = {base, own, 0, 0, limits.group, -1};
     if (limits.discrete)
         place_levels(j, limits);
@@ -60,7 +103,7 @@ void Located::place(std::int32_t j, const ColumnLimits& limits) {
 
 void Located::place_levels(std::int32_t j, const ColumnLimits& limits) {
     for (const double level : limits.levels)
-        offer(j, grid_.cell_of(static_cast<float>(level * limits.scale + limits.offset), j), level, limits);
+        offer(j, cell_of(j, level, limits), level, limits);
 }
 
 void Located::place_range(std::int32_t j, const ColumnLimits& limits) {
@@ -75,7 +118,7 @@ void Located::place_range(std::int32_t j, const ColumnLimits& limits) {
     }
     // In the forest's units a bound may round into a cell whose ends it just misses.
     for (const double bound : {limits.lower, limits.upper})
-        offer(j, grid_.cell_of(static_cast<float>(bound * limits.scale + limits.offset), j), bound, limits);
+        offer(j, cell_of(j, bound, limits), bound, limits);
 }
 
 void Located::offer(std::int32_t j, std::int32_t cell, double value, const ColumnLimits& limits) {

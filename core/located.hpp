@@ -30,10 +30,17 @@ class Located {
 public:
     Located(const Grid& grid, std::span<const ColumnLimits> limits);
 
+    // A part of the cells of a question: in each column those between `low` and `high`. Their distance counts cells in
+    // one column, from the end that is nearer to the start; the start is any cell, outside the part in that column.
+    Located(const Located& whole, const Cells& low, const Cells& high, const Cells& start, std::int32_t column);
+
     const Grid& grid() const { return grid_; }
     const Column& column(std::int32_t j) const { return columns_[j]; }
     const std::vector<Column>& columns() const { return columns_; }
     bool grouped() const { return grouped_; }
+
+    // Distance of one cell where cells are counted: so little that a search is in no hurry along the column.
+    static constexpr double ONE_CELL = 1.0 / 65536.0;
 
     // Of a cell of column j: its weighted distance from the start, infinite where it is not allowed, and the nearest
     // allowed cell at or above, and at or below, -1 where there is none.
@@ -59,10 +66,12 @@ public:
     }
 
 private:
+    std::int32_t cell_of(std::int32_t j, double value, const ColumnLimits& limits) const;
     void place(std::int32_t j, const ColumnLimits& limits);
     void place_levels(std::int32_t j, const ColumnLimits& limits);
     void place_range(std::int32_t j, const ColumnLimits& limits);
     void offer(std::int32_t j, std::int32_t cell, double value, const ColumnLimits& limits);
+    void bury();
     void link_allowed(std::int32_t j);
     bool is_dead(std::int32_t leaf) const;
 

@@ -10,12 +10,12 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
 // Sum over trees of the smallest value among the reached leaves; the leaves that attain it go to `best`.
-double least_sum(const Reach& reach, const double* values, Leaves& best) {
+double least_sum(const Reach& reach, std::int32_t trees, const double* values, Leaves& best) {
     double total = 0.0;
-    for (std::size_t t = 0; t < best.size(); ++t) {
+    for (std::int32_t t = 0; t < trees; ++t) {
         double least = INFINITE;
         std::int32_t chosen = best[t];
-        reach.each(static_cast<std::int32_t>(t), [&](std::int32_t leaf) {
+        reach.each(t, [&](std::int32_t leaf) {
             if (values[leaf] < least) {
                 least = values[leaf];
                 chosen = leaf;
@@ -28,10 +28,10 @@ double least_sum(const Reach& reach, const double* values, Leaves& best) {
 }
 
 // Drop the leaves that would use up more than the slack if all other trees took their best.
-void drop_dear(Reach& reach, const double* values, const Leaves& best, double slack) {
-    for (std::size_t t = 0; t < best.size(); ++t) {
+void drop_dear(Reach& reach, std::int32_t trees, const double* values, const Leaves& best, double slack) {
+    for (std::int32_t t = 0; t < trees; ++t) {
         const double most = values[best[t]] + slack;
-        reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t leaf) { return values[leaf] > most; });
+        reach.drop(t, [&](std::int32_t leaf) { return values[leaf] > most; });
     }
 }
 
@@ -43,7 +43,7 @@ void MeanCriterion::add_rival(std::vector<double> means) {
     means_.push_back(std::move(means));
 }
 
-Criterion::Excess MeanCriterion::excess(const Leaves& leaves, EtaRange, std::span<std::int32_t>) const {
+Criterion::Excess MeanCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
     Excess found{-INFINITE, 0};
     for (std::int32_t r = 0; r < rivals(); ++r) {
         double total = 0.0;
@@ -55,16 +55,16 @@ Criterion::Excess MeanCriterion::excess(const Leaves& leaves, EtaRange, std::spa
 
 bool MeanCriterion::bound(OpenBox& open, double tau) const {
     for (std::int32_t i = 0; i < rivals(); ++i) {
-        const double* values = this->values(nth_rival(i, open.worst));
+        const double* values = row(open, nth_rival(i, open.worst));
         Leaves& best = i == 0 ? open.best : open.other;
-        const double total = least_sum(open.reach, values, best);
+        const double total = least_sum(open.reach, open.trees, values, best);
         if (total > tau) return false;
         if (i == 0) open.slack = tau - total;
-        drop_dear(open.reach, values, best, tau - total);
+        drop_dear(open.reach, open.trees, values, best, tau - total);
     }
     if (rivals() == 0) return true;
-    const double* values = this->values(open.worst);
-    for (std::size_t t = 0; t < open.gains.size(); ++t) open.gains[t] = values[open.here[t]] - values[open.best[t]];
+    const double* values = row(open, open.worst);
+    for (std::int32_t t = 0; t < open.trees; ++t) open.gains[t] = values[open.here[t]] - values[open.best[t]];
     return true;
 }
 

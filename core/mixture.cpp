@@ -63,30 +63,34 @@ void Mixture::weigh() {
 }
 
 void Mixture::write_row(const OpenBox& open, const Criterion& criterion) {
-    const auto write = [&](std::int32_t leaf) {
+    const auto write = [&](std::size_t tree, std::int32_t leaf) {
         double total = 0.0;
         for (std::size_t r = 0; r < found_.size(); ++r)
             if (found_[r] > 0.0)
-                total += found_[r] * criterion.rival_part(static_cast<std::int32_t>(r), leaf, open.levels[r]);
+                total += found_[r] * criterion.rival_part(open, static_cast<std::int32_t>(r),
+                                                          static_cast<std::int32_t>(tree), leaf);
         row_[leaf] = total;
     };
-    for (const std::int32_t leaf : leaves_) write(leaf);
-    for (const std::int32_t leaf : open.here) write(leaf);
+    for (std::size_t t = 0; t + 1 < tree_.size(); ++t) {
+        for (std::int32_t i = tree_[t]; i < tree_[t + 1]; ++i) write(t, leaves_[i]);
+        write(t, open.here[t]);
+    }
 }
 
 // The reached leaves of every tree, and what they are worth against each rival.
 void Mixture::list(const OpenBox& open, const Criterion& criterion, std::int32_t eta) {
     leaves_.clear();
     tree_.assign(1, 0);
-    for (std::size_t t = 0; t < open.here.size(); ++t) {
-        open.reach.each(static_cast<std::int32_t>(t), [&](std::int32_t leaf) { leaves_.push_back(leaf); });
+    for (std::int32_t t = 0; t < open.trees; ++t) {
+        open.reach.each(t, [&](std::int32_t leaf) { leaves_.push_back(leaf); });
         tree_.push_back(static_cast<std::int32_t>(leaves_.size()));
     }
     values_.resize(static_cast<std::size_t>(criterion.rivals()));
     for (std::size_t r = 0; r < values_.size(); ++r) {
         values_[r].resize(leaves_.size());
-        for (std::size_t i = 0; i < leaves_.size(); ++i)
-            values_[r][i] = criterion.worth(static_cast<std::int32_t>(r), leaves_[i], eta, open.levels[r]);
+        for (std::int32_t t = 0; t < open.trees; ++t)
+            for (std::int32_t i = tree_[t]; i < tree_[t + 1]; ++i)
+                values_[r][i] = criterion.worth(open, static_cast<std::int32_t>(r), t, leaves_[i], eta);
     }
 }
 

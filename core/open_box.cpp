@@ -4,11 +4,22 @@
 
 namespace whence {
 
+void OpenBox::fit(const Criterion& criterion) {
+    trees = box.located().grid().trees_with(criterion.leaves());
+    levels.resize(criterion.rivals());
+    for (auto* numbers : {&sums, &part, &joint, &row, &worst_sums}) numbers->resize(criterion.etas());
+}
+
 void OpenBox::judge(const Criterion& criterion, double tau) {
     box.located().grid().leaves_at(cells, here);
-    const Criterion::Excess excess = criterion.excess(here, etas, levels);
+    const Criterion::Excess excess = criterion.excess(counted(), etas, levels);
     worst = excess.worst;
-    holds = excess.over <= tau;
+    over = excess.over;
+    stands = holds = excess.over <= tau;
+    if (plausible != nullptr) {
+        short_by = plausible->short_by(here);
+        holds = stands && short_by <= 0.0;
+    }
     barred = false;
 }
 

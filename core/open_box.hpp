@@ -5,6 +5,7 @@
 #include <limits>
 #include <vector>
 
+#include "plausibility.hpp"
 #include "reach.hpp"
 
 namespace whence {
@@ -29,14 +30,14 @@ struct OpenBox {
           other(located.grid().trees()),
           gains(located.grid().trees()) {}
 
-    // Make room for this many rivals and etas.
-    void fit(std::int32_t rivals, std::int32_t etas) {
-        levels.resize(rivals);
-        for (auto* numbers : {&sums, &part, &joint, &row, &worst_sums}) numbers->resize(etas);
-    }
+    // Make room for the criterion's rivals and etas.
+    void fit(const Criterion& criterion);
 
     // Judge the projection by the criterion.
     void judge(const Criterion& criterion, double tau);
+
+    // The leaves of the projection in the trees that the criterion is about: the first ones of the grid.
+    LeafView counted() const { return LeafView(here).first(static_cast<std::size_t>(trees)); }
 
     Box box;
     Reach reach;
@@ -45,12 +46,18 @@ struct OpenBox {
     double key = 0.0;        // proved: nothing in the box is nearer
 
     // Its projection, the nearest cell to the start: distance, leaf of each tree, the rival that the alternative does
-    // worst against there, whether the criterion holds, and whether it was excluded.
+    // worst against there, whether it is an explanation, and whether it was excluded.
     Cells cells;
     double near = 0.0;
     Leaves here;
+    std::int32_t trees = 0;  // that the criterion is about
+    double over = 0.0;       // the excess there
+    const Plausibility* plausible = nullptr;  // where contexts must be plausible,
+    double short_by = 0.0;                    // what that one is short of
+    double plausible_slack = 0.0;             // and what the bound over the box leaves
     std::int32_t worst = 0;
-    bool holds = false;
+    bool stands = false;  // whether the criterion holds there,
+    bool holds = false;   // and it is plausible
     bool barred = false;
     std::vector<std::int32_t> levels;  // of each rival, the threshold it is judged by
 
@@ -65,6 +72,11 @@ struct OpenBox {
     // For every eta: sums over trees, one tree's part of it, the largest sum of all rivals, the values of a leaf, and
     // the sums against the worst rival.
     std::vector<double> sums, part, joint, row, worst_sums;
+
+    // What stands for a criterion that is no sum over trees: of each rival and tree a factor, of each rival and leaf a
+    // number, and of each rival the thresholds by which it is judged somewhere in the box.
+    std::vector<std::vector<double>> tilts, rows;
+    std::vector<EtaRange> level_ranges;
 };
 
 }  // namespace whence

@@ -17,12 +17,14 @@ constexpr std::int32_t ALONG_A_LINE = 64;
 }  // namespace
 
 Proposals::Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
-                     Deadline deadline)
+                     Deadline deadline, const Plausibility* plausible)
     : located_(located),
       criterion_(criterion),
       tau_(tau),
       looks_(looks),
       deadline_(deadline),
+      plausible_(plausible),
+      trees_(static_cast<std::size_t>(plausible == nullptr ? located.grid().trees() : plausible->first_tree())),
       found_(std::numeric_limits<double>::infinity()),
       best_(located.grid().columns()),
       cells_(located.grid().columns()),
@@ -30,8 +32,7 @@ Proposals::Proposals(const Located& located, const Criterion& criterion, double 
       leaves_(located.grid().trees()),
       levels_(criterion.rivals()),
       done_(located.grid().columns()) {
-    if (criterion.leaves() != located.grid().leaves())
-        throw std::invalid_argument("The criterion must be about the leaves of the grid.");
+    require_fit(located.grid(), criterion, plausible);
     if (criterion.rivals() < 1) throw std::invalid_argument("There must be a rival.");
 }
 
@@ -39,7 +40,11 @@ Proposals::Proposals(const Located& located, const Criterion& criterion, double 
 double Proposals::excess() {
     looks_ = deadline_.passed() ? 0 : looks_ - 1;
     located_.grid().leaves_at(cells_, leaves_);
-    return criterion_.excess(leaves_, {0, criterion_.etas() - 1}, levels_).over;
+    const double over = criterion_.excess(LeafView(leaves_).first(trees_), {0, criterion_.etas() - 1}, levels_).over;
+    if (plausible_ == nullptr || over > tau_) return over;
+    // The criterion holds: what is missing now is plausibility.
+    const double short_by = plausible_->short_by(leaves_);
+    return short_by <= 0.0 ? over : tau_ + std::max(short_by * missed_, std::numeric_limits<double>::denorm_min());
 }
 
 void Proposals::keep(double distance) {
@@ -210,6 +215,7 @@ bool Proposals::climb(double cutoff) {
     const auto d = static_cast<std::int32_t>(cells_.size());
     for (std::int32_t j = 0; j < d; ++j) cells_[j] = located_.column(j).start;
     double now = excess(), walked = 0.0;
+    if (now > tau_) missed_ = now - tau_;
     while (now > tau_ && looks_ > 0) {
         const Step step = best_step(now, walked, cutoff);
         if (step.column < 0) return false;

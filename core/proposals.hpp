@@ -14,7 +14,8 @@ class Proposals {
 public:
     // Every look at a context counts against `looks`; there are none left after the deadline. So proposals end in time
     // on forests of any size.
-    Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks, Deadline deadline);
+    Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks, Deadline deadline,
+              const Plausibility* plausible = nullptr);
 
     std::int64_t looks() const { return looks_; }
     void set_looks(std::int64_t looks) { looks_ = looks; }
@@ -59,6 +60,9 @@ private:
     double tau_;
     std::int64_t looks_;
     Deadline deadline_;
+    const Plausibility* plausible_;
+    std::size_t trees_;    // that the criterion is about
+    double missed_ = 1.0;  // by how much the criterion was missed at the start: the weight of plausibility beside it
     double found_;
     Cells best_, cells_, before_;
     Leaves leaves_;

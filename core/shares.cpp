@@ -69,17 +69,17 @@ double Shares::way(std::int32_t tree, std::int32_t leaf, const Cells& cells) con
 }
 
 // Choose for every tree the leaf with the smallest multiplied worth plus way: those at the eta with the smallest sum,
-// which goes to ``open.sums``. The worth of the leaves chosen is returned.
-double Shares::choose(OpenBox& open, const Criterion& criterion) {
+// which goes to ``open.sums``.
+Shares::Chosen Shares::choose(OpenBox& open, const Criterion& criterion) {
     const auto trees = static_cast<std::int32_t>(trees_);
     for (std::int32_t t = 0; t < trees; ++t)
         open.reach.each(t, [&](std::int32_t leaf) { way_[leaf] = way(t, leaf, open.cells); });
-    const std::int32_t eta = criterion.cheapest_eta(open, multiplier_, way_), level = open.levels[open.worst];
+    const std::int32_t eta = criterion.cheapest_eta(open, multiplier_, way_);
     double total = 0.0, slope = 0.0;
-    for (std::int32_t t = 0; t < trees; ++t) {
+    for (std::int32_t t = 0; t < open.trees; ++t) {
         double least = INFINITE, chosen = 0.0;
         open.reach.each(t, [&](std::int32_t leaf) {
-            const double worth = criterion.worth(open.worst, leaf, eta, level);
+            const double worth = criterion.worth(open, open.worst, t, leaf, eta);
             price_[leaf] = multiplier_ * worth + way_[leaf];
             if (price_[leaf] < least) {
                 least = price_[leaf];
@@ -91,7 +91,29 @@ double Shares::choose(OpenBox& open, const Criterion& criterion) {
         slope += chosen;
     }
     open.sums[eta] = total;
-    return slope;
+    if (open.plausible == nullptr) return {slope, 0.0};
+    double short_by = 0.0;
+    const double further = choose_plausible(open, short_by);
+    for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] += further;
+    return {slope, short_by};
+}
+
+// The same for the isolation trees; the sum of their prices.
+double Shares::choose_plausible(OpenBox& open, double& short_by) {
+    double total = 0.0;
+    for (std::int32_t t = open.trees; t < open.reach.trees(); ++t) {
+        double least = INFINITE;
+        open.reach.each(t, [&](std::int32_t leaf) {
+            price_[leaf] = longing_ * open.plausible->value(leaf) + way_[leaf];
+            if (price_[leaf] < least) {
+                least = price_[leaf];
+                open.best[t] = leaf;
+            }
+        });
+        total += least;
+        short_by += open.plausible->value(open.best[t]);
+    }
+    return total;
 }
 
 // Drop the leaves that would lift the bound by `room` or more.
@@ -106,7 +128,7 @@ double Shares::bound(OpenBox& open, const Criterion& criterion, double tau, doub
     const EtaRange range = open.etas;
     std::fill(open.joint.begin() + range.first, open.joint.begin() + range.last + 1, -INFINITE);
     for (std::int32_t i = 0; i < lesson.rounds; ++i) {
-        const double slope = choose(open, criterion);
+        const auto [slope, short_by] = choose(open, criterion);
         for (std::int32_t k = range.first; k <= range.last; ++k)
             open.joint[k] = std::max(open.joint[k], open.near + open.sums[k] - multiplier_ * tau);
         const double now = open.near + open.sums[range.first] - multiplier_ * tau;
@@ -117,6 +139,7 @@ double Shares::bound(OpenBox& open, const Criterion& criterion, double tau, doub
         const double step = lesson.rate / (1.0 + 0.05 * i);
         learn(open.best, open.cells, step);
         multiplier_ *= slope > tau ? 1.0 + step : 1.0 / (1.0 + step);
+        longing_ *= short_by > 0.0 ? 1.0 + step : 1.0 / (1.0 + step);
     }
     return *std::min_element(open.joint.begin() + range.first, open.joint.begin() + range.last + 1);
 }

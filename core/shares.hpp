@@ -53,7 +53,13 @@ private:
     }
     bool left_before(std::span<const PathEntry> path, std::size_t end, const Cells& cells, std::int32_t group) const;
     double way(std::int32_t tree, std::int32_t leaf, const Cells& cells) const;
-    double choose(OpenBox& open, const Criterion& criterion);
+    // What the chosen leaves say: the worth of those of the criterion, and what isolation paths are short of.
+    struct Chosen {
+        double worth, short_by;
+    };
+
+    Chosen choose(OpenBox& open, const Criterion& criterion);
+    double choose_plausible(OpenBox& open, double& short_by);
     void drop_unaffordable(OpenBox& open, double room) const;
     void learn(const Leaves& leaves, const Cells& cells, double rate);
     void favour(std::int32_t tree, const PathEntry& entry, const Cells& cells, double rate);
@@ -67,6 +73,7 @@ private:
     std::vector<std::int32_t> begin_;
     std::vector<Share> shares_;  // by bucket and tree
     double multiplier_ = 1.0;    // distance a unit of the criterion
+    double longing_ = 1.0;       // and a unit of the length that isolation paths are short of
     std::vector<double> way_, price_;  // of each leaf
     std::vector<char> touched_;        // of each bucket: whether it is being learned about
 };

@@ -79,9 +79,9 @@ std::uint32_t TailTable::counted_above(std::int32_t leaf, std::int32_t eta) cons
 
 // The sum is convex in eta. It falls from an eta to the next as long as more than the tail lies above: that is asked of
 // the counts, since a difference of two values is mere rounding where the etas are next to each other.
-TailTable::Least TailTable::least(const Leaves& leaves, EtaRange range) const {
+TailTable::Least TailTable::least(LeafView leaves, EtaRange range, double slack) const {
     std::int32_t low = range.first, high = range.last;
-    const double tail = tail_ * static_cast<double>(leaves.size());
+    const double tail = (tail_ + slack) * static_cast<double>(leaves.size());
     while (low < high) {
         const std::int32_t k = (low + high) / 2;
         double above = 0.0;
@@ -110,10 +110,10 @@ void TailCriterion::add_plan(std::vector<double> etas, std::vector<std::int32_t>
         throw std::invalid_argument("'rank' must name an eta of every sample.");
     if (!plans_.empty() && n != n_samples_) throw std::invalid_argument("All plans must have the same samples.");
     n_samples_ = n;
-    plans_.emplace_back(samples_, std::move(etas), std::move(rank), tail_, trees_, kept);
+    plans_.push_back(std::make_shared<TailTable>(samples_, std::move(etas), std::move(rank), tail_, trees_, kept));
 }
 
-Criterion::Excess TailCriterion::excess(const Leaves& leaves, EtaRange etas, std::span<std::int32_t> levels) const {
+Criterion::Excess TailCriterion::excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const {
     Excess found{-INFINITE, 0};
     const double mine = alternative().least(leaves, etas).sum;
     for (std::int32_t r = 0; r < rivals(); ++r) {
@@ -125,7 +125,7 @@ Criterion::Excess TailCriterion::excess(const Leaves& leaves, EtaRange etas, std
 }
 
 // CVaR of a rival at the leaves of a context, or what bounds it from above, and the threshold it belongs to.
-TailTable::Least TailCriterion::least_of(std::int32_t r, const Leaves& leaves) const {
+TailTable::Least TailCriterion::least_of(std::int32_t r, LeafView leaves) const {
     if (r < added()) return rival(r).least(leaves, all_of(rival(r)));
     double total = 0.0;
     for (const std::int32_t leaf : leaves) total -= shown_[r - added()][leaf];
@@ -134,17 +134,17 @@ TailTable::Least TailCriterion::least_of(std::int32_t r, const Leaves& leaves) c
 
 // For every eta, the tree's smallest A(leaf, eta) - B(leaf) in reach, into ``open.part``; the number of leaves.
 std::int32_t TailCriterion::least_rows(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range) const {
-    const std::int32_t level = open.levels[r];
+    const double factor = tilt(open, r, tree);
     double* part = open.part.data();
     std::int32_t count = 0;
     open.reach.each(tree, [&](std::int32_t leaf) {
         const double* row = alternative().row(leaf, range, open.row);
-        const double b = -rival_part(r, leaf, level);
+        const double b = -rival_part(open, r, tree, leaf);
         if (++count == 1) {
-            for (std::int32_t k = range.first; k <= range.last; ++k) part[k] = row[k] - b;
+            for (std::int32_t k = range.first; k <= range.last; ++k) part[k] = factor * row[k] - b;
         } else {
             for (std::int32_t k = range.first; k <= range.last; ++k) {
-                const double x = row[k] - b;
+                const double x = factor * row[k] - b;
                 part[k] = x < part[k] ? x : part[k];
             }
         }
@@ -153,21 +153,21 @@ std::int32_t TailCriterion::least_rows(OpenBox& open, std::int32_t tree, std::in
 }
 
 // The smallest sum of the trees' shares of samples that cost more than an eta of the alternative, over the box.
-double TailCriterion::smallest_above(const OpenBox& open, std::int32_t eta) const {
+double TailCriterion::smallest_above(const OpenBox& open, const TailTable& plan, std::int32_t eta) const {
     double total = 0.0;
     for (std::int32_t t = 0; t < trees_; ++t) {
         double least = INFINITE;
-        open.reach.each(t, [&](std::int32_t leaf) { least = std::min(least, alternative().share_above(leaf, eta)); });
+        open.reach.each(t, [&](std::int32_t leaf) { least = std::min(least, plan.share_above(leaf, eta)); });
         total += least;
     }
     return total;
 }
 
-double TailCriterion::largest_above(const OpenBox& open, std::int32_t eta) const {
+double TailCriterion::largest_above(const OpenBox& open, const TailTable& plan, std::int32_t eta) const {
     double total = 0.0;
     for (std::int32_t t = 0; t < trees_; ++t) {
         double most = -INFINITE;
-        open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, alternative().share_above(leaf, eta)); });
+        open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, plan.share_above(leaf, eta)); });
         total += most;
     }
     return total;
@@ -182,7 +182,7 @@ EtaRange TailCriterion::quantiles(const OpenBox& open, EtaRange range) const {
     std::int32_t low = range.first, high = range.last;
     while (low < high) {
         const std::int32_t k = (low + high) / 2;
-        if (smallest_above(open, k) > tail)
+        if (smallest_above(open, alternative(), k) > tail)
             low = k + 1;
         else
             high = k;
@@ -191,12 +191,30 @@ EtaRange TailCriterion::quantiles(const OpenBox& open, EtaRange range) const {
     high = range.last;
     while (low < high) {
         const std::int32_t k = (low + high + 1) / 2;
-        if (largest_above(open, k - 1) < tail)
+        if (largest_above(open, alternative(), k - 1) < tail)
             high = k - 1;
         else
             low = k;
     }
     return {first, low};
+}
+
+EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack) const {
+    const double tail = (tail_ + slack) * trees_;
+    const auto first_below = [&](auto above, std::int32_t low, std::int32_t high) {
+        while (low < high) {
+            const std::int32_t k = (low + high) / 2;
+            if (above(k) > tail)
+                low = k + 1;
+            else
+                high = k;
+        }
+        return low;
+    };
+    const auto smallest = [&](std::int32_t k) { return smallest_above(open, plan, k); };
+    const auto largest = [&](std::int32_t k) { return largest_above(open, plan, k); };
+    const std::int32_t first = first_below(smallest, range.first, range.last);
+    return {first, first_below(largest, first, range.last)};
 }
 
 // Raise ``open.joint`` to the bound against rival r; the etas left, an empty range where there is none.
@@ -230,10 +248,11 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
     const EtaRange range = open.etas;
     for (std::int32_t t = 0; t < trees_; ++t) {
         if (least_rows(open, t, open.worst, range) < 2) continue;
+        const double factor = tilt(open, open.worst, t);
         open.reach.drop(t, [&](std::int32_t leaf) {
             const double* row = alternative().row(leaf, range, open.row);
-            const double b = -rival_part(open.worst, leaf, open.levels[open.worst]);
-            const auto fits = [&](std::int32_t k) { return open.worst_sums[k] - open.part[k] + row[k] - b <= tau; };
+            const double b = -rival_part(open, open.worst, t, leaf);
+            const auto fits = [&](std::int32_t k) { return open.worst_sums[k] - open.part[k] + factor * row[k] - b <= tau; };
             if (fits(open.eta)) return false;
             for (std::int32_t k = range.first; k <= range.last; ++k)
                 if (fits(k)) return false;
@@ -245,17 +264,17 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
 // Under the eta of the bound, every tree's leaf with the smallest A - B, and how much smaller it is than at the
 // projection.
 void TailCriterion::choose_best(OpenBox& open) const {
-    const std::int32_t r = open.worst, level = open.levels[r];
+    const std::int32_t r = open.worst;
     for (std::int32_t t = 0; t < trees_; ++t) {
         double least = INFINITE;
         open.reach.each(t, [&](std::int32_t leaf) {
-            const double value = TailCriterion::worth(r, leaf, open.eta, level);
+            const double value = worth(open, r, t, leaf, open.eta);
             if (value < least) {
                 least = value;
                 open.best[t] = leaf;
             }
         });
-        open.gains[t] = TailCriterion::worth(r, open.here[t], open.eta, level) - least;
+        open.gains[t] = worth(open, r, t, open.here[t], open.eta) - least;
     }
 }
 
@@ -279,7 +298,8 @@ bool TailCriterion::bound(OpenBox& open, double tau) const {
 }
 
 bool TailCriterion::bound_again(OpenBox& open, double tau) const {
-    const std::int32_t level = least_of(open.worst, open.best).eta;
+    const LeafView best = LeafView(open.best).first(static_cast<std::size_t>(trees_));
+    const std::int32_t level = least_of(open.worst, best).eta;
     if (level == open.levels[open.worst]) return true;
     open.levels[open.worst] = level;
     return bound_under(open, tau, open.etas);
@@ -287,19 +307,19 @@ bool TailCriterion::bound_again(OpenBox& open, double tau) const {
 
 std::int32_t TailCriterion::cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const {
     const EtaRange range = open.etas;
-    const std::int32_t level = open.levels[open.worst];
     double *part = open.part.data(), *sums = open.sums.data();
     std::fill(sums + range.first, sums + range.last + 1, 0.0);
     for (std::int32_t t = 0; t < trees_; ++t) {
+        const double factor = multiplier * tilt(open, open.worst, t);
         bool fresh = true;
         open.reach.each(t, [&](std::int32_t leaf) {
             const double* row = alternative().row(leaf, range, open.row);
-            const double b = way[leaf] + multiplier * rival_part(open.worst, leaf, level);
+            const double b = way[leaf] + multiplier * rival_part(open, open.worst, t, leaf);
             if (fresh) {
-                for (std::int32_t k = range.first; k <= range.last; ++k) part[k] = multiplier * row[k] + b;
+                for (std::int32_t k = range.first; k <= range.last; ++k) part[k] = factor * row[k] + b;
             } else {
                 for (std::int32_t k = range.first; k <= range.last; ++k) {
-                    const double x = multiplier * row[k] + b;
+                    const double x = factor * row[k] + b;
                     part[k] = x < part[k] ? x : part[k];
                 }
             }

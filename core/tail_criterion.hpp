@@ -3,7 +3,9 @@
 // sum over trees, as it is for expected costs. A box carries the range of eta that is still possible.
 #pragma once
 
+#include <cmath>
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "criterion.hpp"
@@ -29,6 +31,12 @@ public:
               std::int32_t trees, bool kept);
 
     std::int32_t etas() const { return static_cast<std::int32_t>(etas_.size()); }
+    double eta(std::int32_t i) const { return etas_[i]; }
+    // No value, nor any part of one, is larger in size, summed over the trees.
+    double largest() const {
+        const double most = std::max(std::abs(etas_.front()), std::abs(etas_.back()));
+        return most + (etas_.back() - etas_.front()) / tail_;
+    }
 
     // (eta + mean excess over eta / tail) / trees, of a leaf and an eta.
     double value(std::int32_t leaf, std::int32_t eta) const {
@@ -54,7 +62,9 @@ public:
     };
 
     // The smallest sum over the leaves, one a tree, among the etas of a range, and where it is attained.
-    Least least(const Leaves& leaves, EtaRange range) const;
+    //
+    // It is attained where at most the tail, and this much more per tree, lies above.
+    Least least(LeafView leaves, EtaRange range, double slack = 0.0) const;
 
 private:
     std::size_t at(std::int32_t leaf, std::int32_t eta) const {
@@ -75,7 +85,7 @@ private:
     std::vector<std::uint32_t> above_;  // how many samples of the leaf cost more than eta, by leaf and eta
 };
 
-class TailCriterion final : public Criterion {
+class TailCriterion : public Criterion {
 public:
     // `tail` is 1 - alpha.
     TailCriterion(LeafSamples samples, double tail, std::int32_t trees) : samples_(samples), tail_(tail), trees_(trees) {}
@@ -85,46 +95,52 @@ public:
 
     std::int32_t rivals() const override { return added() + static_cast<std::int32_t>(shown_.size()); }
     std::int32_t leaves() const override { return static_cast<std::int32_t>(samples_.size.size()); }
-    std::int32_t etas() const override { return plans_.empty() ? 0 : plans_.front().etas(); }
-    Excess excess(const Leaves& leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
-    double worth(std::int32_t rival, std::int32_t leaf, std::int32_t eta, std::int32_t level) const override {
-        return alternative().value(leaf, eta) + rival_part(rival, leaf, level);
+    std::int32_t etas() const override { return plans_.empty() ? 0 : plans_.front()->etas(); }
+    Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
+    double worth(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf,
+                 std::int32_t eta) const override {
+        return tilt(open, rival, tree) * alternative().value(leaf, eta) + rival_part(open, rival, tree, leaf);
     }
-    double rival_part(std::int32_t rival, std::int32_t leaf, std::int32_t level) const override {
-        return rival < added() ? -this->rival(rival).value(leaf, level) : shown_[rival - added()][leaf];
+    double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t, std::int32_t leaf) const override {
+        return rival < added() ? -this->rival(rival).value(leaf, open.levels[rival]) : shown_[rival - added()][leaf];
     }
-    std::int32_t eta_at(const Leaves& leaves, EtaRange etas) const override {
-        return alternative().least(leaves, etas).eta;
-    }
-    void show(std::span<const double* const> rows) override { shown_.assign(rows.begin(), rows.end()); }
+    std::int32_t eta_at(LeafView leaves, EtaRange etas) const override { return alternative().least(leaves, etas).eta; }
+    void show(std::span<const double* const> rows, bool) override { shown_.assign(rows.begin(), rows.end()); }
     bool bound(OpenBox& open, double tau) const override;
     bool bound_again(OpenBox& open, double tau) const override;
     std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const override;
 
     std::int64_t all_etas() const {
         std::int64_t total = 0;
-        for (const TailTable& plan : plans_) total += plan.etas();
+        for (const auto& plan : plans_) total += plan->etas();
         return total;
     }
 
-    const TailTable& plan(std::int32_t i) const { return plans_.at(static_cast<std::size_t>(i)); }
+    const TailTable& plan(std::int32_t i) const { return *plans_.at(static_cast<std::size_t>(i)); }
     // The etas of a range at which the alternative's CVaR can be attained somewhere in the box.
     EtaRange quantiles(const OpenBox& open, EtaRange range) const;
 
-private:
-    const TailTable& alternative() const { return plans_.front(); }
-    const TailTable& rival(std::int32_t r) const { return plans_[static_cast<std::size_t>(r) + 1]; }
+protected:
+    // The factor of a tree's values of the alternative in the box, against a rival.
+    virtual double tilt(const OpenBox&, std::int32_t, std::int32_t) const { return 1.0; }
+    // The etas of a range that suit some context of the box, by one plan's table: at which at most the tail, and this
+    // much more per tree, lies above, but not at the eta before.
+    EtaRange bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack) const;
+    std::int32_t trees() const { return trees_; }
+    const TailTable& alternative() const { return *plans_.front(); }
+    const TailTable& rival(std::int32_t r) const { return *plans_[static_cast<std::size_t>(r) + 1]; }
     // Rivals with a table of their own; the others are shown as rows, under one threshold each.
     std::int32_t added() const { return static_cast<std::int32_t>(plans_.size()) - 1; }
-    TailTable::Least least_of(std::int32_t r, const Leaves& leaves) const;
     EtaRange all_of(const TailTable& plan) const { return {0, plan.etas() - 1}; }
+    bool bound_under(OpenBox& open, double tau, EtaRange range) const;
 
-    double smallest_above(const OpenBox& open, std::int32_t eta) const;
-    double largest_above(const OpenBox& open, std::int32_t eta) const;
+private:
+    TailTable::Least least_of(std::int32_t r, LeafView leaves) const;
+    double smallest_above(const OpenBox& open, const TailTable& plan, std::int32_t eta) const;
+    double largest_above(const OpenBox& open, const TailTable& plan, std::int32_t eta) const;
     std::int32_t least_rows(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range) const;
     EtaRange against(OpenBox& open, double tau, EtaRange range, std::int32_t r) const;
     EtaRange possible(OpenBox& open, double tau, EtaRange range) const;
-    bool bound_under(OpenBox& open, double tau, EtaRange range) const;
     void drop_dear(OpenBox& open, double tau) const;
     void choose_best(OpenBox& open) const;
 
@@ -132,7 +148,7 @@ private:
     double tail_;
     std::int32_t trees_;
     std::int32_t n_samples_ = 0;
-    std::vector<TailTable> plans_;
+    std::vector<std::shared_ptr<const TailTable>> plans_;  // other criteria may share them
     std::vector<const double*> shown_;
 };
 

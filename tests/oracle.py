@@ -80,12 +80,15 @@ def risk_of_rows(risk: Risk, costs: np.ndarray, weights: np.ndarray) -> np.ndarr
     return (costs[None, :] + weights @ excess / (1.0 - risk.alpha)).min(axis=1)
 
 
-def cells(question: Question) -> np.ndarray:
-    """The nearest allowed point of every cell that holds one."""
+def cells(question: Question, further: dict[int, np.ndarray] | None = None) -> np.ndarray:
+    """The nearest allowed point of every cell that holds one; some coordinates may have `further` thresholds."""
+    further = further or {}
     blocks = [np.arange(question.space.start.size)[question.space.group == g] for g in _groups(question.space)]
     blocks += [np.array([j]) for j in np.flatnonzero(question.space.group < 0)]
     choices = [
-        _categories(question.space, block) if question.space.group[block[0]] >= 0 else _values(question, int(block[0]))
+        _categories(question.space, block)
+        if question.space.group[block[0]] >= 0
+        else _values(question, int(block[0]), further.get(int(block[0]), np.zeros(0)))
         for block in blocks
     ]
     sizes = [len(choice) for choice in choices]
@@ -114,7 +117,7 @@ def _categories(space: Space, block: np.ndarray) -> np.ndarray:
     return np.array(found)
 
 
-def _values(question: Question, j: int) -> np.ndarray:
+def _values(question: Question, j: int, further: np.ndarray) -> np.ndarray:
     """The nearest allowed value of coordinate j in each of its cells, of shape (cells, 1)."""
     space, inputs = question.space, question.inputs
     columns = np.flatnonzero(inputs.coordinate == j)
@@ -127,12 +130,16 @@ def _values(question: Question, j: int) -> np.ndarray:
         if levels is None:
             for threshold in thresholds:
                 tried += _turn(float(threshold), float(inputs.scale[column]), float(inputs.offset[column]))
+    if levels is None:
+        for threshold in further:
+            tried += _turn(float(threshold), 1.0, 0.0)
     best: dict[tuple[int, ...], float] = {}
     for value in tried:
         if not _allowed(space, j, value):
             continue
         seen = {c: float(np.float32(value * inputs.scale[c] + inputs.offset[c])) for c in columns}
         cell = tuple(int((thresholds < seen[c]).sum()) for c, thresholds in cell_of.items())
+        cell += (int((further < float(np.float32(value))).sum()),)
         if cell not in best or abs(value - space.start[j]) < abs(best[cell] - space.start[j]):
             best[cell] = float(value)
     return np.array(list(best.values()))[:, None]

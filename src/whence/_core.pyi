@@ -1,6 +1,7 @@
 """The compiled core of whence: searches over the boxes of a forest and of nearest neighbours."""
 
 from enum import Enum
+from typing import ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
@@ -43,6 +44,8 @@ class Located:
         level_start: NDArray[np.int64],
         level: Floats,
     ) -> None: ...
+    ONE_CELL: ClassVar[float]
+    def part(self, low: Ints, high: Ints, start: Ints, column: int) -> Located: ...
     @property
     def distance(self) -> Floats: ...
     @property
@@ -81,6 +84,16 @@ class MeanCriterion(Criterion):
     def __init__(self, leaves: int) -> None: ...
     def add_rival(self, means: Floats) -> None: ...
 
+class ConfidentMeanCriterion(MeanCriterion):
+    """Expected cost: the mean difference plus kappa standard errors over the trees."""
+
+    def __init__(self, leaves: int, kappa: float) -> None: ...
+
+class MeanBreach(MeanCriterion):
+    """Where expected cost with confidence is broken."""
+
+    def __init__(self, leaves: int, kappa: float) -> None: ...
+
 class TailCriterion(Criterion):
     """CVaR."""
 
@@ -98,6 +111,30 @@ class TailCriterion(Criterion):
     @property
     def all_etas(self) -> int: ...
 
+class ConfidentTailCriterion(TailCriterion):
+    """CVaR: the difference plus kappa standard errors over the trees, with the plans of another criterion."""
+
+    def __init__(self, plain: TailCriterion, kappa: float) -> None: ...
+
+class TailBreach(TailCriterion):
+    """Where CVaR with confidence is broken; the rival comes first."""
+
+    def __init__(
+        self,
+        samples: Ints,
+        first: NDArray[np.int64],
+        size: NDArray[np.int64],
+        tail: float,
+        trees: int,
+        kappa: float,
+    ) -> None: ...
+
+class Plausibility:
+    """Contexts that an isolation forest needs many splits to set apart."""
+
+    def __init__(self, grid: Grid, first: int, short_by: Floats) -> None: ...
+    def short_by(self, cells: Ints) -> float: ...
+
 class Shares:
     """How the price of every step is shared out among the trees."""
 
@@ -110,7 +147,14 @@ class Shares:
 class ForestSearch:
     """Best-first search over the boxes of a forest."""
 
-    def __init__(self, located: Located, criterion: Criterion, tau: float, threads: int = 1) -> None: ...
+    def __init__(
+        self,
+        located: Located,
+        criterion: Criterion,
+        tau: float,
+        threads: int = 1,
+        plausible: Plausibility | None = None,
+    ) -> None: ...
     def ask_in_boxes(self, eager: bool) -> None: ...
     def advance(
         self, budget: int, cutoff: float, shares: Shares | None = None, sharp: bool = False, seconds: float = ...
@@ -133,7 +177,13 @@ class Proposals:
     found: float
 
     def __init__(
-        self, located: Located, criterion: Criterion, tau: float, looks: int, seconds: float = ...
+        self,
+        located: Located,
+        criterion: Criterion,
+        tau: float,
+        looks: int,
+        seconds: float = ...,
+        plausible: Plausibility | None = None,
     ) -> None: ...
     def try_lines(self) -> None: ...
     def pull_back(self, starts: Ints, improved: int) -> None: ...

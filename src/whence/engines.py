@@ -17,7 +17,7 @@ from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Question
 from whence.weights import Weights
 
-__all__ = ["AUTO", "ENGINES", "PARTS", "Engine", "engine_named", "engine_names", "part_of"]
+__all__ = ["AUTO", "ENGINES", "PARTS", "Engine", "check_trees", "engine_named", "engine_names", "part_of"]
 
 #: Engines by name: the class, or the module and the class.
 ENGINES: dict[str, str | type[Engine]] = {
@@ -116,6 +116,17 @@ def part_of(weights: Weights, engine: str) -> Any:
         f"Got {type(weights).__name__} instead.",
         parameter="weights",
     )
+
+
+def check_trees(question: Question) -> None:
+    """Refuse to ask weights without trees by how much their trees agree, or for what an isolation forest rules out."""
+    if question.weights.per_tree_known:
+        return
+    for name in ("confidence", "plausible"):
+        if getattr(question, name):
+            raise InputError(
+                f"{name!r} needs weights made of trees. Got {type(question.weights).__name__} instead.", parameter=name
+            )
 
 
 def _loaded(path: str) -> Any:

@@ -25,6 +25,7 @@ from whence.question import Progress
 from whence.risk import Expectation, Risk
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
 from whence.weights import ForestWeights, InputMap, Weights
+from whence.weights.refits import RefitKind
 
 __all__ = ["Decision", "Policy"]
 
@@ -237,6 +238,11 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         *,
         kind: Kind = "relative",
         within: float = 0.0,
+        margin: float | tuple[float, str] | None = None,
+        confidence: float = 0.0,
+        holds: float | None = None,
+        refits: RefitKind | None = None,
+        plausible: float | None = None,
         decision: Any = None,
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
@@ -262,6 +268,18 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         within : float
             For ``kind="absolute"``: by which share of the best plan's cost `instead` may cost more and still count as
             good enough; 0.02 asks for the nearest context in which it is within 2 % of the best.
+        margin : float or (float, "cost"), optional
+            By how much `instead` must cost less than the decision: a share of the decision's cost, such as 0.05, or an
+            amount, such as ``(10, "cost")``.
+        confidence : float
+            Forests only: by how many standard errors over the trees `instead` must be better.
+        holds : float, optional
+            In what share of the refits the explanation must hold, such as 0.9. A ladder of confidence is climbed until
+            it does in ten refits; ten others judge it (see `Explanation.reliance`).
+        refits : {"seed", "bootstrap"}, optional
+            What is drawn anew for `holds`: the random numbers of the forest (default), or the data.
+        plausible : float, optional
+            Forests only: the context must not be less usual than this share of the history, such as 0.1.
         decision : plan, optional
             The plan to be explained where it is not what the policy decides.
         fixed : collection of str
@@ -297,6 +315,11 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             instead=instead,
             kind=kind,
             within=within,
+            margin=margin,
+            confidence=confidence,
+            holds=holds,
+            refits=refits,
+            plausible=plausible,
             decision=decision,
             fixed=fixed,
             bounds=bounds,

@@ -14,6 +14,9 @@ from whence.errors import InputError, InputTypeError
 
 __all__ = ["CVaR", "Expectation", "Risk", "known_tail", "tail_flow"]
 
+#: Shares of the weight that differ by less are the same number, computed in two ways.
+SAME_SHARE = 1e-12
+
 
 class Risk:
     """One number for costs that occur with given weights: what a policy minimises, and explanations compare.
@@ -94,6 +97,32 @@ class Risk:
         parts = np.zeros(values.size)
         parts[order] = tail_flow(w[order], self.tail) * values[order] / self.tail
         return parts
+
+    def by_tree(self, costs: Floats, trees: Floats) -> Floats:
+        """What each tree says of the risk; the mean over the trees is the risk under the mean of their weights.
+
+        A tail begins where it does for all trees together, at the smallest such value: to first order, the value of a
+        tree is then how the risk changes with the weight of that tree.
+
+        Parameters
+        ----------
+        costs : ndarray of shape (n,)
+            One per observation.
+        trees : ndarray of shape (T, n)
+            Weights by each tree alone.
+
+        Examples
+        --------
+        >>> CVaR(0.5).by_tree(np.array([1.0, 3.0]), np.array([[1.0, 0.0], [0.0, 1.0]]))
+        array([1., 5.])
+        """
+        values = self._known_values(costs)
+        if self.tail is None:
+            return np.asarray(trees @ values)
+        order = np.argsort(values, kind="stable")
+        above = 1.0 - np.cumsum(trees.mean(axis=0)[order])
+        begins = float(values[order[int(np.argmax(above <= self.tail + SAME_SHARE))]])
+        return np.asarray(begins + trees @ np.maximum(values - begins, 0.0) / self.tail)
 
     def on_values(self) -> Risk:
         """The mean, or the mean of the worst share, that this risk takes of its values."""

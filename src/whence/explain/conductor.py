@@ -13,10 +13,12 @@ from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.plans import in_order, sample_costs
+from whence.explain.reliance import Refitted, explained_reliably
 from whence.explain.request import Request
 from whence.explain.source import Source
+from whence.explain.usual import usual_in
 from whence.explain.verification import confirmed
-from whence.question import Answer, Limits, Question
+from whence.question import Answer, Isolation, Limits, Question
 from whence.risk import Risk
 
 if TYPE_CHECKING:
@@ -46,18 +48,32 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     }
     question = _question(policy, request, initial, limits, costs)
     engine.check(question)
-    answer = _without_search(question, decided.weights, decided.cost)
-    if answer is None:
-        policy.weights_.check_start(question.space.start, question.separation, policy.schema_.feature_of_coordinate())
-        answer = search(question)
     label = engine.label(policy.weights_, request.options)
     draft = _draft(policy, request, question, initial, decided.weights, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.
     draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
-    explanation = _completed(policy, question, answer, draft)
-    _check_accepted(policy, request, question, explanation)
-    if answer.status == "none":
-        explanation = _without_restrictions(policy, request, question, search, explanation)
+
+    best = question.best or question.better
+
+    def at(confidence: float) -> Explanation:
+        asked = replace(question, confidence=confidence, better=best) if confidence else question
+        answer = _without_search(asked, decided.weights, decided.cost)
+        if answer is None:
+            names = policy.schema_.feature_of_coordinate()
+            policy.weights_.check_start(asked.space.start, asked.separation, names)
+            answer = search(asked)
+        explanation = _completed(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
+        if explanation.status == "optimal" and explanation.distance == 0.0:
+            explanation = replace(explanation, status="already")
+        _check_accepted(policy, request, asked, explanation)
+        if answer.status == "none":
+            explanation = _without_restrictions(policy, request, asked, search, explanation)
+        return explanation
+
+    if request.holds is None:
+        explanation = at(float(request.confidence))
+    else:
+        explanation = explained_reliably(at, Refitted.of(policy, request.refits), float(request.holds))
     return replace(explanation, seconds=limits.seconds)
 
 
@@ -76,16 +92,21 @@ def _question(
     """What an engine is asked, in coordinates and in what the policy's risk counts each observation for."""
     risk, problem = policy.risk_, policy.problem
     alternative, decision = _values(risk, costs["instead"]), _values(risk, costs["decision"])
-    if request.within:
-        _check_not_negative(np.append(alternative, decision))
+    for name in ("within", "margin"):
+        if getattr(request, name) and (name == "within" or request.margin_parts[0]):
+            _check_not_negative(np.append(alternative, decision), name)
     tau = float(request.tolerance) * float(np.abs(alternative).max())
     mean = risk.on_values()
 
-    def better(weights: Floats) -> Floats | None:
+    def best(weights: Floats) -> Floats:
         rival = _values(risk, sample_costs(problem, problem.solve(policy.Y_, weights, risk), policy.Y_))
         if request.within:
-            _check_not_negative(rival)
+            _check_not_negative(rival, "within")
             rival = (1.0 + request.within) * rival
+        return rival
+
+    def better(weights: Floats) -> Floats | None:
+        rival = best(weights)
         return rival if mean.of(alternative, weights) - mean.of(rival, weights) > tau else None
 
     def linear() -> tuple[Any, Floats, Floats] | None:
@@ -106,12 +127,20 @@ def _question(
         tau=tau,
         separation=float(request.separation),
         better=better,
+        best=best,
         limits=limits,
         options=dict(request.options),
         within=float(request.within),
+        margin=request.margin_parts,
+        plausible=_plausible(policy, request),
         threads=None if request.threads is None else int(request.threads),
         linear=linear,
     )
+
+
+def _plausible(policy: Policy, request: Request) -> Isolation | None:
+    share = request.plausible
+    return None if share is None else usual_in(policy.weights_, policy.schema_, policy.X_).at_least(float(share))
 
 
 def _values(risk: Risk, costs: Floats) -> Floats:
@@ -139,13 +168,13 @@ def _check_feasible(policy: Policy, name: str, plan: Any) -> None:
         raise InputError(f"The plan given as {name!r} is not feasible: {reason}", parameter=name)
 
 
-def _check_not_negative(costs: Floats) -> None:
+def _check_not_negative(costs: Floats, name: str) -> None:
     """A share of the costs is something to compare with only where none of them is negative."""
     if costs.min() < 0.0:
+        whose = "the best plan" if name == "within" else "the decision"
         raise InputError(
-            "'within' is a share of the best plan's cost, so that no cost may be negative. "
-            f"Got a cost of {costs.min():g}.",
-            parameter="within",
+            f"{name!r} is a share of {whose}'s cost, so that no cost may be negative. Got a cost of {costs.min():g}.",
+            parameter=name,
         )
 
 
@@ -161,11 +190,18 @@ def _without_search(question: Question, before: Floats, best: float) -> Answer |
     best : float
         The cost of what the policy decides there.
     """
-    reference = question.risk.of(question.decision, before) if question.kind == "relative" else best
-    if question.risk.of(question.alternative, before) - (1.0 + question.within) * reference <= question.tau:
+    cost = question.risk.of(question.alternative, before)
+    over = cost - question.risk.of(question.rival_decision, before)
+    if question.kind == "absolute":
+        best_over = cost - (1.0 + question.within) * best
+        over = max(best_over, over) if any(question.margin) else best_over
+    # By how many standard errors it holds, and how usual the context is, is for the search to say.
+    if over <= question.tau and not question.confidence and question.plausible is None:
         return Answer("already", question.space.start, 0.0, 0.0)
     if (question.alternative - question.rival_decision > question.tau).all():
         more = f"over {100 * question.within:.4g} % more" if question.within else "more"
+        if any(question.margin):
+            more = "too much"
         note = f"every past observation costs {more} with the alternative than with the decision"
         return Answer("none", None, np.inf, np.inf, note=note)
     return None
@@ -194,6 +230,8 @@ def _draft(
         seconds=0.0,
         nodes=0,
         within=question.within,
+        margin=question.margin,
+        plausible=request.plausible,
         tolerance=question.tau,
         separation=question.separation if policy.weights_.needs_separation else None,
         costs_decision=question.decision,

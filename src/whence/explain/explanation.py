@@ -12,15 +12,21 @@ import pandas as pd
 from msgspec import json, to_builtins
 
 from whence.aliases import Floats, Kind, Status
+from whence.errors import InputError
+from whence.explain.reliance import WITHIN, Held, Refitted, Reliance
+from whence.explain.rule import Region, region_of
 from whence.explain.source import Source
+from whence.explain.usual import usual_in
 from whence.files import write_text
 from whence.plain_values import number_from_plain
 from whence.problems.base import DecisionProblem, cost_unit_of
+from whence.question import Question
 from whence.report.build import document_digest, document_of, report_of
 from whence.report.model import Report
 from whence.report.plans import plan_of
 from whence.report.reading import loaded, report_from
 from whence.report.words import wrapped
+from whence.weights.refits import RefitKind
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -31,7 +37,21 @@ if TYPE_CHECKING:
 __all__ = ["Costs", "Explanation"]
 
 #: What is the same in an explanation and in its report.
-SAME = ("status", "kind", "engine", "seconds", "nodes", "cuts", "within", "tolerance", "separation", "blocking", "note")
+SAME = (
+    "status",
+    "kind",
+    "engine",
+    "seconds",
+    "nodes",
+    "cuts",
+    "within",
+    "confidence",
+    "plausible",
+    "tolerance",
+    "separation",
+    "blocking",
+    "note",
+)
 #: One entry per past observation each, and what stands for those without any weight.
 SILENT = {"weights_before": 0.0, "weights_after": 0.0, "costs_decision": np.nan, "costs_alternative": np.nan}
 
@@ -99,6 +119,12 @@ class Explanation:
     cuts: int = 0
     #: For absolute questions: by which share of the best plan's cost the alternative was allowed to cost more.
     within: float = 0.0
+    #: By which share of the decision's cost, and by which amount, the alternative had to cost less than the decision.
+    margin: tuple[float, float] = (0.0, 0.0)
+    #: By how many standard errors over the trees of a forest the alternative had to be better.
+    confidence: float = 0.0
+    #: The share of the history than which the context had to be no less usual.
+    plausible: float | None = None
     tolerance: float = 0.0
     separation: float | None = None
     #: For continuous features that change: between these two values (in the user's units) the verdict stays the same.
@@ -110,11 +136,17 @@ class Explanation:
     blocking: list[str] = field(default_factory=list)
     #: The explanation without the user's restrictions, where the restricted question has none.
     unrestricted: Explanation | None = None
+    #: Where it had to hold in refits: in how many it does, and what was tried.
+    reliance: Reliance | None = None
+    #: Then also the nearest explanation, which had to hold in this fit alone; None where it is this one.
+    nearest: Explanation | None = None
     note: str = ""
     #: The question in plain values, apart from context and plans: what may be asked again.
     asked: dict[str, Any] = field(default_factory=dict)
     #: The parts of the policy that the explanation speaks of; None in a light one.
     source: Source | None = None
+    #: What the engine was asked; None in a light one.
+    question: Question | None = None
     #: In a light one: the report that was made when the source was at hand.
     written: Report | None = None
     #: Whether the file from which it was read is as it was written; None where that is not known.
@@ -229,7 +261,77 @@ class Explanation:
             return self
         written = document_of(self)
         inner = None if self.unrestricted is None else self.unrestricted.light()
-        return replace(self, **arrays_of(written), source=None, written=written, unrestricted=inner)
+        near = None if self.nearest is None else self.nearest.light()
+        gone: dict[str, Any] = {"source": None, "question": None}
+        return replace(self, **arrays_of(written), **gone, written=written, unrestricted=inner, nearest=near)
+
+    # ---- how far it can be relied on -----------------------------------------------------------------------
+
+    def held(self, refits: int = 20, kind: RefitKind | None = None, within: float = WITHIN) -> Held:
+        """In how many refits of the policy's weights the explanation holds: (times, refits).
+
+        Parameters
+        ----------
+        refits : int
+            How many refits to ask. They are made once and kept with the policy.
+        kind : {"seed", "bootstrap"}, optional
+            Fitted with other random numbers, or on data drawn anew; the former where the weights have any.
+        within : float
+            For an absolute explanation: by which share of the best plan's cost there the alternative may cost more.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> forest = wh.ForestWeights(n_trees=20, random_state=0)
+        >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=3), forest).fit(X, 10 + 20 * X)
+        >>> times, refits = policy.explain([0.2], instead=[20.0], confidence=3).held()
+        >>> times > 15, refits
+        (True, 20)
+        """
+        if not isinstance(refits, int | np.integer) or isinstance(refits, bool) or refits < 1:
+            raise InputError(f"'refits' must be an int >= 1. Got {refits!r} instead.", parameter="refits")
+        found = Refitted(self._source("refitted"), kind).held(self, range(int(refits)), within)
+        if found is None:
+            raise InputError(f"An explanation without a context holds nowhere; its status is {self.status!r}.")
+        return found
+
+    @cached_property
+    def usual(self) -> float | None:
+        """The share of the past contexts that are not more usual than the one found; None where there is none."""
+        if self.written is not None or self.context is None or self.source is None:
+            return None if self.written is None else self.written.usual
+        schema = self.source.schema
+        return usual_in(self.source.weights, schema, self.source.X).share(schema.encode_row(self.context))
+
+    def region(self, time_limit: float | None = 5.0) -> Region:
+        """The largest box of contexts around the explanation in which it stays true, as a rule.
+
+        Parameters
+        ----------
+        time_limit : float or None
+            Seconds after which to stop with what is known; the region then says that it may be larger.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> forest = wh.ForestWeights(n_trees=20, random_state=0)
+        >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=3), forest).fit(X, 10 + 20 * X)
+        >>> print(policy.explain([0.2], instead=[20.0]).region())
+        Your plan is better whenever x0 is at least 0.314: 68 % of past contexts.
+        """
+        source = self._source("grown into a region")
+        if self.context is None or self.question is None:
+            raise InputError(f"An explanation without a context has no region; its status is {self.status!r}.")
+        if not source.weights.per_tree_known:
+            raise InputError(f"A region needs weights made of trees. Got {type(source.weights).__name__} instead.")
+        return region_of(self, time_limit)
+
+    def _source(self, what: str) -> Source:
+        if self.source is None:
+            raise InputError(f"An explanation that was saved or sent cannot be {what}: ask the policy again.")
+        return self.source
 
     def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
         """Check the explanation against `policy`: weights, costs, distance and criterion are computed again.
@@ -310,7 +412,10 @@ class Explanation:
             cost_before=Costs(report.cost_before.decision, report.cost_before.alternative),
             cost_after=None if after is None else Costs(after.decision, after.alternative),
             room={name: (low, high) for name, (low, high) in report.room.items()},
+            margin=(0.0, 0.0) if report.margin is None else (report.margin[0], report.margin[1]),
             unrestricted=None if inner is None else cls._of(inner),
+            reliance=None if report.reliance is None else Reliance.of_entry(report.reliance),
+            nearest=None if report.nearest is None else cls._of(report.nearest),
             written=report,
         )
 

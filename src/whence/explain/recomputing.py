@@ -14,6 +14,7 @@ import pandas as pd
 from whence.errors import InternalError
 from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.reliance import CHOOSING, JUDGING, Refitted
 from whence.explain.request import Request
 from whence.explain.verification import confirmed
 from whence.features.kinds import Categorical
@@ -43,7 +44,9 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
 
     request = request_of(said, policy)
     draft = explain(policy, request, search=remember)
-    faults = _faults_of_status(said, draft, bool(asked))
+    # By how many standard errors it holds at the start, and how usual that is, is computed again below.
+    to_search = bool(asked) and not (asked[0].confidence or asked[0].plausible)
+    faults = _faults_of_status(said, draft, to_search) if to_search or not asked else []
     faults += _faults_of_numbers(said)
     if said.asked.get("decision") == "policy":
         faults += _faults_of_decision(draft, policy)
@@ -57,6 +60,15 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
             point = policy.schema_.encode_row(inner.context)
             blocking = policy.schema_.restrictions_in_the_way(inner.initial, point, request.fixed, request.bounds)
         fresh = replace(fresh, unrestricted=inner, blocking=blocking)
+    if said.reliance is not None:
+        refitted = Refitted.of(policy, said.reliance.refits)
+        chosen, judged = (refitted.held(fresh, numbers) for numbers in (CHOOSING, JUDGING))
+        if chosen is not None and judged is not None:
+            fresh = replace(fresh, reliance=replace(said.reliance, chosen=chosen, judged=judged))
+    if said.nearest is not None and asked:
+        plain = replace(draft, confidence=0.0, asked={})
+        near = _completed(said.nearest, policy, plain, replace(asked[0], confidence=0.0), faults)
+        fresh = replace(fresh, nearest=near)
     return replace(fresh, **_of_the_search(said)), faults
 
 
@@ -70,6 +82,9 @@ def request_of(said: Explanation, policy: Policy) -> Request:
         costs = np.abs(np.asarray(policy.problem.costs(plans[0], policy.Y_), dtype=np.float64))
         tolerance = said.tolerance / float(costs.max()) if costs.max() > 0 else 0.0
     known = set(Request.__dataclass_fields__).difference(EFFORT)
+    if record.get("holds") is not None:
+        # What the ladder ended with is what is checked.
+        record = {**record, "holds": None, "confidence": said.confidence}
     return Request(
         **{name: value for name, value in record.items() if name in known}
         | {

@@ -14,6 +14,7 @@ from whence.errors import InputError
 from whence.plain_values import to_plain
 from whence.question import Progress
 from whence.spelling import nearest
+from whence.weights.refits import RefitKind
 
 __all__ = ["Request"]
 
@@ -26,6 +27,11 @@ class Request:
     instead: Any
     kind: Kind = "relative"
     within: float = 0.0
+    margin: float | tuple[float, str] | None = None
+    confidence: float = 0.0
+    holds: float | None = None
+    plausible: float | None = None
+    refits: RefitKind | None = None
     decision: Any = None
     fixed: Collection[str] = ()
     bounds: Mapping[str, Any] | None = None
@@ -47,6 +53,7 @@ class Request:
             raise InputError(
                 "'within' is a share of the best plan's cost: use it with kind='absolute'.", parameter="within"
             )
+        self._check_reliance()
         for name in ("tolerance", "separation"):
             value = getattr(self, name)
             if not isinstance(value, int | float | np.number) or not 0 <= float(value) < np.inf:
@@ -62,6 +69,35 @@ class Request:
         ):
             raise _refused("threads", "an int from 1 to 256, or None", self.threads)
         self._check_options()
+
+    def _check_reliance(self) -> None:
+        """Refuse a margin, a confidence or a share of refits that cannot be."""
+        _ = self.margin_parts
+        if not _is_number(self.confidence) or not 0 <= float(self.confidence) < np.inf:
+            raise _refused("confidence", "a number of standard errors >= 0", self.confidence)
+        if self.holds is not None and (not _is_number(self.holds) or not 0 < float(self.holds) <= 1):
+            raise _refused("holds", "a share of the refits in (0, 1], such as 0.9, or None", self.holds)
+        if self.plausible is not None and (not _is_number(self.plausible) or not 0 < float(self.plausible) < 1):
+            raise _refused("plausible", "a share of the history in (0, 1), such as 0.1, or None", self.plausible)
+        if self.refits not in (None, "seed", "bootstrap"):
+            raise _refused("refits", "'seed' or 'bootstrap'", self.refits)
+        if self.holds is not None and self.confidence:
+            raise InputError(
+                "'holds' looks for the 'confidence' by itself: give one of the two.", parameter="confidence"
+            )
+
+    @property
+    def margin_parts(self) -> tuple[float, float]:
+        """The margin as a share of the decision's cost and as an amount; one of them is 0."""
+        margin = self.margin
+        if margin is None:
+            return 0.0, 0.0
+        if _is_number(margin) and 0 <= float(margin) < 1:  # type: ignore[arg-type]
+            return float(margin), 0.0  # type: ignore[arg-type]
+        pair = isinstance(margin, tuple | list) and len(margin) == 2 and margin[1] == "cost"
+        if pair and _is_number(margin[0]) and 0 <= float(margin[0]) < np.inf:  # type: ignore[index]
+            return 0.0, float(margin[0])  # type: ignore[index]
+        raise _refused("margin", "a share of the decision's cost in [0, 1), or an amount such as (10, 'cost')", margin)
 
     def _check_options(self) -> None:
         """Refuse options that the engine does not know."""

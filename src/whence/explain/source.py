@@ -41,6 +41,13 @@ class Source:
         parts = policy.weights_, policy.risk_, policy.schema_, policy.problem, policy.X_, policy.Y_
         return cls(*parts, outcomes=list(policy.outcome_names_))
 
+    def inputs(self, row: pd.Series | None = None) -> Floats:
+        """The past contexts, or one context, as the weights' estimator sees them."""
+        schema, units = self.schema, self.weights.sees_units
+        if row is None:
+            return schema.numbers(self.X, "error") if units else schema.encode(self.X, "error")
+        return schema.numbers_row(row, "error") if units else schema.encode_row(row, "error")
+
     def fingerprints(self, afresh: bool = False) -> dict[str, Any]:
         """Fingerprints of model, history and problem; those of a fitted model are kept unless asked `afresh`."""
         known = _KNOWN.get(self.weights)

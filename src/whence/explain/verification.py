@@ -49,13 +49,31 @@ def confirmed(
     gap = question.risk.of(question.alternative, weights) - question.risk.of(question.rival_decision, weights)
     if gap > question.tau + slack:
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
-    if question.kind == "absolute":
-        rival = question.better(weights)
-        if rival is not None:
-            regret = question.risk.of(question.alternative, weights) - question.risk.of(rival, weights)
-            if regret > question.tau + slack:
-                raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
+    if question.plausible is not None and not question.plausible.accepts(point):
+        raise InternalError(f"The isolation forest takes the context found for too unusual: {context.to_dict()}.")
+    rival = question.better(weights) if question.kind == "absolute" else None
+    if question.confidence:
+        _check_confidence(question, inputs_of(context), rival, slack)
+    elif rival is not None:
+        regret = question.risk.of(question.alternative, weights) - question.risk.of(rival, weights)
+        if regret > question.tau + slack:
+            raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
     return context, weights, distance
+
+
+def _check_confidence(question: Question, row: Floats, best: Floats | None, slack: float) -> None:
+    """By how many standard errors over the trees the alternative is better, from the fitted trees themselves."""
+    trees = question.weights.per_tree(row)
+    assert trees is not None
+    for rival in (question.rival_decision, *([] if best is None else [best])):
+        values = question.risk.by_tree(question.alternative, trees) - question.risk.by_tree(rival, trees)
+        spread = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+        over = float(values.mean()) + question.confidence * spread
+        if over > question.tau + slack * (1.0 + question.confidence):
+            raise InternalError(
+                f"The alternative is not better by {question.confidence:g} standard errors in the context found: "
+                f"{over:.6g} is missing."
+            )
 
 
 def _cell(question: Question, point: Floats) -> tuple[Floats, Floats] | None:

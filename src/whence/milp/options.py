@@ -9,6 +9,7 @@ import numpy as np
 
 from whence.errors import InputError
 from whence.milp.ceilings import WAYS
+from whence.milp.plausibility import Plausibility
 from whence.milp.solvers import SOLVERS
 from whence.milp.solvers.base import Solver
 from whence.question import Question
@@ -48,6 +49,8 @@ class Options:
             raise InputError(
                 f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.", parameter=unknown[0]
             )
+        if question.plausible is not None:
+            given.setdefault("plausibility", Plausibility(question.plausible.forest, question.plausible.score))
         options = cls(**given)
         if options.method == "dual" and question.kind == "absolute" and question.linear is not None:
             options = replace(options, linear=question.linear())

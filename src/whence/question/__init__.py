@@ -1,7 +1,8 @@
 """The question that an engine answers: where to look, what both plans cost, and when to stop."""
 
+from whence.question.isolation import Isolation
 from whence.question.question import Answer, Limits, Progress, Question
 from whence.question.space import Space
 from whence.weights import InputMap
 
-__all__ = ["Answer", "InputMap", "Limits", "Progress", "Question", "Space"]
+__all__ = ["Answer", "InputMap", "Isolation", "Limits", "Progress", "Question", "Space"]

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from whence.aliases import Floats, Kind, Status
 from whence.problems._deadline import check_time, until
+from whence.question.isolation import Isolation
 from whence.question.space import Space
 from whence.risk import Risk
 from whence.weights import InputMap, Weights
@@ -95,6 +96,16 @@ class Question:
         What only some engines understand.
     within : float
         For absolute questions: by which share of the best plan's cost the alternative may cost more.
+    best : callable, optional
+        For absolute questions: given weights, the sample costs of the best plan, times ``1 + within``.
+    margin : pair of float
+        By which share of the decision's cost, and by which amount, the alternative must cost less than the decision.
+    confidence : float
+        By how many standard errors over the trees of a forest the alternative must be better. `better` is then `best`.
+    plausible : Isolation, optional
+        Which contexts look enough like past ones to count.
+    memo : dict
+        What an engine may keep for the same question with another confidence.
     threads : int, optional
         Threads that may work on the question; what an engine takes by itself where left out.
     linear : callable, optional
@@ -115,13 +126,29 @@ class Question:
     limits: Limits
     options: dict[str, Any] = field(default_factory=dict)
     within: float = 0.0
+    best: Callable[[Floats], Floats] | None = None
+    margin: tuple[float, float] = (0.0, 0.0)
+    confidence: float = 0.0
+    plausible: Isolation | None = None
+    memo: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
 
     @property
     def rival_decision(self) -> Floats:
-        """What the alternative must not cost more than: the sample costs of the decision, times ``1 + within``."""
+        """What the alternative must not cost more than, under each past observation.
+
+        That is what the decision costs there, times ``1 + within``, or less the margin: a risk of costs that are all
+        scaled, or all lowered by one amount, is scaled and lowered as they are.
+        """
+        share, amount = self.margin
+        if share or amount:
+            return (1.0 - share) * self.decision - amount
         return self.decision if self.within == 0.0 else (1.0 + self.within) * self.decision
+
+    def with_time(self, seconds: float | None) -> Question:
+        """The same question with a clock of its own."""
+        return replace(self, limits=Limits(seconds, None, self.limits.on_progress))
 
     def holds(self, weights: Floats) -> bool:
         """Whether the alternative costs no more than the decision under these weights, or that share more."""

@@ -14,6 +14,7 @@ from whence.report.fingerprints import digest
 from whence.report.model import NOT_ASKED, SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
 from whence.report.observations import most_moved
 from whence.report.outcomes import spread_of
+from whence.report.reliance import reliance_of
 from whence.report.routes import map_of
 from whence.report.versions import versions
 from whence.report.words import sentences, shown_of
@@ -66,6 +67,12 @@ def report_of(explanation: Explanation) -> Report:
         cuts=int(explanation.cuts),
         # Only the default itself is left out of a document, not another 0.0.
         within=float(explanation.within) or NOT_ASKED,
+        margin=list(explanation.margin) if any(explanation.margin) else None,
+        confidence=float(explanation.confidence) or NOT_ASKED,
+        plausible=explanation.plausible,
+        usual=explanation.usual,
+        reliance=written.reliance if written else reliance_of(explanation.reliance),
+        nearest=None if explanation.nearest is None else explanation.nearest.report,
         tolerance=float(explanation.tolerance),
         separation=None if explanation.separation is None else float(explanation.separation),
         blocking=list(explanation.blocking),

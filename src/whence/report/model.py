@@ -18,14 +18,17 @@ __all__ = [
     "Change",
     "CostPair",
     "Fingerprints",
+    "LadderRung",
     "Map",
     "Observation",
     "Observations",
     "Panel",
     "Plans",
+    "RelianceEntry",
     "Report",
     "Shown",
     "ShownChange",
+    "ShownHeld",
     "Spread",
     "scalar",
     "tupled",
@@ -170,6 +173,7 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     costs: str
     certainty: str
     remedy: str
+    reliance: Annotated[str, about("How far it can be relied on.")] = ""
     changes: list[ShownChange]
     cost_before: Annotated[list[str], about("Of the decision and the alternative, as numbers alone.")]
     cost_after: list[str]
@@ -179,6 +183,34 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     outcome_axis: Annotated[str, about("What an axis of outcomes is called.")]
     routes: Annotated[str, about("Both routes in a sentence or two, where they have a map.")]
     certificate: Annotated[list[list[str]], about("Names and texts of the certificate's lines.")]
+
+
+class ShownHeld(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """In how many refits of the weights an explanation holds."""
+
+    times: Count
+    refits: Count
+
+
+class LadderRung(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One confidence that was tried."""
+
+    confidence: Annotated[Amount, about("Standard errors over the trees.")]
+    status: str
+    distance: Distance
+    bound: Distance
+    held: ShownHeld | None
+
+
+class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What an explanation that had to hold in refits rests on."""
+
+    wanted: Annotated[Amount, about("The share of the refits in which it had to hold.")]
+    refits: Annotated[Literal["seed", "bootstrap"], about("Drawn anew: random numbers, or the data.")]
+    confidence: Annotated[Amount, about("Standard errors at which the ladder ended.")]
+    chosen: Annotated[ShownHeld, about("Among the refits that chose it.")]
+    judged: Annotated[ShownHeld, about("Among others, which had no say.")]
+    ladder: Annotated[list[LadderRung], about("Every confidence that was tried.")]
 
 
 class Fingerprints(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -228,6 +260,12 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     within: Annotated[Amount, about("The share of the best plan's cost by which the alternative may cost more.")] = (
         NOT_ASKED
     )
+    margin: Annotated[Interval | None, about("Share of the decision's cost, and amount, by which to cost less.")] = None
+    confidence: Annotated[Amount, about("Standard errors over the trees by which to be better.")] = NOT_ASKED
+    plausible: Annotated[Amount | None, about("The share of the history than which to be no less usual.")] = None
+    usual: Annotated[Amount | None, about("The share of the history that is not more usual than the context.")] = None
+    reliance: Annotated[RelianceEntry | None, about("In how many refits it holds, where that was asked.")] = None
+    nearest: Annotated[Report | None, about("Then also the nearest explanation, in this fit alone.")] = None
     tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
     separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
     note: Annotated[str, about("Why there is none, where the reason is known.")]

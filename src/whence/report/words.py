@@ -12,7 +12,8 @@ import numpy as np
 
 from whence.plain_values import number_from_plain
 from whence.report.model import Change, Report, Shown, ShownChange
-from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, value, with_unit
+from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
+from whence.report.reliance import reliance_in_words
 from whence.report.routes import routes_in_words
 
 __all__ = ["answer", "changes_shown", "sentences", "shown_of", "wrapped"]
@@ -43,6 +44,7 @@ def shown_of(report: Report) -> Shown:
         costs=_costs(report, *priced),
         certainty=_certainty(report),
         remedy=_remedy(report),
+        reliance=reliance_in_words(report),
         changes=changes,
         cost_before=before,
         cost_after=after,
@@ -63,7 +65,8 @@ def sentences(report: Report, shown: Shown) -> str:
 
 def answer(shown: Shown) -> str:
     """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
-    parts = (_joined(shown.verdict, shown.staying), shown.exact, shown.costs, shown.certainty, shown.remedy)
+    parts = [_joined(shown.verdict, shown.staying), shown.exact, shown.costs, shown.certainty, shown.remedy]
+    parts.append(shown.reliance)
     return "\n".join(part for part in parts if part)
 
 
@@ -217,7 +220,8 @@ def _certainty(report: Report) -> str:
     elif report.status == "optimal" and gap > 0.0:
         said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
     elif report.status == "optimal":
-        said = f"Proved nearest, at distance {distance}: no nearer context would do."
+        by = f" by {plain(report.confidence, 3)} standard errors over the trees" if report.confidence else ""
+        said = f"Proved nearest{by}, at distance {distance}: no nearer context would do."
     else:
         when = f"within {spent}" if report.status == "time_limit" else f"before the search was stopped at {spent}"
         open_ = "whether there is a nearer one is open" if found else "whether there is one is open"
@@ -244,6 +248,9 @@ def _certificate(report: Report) -> list[list[str]]:
         "distance": plain(distance, 9),
         "proved lower bound": plain(bound, 9),
         "gap": plain(gap, 3),
+        "confidence": f"{plain(report.confidence, 3)} standard errors over the trees" if report.confidence else "",
+        "holds in": _refits(report),
+        "usual": "" if report.usual is None else f"{share(report.usual)} of past contexts are no more usual",
         "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),
         "engine": report.engine,
         "boxes or nodes searched": str(report.nodes),
@@ -253,6 +260,14 @@ def _certificate(report: Report) -> list[list[str]]:
         "note": report.note,
     }
     return [[name, text] for name, text in lines.items() if text]
+
+
+def _refits(report: Report) -> str:
+    found = report.reliance
+    if found is None:
+        return ""
+    chosen, judged = found.chosen, found.judged
+    return f"{chosen.times} of {chosen.refits} refits that chose it, {judged.times} of {judged.refits} others"
 
 
 def _without_context(report: Report) -> str:
@@ -290,6 +305,10 @@ def _remedy(report: Report) -> str:
 
 def _compared(report: Report) -> str:
     """ "better than" where the changed context says so by more than the tolerance, otherwise "as good as"."""
+    if report.margin is not None:
+        part, amount = report.margin
+        least = f"{plain(100.0 * part, 4)} %" if part else with_unit(plain(amount, 6), report.cost_unit)
+        return f"at least {least} cheaper than"
     costs = report.cost_after or report.cost_before
     return "better than" if costs.decision - costs.alternative > report.tolerance else "as good as"
 

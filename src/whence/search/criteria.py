@@ -10,7 +10,7 @@ from whence.aliases import Floats
 from whence.question import Question
 from whence.search.grid import KeptGrid, leaf_means
 
-__all__ = ["add_rival", "criterion_of", "rival_row"]
+__all__ = ["add_plan", "add_rival", "criterion_of", "rival_row"]
 
 
 #: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes a number).
@@ -24,26 +24,22 @@ ONE_NUMBER = 1e-8
 SAME = 1e-12
 
 
-def criterion_of(question: Question, kept: KeptGrid) -> _core.Criterion:
-    """The criterion of the question's risk, without any rival yet."""
+def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) -> _core.Criterion:
+    """The criterion of the question's risk, without any rival yet, plus so many standard errors over the trees."""
     tail = question.risk.tail
+    if tail is None and confidence == 0.0:
+        return _core.MeanCriterion(kept.leaves)
     if tail is None:
-        return _core.MeanCriterion(kept.grid.leaves)
-    criterion = _core.TailCriterion(
-        kept.samples.ravel(),
-        kept.first,
-        kept.size,
-        tail=tail,
-        trees=kept.grid.trees,
-    )
-    _add_plan(criterion, question, kept, question.alternative)
-    return criterion
+        return _core.ConfidentMeanCriterion(kept.leaves, confidence)
+    criterion = _core.TailCriterion(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees)
+    add_plan(criterion, question, kept, question.alternative)
+    return criterion if confidence == 0.0 else _core.ConfidentTailCriterion(criterion, confidence)
 
 
 def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
     """Ask that the alternative cost no more than one more plan with these sample costs."""
     if isinstance(criterion, _core.TailCriterion):
-        _add_plan(criterion, question, kept, costs)
+        add_plan(criterion, question, kept, costs)
     else:
         assert isinstance(criterion, _core.MeanCriterion)
         criterion.add_rival(leaf_means(kept, question.alternative - costs))
@@ -64,11 +60,12 @@ def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats
     return -leaf_means(kept, level + np.maximum(costs - level, 0.0) / tail)
 
 
-def _add_plan(criterion: _core.TailCriterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
+def add_plan(criterion: _core.TailCriterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
+    """Add the table of a plan with these sample costs."""
     etas, rank = _distinct(costs)
-    numbers = kept.grid.leaves * etas.size
+    numbers = kept.leaves * etas.size
     in_time = 0.2 * max(question.limits.remaining, 0.0) / ONE_NUMBER
-    room = TABLES_LIMIT - kept.grid.leaves * criterion.all_etas
+    room = TABLES_LIMIT - kept.leaves * criterion.all_etas
     criterion.add_plan(etas, rank, kept=numbers <= min(TABLE_LIMIT, in_time, room))
 
 

@@ -11,8 +11,10 @@ from whence import _core
 from whence.aliases import Floats
 from whence.question import Answer, Question
 from whence.search import driver
+from whence.search.confidence import confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
-from whence.search.grid import KeptGrid, grid_of, locate
+from whence.search.grid import KeptGrid, grid_of, locate, weights_at
+from whence.search.plausibility import isolated
 from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
@@ -43,12 +45,24 @@ FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
 class ForestFrontier:
     """Boxes of cells in the order of their distance."""
 
-    def __init__(self, question: Question, kept: KeptGrid) -> None:
+    def __init__(
+        self,
+        question: Question,
+        kept: KeptGrid,
+        plausible: _core.Plausibility | None = None,
+    ) -> None:
         self.question = question
         self.kept = kept
         self.located = locate(question, kept)
         self.value = self.located.value
-        self.criterion = criterion_of(question, kept)
+        self.plausible = plausible
+        self.tail = question.risk.tail is not None
+        # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
+        self.in_common = self.given = self.tail and question.confidence > 0.0
+        if self.given:
+            self.criterion: _core.Criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
+        else:
+            self.criterion = criterion_of(question, kept, question.confidence)
         self.absolute = question.kind == "absolute"
         self.search = self._new_search()
         self.columns = kept.grid.columns
@@ -61,7 +75,6 @@ class ForestFrontier:
         self.eager = False
         self.proposing = False
         self.refuted = 0
-        self.tail = question.risk.tail is not None
         self.shares: _core.Shares | None = None
 
     @property
@@ -71,7 +84,11 @@ class ForestFrontier:
 
     def cut(self, rival: Floats) -> None:
         """Ask that the alternative cost no more than `rival`."""
-        if not (self.asking or self.proposing):
+        if self.given:
+            self.given = False  # the decision is one of the plans that were given
+            return
+        if self.in_common or not (self.asking or self.proposing):
+            self.refuted += self.proposing
             add_rival(self.criterion, self.question, self.kept, rival)
             return
         row = rival_row(self.question, self.kept, rival, self._weights() if self.tail else None)
@@ -110,9 +127,9 @@ class ForestFrontier:
 
     def _ask_in_boxes(self) -> None:
         """Where a few rivals for all boxes did not settle an absolute question, give every box its own."""
-        eager = self.nodes >= EAGER_FROM[self.tail]
+        eager = self.nodes >= EAGER_FROM[self.tail] and not self.in_common
         many = self.criterion.rivals > COMMON
-        if (eager or many) and (not self.asking or eager != self.eager):
+        if (eager or many) and not self.in_common and (not self.asking or eager != self.eager):
             if eager:
                 self._begin_anew()
             self.search.ask_in_boxes(eager)
@@ -127,7 +144,8 @@ class ForestFrontier:
 
     def _new_search(self) -> _core.ForestSearch:
         question = self.question
-        return _core.ForestSearch(self.located, self.criterion, float(question.tau), question.threads or 1)
+        threads = question.threads or 1
+        return _core.ForestSearch(self.located, self.criterion, float(question.tau), threads, self.plausible)
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -162,15 +180,22 @@ class ForestFrontier:
 
     def _proposal(self, stage: int, cutoff: float) -> Ints | None:
         seconds = 0.25 * self.question.limits.remaining
-        if self.absolute:
+        if self.absolute and not self.in_common:
             self.search.show_latest(RECENT)
         left = contexts_in_time(self.kept, self.criterion, seconds)
-        proposals = _core.Proposals(self.located, self.criterion, float(self.question.tau), left, seconds)
+        tau = float(self.question.tau)
+        proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible)
         if stage == 2:
             return climbed(proposals, cutoff)
         if self.kept.past is None:
-            self.kept.past = past_cells(self.kept, cast(TreeWeights, self.question.weights).inputs_)
+            seen = cast(TreeWeights, self.question.weights).inputs_
+            self.kept.past = past_cells(self.kept, seen, self.question.inputs)
         return pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
+
+    @property
+    def leaves(self) -> Ints:
+        """Leaves of the forest at the point handed out last."""
+        return self.kept.grid.leaves_at(self.shown)[: self.kept.trees]
 
     def weights(self, point: Floats) -> Floats:
         """Weights at the point handed out last."""
@@ -178,12 +203,7 @@ class ForestFrontier:
 
     def _weights(self) -> Floats:
         """The same, from the leaves of its cells."""
-        leaves = self.kept.grid.leaves_at(self.shown)
-        size = self.kept.size[leaves]
-        places = np.arange(int(size.sum())) + np.repeat(self.kept.first[leaves] - np.cumsum(size) + size, size)
-        shares = np.repeat(1.0 / (leaves.size * size), size)
-        n = self.question.alternative.size
-        return np.bincount(self.kept.samples.ravel()[places], shares, minlength=n).astype(np.float64)
+        return weights_at(self.kept, self.leaves, self.question.alternative.size)
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
@@ -192,7 +212,7 @@ class ForestFrontier:
         low, high = point.copy(), point.copy()
         for c in np.flatnonzero((point != space.start)[inputs.coordinate]).tolist():
             q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
-            cell = int(np.searchsorted(kept.cut[first:last], np.float32(point[q] * inputs.scale[c] + inputs.offset[c])))
+            cell = int(kept.cells_of(c, point[q : q + 1], inputs)[0])
             if point[q] > space.start[q] and first + cell < last:
                 high[q] = max(point[q], min(kept.below[first + cell], space.upper[q]))
             elif point[q] > space.start[q]:
@@ -204,9 +224,27 @@ class ForestFrontier:
         return low, high
 
 
+def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:
+    """The CVaR tables of the alternative and the decision, which every confidence shares."""
+    plans = question.memo.get("plans")
+    if plans is None:
+        plans = criterion_of(question, kept)
+        add_rival(plans, question, kept, question.rival_decision)
+        question.memo["plans"] = plans
+    assert isinstance(plans, _core.TailCriterion)
+    return plans
+
+
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
     kept = grid_of(question)
+    plausible = None
+    if kept is not None and question.plausible is not None:
+        kept, plausible = isolated(question, kept, question.plausible)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
-    return driver.run(question, ForestFrontier(question, kept))
+    frontier = ForestFrontier(question, kept, plausible)
+    if question.confidence > 0.0 and frontier.absolute:
+        question = confidently(question, kept, question.confidence, lambda: frontier.leaves)
+        frontier.question = question
+    return driver.run(question, frontier)

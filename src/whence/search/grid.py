@@ -21,7 +21,7 @@ from whence.question import InputMap, Question
 from whence.weights import TreeWeights
 from whence.weights.trees import LeafMembers, turning_points
 
-__all__ = ["KeptGrid", "grid_of", "leaf_means", "locate"]
+__all__ = ["KeptGrid", "grid_of", "leaf_means", "locate", "weights_at"]
 
 Ints = NDArray[np.int32]
 
@@ -60,6 +60,26 @@ class KeptGrid:
     first: NDArray[np.int64]
     size: NDArray[np.int64]
     past: Ints | None = None
+
+    @property
+    def trees(self) -> int:
+        """Trees of the weights' forest: the first ones of the grid."""
+        return int(self.samples.shape[0])
+
+    @property
+    def leaves(self) -> int:
+        """Leaves of these trees."""
+        return self.first.size
+
+    def cells_of(self, column: int, values: Floats, inputs: InputMap) -> NDArray[np.int64]:
+        """Cells of coordinates in a column of the forest."""
+        own = slice(self.face_start[column], self.face_start[column + 1])
+        told = ~np.isnan(self.cut[own])
+        seen = (values * inputs.scale[column] + inputs.offset[column]).astype(np.float32)
+        found: NDArray[np.int64] = np.searchsorted(self.cut[own][told], seen, side="left")
+        if not told.all():
+            found = found + np.searchsorted(self.below[own][~told], values, side="left")
+        return found
 
     def places(self, cells: Ints) -> NDArray[np.int64]:
         """Where cells, one per column, stand among all cells of all columns."""
@@ -161,8 +181,16 @@ def _faces(
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
     """Mean of `values` over the samples of every leaf, divided by the number of trees."""
     sums = np.add.reduceat(values[kept.samples.ravel()], kept.first)
-    means: Floats = sums / (kept.size * kept.grid.trees)
+    means: Floats = sums / (kept.size * kept.trees)
     return means
+
+
+def weights_at(kept: KeptGrid, leaves: Ints, samples: int) -> Floats:
+    """Weights of so many samples where the trees of the forest have these leaves."""
+    size = kept.size[leaves]
+    places = np.arange(int(size.sum())) + np.repeat(kept.first[leaves] - np.cumsum(size) + size, size)
+    shares = np.repeat(1.0 / (leaves.size * size), size)
+    return np.bincount(kept.samples.ravel()[places], shares, minlength=samples).astype(np.float64)
 
 
 def locate(question: Question, kept: KeptGrid) -> _core.Located:

@@ -6,6 +6,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence import _core
+from whence.question import InputMap
 from whence.search.grid import KeptGrid
 
 __all__ = ["climbed", "contexts_in_time", "past_cells", "pulled"]
@@ -18,12 +19,17 @@ TRIED, IMPROVED = 4000, 6
 SECONDS = 0.1
 
 
-def past_cells(kept: KeptGrid, inputs: NDArray[np.float32]) -> Ints:
+def past_cells(kept: KeptGrid, seen: NDArray[np.float32], inputs: InputMap | None = None) -> Ints:
     """Cells of every past context, given as the trees see it."""
     start = kept.face_start
-    cells = np.empty(inputs.shape, dtype=np.int32)
-    for c in range(inputs.shape[1]):
-        cells[:, c] = np.searchsorted(kept.cut[start[c] : start[c + 1]], inputs[:, c], side="left")
+    cells = np.empty(seen.shape, dtype=np.int32)
+    for c in range(seen.shape[1]):
+        cut = kept.cut[start[c] : start[c + 1]]
+        if inputs is not None and np.isnan(cut).any():
+            # Some faces are told by coordinates alone; those of a past context are known up to rounding.
+            cells[:, c] = kept.cells_of(c, (seen[:, c] - inputs.offset[c]) / inputs.scale[c], inputs)
+        else:
+            cells[:, c] = np.searchsorted(cut, seen[:, c], side="left")
     return cells
 
 

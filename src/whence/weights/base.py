@@ -156,6 +156,15 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """
         return self.at(row)
 
+    @property
+    def per_tree_known(self) -> bool:
+        """Whether there are trees that may disagree, so that `per_tree` tells something."""
+        return False
+
+    def per_tree(self, row: Floats) -> Floats | None:
+        """Weights in a context by each tree alone, one row per tree; None where there are no trees to disagree."""
+        return None
+
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box | None:
         """The largest box around `point` (as the estimator sees it, `row`) in which the weights stay the same.
 
@@ -183,6 +192,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def describe(self) -> str:
         """The fitted weights in a few words."""
         return f"{type(self).__name__} of {self.n_samples_} observations"
+
+    @property
+    def can_refit(self) -> bool:
+        """Whether the estimator can be fitted again, on these data or others."""
+        return True
 
     def for_trial(self) -> Self:
         """These weights with parameters that make them quick to fit, to see whether data can be used at all."""

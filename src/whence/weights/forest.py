@@ -79,6 +79,11 @@ class ForestWeights(TreeWeights):
         """Whether the forest was fitted by the user, on the user's own columns."""
         return self.frozen is not None
 
+    @property
+    def can_refit(self) -> bool:
+        """Whether the forest is not one that the user has fitted."""
+        return self.frozen is None
+
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse columns in another order than a frozen forest has seen them: it would take one for the other."""
         seen = getattr(self.frozen, "feature_names_in_", None)

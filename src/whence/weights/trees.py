@@ -145,6 +145,20 @@ class TreeWeights(Weights):
         """Weights of every training sample for each row of `X`."""
         return self.members_.weights(X)
 
+    @property
+    def per_tree_known(self) -> bool:
+        """There are trees."""
+        return True
+
+    def per_tree(self, row: Floats) -> Floats:
+        """Weights in a context by each tree alone: those in the same leaf speak alike."""
+        seen = np.asarray(row, dtype=np.float32)[None, :]
+        found = np.zeros((len(self.trees), self.n_samples_))
+        for share, tree in zip(found, self.trees, strict=True):
+            together = tree.apply(self.inputs_) == tree.apply(seen)[0]
+            share[together] = 1.0 / together.sum()
+        return found
+
     def thresholds(self, column: int) -> Floats:
         """The thresholds of all splits on a column."""
         return np.concatenate([tree.threshold[tree.feature == column] for tree in self.trees])

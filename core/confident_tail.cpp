@@ -1,0 +1,115 @@
+#include "confident_tail.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+#include "spread.hpp"
+
+namespace whence {
+
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Share of the terms of a sum by which rounding may put a bound above what it bounds.
+constexpr double ROUNDING = 1e-11;
+// A threshold suits where at most this much more than the tail lies above: shares such as 1/3 do not add up exactly, and
+// thresholds that are equally good differ in spread.
+constexpr double SAME = 1e-12;
+
+}  // namespace
+
+ConfidentTailCriterion::ConfidentTailCriterion(const TailCriterion& plain, double kappa)
+    : TailCriterion(plain), steep_(steepness(kappa, trees())) {
+    TailCriterion::show({}, false);
+}
+
+void ConfidentTailCriterion::show(std::span<const double* const> rows, bool) {
+    if (!rows.empty()) throw std::invalid_argument("A CVaR with confidence needs the whole table of every rival.");
+}
+
+Criterion::Excess ConfidentTailCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t> levels) const {
+    std::vector<double> mine, own(leaves.size());
+    const std::int32_t eta = alternative().least(leaves, all_of(alternative()), SAME).eta;
+    for (const std::int32_t leaf : leaves) mine.push_back(alternative().value(leaf, eta));
+    Excess found{-INFINITE, 0};
+    for (std::int32_t r = 0; r < rivals(); ++r) {
+        levels[r] = rival(r).least(leaves, all_of(rival(r)), SAME).eta;
+        for (std::size_t t = 0; t < own.size(); ++t) own[t] = mine[t] - rival(r).value(leaves[t], levels[r]);
+        const double over = with_spread(own, steep_);
+        if (over > found.over) found = {over, r};
+    }
+    return found;
+}
+
+double ConfidentTailCriterion::rival_part(const OpenBox& open, std::int32_t rival, std::int32_t tree,
+                                          std::int32_t leaf) const {
+    const TailTable& plan = this->rival(rival);
+    const EtaRange range = open.level_ranges[rival];
+    const double lean = open.tilts[rival][tree] - 1.0;
+    const std::int32_t end = lean > 0.0 ? range.first : range.last;
+    return -plan.value(leaf, open.levels[rival]) - lean * (plan.value(leaf, end) - plan.eta(end) / trees());
+}
+
+// By what the leaves say at the thresholds of the projection: any direction is valid.
+void ConfidentTailCriterion::lean(OpenBox& open) const {
+    const auto trees = static_cast<std::size_t>(this->trees());
+    std::vector<double> low(trees), high(trees);
+    const std::int32_t eta = alternative().least(open.counted(), all_of(alternative()), SAME).eta;
+    open.tilts.resize(static_cast<std::size_t>(rivals()));
+    open.level_ranges.resize(static_cast<std::size_t>(rivals()));
+    for (std::int32_t r = 0; r < rivals(); ++r) {
+        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), SAME);
+        const auto value = [&](std::int32_t leaf) {
+            return alternative().value(leaf, eta) - rival(r).value(leaf, open.levels[r]);
+        };
+        for (std::int32_t t = 0; t < this->trees(); ++t) {
+            double least = INFINITE, most = -INFINITE;
+            open.reach.each(t, [&](std::int32_t leaf) {
+                const double own = value(leaf);
+                least = std::min(least, own);
+                most = std::max(most, own);
+            });
+            if (least > most) least = most = value(open.here[t]);
+            low[t] = least;
+            high[t] = most;
+        }
+        open.tilts[r].resize(trees);
+        lean_between(low, high, steep_, open.tilts[r]);
+    }
+}
+
+double ConfidentTailCriterion::raised(double tau) const {
+    double most = 0.0;
+    for (std::int32_t r = 0; r < rivals(); ++r) most = std::max(most, rival(r).largest());
+    return tau + ROUNDING * (1.0 + steep_) * (alternative().largest() + most);
+}
+
+bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
+    lean(open);
+    const double most = raised(tau);
+    return bound_under(open, most, bracket(open, alternative(), open.etas, SAME)) && lean_to_projection(open, most);
+}
+
+bool ConfidentTailCriterion::bound_again(OpenBox& open, double tau) const {
+    return TailCriterion::bound_again(open, raised(tau));
+}
+
+// See ConfidentMeanCriterion.
+bool ConfidentTailCriterion::lean_to_projection(OpenBox& open, double tau) const {
+    const std::int32_t r = open.worst;
+    if (open.holds) return true;
+    const auto here = open.counted();
+    double there = 0.0;
+    for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
+    if (there > tau) return true;
+    const std::int32_t eta = alternative().least(here, all_of(alternative()), SAME).eta;
+    const std::int32_t level = rival(r).least(here, all_of(rival(r)), SAME).eta;
+    std::vector<double> own;
+    for (const std::int32_t leaf : here) own.push_back(alternative().value(leaf, eta) - rival(r).value(leaf, level));
+    lean_at(own, steep_, open.tilts[r]);
+    return bound_under(open, tau, open.etas);
+}
+
+}  // namespace whence

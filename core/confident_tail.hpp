@@ -1,0 +1,42 @@
+// CVaR with confidence: what the trees say about both plans, at the thresholds that suit the whole forest.
+//
+// With eta and level the thresholds at which the CVaR of the alternative and of a rival is attained at a context, the
+// value of a tree is A(its leaf, eta) - B(its leaf, level). Their sum is the difference of both CVaR, and to first order
+// a change of a tree's weight changes the difference by its value (the thresholds are optimal): their standard error is
+// that of the difference. Where several thresholds are optimal, the smallest one counts.
+//
+// Over a box the thresholds vary. The difference itself is bounded as without confidence, by any level; the spread,
+// for which a centred direction stands, by the levels that are possible in the box, of which the ends suffice: beside
+// the level itself, which cancels out, B falls with the level.
+#pragma once
+
+#include "tail_criterion.hpp"
+
+namespace whence {
+
+class ConfidentTailCriterion final : public TailCriterion {
+public:
+    // With the plans of a criterion without confidence: their tables are shared.
+    ConfidentTailCriterion(const TailCriterion& plain, double kappa);
+
+    Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
+    double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf) const override;
+    // Rows are rivals under one threshold: not enough to know their spread.
+    void show(std::span<const double* const> rows, bool mixed) override;
+    void lean(OpenBox& open) const override;
+    bool bound(OpenBox& open, double tau) const override;
+    bool bound_again(OpenBox& open, double tau) const override;
+
+protected:
+    double tilt(const OpenBox& open, std::int32_t rival, std::int32_t tree) const override {
+        return open.tilts[rival][tree];
+    }
+
+private:
+    double raised(double tau) const;
+    bool lean_to_projection(OpenBox& open, double tau) const;
+
+    double steep_;
+};
+
+}  // namespace whence

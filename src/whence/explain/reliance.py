@@ -1,0 +1,190 @@
+"""How far an explanation can be relied on: in how many refits of the weights it holds."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, NamedTuple
+
+from whence.explain.plans import sample_costs
+from whence.explain.source import Source
+from whence.plain_values import number_from_plain
+from whence.report.model import RelianceEntry, ShownHeld
+from whence.weights.refits import RefitKind, refits_of
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import Explanation
+    from whence.policy import Policy
+
+__all__ = ["CHOOSING", "JUDGING", "KAPPAS", "WITHIN", "Held", "Refitted", "Reliance", "Rung", "explained_reliably"]
+
+#: Standard errors over the trees that are tried, one after the other. No formula for them transfers from one kind of
+#: problem to another; what does is to try them on refits.
+KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
+#: Refits by which a rung of the ladder is chosen, and others by which the choice is judged.
+CHOOSING, JUDGING = range(10), range(10, 20)
+#: An absolute explanation holds in a refit where the alternative costs at most this share more than the best plan
+#: there: the best plan itself is another one in nearly every refit.
+WITHIN = 0.01
+
+
+class Held(NamedTuple):
+    """In how many of some refits an explanation holds."""
+
+    times: int
+    refits: int
+
+    @property
+    def share(self) -> float:
+        """The share of the refits."""
+        return self.times / self.refits
+
+    def __str__(self) -> str:
+        return f"{self.times} of {self.refits} refits"
+
+
+@dataclass(frozen=True)
+class Rung:
+    """One step of the ladder: so many standard errors, the distance of the nearest context, and how often it holds.
+
+    Attributes
+    ----------
+    confidence : float
+        Standard errors over the trees by which the alternative had to be better.
+    status : str
+        How the search for it ended.
+    distance, bound : float
+        Of the context found, and the proved lower bound on the nearest one.
+    held : Held or None
+        In how many of the refits that choose it holds; None where there is no context.
+    """
+
+    confidence: float
+    status: str
+    distance: float
+    bound: float
+    held: Held | None
+
+
+@dataclass(frozen=True)
+class Reliance:
+    """What an explanation that had to hold in refits rests on.
+
+    Attributes
+    ----------
+    wanted : float
+        The share of the refits in which it had to hold.
+    refits : {"seed", "bootstrap"}
+        What was drawn anew: the random numbers of the forest, or the data.
+    confidence : float
+        Standard errors at which the ladder ended.
+    chosen, judged : Held
+        In how many of the refits that chose this rung it holds, and in how many others.
+    ladder : tuple of Rung
+        Every step that was tried.
+    """
+
+    wanted: float
+    refits: RefitKind
+    confidence: float
+    chosen: Held
+    judged: Held
+    ladder: tuple[Rung, ...]
+
+    @classmethod
+    def of_entry(cls, entry: RelianceEntry) -> Reliance:
+        """What a document says of it."""
+
+        def held(found: ShownHeld) -> Held:
+            return Held(found.times, found.refits)
+
+        ladder = tuple(
+            Rung(
+                rung.confidence,
+                rung.status,
+                number_from_plain(rung.distance),
+                number_from_plain(rung.bound),
+                None if rung.held is None else held(rung.held),
+            )
+            for rung in entry.ladder
+        )
+        return cls(entry.wanted, entry.refits, entry.confidence, held(entry.chosen), held(entry.judged), ladder)
+
+    @property
+    def reached(self) -> bool:
+        """Whether it holds in the share that was wanted, among the refits that choose."""
+        return self.chosen.share >= self.wanted
+
+
+class Refitted:
+    """The refits of a policy's weights, and whether an explanation holds in them.
+
+    Parameters
+    ----------
+    source : Source
+        The parts of the policy.
+    kind : {"seed", "bootstrap"}, optional
+        What is drawn anew; the random numbers of the weights where they have any, otherwise the data.
+    """
+
+    def __init__(self, source: Source, kind: RefitKind | None = None) -> None:
+        self.source = source
+        self.refits = refits_of(source.weights, source.inputs(), source.Y, kind)
+
+    @classmethod
+    def of(cls, policy: Policy, kind: RefitKind | None = None) -> Refitted:
+        """The refits of a fitted policy."""
+        return cls(Source.of(policy), kind)
+
+    def held(self, explanation: Explanation, numbers: Iterable[int], within: float = WITHIN) -> Held | None:
+        """In how many of these refits the explanation holds; None where it has no context."""
+        if explanation.context is None:
+            return None
+        source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
+        assert decision is not None and alternative is not None  # noqa: PT018
+        risk, tau = source.risk, explanation.tolerance
+        row = source.inputs(explanation.context)
+        outcomes = []
+        for number in numbers:
+            weights = self.refits.weights_at(number, row)
+            allowed = decision
+            if explanation.kind == "absolute":
+                best = source.problem.solve(source.Y, weights, risk)
+                allowed = (1.0 + max(within, explanation.within)) * sample_costs(source.problem, best, source.Y)
+            outcomes.append(risk.of(alternative, weights) <= risk.of(allowed, weights) + tau)
+        return Held(sum(outcomes), len(outcomes))
+
+
+def explained_reliably(at: Callable[[float], Explanation], refitted: Refitted, wanted: float) -> Explanation:
+    """The nearest explanation on the ladder of confidence that holds in the wanted share of the refits.
+
+    Where no rung does, the one that holds in most of them: its `reliance` says how often.
+
+    Parameters
+    ----------
+    at : callable
+        The nearest explanation by so many standard errors.
+    refitted : Refitted
+        The refits by which it is chosen and judged.
+    wanted : float
+        The share of the refits in which it has to hold.
+    """
+    rungs: list[Rung] = []
+    found: list[Explanation] = []
+    for kappa in KAPPAS if refitted.source.weights.per_tree_known else KAPPAS[:1]:
+        explanation = at(kappa)
+        held = refitted.held(explanation, CHOOSING)
+        rungs.append(Rung(kappa, explanation.status, explanation.distance, explanation.bound, held))
+        found.append(explanation)
+        # More standard errors are never nearer: where nothing is found, or time is up, the ladder ends.
+        if held is None or held.share >= wanted or explanation.status in ("time_limit", "interrupted"):
+            break
+    shares = [-1.0 if rung.held is None else rung.held.share for rung in rungs]
+    chosen = next((i for i, share in enumerate(shares) if share >= wanted), shares.index(max(shares)))
+    explanation, rung = found[chosen], rungs[chosen]
+    if rung.held is None:
+        return explanation
+    judged = refitted.held(explanation, JUDGING)
+    assert judged is not None
+    reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, tuple(rungs))
+    return replace(explanation, reliance=reliance, nearest=found[0] if chosen else None)

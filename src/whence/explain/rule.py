@@ -1,0 +1,176 @@
+"""An explanation as a rule: the largest box of contexts around it in which it stays true, in the user's units."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import pandas as pd
+
+from whence.aliases import Floats
+from whence.report.numbers import plain, share, with_unit
+from whence.search.regions import Region as Box
+from whence.search.regions import region as grown
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import Explanation
+
+__all__ = ["Condition", "Region", "region_of"]
+
+#: Conditions up to which a rule is short enough to be told.
+SHORT = 4
+
+
+@dataclass(frozen=True)
+class Condition:
+    """What a region asks of one feature.
+
+    Attributes
+    ----------
+    feature : str
+        Its name.
+    low, high : float or None
+        Of a number: from where to where; None where that end is as free as the question leaves it.
+    values : tuple or None
+        Of a category or switch: the values allowed.
+    text : str
+        The condition as it is written, such as "temperature is at most 21.7 °C".
+    """
+
+    feature: str
+    low: float | None
+    high: float | None
+    values: tuple[Any, ...] | None
+    text: str
+
+
+@dataclass(frozen=True)
+class Region:
+    """A box of contexts in which an explanation stays true.
+
+    Attributes
+    ----------
+    conditions : tuple of Condition
+        What it asks of the features that it does not leave free.
+    share : float
+        The share of the past contexts inside.
+    maximal : bool
+        Whether no further cell fits in any direction; otherwise the time was up before that was known.
+    proved : bool
+        Whether the explanation is known to stay true in all of it.
+    sentence : str
+        The rule, or why there is none worth telling.
+    """
+
+    conditions: tuple[Condition, ...]
+    share: float
+    maximal: bool
+    proved: bool
+    sentence: str
+
+    @property
+    def short(self) -> bool:
+        """Whether it is worth telling: few conditions, and some past context inside."""
+        return self.proved and self.share > 0.0 and len(self.conditions) <= SHORT
+
+    def __str__(self) -> str:
+        return self.sentence
+
+    @property
+    def frame(self) -> pd.DataFrame:
+        """The conditions, one row per feature."""
+        return pd.DataFrame(
+            [(one.feature, one.low, one.high, one.values) for one in self.conditions],
+            columns=["feature", "low", "high", "values"],
+        )
+
+
+def region_of(explanation: Explanation, time_limit: float | None) -> Region:
+    """The region of an explanation that has a context and still knows its question."""
+    source, question = explanation.source, explanation.question
+    assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
+    point = source.schema.encode_row(explanation.context)
+    box = grown(question.with_time(time_limit), point, confidence=question.confidence)
+    if box is None:
+        return Region((), 0.0, False, False, "No rule: the time was up before the forest was laid out.")
+    conditions = tuple(_conditions(explanation, box, point))
+    inside = float(_inside(explanation, box).mean())
+    return Region(conditions, inside, box.maximal, box.proved, _sentence(explanation, conditions, inside, box))
+
+
+def _inside(explanation: Explanation, box: Box) -> Any:
+    """Which past contexts lie in the box: categories as they are, numbers between its ends."""
+    source = explanation.source
+    assert source is not None
+    return box.contains(source.schema.encode(source.X))
+
+
+def _conditions(explanation: Explanation, box: Box, point: Floats) -> list[Condition]:
+    source, question = explanation.source, explanation.question
+    assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
+    schema, space = source.schema, question.space
+    offset, scale = schema.affine()
+    found = []
+    names = schema.feature_of_coordinate()
+    values = schema.feature_values(explanation.context)
+    for name in schema.names:
+        at = [j for j, owner in enumerate(names) if owner == name]
+        if box.full[at].all():
+            continue
+        unit, kind = schema.unit(name), schema.kinds()[name]
+        if len(at) > 1 or kind == "categorical":
+            levels = [level for level, j in zip(schema.levels(name), at, strict=True) if box.categories[j]]
+            found.append(Condition(name, None, None, tuple(levels), f"{name} is {_or(list(map(str, levels)))}"))
+            continue
+        j = at[0]
+        if kind == "binary":
+            found.append(Condition(name, None, None, (values[name],), f"{name} is {_switch(values[name])}"))
+            continue
+        slack = 0.0 if space.levels[j] is not None else 1e-9 * max(scale[j], abs(offset[j]))
+        here = float(offset[j] + scale[j] * point[j])
+        low = None if box.lower[j] <= space.lower[j] else float(offset[j] + scale[j] * box.lower[j] + slack)
+        high = None if box.upper[j] >= space.upper[j] else float(offset[j] + scale[j] * box.upper[j] - slack)
+        found.append(Condition(name, low, high, None, f"{name} is {_between(low, high, here, unit)}"))
+    return found
+
+
+def _between(low: float | None, high: float | None, here: float, unit: str) -> str:
+    if low is not None and high is not None:
+        if low == high:
+            return with_unit(plain(low, 6), unit)
+        return f"between {_rounded(low, here, math.ceil)} and {with_unit(_rounded(high, here, math.floor), unit)}"
+    if low is not None:
+        return f"at least {with_unit(_rounded(low, here, math.ceil), unit)}"
+    return f"at most {with_unit(_rounded(high if high is not None else here, here, math.floor), unit)}"
+
+
+def _rounded(end: float, here: float, towards: Any) -> str:
+    """An end of an interval with as few digits as keep it on the side of the explanation."""
+    size = math.floor(math.log10(abs(end))) if end else 0
+    for digits in range(3, 16):
+        step = 10.0 ** (size + 1 - digits)
+        value = towards(end / step) * step
+        if (end <= value <= here) if towards is math.ceil else (here <= value <= end):
+            return plain(float(f"{value:.15g}"), max(digits, 3))
+    return plain(end, 15)
+
+
+def _switch(value: Any) -> str:
+    return "on" if value in (True, 1, 1.0) else "off"
+
+
+def _or(words: list[str]) -> str:
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
+
+
+def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], inside: float, box: Box) -> str:
+    better = "no plan is better than yours" if explanation.kind == "absolute" else "your plan is better"
+    if not box.proved:
+        return "No rule: there were too many contexts around the explanation to look at all of them."
+    if len(conditions) > SHORT:
+        return f"No short rule: it would take {len(conditions)} conditions to say where {better}."
+    if inside == 0.0:
+        return f"No rule worth telling: {better} around the explanation, but no past context lies there."
+    told = f"{better} whenever {' and '.join(one.text for one in conditions)}" if conditions else f"{better} everywhere"
+    return f"{told[:1].upper()}{told[1:]}: {share(inside)} of past contexts."

@@ -1,0 +1,101 @@
+"""Other fits of the same weights: with other random numbers, or on data drawn anew."""
+
+from __future__ import annotations
+
+from typing import Literal, TypeAlias
+
+import numpy as np
+from numpy.typing import NDArray
+from sklearn.base import clone
+
+from whence.aliases import Floats
+from whence.errors import InputError
+from whence.weights.base import Weights
+
+__all__ = ["RefitKind", "Refits", "refits_of"]
+
+#: "seed": the same data, other random numbers. "bootstrap": as many past observations, drawn with replacement.
+RefitKind: TypeAlias = Literal["seed", "bootstrap"]
+KINDS: tuple[RefitKind, ...] = ("seed", "bootstrap")
+
+
+class Refits:
+    """Refits of fitted weights, made when they are first asked for and kept with the weights from then on.
+
+    Refit number i is the same in every process: it follows from the random state of the weights, the kind and i alone.
+
+    Parameters
+    ----------
+    weights : Weights
+        Fitted.
+    X, Y : ndarray
+        What they were fitted on, as the estimator sees it.
+    kind : {"seed", "bootstrap"}
+        What is drawn anew.
+
+    Examples
+    --------
+    >>> from whence.weights import KNNWeights
+    >>> X = np.array([[0.0], [0.4], [1.0]])
+    >>> refits = Refits(KNNWeights(k=1).fit(X, X), X, X, "bootstrap")
+    >>> float(refits.weights_at(0, np.array([0.1])).sum())
+    1.0
+    """
+
+    def __init__(self, weights: Weights, X: Floats, Y: Floats, kind: RefitKind) -> None:
+        if kind not in KINDS:
+            raise InputError(f"'refits' must be 'seed' or 'bootstrap'. Got {kind!r} instead.", parameter="refits")
+        if not weights.can_refit:
+            raise InputError(
+                "A forest that was given fitted cannot be fitted again, so that nothing is known of its refits; "
+                "ask with 'confidence' instead of 'holds'.",
+                parameter="refits",
+            )
+        if kind == "seed" and "random_state" not in weights.get_params():
+            raise InputError(
+                f"{type(weights).__name__} has no random numbers to draw anew: use refits='bootstrap'.",
+                parameter="refits",
+            )
+        self._weights, self._X, self._Y, self.kind = weights, X, Y, kind
+        kept: dict[tuple[str, int], _Refit] = weights.__dict__.setdefault("_refits", {})
+        self._kept = kept
+
+    def weights_at(self, number: int, row: Floats) -> Floats:
+        """Weights of the past observations in a context, by refit `number`; `row` is what the estimator sees."""
+        refit = self._kept.get((self.kind, number))
+        if refit is None:
+            refit = self._kept[self.kind, number] = self._made(number)
+        return refit.at(row, self._weights.n_samples_)
+
+    def _made(self, number: int) -> _Refit:
+        state = self._weights.get_params().get("random_state")
+        base = int(state) if isinstance(state, int | np.integer) else 0
+        sequence = np.random.SeedSequence([base, KINDS.index(self.kind), number])
+        rng = np.random.default_rng(sequence)
+        fresh = clone(self._weights)
+        if "random_state" in fresh.get_params():
+            fresh.set_params(random_state=int(rng.integers(2**31)))
+        if self.kind == "seed":
+            return _Refit(fresh.fit(self._X, self._Y), None)
+        rows = rng.integers(len(self._X), size=len(self._X))
+        return _Refit(fresh.fit(self._X[rows], self._Y[rows]), rows)
+
+
+class _Refit:
+    """Weights fitted once more, and which past observations they were fitted on (None for all of them, in order)."""
+
+    def __init__(self, weights: Weights, rows: NDArray[np.int64] | None) -> None:
+        self.weights, self.rows = weights, rows
+
+    def at(self, row: Floats, n_samples: int) -> Floats:
+        found = self.weights.at(row)
+        if self.rows is None:
+            return found
+        return np.bincount(self.rows, found, minlength=n_samples).astype(np.float64)
+
+
+def refits_of(weights: Weights, X: Floats, Y: Floats, kind: RefitKind | None = None) -> Refits:
+    """The refits of fitted weights; where no kind is named, other random numbers where there are any."""
+    if kind is None:
+        kind = "seed" if "random_state" in weights.get_params() else "bootstrap"
+    return Refits(weights, X, Y, kind)

@@ -1,0 +1,148 @@
+"""Criteria with confidence: what they say at a cell, and bounds over random boxes held against every cell of them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from tests.core.forest_cells import Floats, ForestScene, scenes
+
+from whence import _core
+from whence.risk import CVaR
+from whence.search.criteria import add_plan, add_rival, criterion_of
+from whence.search.grid import leaf_means
+from whence.search.shares import equal_shares
+
+KAPPAS = (0.5, 1.5, 4.0)
+#: Thresholds that suit equally well: see ConfidentTailCriterion.
+SAME = 1e-12
+
+
+def values(scene: ForestScene, plan: int) -> Floats:
+    """What every tree says about the risk of a plan at every cell: its terms of the sum over trees."""
+    costs = scene.policy.Y_[:, plan]
+    members = scene.members[scene.leaves]
+    if not isinstance(scene.risk, CVaR):
+        return np.asarray(members @ costs / scene.grid.trees)
+    etas, tail = np.unique(costs), 1.0 - scene.risk.alpha
+    above = scene.weights @ (costs[:, None] > etas)
+    eta = etas[(above <= tail + SAME).argmax(axis=1)]
+    over = np.maximum(costs - eta[:, None], 0.0)
+    return np.asarray((eta[:, None] + np.einsum("ctn,cn->ct", members, over) / tail) / scene.grid.trees)
+
+
+def excess(scene: ForestScene, rival: int, kappa: float) -> Floats:
+    """Difference plus kappa standard errors at every cell."""
+    own = scene.grid.trees * (values(scene, 0) - values(scene, 1 + rival))
+    return np.asarray(own.mean(axis=1) + kappa * own.std(axis=1, ddof=1) / np.sqrt(scene.grid.trees))
+
+
+def confident(scene: ForestScene, kappa: float) -> _core.Criterion:
+    """The scene's criterion with confidence."""
+    criterion = criterion_of(scene.question, scene.kept, kappa)
+    for rival in range(1, 1 + scene.rivals):
+        add_rival(criterion, scene.question, scene.kept, np.ascontiguousarray(scene.policy.Y_[:, rival]))
+    return criterion
+
+
+def breach(scene: ForestScene, kappa: float) -> _core.Criterion:
+    """Where the criterion against the first rival is broken."""
+    costs = [np.ascontiguousarray(scene.policy.Y_[:, plan]) for plan in (0, 1)]
+    kept = scene.kept
+    if not isinstance(scene.risk, CVaR):
+        mean = _core.MeanBreach(kept.leaves, kappa)
+        mean.add_rival(leaf_means(kept, costs[0] - costs[1]))
+        return mean
+    tail = 1.0 - scene.risk.alpha
+    found = _core.TailBreach(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=kappa)
+    add_plan(found, scene.question, kept, costs[1])
+    add_plan(found, scene.question, kept, costs[0])
+    return found
+
+
+def asked(count: int) -> Iterator[tuple[ForestScene, np.random.Generator, float]]:
+    """Scenes of both risks, and a kappa for each."""
+    for i, (scene, rng) in enumerate(scenes(count)):
+        yield scene, rng, KAPPAS[i % len(KAPPAS)]
+
+
+def test_at_a_cell() -> None:
+    """The excess is the definition's, against the worst rival; a breach is its negative."""
+    for scene, _, kappa in asked(24):
+        criterion, broken = confident(scene, kappa), breach(scene, kappa)
+        over = np.array([excess(scene, r, kappa) for r in range(scene.rivals)])
+        for i in range(0, len(scene.cells), 7):
+            found = criterion.excess(scene.leaves[i])
+            assert found.over == pytest.approx(over[:, i].max(), abs=1e-10)
+            assert over[found.worst, i] == pytest.approx(over[:, i].max(), abs=1e-10)
+            assert broken.excess(scene.leaves[i]).over == pytest.approx(-over[0, i], abs=1e-10)
+
+
+@pytest.mark.parametrize("kind", ["confident", "breach"])
+def test_bounds_over_boxes(kind: str) -> None:
+    """A box is given up only where no cell of it holds, and no leaf is dropped that such a cell has."""
+    given_up = dropped = standing = 0
+    for scene, rng, kappa in asked(40):
+        over = np.max([excess(scene, r, kappa) for r in range(scene.rivals)], axis=0)
+        criterion, tau = confident(scene, kappa), scene.tau
+        if kind == "breach":
+            criterion, tau, over = breach(scene, kappa), -scene.tau, -excess(scene, 0, kappa)
+        for _ in range(10):
+            box = scene.box(rng, int(rng.integers(0, 5)))
+            holds = scene.inside(box) & (over <= tau - 1e-9)
+            open_ = _core.OpenBox(box, criterion, tau)
+            before = open_.reach.leaves.size
+            for bound in (open_.bound, open_.bound, open_.bound_again):
+                if not bound(criterion, tau):
+                    assert not holds.any()
+                    given_up += 1
+                    break
+                assert np.isin(scene.leaves[holds], open_.reach.leaves).all()
+                standing += int(holds.sum())
+                dropped += before - open_.reach.leaves.size
+    assert min(given_up, dropped, standing) > 15
+
+
+@pytest.mark.parametrize("kind", ["confident", "breach"])
+def test_strong_bounds(kind: str) -> None:
+    """The strong bound is no farther than the nearest cell of the box that holds, however much the shares learn."""
+    bounded = 0
+    for scene, rng, kappa in asked(30):
+        over = np.max([excess(scene, r, kappa) for r in range(scene.rivals)], axis=0)
+        criterion, tau = confident(scene, kappa), scene.tau
+        if kind == "breach":
+            criterion, tau, over = breach(scene, kappa), -scene.tau, -excess(scene, 0, kappa)
+        for _ in range(6):
+            box = scene.box(rng, int(rng.integers(0, 4)))
+            holds = scene.inside(box) & (over <= tau - 1e-9)
+            open_ = _core.OpenBox(box, criterion, tau)
+            shares = equal_shares(scene.kept, scene.located, 2.0)
+            bound = open_.strong_bound(criterion, tau, shares, np.inf, int(rng.integers(1, 30)), 0.5)
+            assert bound <= scene.distance[holds].min(initial=np.inf) + 1e-9
+            bounded += bool(holds.any())
+    assert bounded > 20
+
+
+def test_one_tree_does_not_disagree_with_itself() -> None:
+    """With a single tree the criterion is that without confidence."""
+    for seed in range(6):
+        scene = ForestScene(seed, alpha=(None, 0.5)[seed % 2], trees=1)
+        criterion = confident(scene, 3.0)
+        for leaves in scene.leaves[::5]:
+            assert criterion.excess(leaves).over == pytest.approx(scene.criterion.excess(leaves).over, abs=1e-12)
+
+
+def test_refusals() -> None:
+    """A kappa that is negative or no number; rows of rivals for a CVaR, of which the spread is not known."""
+    for kappa in (-1.0, np.nan, np.inf):
+        with pytest.raises(ValueError, match="kappa"):
+            _core.ConfidentMeanCriterion(5, kappa)
+        with pytest.raises(ValueError, match="kappa"):
+            _core.MeanBreach(5, kappa)
+    scene = ForestScene(0, alpha=0.5)
+    criterion = confident(scene, 1.0)
+    search = _core.ForestSearch(scene.located, criterion, scene.tau)
+    search.meet(np.zeros(scene.kept.leaves))
+    with pytest.raises(ValueError, match="table"):
+        search.show_latest(1)

@@ -1,0 +1,70 @@
+"""Plausibility in the core: path lengths as scikit-learn counts them, refusals, and parts of the cells."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from sklearn.ensemble import IsolationForest
+from tests.core.forest_cells import ForestScene
+
+from whence import _core
+from whence.question import Isolation
+from whence.search.plausibility import isolated
+
+
+def test_cells_are_plausible_where_scikit_learn_says_so() -> None:
+    """At random contexts, the mean path is short exactly where the score is too low."""
+    agreed = 0
+    for seed in range(20):
+        scene = ForestScene(seed)
+        points = scene.policy.schema_.encode(scene.policy.X_)
+        forest = IsolationForest(n_estimators=7, max_samples=10, random_state=seed).fit(points)
+        score = float(np.median(forest.score_samples(points)))
+        kept, plausible = isolated(scene.question, scene.kept, Isolation(forest, score))
+        assert kept is not None
+        assert plausible is not None
+        for point, found in zip(points, forest.score_samples(points), strict=True):
+            columns = range(kept.grid.columns)
+            order = scene.question.inputs.coordinate
+            cells = [kept.cells_of(c, point[order[c]][None], scene.question.inputs)[0] for c in columns]
+            short = plausible.short_by(np.array(cells, dtype=np.int32))
+            assert (short <= 0) == (found >= score - 1e-9)
+            agreed += 1
+    assert agreed > 100
+
+
+def test_refusals() -> None:
+    """The isolation trees come after the forest's own, and every leaf of theirs has a number."""
+    scene = ForestScene(0)
+    grid = scene.grid
+    for first in (0, grid.trees):
+        with pytest.raises(ValueError, match="first"):
+            _core.Plausibility(grid, first, np.zeros(1))
+    with pytest.raises(ValueError, match="short_by"):
+        _core.Plausibility(grid, 1, np.zeros(grid.leaves))
+    with pytest.raises(ValueError, match="finite"):
+        _core.Plausibility(grid, 1, np.full(grid.leaves, np.nan))
+    first_leaves = int((scene.policy.weights_.trees[0].children_left < 0).sum())
+    plausible = _core.Plausibility(grid, 1, np.zeros(grid.leaves - first_leaves))
+    with pytest.raises(ValueError, match="leaves of the grid"):
+        _core.ForestSearch(scene.located, scene.criterion, scene.tau, plausible=plausible)
+
+
+def test_a_part_of_the_cells() -> None:
+    """Distances count cells of one column from its nearer end; what lies outside is not allowed."""
+    scene = ForestScene(9)  # three numbers
+    low, high = scene.located.first.copy(), scene.located.last.copy()
+    column = int(np.argmax(high - low))
+    low[column] += 1
+    start = low.copy()
+    start[column] -= 1
+    part = scene.located.part(low, high, start, column)
+    at = scene.kept.face_start[column] + column
+    allowed = np.isfinite(scene.columns[column])
+    for cell in range(len(allowed)):
+        expected = _core.Located.ONE_CELL * (cell - low[column]) if cell >= low[column] and allowed[cell] else np.inf
+        assert part.distance[at + cell] == expected
+    others = np.delete(np.arange(part.distance.size), np.arange(at, at + len(allowed)))
+    assert set(part.distance[others].tolist()) <= {0.0, np.inf}
+    with pytest.raises(ValueError, match="column"):
+        scene.located.part(low, high, start, 99)

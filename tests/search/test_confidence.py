@@ -1,0 +1,166 @@
+"""Confidence in the search: against every cell, by the definition, and against what must not change answers."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cases import Case, cases
+from tests.search.holding import Cells, all_cells, excess, nearest_between
+from whence.search.ladder import climb, steps
+
+from whence.question import Answer, Question
+from whence.search import forest as forest_search
+from whence.search.forest import explain
+
+BLOCKS, SEEDS, EACH = 20, 30, 2
+KAPPAS = (0.3, 1.0, 2.0, 4.0)
+#: All ways to search, as in test_forest.py.
+WAYS: list[dict[str, Any]] = [
+    {},
+    {"PATIENCE": (1, 1), "SHARP_FROM": 0.0},
+    {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
+    {"PATIENCE": (2, 2), "STALLED": 3, "STRONG_FROM": (1, 1)},
+]
+
+
+def scaled(question: Question, factor: float) -> Question:
+    """The same question with all costs in another unit."""
+    return replace(
+        question,
+        alternative=question.alternative * factor,
+        decision=question.decision * factor,
+        tau=question.tau * factor,
+    )
+
+
+def relative(seed: int, count: int) -> Iterator[tuple[Case, Question]]:
+    """Relative questions in units from billionths to billions."""
+    for i, case in enumerate(cases(seed, count)):
+        question = replace(case.question(), kind="relative")
+        yield case, scaled(question, (1.0, 1e-9, 1e9)[(seed + i) % 3])
+
+
+def assert_nearest(question: Question, answer: Answer, at: Cells, over: np.ndarray) -> None:
+    """The answer is the nearest of all cells, or there is none."""
+    hair = 1e-10 * float(np.abs(question.alternative).max() + np.abs(question.decision).max())
+    maybe, surely = nearest_between(at.distance, over, question.tau, hair)
+    assert maybe - 1e-9 <= answer.distance <= surely + 1e-9
+    assert answer.status == ("none" if answer.distance == np.inf else "optimal")
+    assert answer.bound == pytest.approx(answer.distance, abs=1e-9)
+    if answer.point is not None:
+        assert question.space.contains(answer.point)
+        assert answer.distance == pytest.approx(question.space.distance(answer.point), abs=1e-12)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_the_nearest_of_all_cells(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Expected cost and CVaR, categories, discrete features, restrictions, ties, decimals, tiny and huge costs."""
+    for name, value in WAYS[block % len(WAYS)].items():
+        monkeypatch.setattr(forest_search, name, value)
+    farther = 0
+    for seed in range(SEEDS * block, SEEDS * (block + 1)):
+        for i, (_, question) in enumerate(relative(seed, EACH)):
+            at = all_cells(question)
+            kappa = KAPPAS[(seed + i) % len(KAPPAS)]
+            over = excess(question, at, kappa)
+            answer = explain(replace(question, confidence=kappa))
+            assert_nearest(question, answer, at, over)
+            farther += answer.distance > explain(question).distance
+    assert farther > 0
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_more_confidence_is_never_nearer(block: int) -> None:
+    """The ladder of kappa climbs away from the start; at 0 it is the search without confidence, bit for bit."""
+    for seed in range(1000 + 25 * block, 1000 + 25 * (block + 1)):
+        for _, question in relative(seed, 1):
+            plain = explain(question)
+            none = explain(replace(question, confidence=0.0))
+            assert (none.status, none.distance, none.bound, none.nodes) == (
+                plain.status,
+                plain.distance,
+                plain.bound,
+                plain.nodes,
+            )
+            assert (none.point is None) == (plain.point is None)
+            if plain.point is not None:
+                assert np.array_equal(none.point, plain.point)
+            before = plain.distance
+            for kappa in (1e-9, 0.5, 1.2, 2.3, 5.0):
+                answer = explain(replace(question, confidence=kappa))
+                assert answer.distance >= before - 1e-12
+                before = answer.distance
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_absolute_questions(block: int) -> None:
+    """The answer stands against the best plan there; nothing nearer stands against all plans, nor against those met."""
+    found = 0
+    for seed in range(2000 + 25 * block, 2000 + 25 * (block + 1)):
+        for i, case in enumerate(cases(seed, EACH)):
+            question = replace(case.question(), kind="absolute")
+            kappa = KAPPAS[(seed + i) % len(KAPPAS)]
+            costs = np.ascontiguousarray(case.policy.Y_.T)
+            at = all_cells(question)
+            against = np.array([excess(question, at, kappa, plan) for plan in costs])
+            asked = replace(
+                question, better=lambda w, c=costs, q=question: c[int(np.argmin([q.risk.of(plan, w) for plan in c]))]
+            )
+            answer = explain(replace(asked, confidence=kappa))
+            hair = 1e-9 * float(np.abs(costs).max())
+            _, all_plans = nearest_between(at.distance, against.max(axis=0), question.tau, hair)
+            assert answer.distance <= all_plans + 1e-9
+            risks = np.array([[question.risk.of(plan, w) for plan in costs] for w in at.members.mean(axis=1)])
+            best = np.take_along_axis(against, risks.argmin(axis=1)[None, :], axis=0)[0]
+            own = np.maximum(best, against[case.decision])
+            tied = (
+                (np.sort(risks, axis=1)[:, :2] @ [-1.0, 1.0] < hair) if costs.shape[0] > 1 else np.zeros(len(at.points))
+            )
+            if answer.point is None:
+                assert answer.status == "none"
+                continue
+            (here,) = np.flatnonzero((np.abs(at.points - answer.point) < 1e-12).all(axis=1))
+            assert own[here] <= question.tau + hair or tied[here]
+            found += answer.distance > 0
+    assert found > 5
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_a_margin_is_another_decision(block: int) -> None:
+    """Better by a share of the decision's cost, or by an amount: never nearer, and the nearest of all cells."""
+    for seed in range(6000 + 25 * block, 6000 + 25 * (block + 1)):
+        for i, (_, question) in enumerate(relative(seed, 1)):
+            at = all_cells(question)
+            scale = float(np.abs(question.decision).max())
+            kappa = (0.0, 1.0)[(seed + i) % 2]
+            before = explain(replace(question, confidence=kappa)).distance
+            for share, amount in ((0.05, 0.0), (0.2, 0.0), (0.2, 0.1 * scale)):
+                asked = replace(question, decision=(1.0 - share) * question.decision - amount)
+                over = excess(question, at, kappa, asked.decision)
+                answer = explain(replace(asked, confidence=kappa))
+                assert_nearest(asked, answer, at, over)
+                if (question.decision >= 0).all() and kappa == 0.0:
+                    assert answer.distance >= before - 1e-12
+                    before = answer.distance
+
+
+def test_a_ladder_gives_what_each_of_its_steps_does() -> None:
+    """Step by step the same answers as asked one by one; climbing ends at the first one that stands."""
+    climbed = 0
+    for seed in range(40):
+        for _, question in relative(seed, 1):
+            taken = list(steps(question, (0.0, 1.0, 2.0)))
+            for kappa, answer in taken:
+                alone = explain(replace(question, confidence=kappa))
+                assert (alone.status, alone.distance, alone.nodes) == (answer.status, answer.distance, answer.nodes)
+            assert len(taken) == 3 or taken[-1][1].status == "none"
+            goal = taken[-1][1].distance
+            found = climb(question, lambda answer, goal=goal: answer.distance >= goal, (0.0, 1.0, 2.0))
+            assert found[-1][1].distance == goal
+            assert all(answer.distance < goal for _, answer in found[:-1])
+            climbed += len(found) > 1
+    assert climbed > 3

@@ -1,0 +1,163 @@
+"""Regions: every cell of the box is good, and none of its faces can move by a cell."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.cases import cases
+from tests.oracle import estimator_rows
+from tests.search.holding import all_cells, excess
+from tests.search.test_confidence import scaled
+
+from whence.question import Limits, Question, Space
+from whence.search.forest import explain
+from whence.search.grid import grid_of
+from whence.search.regions import Region, region
+
+BLOCKS, SEEDS, EACH = 24, 30, 3
+
+
+def cells_of(question: Question, points: np.ndarray) -> np.ndarray:
+    """Cells of points, in the columns of the forest."""
+    kept = grid_of(question)
+    assert kept is not None
+    order = question.inputs.coordinate
+    return np.stack([kept.cells_of(c, points[:, q], question.inputs) for c, q in enumerate(order)], axis=1)
+
+
+def assert_maximal(question: Question, found: Region, cells: np.ndarray, good: np.ndarray) -> None:
+    """Next to every face that could move there is a bad cell, whatever the other columns of the region are."""
+    group = question.space.group[question.inputs.coordinate]
+    within = (cells >= found.low) & (cells <= found.high)
+    for c in np.flatnonzero(group < 0):
+        beside = np.delete(within, c, axis=1).all(axis=1)
+        above, below = beside & (cells[:, c] > found.high[c]), beside & (cells[:, c] < found.low[c])
+        if above.any():
+            assert not good[above & (cells[:, c] == cells[above, c].min())].all()
+        if below.any():
+            assert not good[below & (cells[:, c] == cells[below, c].max())].all()
+    for g in np.unique(group[group >= 0]):
+        beside = within[:, group != g].all(axis=1)
+        for c in np.flatnonzero((group == g) & (found.high == 0)):
+            slab = beside & (cells[:, c] > 0)
+            assert not slab.any() or not good[slab].all()
+
+
+def random_points(rng: np.random.Generator, space: Space, found: Region, count: int) -> np.ndarray:
+    """Allowed contexts of a region, drawn at random."""
+    points = rng.uniform(found.lower, found.upper, (count, space.start.size))
+    for j in range(space.start.size):
+        levels = space.levels[j]
+        if space.group[j] < 0 and levels is not None:
+            own = levels[(levels >= found.lower[j]) & (levels <= found.upper[j])]
+            points[:, j] = rng.choice(own, count)
+        allowed = (points[:, j] >= space.lower[j]) & (points[:, j] <= space.upper[j])
+        if space.group[j] < 0:
+            points[~allowed, j] = (
+                space.start[j] if found.lower[j] <= space.start[j] <= found.upper[j] else found.lower[j]
+            )
+    for g in np.unique(space.group[space.group >= 0]):
+        members = np.flatnonzero(space.group == g)
+        on = rng.choice(members[found.categories[members]], count)
+        points[:, members] = np.where(members == on[:, None], 0.5, 0.0)
+    return points
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+def test_all_cells_are_good_and_no_more_fit(block: int) -> None:
+    """Both risks, with and without confidence: the box holds its point and good cells only, and is maximal."""
+    grown = looked = 0
+    for seed in range(SEEDS * block, SEEDS * (block + 1)):
+        for i, case in enumerate(cases(seed, EACH)):
+            question = scaled(replace(case.question(), kind="relative"), (1.0, 1e9, 1e-9)[(seed + i) % 3])
+            kappa = (0.0, 0.0, 0.7, 2.0)[(seed + i) % 4]
+            answer = explain(replace(question, confidence=kappa))
+            if answer.point is None:
+                continue
+            looked += 1
+            at = all_cells(question)
+            over = excess(question, at, kappa)
+            hair = 1e-10 * float(np.abs(question.alternative).max() + np.abs(question.decision).max())
+            if (np.abs(over - question.tau) <= hair).any():
+                continue
+            good = over <= question.tau
+            found = region(question, answer.point, confidence=kappa)
+            assert found is not None
+            assert found.maximal
+            cells = cells_of(question, at.points)
+            assert found.contains(answer.point[None, :]).all()
+            own = ((cells >= found.low) & (cells <= found.high)).all(axis=1)
+            assert good[own].all()
+            assert_maximal(question, found, cells, good)
+            grown += own.sum() > 1
+    assert looked > SEEDS
+    assert grown > 10
+
+
+@pytest.mark.parametrize("block", range(5))
+def test_random_points_satisfy_the_criterion(block: int) -> None:
+    """A thousand contexts of each region, by the fitted estimator itself."""
+    looked = 0
+    for seed in range(5000 + 12 * block, 5000 + 12 * (block + 1)):
+        for case in cases(seed, 1):
+            question = replace(case.question(), kind="relative")
+            answer = explain(question)
+            if answer.point is None:
+                continue
+            found = region(question, answer.point)
+            assert found is not None
+            points = random_points(np.random.default_rng(seed), question.space, found, 1000)
+            weights = question.weights.weights(estimator_rows(question, points))
+            assert found.contains(points).all()
+            assert all(question.holds(w) for w in weights)
+            looked += 1
+    assert looked > 3
+
+
+def test_what_is_proved_when_time_is_up_is_true() -> None:
+    """With a limit on boxes the region is smaller, but all of it is good."""
+    short = 0
+    for seed in range(60):
+        for case in cases(seed, 1):
+            question = replace(case.question(), kind="relative")
+            answer = explain(question)
+            if answer.point is None:
+                continue
+            found = region(replace(question, limits=Limits(node_limit=1)), answer.point)
+            assert found is not None
+            at = all_cells(question)
+            over = excess(question, at, 0.0)
+            assert (over[found.contains(at.points)] <= question.tau + 1e-9).all()
+            assert found.contains(answer.point[None, :]).all()
+            short += not found.maximal
+    assert short > 0
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_absolute_regions(block: int) -> None:
+    """No plan beats the alternative in any cell of a proved region, and next to each face one does."""
+    looked = 0
+    for seed in range(7000 + 25 * block, 7000 + 25 * (block + 1)):
+        for case in cases(seed, 1):
+            question = replace(case.question(), kind="absolute")
+            answer = explain(question)
+            if answer.point is None:
+                continue
+            at = all_cells(question)
+            over = np.max([excess(question, at, 0.0, plan) for plan in case.policy.Y_.T], axis=0)
+            hair = 1e-10 * float(np.abs(case.policy.Y_).max())
+            if (np.abs(over - question.tau) <= hair).any():
+                continue
+            looked += 1
+            found = region(question, answer.point)
+            assert found is not None
+            cells = cells_of(question, at.points)
+            own = ((cells >= found.low) & (cells <= found.high)).all(axis=1)
+            assert found.contains(answer.point[None, :]).all()
+            if found.proved:
+                assert (over[own] <= question.tau).all()
+            assert found.proved or len(at.points) > 2000
+            assert_maximal(question, found, cells, over <= question.tau)
+    assert looked > 8
