@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated
 
 import typer
 
@@ -58,14 +58,17 @@ def serve(
         raise MissingDependencyError(
             f"'whence serve' needs {error.name or 'more than is installed'}: pip install 'whence[web]'."
         ) from None
-    given = {
-        "workers": workers,
-        "time_limit": time_limit,
-        "allow_remote": allow_remote,
-        "token": token,
-        "root_path": root_path,
-        "allowed_hosts": allowed_host,
-        "trusted_proxies": trusted_proxy,
-    }
-    options: dict[str, Any] = {name: value for name, value in given.items() if value is not None}
-    serve_page(project, host=host, port=port, open_browser=browser, busy=waiting, **options)
+    serve_page(
+        project,
+        host=host,
+        port=port,
+        open_browser=browser,
+        busy=waiting,
+        workers=workers,
+        time_limit=time_limit,
+        allow_remote=allow_remote,
+        token=token,
+        root_path=root_path,
+        allowed_hosts=allowed_host,
+        trusted_proxies=trusted_proxy,
+    )

@@ -50,6 +50,8 @@ def settings_for(
 ) -> ServerSettings:
     """ServerSettings that are safe: other machines only where that was asked for, and then never without a token.
 
+    What is None is as it is by default.
+
     Examples
     --------
     >>> settings_for("0.0.0.0")
@@ -63,7 +65,7 @@ def settings_for(
             f"'host' must be this machine's own (127.0.0.1, ::1 or localhost). Got {host!r}; to let other machines "
             "in, say so with --allow-remote (allow_remote=True)."
         )
-    given = ServerSettings(host, port, **allowed)
+    given = ServerSettings(host, port, **{name: value for name, value in allowed.items() if value is not None})
     names = tuple(_host(name) for name in given.allowed_hosts)
     token = given.token
     if not all(map(is_loopback, (host, *names))):
