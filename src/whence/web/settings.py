@@ -27,7 +27,8 @@ class ServerSettings:
     # Searches at once (two at least, so that both kinds of question run side by side), threads of each whose scene does
     # not say, and searches that may wait; more are refused.
     workers: int = field(default_factory=lambda: min(4, max(2, (os.cpu_count() or 2) - 1)))
-    threads: int = field(default_factory=lambda: min(2, os.cpu_count() or 1))
+    #: Of several contexts that are equally near, more threads may find another one each time.
+    threads: int = 1
     queue: int = 64
     # Most seconds that a search may take; finished searches that are remembered, and for how long.
     time_limit: float = 60.0
