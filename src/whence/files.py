@@ -74,14 +74,7 @@ def complete(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Any, text: str, what: str) -> None:
-    """Write `text` to `path` as UTF-8, complete or not at all; `what` it is stands in an error message.
-
-    Examples
-    --------
-    >>> write_text("no/such/folder/why.html", "", "a report")
-    Traceback (most recent call last):
-    whence.errors.InputError: The 'path' of a report must lie in a folder that exists. Got 'no/such/folder/why.html'...
-    """
+    """Write `text` to `path` as UTF-8, complete or not at all; `what` it is stands in an error message."""
     target = Path(path)
     if not target.parent.is_dir():
         raise InputError(f"The 'path' of {what} must lie in a folder that exists. Got {str(target)!r} instead.")

@@ -9,6 +9,16 @@ from whence.project import Project
 from whence.project.contexts import read_bounds
 
 
+def test_bounds_that_are_read(project: Project) -> None:
+    """Numbers keep between two ends, one of which may be left out; names to some of their categories."""
+    schema = project.fitted().schema_
+    assert read_bounds(["temp=0:20", "day=Monday|Tuesday"], schema) == {
+        "temp": (0.0, 20.0),
+        "day": ["Monday", "Tuesday"],
+    }
+    assert read_bounds(["temp=:20"], schema) == {"temp": (None, 20.0)}
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -155,13 +155,7 @@ def route_from_plain(nodes: Iterable[Any], value: Any) -> Any:
 
 
 def stops(text: str) -> list[str]:
-    """The stops of a route: between arrows or, where there is no arrow, between commas.
-
-    Examples
-    --------
-    >>> stops("Depot > Ring -> Hospital"), stops("Depot, Hospital")
-    (['Depot', 'Ring', 'Hospital'], ['Depot', 'Hospital'])
-    """
+    """The stops of a route: between arrows or, where there is no arrow, between commas."""
     return [stop.strip() for stop in (_ARROW.split(text) if _ARROW.search(text) else text.split(","))]
 
 

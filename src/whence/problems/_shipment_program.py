@@ -47,19 +47,12 @@ def _supply_and_demand(ship: Floats, Y: Floats) -> LinearProgram:
     """Over (z, then for every sample t and s), without costs: demand is met, and only what was produced is shipped."""
     warehouses, locations = ship.shape
     samples = Y.shape[0]
-    met = sparse.hstack(
-        [sparse.csr_array((locations, warehouses)), sparse.kron(np.ones((1, warehouses)), sparse.eye_array(locations))]
-    )
-    left = sparse.hstack(
-        [sparse.eye_array(warehouses), -sparse.kron(sparse.eye_array(warehouses), np.ones((1, locations)))]
-    )
+    met = sparse.kron(np.ones((1, warehouses)), sparse.eye_array(locations))
+    shipped = sparse.kron(sparse.eye_array(warehouses), np.ones((1, locations)))
+    afterwards = sparse.block_array([[None, met], [sparse.eye_array(warehouses), -shipped]])
     beforehand = sparse.vstack([sparse.csr_array((locations, warehouses)), sparse.eye_array(warehouses)])
-    rows = sparse.hstack(
-        [
-            sparse.kron(np.ones((samples, 1)), beforehand),
-            sparse.kron(sparse.eye_array(samples), sparse.vstack([met, left])),
-        ]
-    ).tocsr()
+    every = sparse.kron(np.ones((samples, 1)), beforehand), sparse.kron(sparse.eye_array(samples), afterwards)
+    rows = sparse.hstack(every, format="csr")
     needed = np.hstack([Y, np.zeros((samples, warehouses))]).ravel()
     lower, upper = np.zeros(rows.shape[1]), np.full(rows.shape[1], np.inf)
     return LinearProgram(lower.copy(), lower, upper, rows, needed, np.full(needed.size, np.inf))

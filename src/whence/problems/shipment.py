@@ -83,14 +83,11 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         self.distances = distances
         self.cost_unit = cost_unit
         cost_unit_of(self)
-        self._shipping()
-        self._cost("production_cost")
-        self._cost("spot_cost")
+        self._rates()
 
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
         """Production beforehand that minimises `risk` of the costs when row i of `Y` has weight ``weights[i]``."""
-        ship = self._shipping()
-        production, spot = self._cost("production_cost"), self._cost("spot_cost")
+        ship, production, spot = self._rates()
         y, w = check_samples(Y, weights, ship.shape[1], "Shipment.solve")
         tail = known_tail(risk, "Shipment.solve") or 1.0
         support = np.flatnonzero(w)
@@ -106,8 +103,7 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
 
     def costs(self, decision: Any, Y: Floats) -> Floats:
         """Cost of producing `decision` beforehand under every row of `Y`, with the cheapest recourse of each."""
-        ship = self._shipping()
-        production, spot = self._cost("production_cost"), self._cost("spot_cost")
+        ship, production, spot = self._rates()
         z = self.vector(decision)
         y = np.ascontiguousarray(check_outcomes(Y, ship.shape[1], "Shipment.costs"))
         if not np.isfinite(y).all():
@@ -145,6 +141,10 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
         """Quantities of at least 0."""
         return QuantityLimits(lower=0.0)
+
+    def _rates(self) -> tuple[Floats, float, float]:
+        """Costs of a unit shipped, produced beforehand and produced at the last minute."""
+        return self._shipping(), self._cost("production_cost"), self._cost("spot_cost")
 
     def _cost(self, name: str) -> float:
         value = getattr(self, name)

@@ -25,6 +25,8 @@ __all__ = ["CsvFormat", "CsvTable", "decoded", "load_csv", "read_csv"]
 SEPARATORS = (",", ";", "\t", "|")
 #: Faults of one kind that are listed before the rest is only counted.
 LISTED = 3
+#: A line and the cells that begin on it.
+_Row = tuple[int, list[str]]
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
@@ -63,13 +65,7 @@ class CsvTable:
 
 
 def decoded(data: bytes, encoding: str | None = None) -> str:
-    """The text of a file: UTF-8 or UTF-16 with or without a mark, otherwise Western European, unless declared.
-
-    Examples
-    --------
-    >>> decoded("Müsli".encode("cp1252"))
-    'Müsli'
-    """
+    """The text of a file: UTF-8 or UTF-16 with or without a mark, otherwise Western European, unless declared."""
     if data[:4] == b"PK\x03\x04":
         raise InputError("is a spreadsheet or another packed file: save it as CSV first.")
     if encoding is not None:
@@ -119,41 +115,37 @@ def read_csv(path: Path, form: CsvFormat, found: Findings, header: bool = True) 
     # Without names to go by, a comma may as well be a decimal sign.
     numbers = next((sign for sign in SEPARATORS[1:] if sign in text), ",")
     separator = form.separator or (_separator(text) if header else numbers)
-    rows, lines = _rows(path, text, separator, found)
+    rows = _rows(path, text, separator, found)
     if not rows:
         wanted = "a line of column names and at least one row were" if header else "at least one row was"
         found.error(Place(path.name), f"is empty: {wanted} expected.")
         return None
-    if not header:
-        names = [str(number + 1) for number in range(len(rows[0]))]
-        rows, lines = [names, *rows], [0, *lines]
-    names = [name.strip() for name in rows[0]]
+    first = rows.pop(0)[1] if header else [str(number + 1) for number in range(len(rows[0][1]))]
+    names = [name.strip() for name in first]
     usable = _check_header(path, names, found)
-    body, at = _full_rows(path, rows[1:], lines[1:], len(names), found)
+    body = _full_rows(path, rows, len(names), found)
     if not body and usable:
         found.error(Place(path.name), "has a line of column names but no row that can be read.")
     if not body or not usable:
         return None
-    cells = pd.DataFrame(np.array([[cell.strip() for cell in row] for row in body], dtype=object), columns=names)
+    cells = pd.DataFrame(np.array([[cell.strip() for cell in row] for _, row in body], dtype=object), columns=names)
     decimal = form.decimal or ("." if separator == "," else _decimal(cells))
-    return CsvTable(path, cells, np.array(at, dtype=np.int64), decimal, separator)
+    return CsvTable(path, cells, np.array([line for line, _ in body], dtype=np.int64), decimal, separator)
 
 
-def _rows(path: Path, text: str, separator: str, found: Findings) -> tuple[list[list[str]], list[int]]:
-    """The rows that are not blank, and the line on which each of them begins."""
-    rows: list[list[str]] = []
-    lines: list[int] = []
+def _rows(path: Path, text: str, separator: str, found: Findings) -> list[_Row]:
+    """The rows that are not blank, each with the line on which it begins."""
+    rows: list[_Row] = []
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
     before = 0
     try:
         for row in reader:
             if any(cell.strip() for cell in row):
-                rows.append(row)
-                lines.append(before + 1)
+                rows.append((before + 1, row))
             before = reader.line_num
     except csv.Error as error:
         found.error(Place(path.name, reader.line_num), f"cannot be read as CSV: {error}.")
-    return rows, lines
+    return rows
 
 
 def _check_header(path: Path, header: list[str], found: Findings) -> bool:
@@ -168,27 +160,19 @@ def _check_header(path: Path, header: list[str], found: Findings) -> bool:
     return len(found) == faults
 
 
-def _full_rows(
-    path: Path, rows: list[list[str]], lines: list[int], width: int, found: Findings
-) -> tuple[list[list[str]], list[int]]:
+def _full_rows(path: Path, rows: list[_Row], width: int, found: Findings) -> list[_Row]:
     """The rows that have one cell per column; the others are errors."""
-    kept: list[list[str]] = []
-    at: list[int] = []
-    ragged = 0
-    for row, line in zip(rows, lines, strict=True):
+    kept, ragged = list[_Row](), list[_Row]()
+    for line, row in rows:
         # Spreadsheets like to end every line with separators.
         while len(row) > width and not row[-1].strip():
             row = row[:-1]
-        if len(row) == width:
-            kept.append(row)
-            at.append(line)
-            continue
-        ragged += 1
-        if ragged <= LISTED:
-            found.error(Place(path.name, line), f"has {len(row)} cells where the first line has {width}.")
-    if ragged > LISTED:
-        found.error(Place(path.name), f"has {ragged - LISTED} more lines with too few or too many cells.")
-    return kept, at
+        (kept if len(row) == width else ragged).append((line, row))
+    for line, row in ragged[:LISTED]:
+        found.error(Place(path.name, line), f"has {len(row)} cells where the first line has {width}.")
+    if len(ragged) > LISTED:
+        found.error(Place(path.name), f"has {len(ragged) - LISTED} more lines with too few or too many cells.")
+    return kept
 
 
 def _separator(text: str) -> str:

@@ -43,13 +43,13 @@ class Declared:
 
     section: Section
     type: str | None
-    columns: tuple[str, ...] | None
-    categories: tuple[str, ...] | None
+    columns: list[str] | None
+    categories: list[str] | None
 
     @property
-    def names(self) -> tuple[str, ...]:
+    def names(self) -> list[str]:
         """The columns that hold this feature."""
-        return self.columns or (self.section.keys[-1],)
+        return self.columns or [self.section.keys[-1]]
 
 
 def read_declared(features: Section) -> dict[str, Declared]:
@@ -60,12 +60,7 @@ def read_declared(features: Section) -> dict[str, Declared]:
         kind = section.take("type", TYPE)
         columns = section.take("columns", TEXTS) if kind == "categorical" else None
         categories = section.take("categories", NAMES) if kind == "categorical" else None
-        declared[name] = Declared(
-            section,
-            kind,
-            None if columns is None else tuple(columns),
-            None if categories is None else tuple(map(str, categories)),
-        )
+        declared[name] = Declared(section, kind, columns, None if categories is None else list(map(str, categories)))
     return declared
 
 
@@ -140,7 +135,7 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
     # The schema has the last word. Only where it does not take all features at once are they tried one by one.
     if there and not found.errors and _refusal(there, X[list(parts)]) is not None:
         for name, feature in there.items():
-            error = _refusal({name: feature}, X[list(declared[name].names)])
+            error = _refusal({name: feature}, X[declared[name].names])
             if error is not None:
                 found.error(declared[name].section.at(), str(error))
                 break

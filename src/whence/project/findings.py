@@ -34,13 +34,7 @@ class Place(str):
 
 @dataclass(frozen=True)
 class Finding:
-    """One thing that is wrong, or worth a look: where, and what was expected; a project with an error cannot be used.
-
-    Examples
-    --------
-    >>> str(Finding(Place("whence.toml", 4, "weights.k"), "must be an int. Got 'ten' instead."))
-    "whence.toml, line 4, weights.k: must be an int. Got 'ten' instead."
-    """
+    """One thing that is wrong, or worth a look: where, and what was expected. No project with an error is used."""
 
     where: Place
     text: str

@@ -35,15 +35,6 @@ class History:
     files: tuple[Path, ...]
 
 
-@dataclass(frozen=True)
-class _Used:
-    """Which columns of the files are what."""
-
-    index: str | None
-    contexts: list[str]
-    outcomes: list[str]
-
-
 def read_format(data: Section) -> CsvFormat:
     """What [data] declares about the CSV files."""
     return CsvFormat(
@@ -77,19 +68,20 @@ def read_history(
     used = _used(data, outcomes, contexts, results, index, ignore, wanted)
     if used is None:
         return None
-    _check_declared(declared, used, found)
+    features, targets = used
+    _check_declared(declared, features, targets, found)
     if results is not contexts:
-        aligned = _aligned(data, contexts, results, used.index)
+        aligned = _aligned(data, contexts, results, index)
         if aligned is None:
             return None
         results = aligned
     if drop:
-        contexts, results = _complete(contexts, results, used, found)
+        contexts, results = _complete(contexts, results, features, targets, found)
     owners = {column: one for one in reversed(list(declared.values())) for column in one.names}
-    columns = {name: typed_column(contexts, name, owners, found) for name in used.contexts}
-    Y = {name: number_column(results, name, found) for name in used.outcomes}
+    columns = {name: typed_column(contexts, name, owners, found) for name in features}
+    Y = {name: number_column(results, name, found) for name in targets}
     usable = {name: column for name, column in columns.items() if column is not None}
-    labels = pd.RangeIndex(1, len(contexts.lines) + 1) if used.index is None else contexts.cells[used.index].tolist()
+    labels = pd.RangeIndex(1, len(contexts.lines) + 1) if index is None else contexts.cells[index].tolist()
     if not usable or not len(contexts.lines):
         return None
     files = tuple(dict.fromkeys((contexts.path, results.path)))
@@ -120,8 +112,8 @@ def _used(
     index: str | None,
     ignore: list[str],
     wanted: Sequence[str] | None,
-) -> _Used | None:
-    """Which column is what, with an error for every name that no file has."""
+) -> tuple[list[str], list[str]] | None:
+    """The columns of features and those of outcomes, with an error for every name that no file has."""
     here, there = list(contexts.cells.columns), list(results.cells.columns)
     faults = len(data.found.errors)
     for key, names in (("index", [] if index is None else [index]), ("ignore", ignore)):
@@ -146,17 +138,19 @@ def _used(
     features = [name for name in here if name not in left_out]
     if not features:
         data.error(None, f"leaves no column of {contexts.path.name} for the context.")
-    return None if len(data.found.errors) > faults else _Used(index, features, outcomes)
+    return None if len(data.found.errors) > faults else (features, outcomes)
 
 
-def _check_declared(declared: Mapping[str, Declared], used: _Used, found: Findings) -> None:
+def _check_declared(
+    declared: Mapping[str, Declared], features: list[str], outcomes: list[str], found: Findings
+) -> None:
     """Every declared feature must be a column of contexts."""
-    contexts = set(used.contexts)
+    contexts = set(features)
     for one in declared.values():
         for name in one.names:
             if name not in contexts:
-                what = "an outcome" if name in used.outcomes else "not a column of the contexts"
-                hint = "" if name in used.outcomes else nearest(name, used.contexts)
+                what = "an outcome" if name in outcomes else "not a column of the contexts"
+                hint = "" if name in outcomes else nearest(name, features)
                 found.error(one.section.at(), f"{name!r} is {what}, so it cannot be a feature.{hint}")
 
 
@@ -184,9 +178,11 @@ def _aligned(data: Section, contexts: CsvTable, results: CsvTable, index: str | 
     return results.taken(np.array(order))
 
 
-def _complete(contexts: CsvTable, results: CsvTable, used: _Used, found: Findings) -> tuple[CsvTable, CsvTable]:
+def _complete(
+    contexts: CsvTable, results: CsvTable, features: list[str], outcomes: list[str], found: Findings
+) -> tuple[CsvTable, CsvTable]:
     """The rows in which nothing is missing."""
-    gaps = [missing(contexts, name) for name in used.contexts] + [missing(results, name) for name in used.outcomes]
+    gaps = [missing(contexts, name) for name in features] + [missing(results, name) for name in outcomes]
     keep = ~np.logical_or.reduce([gap.to_numpy() for gap in gaps])
     if not keep.any():
         found.error(Place(contexts.path.name), "has no complete row: in each of them a value is missing.")

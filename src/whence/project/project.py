@@ -187,10 +187,8 @@ class Project:
 
     def fingerprint(self) -> str:
         """A short text that changes whenever the project file or its data does."""
-        digest = hashlib.sha256()
-        for path in (self.path, *self.files):
-            digest.update(read_file(path))
-        return digest.hexdigest()[:16]
+        content = b"".join(map(read_file, (self.path, *self.files)))
+        return hashlib.sha256(content).hexdigest()[:16]
 
 
 def _quantity(text: str, decimal: str) -> float:

@@ -12,6 +12,7 @@ from typing import Any
 
 import joblib
 
+import whence
 from whence.errors import InputError
 from whence.files import complete, read_file
 from whence.policy import Policy
@@ -24,11 +25,9 @@ MARK = "whence policy"
 
 def save_policy(project: Project, path: Path) -> None:
     """Write the project's fitted policy to `path`, complete or not at all."""
-    from whence import __version__
-
     if not path.parent.is_dir() or path.is_dir():
         raise InputError(f"The policy must be saved in a folder that exists. Got {str(path)!r} instead.")
-    content = {"mark": MARK, "version": __version__, "of": project.fingerprint(), "policy": project.fitted()}
+    content = {"mark": MARK, "version": whence.__version__, "of": project.fingerprint(), "policy": project.fitted()}
     with complete(path) as partial:
         joblib.dump(content, partial, compress=3)
 
@@ -38,8 +37,6 @@ def load_policy(project: Project, path: Path) -> list[str]:
 
     Opening the file runs whatever code it holds: open only what you have saved yourself.
     """
-    from whence import __version__
-
     digest = hashlib.sha256(read_file(path)).hexdigest()
     try:
         content: Any = joblib.load(path)
@@ -47,10 +44,9 @@ def load_policy(project: Project, path: Path) -> list[str]:
         content = None
     if not isinstance(content, dict) or content.get("mark") != MARK or not isinstance(content.get("policy"), Policy):
         raise InputError(f"{str(path)!r} is not a policy that 'whence fit --save' has written.")
-    if content.get("version") != __version__:
-        raise InputError(
-            f"{str(path)!r} was saved by whence {content.get('version')}, this is {__version__}: fit the policy again."
-        )
+    saved, this = content.get("version"), whence.__version__
+    if saved != this:
+        raise InputError(f"{str(path)!r} was saved by whence {saved}, this is {this}: fit the policy again.")
     project.use(content["policy"], digest)
     if content.get("of") != project.fingerprint():
         return [f"{path.name} was fitted before {project.path.name} or its data changed; it is used as it is."]

@@ -22,15 +22,7 @@ _ASSIGNMENT = re.compile(rf"^\s*({_KEY})\s*=")
 
 
 class Source:
-    """A project file's text, and the line at which each of its keys stands.
-
-    Examples
-    --------
-    >>> from pathlib import Path
-    >>> source = Source(Path("whence.toml"), '[weights]\\nkind = "knn"\\nk = 5\\n')
-    >>> source.at("weights", "k")
-    'whence.toml, line 3, weights.k'
-    """
+    """A project file's text, and the line at which each of its keys stands."""
 
     def __init__(self, path: Path, text: str) -> None:
         self.path = path
