@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from whence.aliases import Floats, Status
-from whence.engines import Engine, check_trees, part_of
+from whence.engines import Engine, check_reliance, part_of
 from whence.errors import InputError
 from whence.milp.criteria import Criterion, criterion_of
 from whence.milp.dual import add_dual, check_dual
@@ -57,7 +57,7 @@ class IntegerProgram(Engine):
             raise InputError(
                 "'confidence' is for the search: the integer program cannot say it.", parameter="confidence"
             )
-        check_trees(question)
+        check_reliance(question)
         check(question)
 
     def answer(self, question: Question) -> Answer:
