@@ -96,7 +96,7 @@ class Scene:
         return self.confidence == 0.0 or float(gaps.mean()) + self.confidence * error <= self.tau
 
     def is_explanation(self, context: Floats, apart: float | None = None) -> bool:
-        """Whether the neighbours at a context are near, apart by the margin or by so much, and the alternative stands."""
+        """Whether the neighbours at a context are near, and apart by the margin or so much, and the plan stands."""
         distance = self.distances(context)
         order = np.argsort(distance)
         gap = distance[order[self.k]] - distance[order[self.k - 1]] if self.k < self.n else np.inf

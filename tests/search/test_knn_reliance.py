@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from dataclasses import replace
 
 import numpy as np
@@ -146,7 +147,7 @@ def test_more_is_never_nearer(seed: int) -> None:
     )
     for way in ways:
         distances = [explain(asked).distance for asked in way]
-        assert all(before <= after + 1e-9 for before, after in zip(distances, distances[1:], strict=False))
+        assert all(before <= after + 1e-9 for before, after in itertools.pairwise(distances))
 
 
 @pytest.mark.parametrize("seed", range(10))

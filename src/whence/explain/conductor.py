@@ -58,6 +58,8 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
 
     def at(confidence: float) -> Explanation:
         asked = replace(question, confidence=confidence, better=best) if confidence else question
+        if confidence:
+            engine.check(asked)
         answer = _without_search(asked, decided.weights, decided.cost)
         if answer is None:
             names = policy.schema_.feature_of_coordinate()

@@ -187,4 +187,6 @@ def explained_reliably(at: Callable[[float], Explanation], refitted: Refitted, w
     judged = refitted.held(explanation, JUDGING)
     assert judged is not None
     reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, tuple(rungs))
-    return replace(explanation, reliance=reliance, nearest=found[0] if chosen else None)
+    # The question was another one, with `holds`: that of the whole.
+    nearest = replace(found[0], asked={}) if chosen else None
+    return replace(explanation, reliance=reliance, nearest=nearest)
