@@ -134,7 +134,8 @@ void bind_axis(nb::module_& m) {
 // ---- the search -----------------------------------------------------------------------------------------------------
 
 void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
-                 double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail) {
+                 double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail,
+                 double widest, double confidence) {
     const std::size_t n = points.shape(0);
     require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
     require_size(base, n, "base");
@@ -146,12 +147,15 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     require(separation >= 0.0 && margin >= separation, "'margin' must be at least 'separation', and that at least 0.");
     require(!std::isnan(tau), "'tau' must be a number.");
     require(!tail || (*tail > 0.0 && *tail <= k), "'tail' must be positive and at most 'k'.");
-    Space space{std::move(axes), copied(points), copied(base), k, separation, margin};
+    require(widest >= 0.0, "'widest' must be at least 0.");
+    require(confidence >= 0.0 && std::isfinite(confidence), "'confidence' must be finite and at least 0.");
+    require(!tail || confidence == 0.0, "'confidence' is for the mean: it must be 0 where there is a 'tail'.");
+    Space space{std::move(axes), copied(points), copied(base), k, separation, margin, widest};
     std::unique_ptr<Criterion> criterion;
     if (tail) {
         criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail);
     } else {
-        criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau);
+        criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau, confidence);
     }
     new (self) NeighbourSearch(std::move(space), std::move(criterion));
 }
@@ -296,7 +300,8 @@ void bind_search(nb::module_& m) {
 
     nb::class_<NeighbourSearch>(m, "NeighbourSearch", "Best-first search over boxes of contexts.")
         .def("__init__", &make_search, "axes"_a, "points"_a.noconvert(), "base"_a.noconvert(), "k"_a, "separation"_a,
-             "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none())
+             "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none(), "widest"_a = kInfinity,
+             "confidence"_a = 0.0)
         .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
         .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
         .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")

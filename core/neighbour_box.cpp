@@ -19,35 +19,44 @@ Examiner::Examiner(const Space& space)
     for (auto* list : {&sets.settled, &sets.open, &chosen, &undecided}) list->reserve(space.size() + space.k);
 }
 
-// Distance of every open member from the nearest context of the box, and the interval of its distances in the box.
-void Examiner::measure(double reach) {
+Examiner::Span Examiner::span(int member, double reach) const {
     const int q = box.dimension();
-    for (std::size_t i = 0; i < sets.open.size(); ++i) {
-        const double* const point = space_.point(sets.open[i]);
-        double number = space_.base[sets.open[i]];
-        double less = 0.0, more = 0.0, category = 0.0, category_near = 0.0, category_far = 0.0;
-        for (int j = 0; j < q; ++j) {
-            const double x = point[j], low = box.low[j], high = box.high[j];
-            if (space_.axes[j].kind == Kind::category) {
-                category += x == low ? 0.0 : 1.0;
-                if (low <= x && x <= high) {
-                    category_far += low == high ? 0.0 : 1.0;
-                } else {
-                    category_near += 1.0;
-                    category_far += 1.0;
-                }
+    const double* const point = space_.point(member);
+    double number = space_.base[member];
+    double less = 0.0, more = 0.0, category = 0.0, category_near = 0.0, category_far = 0.0;
+    for (int j = 0; j < q; ++j) {
+        const double x = point[j], low = box.low[j], high = box.high[j];
+        if (space_.axes[j].kind == Kind::category) {
+            category += x == low ? 0.0 : 1.0;
+            if (low <= x && x <= high) {
+                category_far += low == high ? 0.0 : 1.0;
             } else {
-                const double gap = std::abs(box.nearest[j] - x);
-                number += gap;
-                less += gap - std::max(std::max(low - x, x - high), 0.0);
-                more += std::max(x - low, high - x) - gap;
+                category_near += 1.0;
+                category_far += 1.0;
             }
+        } else {
+            const double gap = std::abs(box.nearest[j] - x);
+            number += gap;
+            less += gap - std::max(std::max(low - x, x - high), 0.0);
+            more += std::max(x - low, high - x) - gap;
         }
-        number_[i] = number;
-        here[i] = number + category;
-        near_[i] = number - std::min(less, reach) + category_near;
-        far_[i] = number + std::min(more, reach) + category_far;
     }
+    return {number, number + category, number - std::min(less, reach) + category_near,
+            number + std::min(more, reach) + category_far};
+}
+
+// Measure every open member; false where one that is settled is too far away in all of the box.
+bool Examiner::measure(double reach) {
+    for (std::size_t i = 0; i < sets.open.size(); ++i) {
+        const Span measured = span(sets.open[i], reach);
+        number_[i] = measured.number;
+        here[i] = measured.here;
+        near_[i] = measured.near;
+        far_[i] = measured.far;
+    }
+    return !space_.limited() || std::ranges::none_of(sets.settled, [&](int member) {
+        return span(member, reach).near > space_.widest;
+    });
 }
 
 // The boundary behind the `need` smallest of the first values, which stay as they are.
@@ -62,7 +71,8 @@ bool Examiner::settle_by_intervals() {
     const int need = space_.k - static_cast<int>(sets.settled.size());
     const std::size_t m = sets.open.size();
     if (need < 0 || need > static_cast<int>(m)) return false;
-    const double out_from = boundary_of(far_, m, need, buffer).last;
+    // Whoever is a neighbour is none that is too far away.
+    const double out_from = std::min(boundary_of(far_, m, need, buffer).last, space_.widest);
     const double in_until = boundary_of(near_, m, need, buffer).following;
     std::size_t kept = 0;
     for (std::size_t i = 0; i < m; ++i) {
@@ -77,7 +87,7 @@ bool Examiner::settle_by_intervals() {
         ++kept;
     }
     sets.open.resize(kept);
-    return true;
+    return sets.settled.size() + kept >= static_cast<std::size_t>(space_.k);
 }
 
 // Settle by counting relations, and choose what the criterion may take for granted: the separation decides more there.
@@ -110,11 +120,16 @@ bool Examiner::settle_by_pairs() {
     return true;
 }
 
-// Choose the neighbours at the nearest context of the box; whether they are separated there.
+// Choose the neighbours at the nearest context of the box; whether they are separated there, and near enough.
 bool Examiner::clear_at_nearest(double separation) {
     const std::size_t m = sets.open.size();
     const Boundary ends = boundary_of(here, m, space_.k - static_cast<int>(sets.settled.size()), buffer);
-    if (ends.following - ends.last < separation) return false;
+    if (ends.following - ends.last < separation || ends.last > space_.widest) return false;
+    if (space_.limited()) {
+        for (const int member : sets.settled) {
+            if (space_.distance(member, box.nearest) > space_.widest) return false;
+        }
+    }
     chosen = sets.settled;
     for (std::size_t i = 0; i < m; ++i) {
         if (here[i] <= ends.last) chosen.push_back(sets.open[i]);
@@ -134,8 +149,7 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
     distance = box.project(space_);
     if (radius < distance) return Verdict::pruned;
     const double reach = box.shrink(space_, radius - distance);
-    measure(reach);
-    if (!settle_by_intervals()) return Verdict::pruned;
+    if (!measure(reach) || !settle_by_intervals()) return Verdict::pruned;
     if (sets.open.size() <= Pairs::kMost) {
         pairs_.compare(space_, box, sets.open, number_, 2.0 * reach);
         if (!settle_by_pairs()) return Verdict::pruned;

@@ -44,10 +44,15 @@ public:
     std::vector<double> buffer;
 
 private:
-    void measure(double reach);
+    bool measure(double reach);
     bool settle_by_intervals();
     bool settle_by_pairs();
     bool clear_at_nearest(double separation);
+    // A member's distance from the nearest context of the box, its numeric part, and the interval of its distances.
+    struct Span {
+        double number, here, near, far;
+    };
+    Span span(int member, double reach) const;
 
     const Space& space_;
     Pairs pairs_;

@@ -20,7 +20,7 @@ bool Criterion::hopeless(Members inside, Members undecided, std::span<double> bu
 }
 
 bool Criterion::satisfied(Members members, std::span<double> buffer) const {
-    if (hopeless(members, {}, buffer)) return false;
+    if (hopeless(members, {}, buffer) || !agreed(members)) return false;
     if (excluded_.empty()) return true;
     std::vector<int> sorted(members.begin(), members.end());
     std::ranges::sort(sorted);
@@ -30,21 +30,42 @@ bool Criterion::satisfied(Members members, std::span<double> buffer) const {
 void MeanCriterion::cut(std::vector<double> rival) {
     std::vector<double>& difference = differences_.emplace_back(alternative_);
     for (std::size_t i = 0; i < rival.size(); ++i) difference[i] -= rival[i];
+    if (confidence_ > 0.0 && k_ > 1 && doubted_.empty()) {
+        // Where the mean m of k differences d is at most tau, the root of sum (d - m)^2 is at least sum |d - m| / sqrt k,
+        // and that at least 2 sum (d - tau)+ / sqrt k. So k standard errors are at least a sum with a term per member.
+        const double doubt = 2.0 * confidence_ / std::sqrt(k_ - 1.0) * (1.0 - 1e-12);
+        doubted_ = difference;
+        for (double& d : doubted_) d += doubt * std::max(d - tau_, 0.0);
+    }
     Criterion::cut(std::move(rival));
 }
 
-// The smallest mean difference over the sets that are left exceeds the tolerance, for some cut.
-bool MeanCriterion::any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const {
+// Whether the smallest mean difference over the sets that are left exceeds the tolerance.
+bool MeanCriterion::exceeds(const std::vector<double>& difference, Members inside, Members undecided,
+                            std::span<double> buffer) const {
     const std::size_t need = static_cast<std::size_t>(k_) - inside.size();
+    double total = 0.0;
+    for (const int member : inside) total += difference[member];
+    for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = difference[undecided[i]];
+    smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
+    for (std::size_t i = 0; i < need; ++i) total += buffer[i];
+    return total > k_ * tau_;
+}
+
+bool MeanCriterion::any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const {
     for (const std::vector<double>& difference : differences_) {
-        double total = 0.0;
-        for (const int member : inside) total += difference[member];
-        for (std::size_t i = 0; i < undecided.size(); ++i) buffer[i] = difference[undecided[i]];
-        smallest_first(buffer.first(undecided.size()), static_cast<std::ptrdiff_t>(need));
-        for (std::size_t i = 0; i < need; ++i) total += buffer[i];
-        if (total > k_ * tau_) return true;
+        if (exceeds(difference, inside, undecided, buffer)) return true;
     }
-    return false;
+    return !doubted_.empty() && exceeds(doubted_, inside, undecided, buffer);
+}
+
+bool MeanCriterion::agreed(Members members) const {
+    if (doubted_.empty()) return true;
+    const std::vector<double>& difference = differences_.front();
+    double mean = 0.0, squares = 0.0;
+    for (const int member : members) mean += difference[member] / k_;
+    for (const int member : members) squares += (difference[member] - mean) * (difference[member] - mean);
+    return mean + confidence_ * std::sqrt(squares / (k_ - 1.0) / k_) <= tau_;
 }
 
 TailCriterion::Tail TailCriterion::tail_of(std::span<double> values) const {

@@ -35,6 +35,8 @@ public:
 
 protected:
     virtual bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const = 0;
+    // Whether these k members, which satisfy all cuts, agree as much as is asked for.
+    virtual bool agreed(Members) const { return true; }
 
     std::vector<double> alternative_;
     std::vector<std::vector<double>> rivals_;
@@ -45,16 +47,23 @@ private:
     std::vector<std::vector<int>> excluded_;
 };
 
-// Expected cost: the mean over the neighbours.
+// Expected cost: the mean over the neighbours. Against the first rival, the alternative must also be better by
+// `confidence` standard errors of that mean.
 class MeanCriterion : public Criterion {
 public:
-    using Criterion::Criterion;
+    MeanCriterion(std::vector<double> alternative, int k, double tau, double confidence = 0.0)
+        : Criterion(std::move(alternative), k, tau), confidence_(confidence) {}
     void cut(std::vector<double> rival) override;
 
 private:
+    bool agreed(Members members) const override;
+    bool exceeds(const std::vector<double>& difference, Members inside, Members undecided,
+                 std::span<double> buffer) const;
     bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const override;
 
+    double confidence_;
     std::vector<std::vector<double>> differences_;  // alternative minus rival
+    std::vector<double> doubted_;                   // alternative minus first rival, harm counted for the doubt it adds
 };
 
 // CVaR: the mean over the worst `tail` neighbours.

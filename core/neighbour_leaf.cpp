@@ -179,31 +179,66 @@ double LeafSolver::worst_pair(const Box& box, Pair& pair) {
     return worst == bar ? -kInfinity : envelope(box, pair.first, pair.second);
 }
 
-// Ask that the pair whose envelope was computed last, with this value, is in order.
-void LeafSolver::ask_for_order(const Box& box, double value) {
-    double bound = -space_.margin - value;
+// The settled member that is farthest from the context, and its distance.
+double LeafSolver::most_settled(const Examiner& examined, int& member) const {
+    double most = -kInfinity;
+    for (const int other : examined.sets.settled) {
+        if (const double distance = space_.distance(other, at_); distance > most) {
+            most = distance;
+            member = other;
+        }
+    }
+    return most;
+}
+
+// Ask that the farthest neighbour decided on is near enough, where it is not: a distance is convex, so that its slopes
+// at the context bound it everywhere.
+bool LeafSolver::ask_for_nearness(const Examiner& examined, Pair pair) {
+    if (!space_.limited()) return false;
+    int member = -1;
+    double distance = most_settled(examined, member);
+    if (pair.first >= 0 && there_[pair.first] > distance) {
+        distance = there_[pair.first];
+        member = (*members_)[pair.first];
+    }
+    if (distance <= space_.widest + kMiss) return false;
+    for (const int j : moving_) {
+        const double ahead = at_[j] - space_.point(member)[j];
+        slope_[j] = ahead > 0.0 ? 1.0 : ahead < 0.0 ? -1.0 : 0.0;
+    }
+    ask_for(examined.box, distance, space_.widest);
+    return true;
+}
+
+// Ask that the function with the slopes set last, and this value at the context, is at most so much.
+void LeafSolver::ask_for(const Box& box, double value, double most) {
+    double bound = most - value;
     for (const int j : moving_) bound += slope_[j] * (at_[j] - box.nearest[j]);
     for (std::size_t x = 0; x < moves_.size(); ++x) row_[x] = slope_[moves_[x].axis] * moves_[x].sign;
     simplex_.add_row(std::span(row_).first(moves_.size()), bound);
 }
 
-// Least extra distance at which the decided members are in order, up to the envelopes.
-LeafSolver::Nearest LeafSolver::nearest_context(const Box& box, double limit) {
+// Least extra distance at which the decided members are in order, up to the envelopes, and near enough.
+LeafSolver::Nearest LeafSolver::nearest_context(const Examiner& examined, double limit) {
+    const Box& box = examined.box;
     simplex_.clear_rows();
     double cost = 0.0;
     const std::size_t most_rows = 50 * (moves_.size() + 2);
     for (std::size_t added = 0; added < most_rows; ++added) {
         place(box);
         Pair pair = measure();
-        if (pair.first < 0 || pair.second < 0 || there_[pair.second] - there_[pair.first] >= space_.margin - kMiss) {
-            return {Reached::ordered, cost};
+        if (!ask_for_nearness(examined, pair)) {
+            if (pair.first < 0 || pair.second < 0 ||
+                there_[pair.second] - there_[pair.first] >= space_.margin - kMiss) {
+                return {Reached::ordered, cost};
+            }
+            double value = envelope(box, pair.first, pair.second);
+            if (value <= -space_.margin + kMiss) {
+                value = worst_pair(box, pair);
+                if (value == -kInfinity) return {Reached::unclear, cost};
+            }
+            ask_for(box, value, -space_.margin);
         }
-        double value = envelope(box, pair.first, pair.second);
-        if (value <= -space_.margin + kMiss) {
-            value = worst_pair(box, pair);
-            if (value == -kInfinity) return {Reached::unclear, cost};
-        }
-        ask_for_order(box, value);
         const Simplex::Result result = simplex_.minimise(limit);
         cost = result.cost;
         if (result.status == Simplex::Status::infeasible) return {Reached::impossible, cost};
@@ -222,13 +257,15 @@ void LeafSolver::collect(Examiner& examined) const {
     }
 }
 
-// Choose the neighbours at the context; whether they are separated, and how far the last one is.
+// Choose the neighbours at the context; whether they are separated and near enough, and how far the last one is.
 bool LeafSolver::clear_here(Examiner& examined, double& last) const {
     const auto need = static_cast<std::ptrdiff_t>(space_.k) - std::ssize(examined.sets.settled);
     std::copy_n(there_.begin(), m_, examined.buffer.begin());
     const Boundary ends = boundary(std::span(examined.buffer).first(m_), need);
     last = ends.last;
     if (ends.following - ends.last < space_.margin - 2.0 * kMiss) return false;
+    int farthest;
+    if (space_.limited() && std::max(last, most_settled(examined, farthest)) > space_.widest + 2.0 * kMiss) return false;
     examined.chosen = examined.sets.settled;
     for (int i = 0; i < m_; ++i) {
         if (there_[i] <= last) examined.chosen.push_back((*members_)[i]);
@@ -254,7 +291,6 @@ int LeafSolver::branching(const Criterion& criterion, double last) const {
 
 LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& examined, double room,
                                       std::int64_t patience, std::span<double> found) {
-    const Box& box = examined.box;
     const bool placeable = prepare(examined);
     double lightest = kInfinity;
     for (const Move& move : moves_) lightest = std::min(lightest, space_.axes[move.axis].weight);
@@ -269,7 +305,7 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
         collect(examined);
         if (criterion.hopeless(examined.chosen, examined.undecided, examined.buffer)) continue;
         const double limit = std::min(room, std::min(outcome.best, outcome.open));
-        const Nearest nearest = nearest_context(box, limit);
+        const Nearest nearest = nearest_context(examined, limit);
         if (nearest.reached == Reached::impossible || nearest.cost >= limit) continue;
         const bool exact = nearest.reached == Reached::ordered && placeable;
         double last;

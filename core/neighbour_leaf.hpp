@@ -58,12 +58,14 @@ private:
     bool prepare(const Examiner& examined);
     void relate(const Examiner& examined, double ball);
     bool decide(std::int8_t* state, int member, State value);
-    Nearest nearest_context(const Box& box, double limit);
+    Nearest nearest_context(const Examiner& examined, double limit);
     void place(const Box& box);
     Pair measure();
     double envelope(const Box& box, int a, int b);
     double worst_pair(const Box& box, Pair& pair);
-    void ask_for_order(const Box& box, double value);
+    double most_settled(const Examiner& examined, int& member) const;
+    bool ask_for_nearness(const Examiner& examined, Pair pair);
+    void ask_for(const Box& box, double value, double most);
     void collect(Examiner& examined) const;
     bool clear_here(Examiner& examined, double& last) const;
     int branching(const Criterion& criterion, double last) const;

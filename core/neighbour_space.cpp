@@ -72,6 +72,15 @@ double middle_coordinate(const Space& space, int j, double low, double high, con
 
 }  // namespace
 
+double Space::distance(int member, const std::vector<double>& context) const {
+    const double* const x = point(member);
+    double total = base[member];
+    for (int j = 0; j < dimension(); ++j) {
+        total += axes[j].kind == Kind::category ? (x[j] == context[j] ? 0.0 : 1.0) : std::abs(x[j] - context[j]);
+    }
+    return total;
+}
+
 double Box::project(const Space& space) {
     double distance = 0.0;
     for (int j = 0; j < dimension(); ++j) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstddef>
+#include <limits>
 #include <vector>
 
 namespace whence::neighbours {
@@ -28,9 +29,14 @@ struct Space {
     int k;                       // number of neighbours
     double separation;           // least gap behind the k-th neighbour
     double margin;               // the slightly larger one that contexts are placed with
+    double widest;               // largest distance of the k-th neighbour that counts; infinite for any
 
     int size() const { return static_cast<int>(base.size()); }
     int dimension() const { return static_cast<int>(axes.size()); }
+    // Whether neighbours may be too far away to count.
+    bool limited() const { return widest < std::numeric_limits<double>::infinity(); }
+    // Distance of a member from a context along the axes.
+    double distance(int member, const std::vector<double>& context) const;
     const double* point(int member) const { return points.data() + static_cast<std::size_t>(member) * axes.size(); }
 };
 

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.optimize import Bounds, LinearConstraint, milp
 
-from whence.question import Question
+from whence.question import Nearby, Question
 from whence.risk import CVaR, Expectation
 from whence.weights import KNNWeights
 
@@ -21,6 +21,8 @@ Floats = NDArray[np.float64]
 
 #: Allowance on the separation: vertices lie exactly on it.
 SLACK = 1e-9
+#: Rounding of a distance.
+TINY = 1e-12
 
 
 def risk_over(costs: Floats, risk: Any) -> float:
@@ -42,9 +44,23 @@ def judge(question: Question, rivals: Sequence[Floats]) -> Callable[[NDArray[np.
 
     def holds(members: NDArray[np.int64]) -> bool:
         cost = risk_over(question.alternative[members], question.risk)
-        return all(cost <= risk_over(rival[members], question.risk) + question.tau for rival in rivals)
+        if any(cost > risk_over(rival[members], question.risk) + question.tau for rival in rivals):
+            return False
+        # By standard errors, the decision counts, and of all others the best plan there.
+        best = min(rivals, key=lambda rival: risk_over(rival[members], question.risk))
+        return all(_doubtful(question, members, rival) <= question.tau for rival in (rivals[0], best))
 
     return holds
+
+
+def _doubtful(question: Question, members: NDArray[np.int64], rival: Floats) -> float:
+    """By how much the alternative loses to a rival over these observations, with as many standard errors as asked."""
+    if question.confidence == 0.0 or len(members) == 1:
+        return -np.inf
+    gaps = [float(question.alternative[i] - rival[i]) for i in members]
+    mean = sum(gaps) / len(gaps)
+    variance = sum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
+    return mean + question.confidence * float(np.sqrt(variance / len(gaps)))
 
 
 # ---- every vertex of the arrangement ------------------------------------------------------------
@@ -91,14 +107,21 @@ def _cells(question: Question, j: int) -> list[tuple[float, float]]:
     return cells if low <= start <= high else [*cells, (start, start)]
 
 
-def _vertices(here: Floats, slope: Floats, lows: Floats, highs: Floats, separation: float) -> Floats:
-    """Corners of the cell, and where lines of equal distance (up to the separation) meet them or each other."""
+def _vertices(
+    here: Floats, slope: Floats, lows: Floats, highs: Floats, separation: float, widest: float = np.inf
+) -> Floats:
+    """Corners of the cell, and where lines of equal distance (up to the separation) meet them or each other.
+
+    Where only contexts within some distance of their neighbours count, so do the lines at that distance.
+    """
     c = len(lows)
     n = len(here)
     rows = [(np.eye(c)[j], side[j]) for j in range(c) for side in (lows, highs)]
     first, second = np.array([(a, b) for a in range(n) for b in range(n) if a != b]).T
     normals = np.vstack([np.array([r for r, _ in rows]), slope[first] - slope[second]])
     limits = np.concatenate([[v for _, v in rows], here[second] - here[first] - separation])
+    if np.isfinite(widest):
+        normals, limits = np.vstack([normals, slope]), np.concatenate([limits, widest - here])
     keep = np.abs(normals).sum(axis=1) > 0
     lines = np.unique(np.column_stack([normals[keep], limits[keep]]), axis=0)
     normals, limits = lines[:, :c], lines[:, c]
@@ -118,6 +141,7 @@ def nearest_by_vertices(question: Question, rivals: Sequence[Floats]) -> float:
     space, estimator = question.space, question.weights
     assert isinstance(estimator, KNNWeights)
     points, k = estimator.points_, estimator.k
+    widest = question.plausible.widest if isinstance(question.plausible, Nearby) else np.inf
     holds = judge(question, rivals)
     known: dict[bytes, bool] = {}
     free, fillings = _choices(question)
@@ -133,7 +157,7 @@ def nearest_by_vertices(question: Question, rivals: Sequence[Floats]) -> float:
             else:
                 sign = np.where(points[:, free] <= lows, 1.0, -1.0)
                 here = base - (sign * points[:, free]).sum(axis=1)
-                candidates = _vertices(here, sign, lows, highs, question.separation)
+                candidates = _vertices(here, sign, lows, highs, question.separation, widest)
                 candidates = candidates[((candidates >= lows - 1e-12) & (candidates <= highs + 1e-12)).all(axis=1)]
             extra = np.abs(candidates - space.start[free]) @ space.weight[free] + least
             candidates, extra = candidates[extra < best], extra[extra < best]
@@ -143,6 +167,7 @@ def nearest_by_vertices(question: Question, rivals: Sequence[Floats]) -> float:
             order = np.argsort(distance, axis=1)
             ranked = np.take_along_axis(distance, order, axis=1)
             clear = ranked[:, k] - ranked[:, k - 1] >= question.separation - SLACK
+            clear &= ranked[:, k - 1] <= widest + TINY
             for at in np.argsort(extra):
                 if clear[at] and extra[at] < best:
                     members = np.sort(order[at, :k])

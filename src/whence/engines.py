@@ -14,10 +14,10 @@ from typing import Any, ClassVar
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
-from whence.question import Answer, Question
+from whence.question import Answer, Isolation, Question
 from whence.weights import Weights
 
-__all__ = ["AUTO", "ENGINES", "PARTS", "Engine", "check_trees", "engine_named", "engine_names", "part_of"]
+__all__ = ["AUTO", "ENGINES", "PARTS", "Engine", "check_reliance", "engine_named", "engine_names", "part_of"]
 
 #: Engines by name: the class, or the module and the class.
 ENGINES: dict[str, str | type[Engine]] = {
@@ -118,15 +118,20 @@ def part_of(weights: Weights, engine: str) -> Any:
     )
 
 
-def check_trees(question: Question) -> None:
-    """Refuse to ask weights without trees by how much their trees agree, or for what an isolation forest rules out."""
-    if question.weights.per_tree_known:
-        return
-    for name in ("confidence", "plausible"):
-        if getattr(question, name):
-            raise InputError(
-                f"{name!r} needs weights made of trees. Got {type(question.weights).__name__} instead.", parameter=name
-            )
+def check_reliance(question: Question) -> None:
+    """Refuse to ask weights by how much they agree, or for usual contexts, where no search knows that of them."""
+    weights = question.weights
+    if question.confidence and not weights.knows_spread(question.risk.tail):
+        if weights.knows_spread(None):
+            what = "must be 0 under CVaR for weights that are not made of trees"
+        else:
+            what = "needs weights made of trees or of neighbours"
+        raise InputError(f"'confidence' {what}. Got {type(weights).__name__} instead.", parameter="confidence")
+    if isinstance(question.plausible, Isolation) and not weights.per_tree_known:
+        raise InputError(
+            f"'plausible' needs weights made of trees or of neighbours. Got {type(weights).__name__} instead.",
+            parameter="plausible",
+        )
 
 
 def _loaded(path: str) -> Any:

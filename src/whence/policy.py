@@ -272,14 +272,17 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             By how much `instead` must cost less than the decision: a share of the decision's cost, such as 0.05, or an
             amount, such as ``(10, "cost")``.
         confidence : float
-            Forests only: by how many standard errors over the trees `instead` must be better.
+            By how many standard errors, over the trees of a forest or over the nearest neighbours, `instead` must be
+            better; for neighbours under expected cost only.
         holds : float, optional
             In what share of the refits the explanation must hold, such as 0.9. A ladder of confidence is climbed until
             it does in ten refits; ten others judge it (see `Explanation.reliance`).
         refits : {"seed", "bootstrap"}, optional
-            What is drawn anew for `holds`: the random numbers of the forest (default), or the data.
+            What is drawn anew for `holds`: the random numbers of the forest (default), or the data, which is all that
+            can be drawn anew for neighbours.
         plausible : float, optional
-            Forests only: the context must not be less usual than this share of the history, such as 0.1.
+            The context must not be less usual than this share of the history, such as 0.1: to an isolation forest, or
+            for neighbours by the distance of the k-th one.
         decision : plan, optional
             The plan to be explained where it is not what the policy decides.
         fixed : collection of str

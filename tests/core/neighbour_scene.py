@@ -45,6 +45,8 @@ class Scene:
         *,
         separation: float = 1e-6,
         tau: float = 1e-9,
+        widest: float = np.inf,
+        confidence: float = 0.0,
     ) -> None:
         rng = np.random.default_rng(seed)
         self.rng, self.n, self.k = rng, n, k
@@ -54,12 +56,14 @@ class Scene:
         self.base = 0.2 * rng.random(n)
         self.risk: Risk = risk or Expectation()
         self.separation, self.margin, self.tau = separation, separation + 2e-9, tau
+        self.widest, self.confidence = widest, confidence
         self.alternative = rng.random(n)
         self.rivals = [rng.random(n) for _ in range(rivals)]
         tail = (1.0 - self.risk.alpha) * k if isinstance(self.risk, CVaR) else None
         self.search = NeighbourSearch(
-            self.axes, self.points, self.base, k, self.separation, self.margin, self.alternative, tau, tail
-        )
+            self.axes, self.points, self.base, k, self.separation, self.margin, self.alternative, tau, tail,
+            widest, confidence,
+        )  # fmt: skip
         for rival in self.rivals:
             self.search.cut(rival)
 
@@ -85,14 +89,19 @@ class Scene:
     def holds(self, members: Ids) -> bool:
         """Whether the alternative stands against all rivals where these observations speak, by the definition."""
         cost = risk_over(self.alternative[members], self.risk)
-        return all(cost <= risk_over(rival[members], self.risk) + self.tau for rival in self.rivals)
+        if any(cost > risk_over(rival[members], self.risk) + self.tau for rival in self.rivals):
+            return False
+        gaps = self.alternative[members] - self.rivals[0][members]
+        error = float(gaps.std(ddof=1)) / np.sqrt(self.k) if self.k > 1 else 0.0
+        return self.confidence == 0.0 or float(gaps.mean()) + self.confidence * error <= self.tau
 
     def is_explanation(self, context: Floats, apart: float | None = None) -> bool:
-        """Whether the neighbours at a context are apart, by the margin or by so much, and the alternative stands."""
+        """Whether the neighbours at a context are near, and apart by the margin or so much, and the plan stands."""
         distance = self.distances(context)
         order = np.argsort(distance)
         gap = distance[order[self.k]] - distance[order[self.k - 1]] if self.k < self.n else np.inf
-        return bool(gap >= (self.margin if apart is None else apart)) and self.holds(order[: self.k])
+        near = distance[order[self.k - 1]] <= self.widest
+        return bool(near and gap >= (self.margin if apart is None else apart)) and self.holds(order[: self.k])
 
     def allowed(self, j: int, low: float, high: float) -> list[float]:
         """Values of an axis between two ends: all that are allowed, or some where these are too many."""

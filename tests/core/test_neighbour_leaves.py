@@ -43,6 +43,9 @@ def _nearest(scene: Scene, low: Floats, high: Floats) -> float:
         others = [i for i in range(scene.n) if i not in members]
         rows = [np.append(sign[a] - sign[b], np.zeros(q)) for a in members for b in others]
         limits = [constant[b] - constant[a] - scene.margin for a in members for b in others]
+        if np.isfinite(scene.widest):
+            rows += [np.append(sign[a], np.zeros(q)) for a in members]
+            limits += [scene.widest - constant[a] for a in members]
         found = linprog(
             np.append(np.zeros(q), weight),
             np.vstack([absolute, *rows]),

@@ -18,7 +18,7 @@ from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.explain.usual import usual_in
 from whence.explain.verification import confirmed
-from whence.question import Answer, Isolation, Limits, Question
+from whence.question import Answer, Isolation, Limits, Nearby, Question
 from whence.risk import Risk
 
 if TYPE_CHECKING:
@@ -57,6 +57,8 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
 
     def at(confidence: float) -> Explanation:
         asked = replace(question, confidence=confidence, better=best) if confidence else question
+        if confidence:
+            engine.check(asked)
         answer = _without_search(asked, decided.weights, decided.cost)
         if answer is None:
             names = policy.schema_.feature_of_coordinate()
@@ -138,7 +140,7 @@ def _question(
     )
 
 
-def _plausible(policy: Policy, request: Request) -> Isolation | None:
+def _plausible(policy: Policy, request: Request) -> Isolation | Nearby | None:
     share = request.plausible
     return None if share is None else usual_in(policy.weights_, policy.schema_, policy.X_).at_least(float(share))
 
@@ -284,6 +286,8 @@ def rounding_limits(
         free = np.array([levels is None for levels in space.levels])
         point, row = schema.encode_row(context), policy.inputs_of(context)
         box = question.weights.rounding_box(space.start, point, row, question.inputs, free)
+        if box is not None and isinstance(question.plausible, Nearby):
+            box = question.plausible.kept(point, box)
     if box is None:
         return {}
     offset, scale = schema.affine()

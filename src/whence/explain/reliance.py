@@ -18,8 +18,8 @@ if TYPE_CHECKING:
 
 __all__ = ["CHOOSING", "JUDGING", "KAPPAS", "WITHIN", "Held", "Refitted", "Reliance", "Rung", "explained_reliably"]
 
-#: Standard errors over the trees that are tried, one after the other. No formula for them transfers from one kind of
-#: problem to another; what does is to try them on refits.
+#: Standard errors over the trees, or the neighbours, that are tried, one after the other. No formula for them transfers
+#: from one kind of problem to another; what does is to try them on refits.
 KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
 #: Refits by which a rung of the ladder is chosen, and others by which the choice is judged.
 CHOOSING, JUDGING = range(10), range(10, 20)
@@ -50,7 +50,7 @@ class Rung:
     Attributes
     ----------
     confidence : float
-        Standard errors over the trees by which the alternative had to be better.
+        Standard errors over the trees, or the neighbours, by which the alternative had to be better.
     status : str
         How the search for it ended.
     distance, bound : float
@@ -171,7 +171,7 @@ def explained_reliably(at: Callable[[float], Explanation], refitted: Refitted, w
     """
     rungs: list[Rung] = []
     found: list[Explanation] = []
-    for kappa in KAPPAS if refitted.source.weights.per_tree_known else KAPPAS[:1]:
+    for kappa in KAPPAS if refitted.source.weights.knows_spread(refitted.source.risk.tail) else KAPPAS[:1]:
         explanation = at(kappa)
         held = refitted.held(explanation, CHOOSING)
         rungs.append(Rung(kappa, explanation.status, explanation.distance, explanation.bound, held))
@@ -187,4 +187,6 @@ def explained_reliably(at: Callable[[float], Explanation], refitted: Refitted, w
     judged = refitted.held(explanation, JUDGING)
     assert judged is not None
     reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, tuple(rungs))
-    return replace(explanation, reliance=reliance, nearest=found[0] if chosen else None)
+    # The question was another one, with `holds`: that of the whole.
+    nearest = replace(found[0], asked={}) if chosen else None
+    return replace(explanation, reliance=reliance, nearest=nearest)

@@ -1,4 +1,7 @@
-"""How usual a context is: how many past contexts look at least as unusual to an isolation forest."""
+"""How usual a context is: how many past contexts are at least as unusual.
+
+Weights may have a measure of their own; where they have none, an isolation forest of the history is asked.
+"""
 
 from __future__ import annotations
 
@@ -10,6 +13,7 @@ from sklearn.ensemble import IsolationForest
 
 from whence.aliases import Floats
 from whence.question.isolation import Isolation, path_lengths
+from whence.weights.nearby import UsuallyNear
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -65,12 +69,13 @@ class Usual:
         return Isolation(self.forest, float(self.scores[place]))
 
 
-def usual_in(weights: Weights, schema: Schema, history: pd.DataFrame) -> Usual:
+def usual_in(weights: Weights, schema: Schema, history: pd.DataFrame) -> Usual | UsuallyNear:
     """The usual contexts of a history, found out once for all questions to the weights that were fitted to it."""
     found = _KNOWN.get(weights)
     if found is None:
-        found = _KNOWN[weights] = Usual(schema.encode(history))
+        points = schema.encode(history)
+        found = _KNOWN[weights] = weights.usual_measure(points) or Usual(points)
     return found
 
 
-_KNOWN: WeakKeyDictionary[Any, Usual] = WeakKeyDictionary()
+_KNOWN: WeakKeyDictionary[Any, Usual | UsuallyNear] = WeakKeyDictionary()

@@ -50,7 +50,7 @@ def confirmed(
     if gap > question.tau + slack:
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
     if question.plausible is not None and not question.plausible.accepts(point):
-        raise InternalError(f"The isolation forest takes the context found for too unusual: {context.to_dict()}.")
+        raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
     rival = question.better(weights) if question.kind == "absolute" else None
     if question.confidence:
         _check_confidence(question, inputs_of(context), rival, slack)
@@ -62,7 +62,7 @@ def confirmed(
 
 
 def _check_confidence(question: Question, row: Floats, best: Floats | None, slack: float) -> None:
-    """By how many standard errors over the trees the alternative is better, from the fitted trees themselves."""
+    """By how many standard errors the alternative is better, from the fitted trees or the neighbours themselves."""
     trees = question.weights.per_tree(row)
     assert trees is not None
     for rival in (question.rival_decision, *([] if best is None else [best])):

@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from whence.aliases import Floats, Status
-from whence.engines import Engine, check_trees, part_of
+from whence.engines import Engine, check_reliance, part_of
 from whence.errors import InputError
 from whence.milp.criteria import criterion_of
 from whence.milp.dual import add_dual, check_dual
@@ -54,7 +54,7 @@ class IntegerProgram(Engine):
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
         if question.confidence:
             raise InputError("'confidence' is for the search, not for the integer program.", parameter="confidence")
-        check_trees(question)
+        check_reliance(question)
         _prepared(question)
 
     def answer(self, question: Question) -> Answer:

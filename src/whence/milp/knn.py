@@ -12,7 +12,7 @@ from whence.aliases import Floats
 from whence.milp.axes import Axis, Splits, add_axes, line_axis
 from whence.milp.model import Columns, Linear, Model, Row
 from whence.milp.weighting import Weighting
-from whence.question import Question
+from whence.question import Nearby, Question
 from whence.weights import KNNWeights
 
 __all__ = ["NeighbourWeighting"]
@@ -27,6 +27,7 @@ class NeighbourWeighting(Weighting):
     def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
         self.model, self.separation, space = model, question.separation, question.space
         self.neighbours = neighbours = cast(KNNWeights, question.weights)
+        self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
         samples = neighbours.points_
         self.axes = [line_axis(space, j, [s for i, s in more if i == j], column) for j, column in enumerate(samples.T)]
         add_axes(model, space, self.axes)
@@ -48,6 +49,8 @@ class NeighbourWeighting(Weighting):
         gap = self.separation + MARGIN
         radius = model.variables(1, low, high)
         model.row(Linear(inside, np.ones(inside.size)), float(k), float(k))
+        if self.plausible is not None:
+            model.row(Linear(radius, np.ones(1)), -np.inf, self.plausible.widest)
         for i, distance in enumerate(distances):
             chosen = inside[i : i + 1]
             beyond = float(max(farthest[i] - low, 0.0))
@@ -76,7 +79,9 @@ class NeighbourWeighting(Weighting):
         return np.where(x[self.chosen_columns] > 0.5, 1.0 / self.neighbours.k, 0.0)
 
     def confirmed(self, context: Floats) -> Floats | None:
-        """Weights at `context`; None where the neighbours are not separated from the others."""
+        """Weights at `context`; None where the neighbours are not separated from the others, or too far away."""
+        if self.plausible is not None and not self.plausible.accepts(context):
+            return None
         k = int(self.neighbours.k)
         distances = np.abs(self.neighbours.points_ - context).sum(axis=1)
         order = np.argsort(distances, kind="stable")

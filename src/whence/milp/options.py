@@ -12,7 +12,7 @@ from whence.milp.ceilings import WAYS
 from whence.milp.plausibility import Plausibility
 from whence.milp.solvers import SOLVERS
 from whence.milp.solvers.base import Solver
-from whence.question import Question
+from whence.question import Isolation, Question
 
 __all__ = ["NAMES", "Options"]
 
@@ -49,7 +49,7 @@ class Options:
             raise InputError(
                 f"An option of engine='milp' must be one of {known}. Got {unknown[0]!r} instead.", parameter=unknown[0]
             )
-        if question.plausible is not None:
+        if isinstance(question.plausible, Isolation):
             given.setdefault("plausibility", Plausibility(question.plausible.forest, question.plausible.score))
         options = cls(**given)
         if options.method == "dual" and question.kind == "absolute" and question.linear is not None:

@@ -4,5 +4,6 @@ from whence.question.isolation import Isolation
 from whence.question.question import Answer, Limits, Progress, Question
 from whence.question.space import Space
 from whence.weights import InputMap
+from whence.weights.nearby import Nearby
 
-__all__ = ["Answer", "InputMap", "Isolation", "Limits", "Progress", "Question", "Space"]
+__all__ = ["Answer", "InputMap", "Isolation", "Limits", "Nearby", "Progress", "Question", "Space"]

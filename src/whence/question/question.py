@@ -19,6 +19,7 @@ from whence.question.isolation import Isolation
 from whence.question.space import Space
 from whence.risk import Risk
 from whence.weights import InputMap, Weights
+from whence.weights.nearby import Nearby
 
 __all__ = ["Answer", "Limits", "Progress", "Question"]
 
@@ -101,8 +102,9 @@ class Question:
     margin : pair of float
         By which share of the decision's cost, and by which amount, the alternative must cost less than the decision.
     confidence : float
-        By how many standard errors over the trees of a forest the alternative must be better. `better` is then `best`.
-    plausible : Isolation, optional
+        By how many standard errors over the trees of a forest, or over the neighbours, the alternative must be better.
+        `better` is then `best`.
+    plausible : Isolation or Nearby, optional
         Which contexts look enough like past ones to count.
     memo : dict
         What an engine may keep for the same question with another confidence.
@@ -129,7 +131,7 @@ class Question:
     best: Callable[[Floats], Floats] | None = None
     margin: tuple[float, float] = (0.0, 0.0)
     confidence: float = 0.0
-    plausible: Isolation | None = None
+    plausible: Isolation | Nearby | None = None
     memo: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None

@@ -220,7 +220,7 @@ def _certainty(report: Report) -> str:
     elif report.status == "optimal" and gap > 0.0:
         said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
     elif report.status == "optimal":
-        by = f" by {plain(report.confidence, 3)} standard errors over the trees" if report.confidence else ""
+        by = f" by {_standard_errors(report)}" if report.confidence else ""
         said = f"Proved nearest{by}, at distance {distance}: no nearer context would do."
     else:
         when = f"within {spent}" if report.status == "time_limit" else f"before the search was stopped at {spent}"
@@ -237,6 +237,12 @@ def _certainty(report: Report) -> str:
     return said
 
 
+def _standard_errors(report: Report) -> str:
+    # Only neighbours have to be set apart from others.
+    whose = "trees" if report.separation is None else "neighbours"
+    return f"{plain(report.confidence, 3)} standard errors over the {whose}"
+
+
 def _certificate(report: Report) -> list[list[str]]:
     """The lines of the certificate: what, and its value as it is written."""
     distance, bound, gap = _reached(report)
@@ -248,7 +254,7 @@ def _certificate(report: Report) -> list[list[str]]:
         "distance": plain(distance, 9),
         "proved lower bound": plain(bound, 9),
         "gap": plain(gap, 3),
-        "confidence": f"{plain(report.confidence, 3)} standard errors over the trees" if report.confidence else "",
+        "confidence": _standard_errors(report) if report.confidence else "",
         "holds in": _refits(report),
         "usual": "" if report.usual is None else f"{share(report.usual)} of past contexts are no more usual",
         "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),

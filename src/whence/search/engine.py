@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from whence.engines import Engine, check_trees, part_of
+from whence.engines import Engine, check_reliance, part_of
 from whence.question import Answer, Question
 from whence.weights import Weights
 
@@ -23,9 +23,9 @@ class Search(Engine):
         return f"search ({weights.label})"
 
     def check(self, question: Question) -> None:
-        """Refuse weights that no search is made for, and what only trees can answer where there are none."""
+        """Refuse weights that no search is made for, and what they cannot say of themselves."""
         part_of(question.weights, self.name)
-        check_trees(question)
+        check_reliance(question)
 
     def answer(self, question: Question) -> Answer:
         """Search until a context is proved nearest."""

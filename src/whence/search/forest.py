@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.aliases import Floats
-from whence.question import Answer, Question
+from whence.question import Answer, Isolation, Question
 from whence.search import driver
 from whence.search.confidence import confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
@@ -239,7 +239,7 @@ def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
     kept = grid_of(question)
     plausible = None
-    if kept is not None and question.plausible is not None:
+    if kept is not None and isinstance(question.plausible, Isolation):
         kept, plausible = isolated(question, kept, question.plausible)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)

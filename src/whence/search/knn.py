@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
 
 from whence._core import AxisKind, NeighbourProgress, NeighbourSearch
 from whence.aliases import Floats
-from whence.question import Answer, Question
+from whence.question import Answer, Nearby, Question
 from whence.search import driver
 from whence.search.knn_axes import Axes, Layout
 from whence.search.knn_seeds import Seeds
 from whence.weights import KNNWeights
 
-__all__ = ["NeighbourFrontier", "explain"]
+__all__ = ["NeighbourFrontier", "confident_excess", "explain"]
 
 
 #: Rounding allowance on costs inside the search; what it lets through is judged again by the risk measure itself.
@@ -39,7 +40,8 @@ class NeighbourFrontier:
         self.estimator = weights = cast(KNNWeights, question.weights)
         self.layout = Layout.of(question.space, weights.points_, int(weights.k), question.separation)
         self.axes = self.layout.axes
-        self.search = _search(question, self.axes)
+        self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
+        self.search = _search(question, self.axes, self.plausible)
         self.rivals: list[Floats] = []
         self.radius = FIRST_RADIUS
         self.farthest = _farthest(self.axes)
@@ -119,26 +121,57 @@ class NeighbourFrontier:
         return None
 
     def _stands(self, point: Floats) -> bool:
-        """Whether `point` satisfies all cuts and keeps the separation, by plain distances and the risk measure."""
+        """Whether `point` satisfies all that is asked for, by plain distances and the risk measure."""
         k, question = self.axes.k, self.question
         distance = np.sort(np.abs(self.estimator.points_ - point).sum(axis=1))
         if distance[k] - distance[k - 1] < self.axes.separation:
             return False
+        if self.plausible is not None and not self.plausible.accepts(point):
+            return False
         weights = self.weights(point)
         cost = question.risk.of(question.alternative, weights)
-        return all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.rivals)
+        if not all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.rivals):
+            return False
+        # Other rivals were the best plans elsewhere; by standard errors, only the best plan here counts, which the
+        # driver asks for.
+        return confident_excess(question, weights, self.rivals[0]) <= question.tau
 
 
-def _search(question: Question, axes: Axes) -> NeighbourSearch:
+def confident_excess(question: Question, weights: Floats, rival: Floats) -> float:
+    """By how much the alternative costs more than a rival, with as many standard errors over the neighbours as asked.
+
+    Infinitely less where no standard errors are asked for: then the risk measure alone decides.
+    """
+    if not question.confidence:
+        return -np.inf
+    members = np.flatnonzero(weights)
+    difference = question.alternative[members] - rival[members]
+    spread = float(difference.std(ddof=1)) / np.sqrt(members.size) if members.size > 1 else 0.0
+    return float(difference.mean()) + question.confidence * spread
+
+
+def _confidently(question: Question) -> Question:
+    """The question whose `better` refuses the alternative where the best plan beats it within its standard errors."""
+
+    def better(weights: Floats) -> Floats | None:
+        best = question.better(weights)
+        return None if best is None or confident_excess(question, weights, best) <= question.tau else best
+
+    return replace(question, better=better)
+
+
+def _search(question: Question, axes: Axes, plausible: Nearby | None) -> NeighbourSearch:
     """The search over boxes, without any cut yet."""
     alternative = np.ascontiguousarray(question.alternative, dtype=np.float64)
     scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0)))
     tail = question.risk.tail
     neighbours = None if tail is None else tail * axes.k
-    tau = question.tau + ROUNDING * scale
+    tau = question.tau + ROUNDING * scale * (1.0 + question.confidence)
+    widest = np.inf if plausible is None else plausible.widest
     return NeighbourSearch(
-        axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours
-    )
+        axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
+        widest, question.confidence,
+    )  # fmt: skip
 
 
 def _farthest(axes: Axes) -> float:
@@ -153,4 +186,6 @@ def _farthest(axes: Axes) -> float:
 
 def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
+    if question.confidence and question.kind == "absolute":
+        question = _confidently(question)
     return driver.run(question, NeighbourFrontier(question))

@@ -14,6 +14,7 @@ from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
 from whence.errors import InputError, NotFittedError
+from whence.weights.nearby import UsuallyNear
 
 __all__ = ["Box", "InputMap", "Weights", "as_matrix"]
 
@@ -158,11 +159,19 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
     @property
     def per_tree_known(self) -> bool:
-        """Whether there are trees that may disagree, so that `per_tree` tells something."""
+        """Whether the weights are made of trees."""
+        return False
+
+    def knows_spread(self, tail: float | None) -> bool:
+        """Whether `per_tree` tells by how much a mean cost, or the mean of a worst `tail`, may be off."""
         return False
 
     def per_tree(self, row: Floats) -> Floats | None:
-        """Weights in a context by each tree alone, one row per tree; None where there are no trees to disagree."""
+        """Weights in a context by each tree, or each neighbour, alone, one per row; None where none can disagree."""
+        return None
+
+    def usual_measure(self, points: Floats) -> UsuallyNear | None:
+        """How usual contexts are among past ones, `points` in coordinates; None where an isolation forest is to say."""
         return None
 
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box | None:

@@ -14,6 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.weights.base import Box, InputMap, Weights, as_matrix
+from whence.weights.nearby import UsuallyNear
 
 __all__ = ["KNNWeights"]
 
@@ -108,6 +109,20 @@ class KNNWeights(Weights):
         out = np.zeros(self.n_samples_)
         out[index[0, :-1]] = 1.0 / self.k
         return out
+
+    def knows_spread(self, tail: float | None) -> bool:
+        """The neighbours disagree; how much of that is left in a tail of so few is not known."""
+        return tail is None
+
+    def per_tree(self, row: Floats) -> Floats:
+        """Weights in a context by each neighbour alone."""
+        found = np.zeros((self.k, self.n_samples_))
+        found[np.arange(self.k), self.neighbours(row)] = 1.0
+        return found
+
+    def usual_measure(self, points: Floats) -> UsuallyNear:
+        """A context is as usual as its neighbours are near."""
+        return UsuallyNear(points, int(self.k))
 
     def rounding_box(
         self, start: Floats, point: Floats, row: Floats, inputs: InputMap, free: NDArray[np.bool_]

@@ -150,6 +150,10 @@ class TreeWeights(Weights):
         """There are trees."""
         return True
 
+    def knows_spread(self, tail: float | None) -> bool:
+        """The trees disagree, on a mean or on a tail."""
+        return True
+
     def per_tree(self, row: Floats) -> Floats:
         """Weights in a context by each tree alone: those in the same leaf speak alike."""
         seen = np.asarray(row, dtype=np.float32)[None, :]
