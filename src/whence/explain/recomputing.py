@@ -66,7 +66,9 @@ def recomputed(said: Explanation, policy: Policy) -> Recomputed:
         fresh = replace(fresh, unrestricted=inner, blocking=blocking)
     if said.reliance is not None:
         refitted = Refitted.of(policy, said.reliance.refits)
-        chosen, judged = (refitted.held(fresh, numbers) for numbers in (CHOOSING, JUDGING))
+        # Where the time was short, fewer refits were made.
+        counted = CHOOSING[: said.reliance.chosen.refits], JUDGING[: said.reliance.judged.refits]
+        chosen, judged = (refitted.held(fresh, numbers) for numbers in counted)
         if chosen is not None and judged is not None:
             fresh = replace(fresh, reliance=replace(said.reliance, chosen=chosen, judged=judged))
     if said.nearest is not None and asked:
