@@ -2,7 +2,10 @@
 
     python benchmarks/holds.py [--section NAME]... [--instances N] [--start SEED] [--quick]
 
-The tables go to ``docs/benchmarks/tables``, the plot to ``docs/images``; with ``--quick`` both go to ``.benchmarks``.
+Every class of questions is a section of its own, which may run beside others; what it saw is kept in ``.benchmarks``,
+from which the section "tables" makes ``docs/benchmarks/tables/holds.md`` and ``docs/images/holds.png`` (with
+``--quick``, in ``.benchmarks``).
+
 Refits 0 to 19 are those that ``holds`` uses itself; validity is counted on refits 20 to 39, which it has never seen.
 The restaurant's data are found as in ``absolute.py``.
 """
@@ -10,12 +13,15 @@ The restaurant's data are found as in ``absolute.py``.
 from __future__ import annotations
 
 import copy
+import json
 import statistics
 import sys
 import time
 from collections import defaultdict
 from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
+from functools import partial
+from pathlib import Path
 from typing import Any
 
 import matplotlib as mpl
@@ -25,18 +31,20 @@ import matplotlib.pyplot as plt
 import numpy as np
 
 import whence as wh
-from _common import Report, Settings, main, milliseconds, shown
+from _common import ROOT, Report, Settings, machine, main, milliseconds, shown
 from absolute import history, more_of_one
 from paper import study
 from whence.examples import bakery, city
-from whence.explain.reliance import KAPPAS, Refitted
+from whence.explain.reliance import Refitted
 
 #: The share of refits asked for.
 WANTED = 0.9
 #: Refits that no explanation was chosen or judged by.
 HELD_OUT = range(20, 40)
+#: Standard errors at which validity is drawn.
+KAPPAS_SHOWN = (0.0, 1.2, 2.3, 4.0)
 #: Questions that are asked about one history, and seconds after which one of them is given up.
-SHARED, LIMIT = 6, 30.0
+SHARED, LIMIT = 6, 120.0
 FOREST = {"n_trees": 100, "max_depth": 4}
 
 
@@ -103,9 +111,10 @@ CLASSES: dict[str, Questions] = {
 
 @dataclass
 class Measured:
-    """What was seen of one class under one kind of asking."""
+    """What was seen of one class under one way of asking; times are those of the processor."""
 
-    validity: dict[str, list[float]] = field(default_factory=lambda: defaultdict(list))
+    seed: list[float] = field(default_factory=list)
+    bootstrap: list[float] = field(default_factory=list)
     ratio: list[float] = field(default_factory=list)
     seconds: list[float] = field(default_factory=list)
     first: list[float] = field(default_factory=list)
@@ -115,26 +124,25 @@ class Measured:
     reached: int = 0
     asked: int = 0
 
+    def count(self, why: wh.Explanation, nearest: wh.Explanation) -> None:
+        """Add one answer: how often it holds in refits that are new to it, and how far away it is."""
+        assert why.source is not None
+        for kind, shares in (("seed", self.seed), ("bootstrap", self.bootstrap)):
+            held = Refitted(why.source, kind).held(why, HELD_OUT)  # type: ignore[arg-type]
+            assert held is not None
+            shares.append(held.share)
+        self.ratio.append(why.distance / nearest.distance)
 
-def count(measured: Measured, why: wh.Explanation, nearest: wh.Explanation, kinds: tuple[str, ...]) -> None:
-    """Add one answer: how often it holds in refits that are new to it, and how far away it is."""
-    for kind in kinds:
-        held = Refitted(why.source, kind).held(why, HELD_OUT)  # type: ignore[arg-type]
-        assert held is not None
-        measured.validity[kind].append(held.share)
-    measured.ratio.append(why.distance / nearest.distance)
-
-
-def timed(asked: Asked, measured: Measured, **options: Any) -> wh.Explanation:
-    """Ask, and time the whole call; a copy of the policy shares its refits and nothing else."""
-    policy = copy.copy(asked.policy)
-    policy.weights_ = copy.copy(asked.policy.weights_)
-    began = time.perf_counter()
-    why = policy.explain(asked.context, instead=asked.instead, time_limit=LIMIT, **options)
-    measured.seconds.append(time.perf_counter() - began)
-    measured.asked += 1
-    measured.proved += why.status not in ("time_limit", "interrupted")
-    return why
+    def timed(self, asked: Asked, **options: Any) -> wh.Explanation:
+        """Ask, and time the whole call; a copy of the policy shares its refits and nothing else."""
+        policy = copy.copy(asked.policy)
+        policy.weights_ = copy.copy(asked.policy.weights_)
+        began = time.process_time()
+        why = policy.explain(asked.context, instead=asked.instead, time_limit=LIMIT, **options)
+        self.seconds.append(time.process_time() - began)
+        self.asked += 1
+        self.proved += why.status not in ("time_limit", "interrupted")
+        return why
 
 
 def nearest_of(questions: Questions, settings: Settings) -> Iterator[tuple[Asked, wh.Explanation]]:
@@ -149,84 +157,105 @@ def nearest_of(questions: Questions, settings: Settings) -> Iterator[tuple[Asked
             return
 
 
-def holds(settings: Settings) -> None:
-    """`holds=0.9` beside the nearest explanation: validity, distance, time and proof."""
-    report = Report("holds", settings, f"{settings.instances} questions per class, of seed {settings.start} on.")
-    for name, questions in CLASSES.items():
-        plain, seed, boot = Measured(), Measured(), Measured()
-        known: set[int] = set()
-        for asked, nearest in nearest_of(questions, settings):
-            timed(asked, plain)
-            count(plain, nearest, nearest, ("seed", "bootstrap"))
-            for measured, kind in ((seed, "seed"), (boot, "bootstrap")):
-                if kind == "seed" and id(asked.policy) not in known:
-                    known.add(id(asked.policy))
-                    began = time.perf_counter()
-                    asked.policy.explain(
-                        asked.context, instead=asked.instead, holds=WANTED, refits="seed", time_limit=LIMIT
-                    )
-                    seed.first.append(time.perf_counter() - began)
-                why = timed(asked, measured, holds=WANTED, refits=kind)
-                if why.context is None or why.reliance is None:
-                    continue
-                measured.reached += why.reliance.reached
-                count(measured, why, nearest, ("seed", "bootstrap"))
-                if kind == "seed":
-                    began = time.perf_counter()
-                    region = why.region()
-                    measured.regions.append(time.perf_counter() - began)
-                    measured.told += region.short
-        rows = (("nearest", plain), ("holds=0.9, seed", seed), ("holds=0.9, bootstrap", boot))
-        for words, measured in rows:
-            row(report, name, words, measured)
+def measure(name: str, settings: Settings) -> None:
+    """All questions of one class; what was seen is kept in a file until the tables are written."""
+    found: dict[str, Measured] = defaultdict(Measured)
+    known: set[int] = set()
+    for asked, nearest in nearest_of(CLASSES[name], settings):
+        reliable = found["seed"]
+        if id(asked.policy) not in known:
+            known.add(id(asked.policy))
+            began = time.process_time()
+            asked.policy.explain(asked.context, instead=asked.instead, holds=WANTED, refits="seed", time_limit=LIMIT)
+            reliable.first.append(time.process_time() - began)
+        for kind in ("seed", "bootstrap"):
+            measured = found[kind]
+            why = measured.timed(asked, holds=WANTED, refits=kind)
+            if why.context is None or why.reliance is None:
+                continue
+            measured.reached += why.reliance.reached
+            measured.count(why, nearest)
+            if kind == "seed":
+                began = time.process_time()
+                region = why.region()
+                measured.regions.append(time.process_time() - began)
+                measured.told += region.short
+        for kappa in KAPPAS_SHOWN:
+            measured = found[f"{kappa:g}"]
+            why = measured.timed(asked, confidence=kappa)
+            if why.context is not None:
+                measured.count(why, nearest)
+        path = kept(name)
+        path.parent.mkdir(parents=True, exist_ok=True)
+        seen = {"machine": machine(), "histories": len(known), "found": {k: asdict(v) for k, v in found.items()}}
+        path.write_text(json.dumps(seen), "utf-8")
+        print(f"{name}: {reliable.asked} of {settings.instances}", flush=True)
+
+
+def kept(name: str) -> Path:
+    """Where the measurements of a class are kept."""
+    return ROOT / ".benchmarks" / "holds" / f"{name.replace(' ', '-').replace('=', '')}.json"
+
+
+def tables(settings: Settings) -> None:
+    """Both tables and the plot, of the classes that were measured."""
+    report = Report("holds", settings)
+    seen: dict[str, dict[str, Measured]] = {}
+    for name in CLASSES:
+        if not kept(name).is_file():
+            print(f"SKIPPED: {name} was not measured.", flush=True)
+            continue
+        read = json.loads(kept(name).read_text("utf-8"))
+        seen[name] = {key: Measured(**one) for key, one in read["found"].items()}
+        for key, words in (("0", "nearest"), ("seed", "holds=0.9"), ("bootstrap", 'holds=0.9, refits="bootstrap"')):
+            row(report, f"{name} ({read['histories']} histories)", words, seen[name][key])
+    report.text("By the number of standard errors asked for, without a ladder:")
+    for name, found in seen.items():
+        for kappa in KAPPAS_SHOWN:
+            measured = found[f"{kappa:g}"]
+            if not measured.ratio:
+                continue
+            report.row(
+                problem=name,
+                kappa=f"{kappa:g}",
+                found=f"{len(measured.ratio)} of {measured.asked}",
+                holds_seed=shown(statistics.fmean(measured.seed)),
+                holds_bootstrap=shown(statistics.fmean(measured.bootstrap)),
+                distance_ratio=shown(statistics.median(measured.ratio)),
+                proved=f"{measured.proved} of {measured.asked}",
+                median_cpu_ms=milliseconds(statistics.median(measured.seconds)),
+            )
     report.write()
+    draw(settings, seen)
 
 
 def row(report: Report, name: str, words: str, measured: Measured) -> None:
-    """One row of the table."""
+    """One row of the first table."""
     report.row(
-        questions=name,
+        problem=name,
         asked=words,
-        holds_seed=shown(statistics.fmean(measured.validity["seed"])),
-        holds_bootstrap=shown(statistics.fmean(measured.validity["bootstrap"])),
+        holds_seed=shown(statistics.fmean(measured.seed)),
+        holds_bootstrap=shown(statistics.fmean(measured.bootstrap)),
         goal_reached="-" if words == "nearest" else f"{measured.reached} of {measured.asked}",
         distance_ratio=shown(statistics.median(measured.ratio)),
         proved=f"{measured.proved} of {measured.asked}",
-        median_ms=milliseconds(statistics.median(measured.seconds)),
-        first_call_s=shown(statistics.median(measured.first)) if measured.first else "-",
-        region_ms=milliseconds(statistics.median(measured.regions)) if measured.regions else "-",
+        median_cpu_ms=milliseconds(statistics.median(measured.seconds)),
+        first_call_cpu_s=shown(statistics.median(measured.first)) if measured.first else "-",
+        region_cpu_ms=milliseconds(statistics.median(measured.regions)) if measured.regions else "-",
         short_rules=f"{measured.told} of {len(measured.regions)}" if measured.regions else "-",
     )
 
 
-def confidence(settings: Settings) -> None:
-    """Validity against the number of standard errors, and the plot of it."""
-    report = Report("holds-confidence", settings, f"{settings.instances} questions per class.")
+def draw(settings: Settings, seen: dict[str, dict[str, Measured]]) -> None:
+    """Validity against the number of standard errors."""
     figure, panels = plt.subplots(1, 2, figsize=(8.4, 3.6), sharey=True, layout="constrained")
-    for name, questions in CLASSES.items():
-        found: dict[float, Measured] = {kappa: Measured() for kappa in KAPPAS}
-        for asked, nearest in nearest_of(questions, settings):
-            for kappa, measured in found.items():
-                why = timed(asked, measured, confidence=kappa)
-                if why.context is not None:
-                    count(measured, why, nearest, ("seed", "bootstrap"))
-        for kappa, measured in found.items():
-            if not measured.ratio:
-                continue
-            report.row(
-                questions=name,
-                kappa=f"{kappa:g}",
-                found=f"{len(measured.ratio)} of {measured.asked}",
-                holds_seed=shown(statistics.fmean(measured.validity["seed"])),
-                holds_bootstrap=shown(statistics.fmean(measured.validity["bootstrap"])),
-                distance_ratio=shown(statistics.median(measured.ratio)),
-                proved=f"{measured.proved} of {measured.asked}",
-                median_ms=milliseconds(statistics.median(measured.seconds)),
-            )
-        for panel, kind in zip(panels, ("seed", "bootstrap"), strict=True):
-            points = [(kappa, 100 * statistics.fmean(one.validity[kind])) for kappa, one in found.items() if one.ratio]
+    for panel, kind, title in zip(
+        panels, ("seed", "bootstrap"), ("other random numbers, same data", "data drawn anew"), strict=True
+    ):
+        for name, found in seen.items():
+            rungs = [(kappa, found[f"{kappa:g}"]) for kappa in KAPPAS_SHOWN]
+            points = [(kappa, 100 * statistics.fmean(getattr(one, kind))) for kappa, one in rungs if one.ratio]
             panel.plot(*zip(*points, strict=True), marker="o", markersize=3, linewidth=1.2, label=name)
-    for panel, title in zip(panels, ("other random numbers, same data", "data drawn anew"), strict=True):
         panel.axhline(100 * WANTED, color="grey", linewidth=0.8, linestyle=":")
         panel.set(xlabel="standard errors asked for (kappa)", title=title, ylim=(0, 102))
         panel.grid(alpha=0.3)
@@ -237,7 +266,6 @@ def confidence(settings: Settings) -> None:
     figure.savefig(path, dpi=150)
     plt.close(figure)
     print(f"written: {path}", flush=True)
-    report.write()
 
 
 def warm() -> None:
@@ -247,4 +275,5 @@ def warm() -> None:
 
 
 if __name__ == "__main__":
-    main("How far explanations hold.", {"holds": holds, "confidence": confidence}, warm, sys.argv[1:])
+    sections = {**{name: partial(measure, name) for name in CLASSES}, "tables": tables}
+    main("How far explanations hold.", sections, warm, sys.argv[1:])

@@ -66,8 +66,9 @@ def test_neighbours_agree_with_the_integer_program(block: int) -> None:
         margin = margin_of(case, seed)
         try:
             ours = asked(case, margin=margin)
-        except wh.WhenceError as error:
-            assert "neighbour" in str(error)  # a start where neighbours tie is refused by both engines
+        except wh.InputError:  # a start at which neighbours tie is refused by both engines
+            with pytest.raises(wh.InputError, match="neighbour"):
+                asked(case, margin=margin, engine="milp")
             continue
         theirs = asked(case, margin=margin, engine="milp")
         assert ours.status == theirs.status
@@ -133,7 +134,7 @@ def test_an_absolute_answer_is_best_and_cheaper_by_the_margin() -> None:
 def test_a_margin_that_cannot_be(margin: Any) -> None:
     """One sentence that names the argument."""
     case = cases(0, 1)[0]
-    with pytest.raises(wh.InputError, match="^'margin' must be .* Got .* instead\\.$") as caught:
+    with pytest.raises(wh.InputError, match=r"^'margin' must be .* Got .* instead\.$") as caught:
         asked(case, margin=margin)
     assert caught.value.parameter == "margin"
 

@@ -113,7 +113,7 @@ def test_every_explanation_tells_how_usual_it_is() -> None:
 @pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, "0.1", True, float("nan")])
 def test_a_share_that_cannot_be(share: Any) -> None:
     """One sentence that names the argument."""
-    with pytest.raises(wh.InputError, match="^'plausible' must be a share of the history.* Got .* instead\\.$") as caught:
+    with pytest.raises(wh.InputError, match=r"^'plausible' must be a share .* Got .* instead\.$") as caught:
         asked(cases(0, 1)[0], plausible=share)
     assert caught.value.parameter == "plausible"
 
