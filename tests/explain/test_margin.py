@@ -11,6 +11,7 @@ from tests.cases import Case, cases
 from tests.oracle import MOST_CELLS, nearest
 
 import whence as wh
+from whence.errors import InputError
 from whence.search.grid import grid_of
 
 BLOCKS, SEEDS = 8, 20
@@ -66,8 +67,8 @@ def test_neighbours_agree_with_the_integer_program(block: int) -> None:
         margin = margin_of(case, seed)
         try:
             ours = asked(case, margin=margin)
-        except wh.InputError:  # a start at which neighbours tie is refused by both engines
-            with pytest.raises(wh.InputError, match="neighbour"):
+        except InputError:  # a start at which neighbours tie is refused by both engines
+            with pytest.raises(InputError, match="neighbour"):
                 asked(case, margin=margin, engine="milp")
             continue
         theirs = asked(case, margin=margin, engine="milp")
@@ -134,7 +135,7 @@ def test_an_absolute_answer_is_best_and_cheaper_by_the_margin() -> None:
 def test_a_margin_that_cannot_be(margin: Any) -> None:
     """One sentence that names the argument."""
     case = cases(0, 1)[0]
-    with pytest.raises(wh.InputError, match=r"^'margin' must be .* Got .* instead\.$") as caught:
+    with pytest.raises(InputError, match=r"^'margin' must be .* Got .* instead\.$") as caught:
         asked(case, margin=margin)
     assert caught.value.parameter == "margin"
 
@@ -144,6 +145,6 @@ def test_a_share_of_costs_that_may_be_negative_is_refused() -> None:
     X = np.linspace(0.0, 1.0, 20)[:, None]
     Y = np.column_stack([X[:, 0] - 2.0, 0.2 - X[:, 0]])
     policy = wh.Policy(cases(0, 1)[0].policy.problem, wh.ForestWeights(5, random_state=0)).fit(X, Y)
-    with pytest.raises(wh.InputError, match="'margin' is a share of the decision's cost"):
+    with pytest.raises(InputError, match="'margin' is a share of the decision's cost"):
         policy.explain([0.1], 1, margin=0.1)
     assert policy.explain([0.1], 1, margin=(0.1, "cost")).status in ("optimal", "none")

@@ -15,6 +15,7 @@ from tests.cases import cases
 from tests.explain.test_margin import asked
 
 import whence as wh
+from whence.errors import InputError
 from whence.explain.reliance import CHOOSING, KAPPAS, Held, Refitted
 from whence.weights.refits import Refits, refits_of
 
@@ -137,7 +138,7 @@ def test_a_saved_explanation_tells_it_and_can_be_asked_no_more(
     assert str(saved) == str(why)
     assert saved.confidence == why.confidence
     for ask in (saved.held, saved.region):
-        with pytest.raises(wh.InputError, match=r"saved or sent cannot be .*: ask the policy again"):
+        with pytest.raises(InputError, match=r"saved or sent cannot be .*: ask the policy again"):
             ask()
     assert saved.verify(policy).agrees, saved.verify(policy)
 
@@ -187,7 +188,7 @@ def test_a_frozen_forest_has_confidence_but_no_refits() -> None:
     assert sure.distance >= policy.explain([10.0], PLAN).distance
     assert sure.region().proved
     for ask in (sure.held, lambda: policy.explain([10.0], PLAN, holds=0.9)):
-        with pytest.raises(wh.InputError, match=r"cannot be fitted again.*'confidence'") as caught:
+        with pytest.raises(InputError, match=r"cannot be fitted again.*'confidence'") as caught:
             ask()
         assert caught.value.parameter == "refits"
 
@@ -200,11 +201,11 @@ def test_neighbours_are_refitted_on_other_data() -> None:
     reliable = policy.explain(TODAY, PLAN, holds=0.9)
     assert reliable.reliance is not None
     assert reliable.reliance.refits == "bootstrap"
-    with pytest.raises(wh.InputError, match="no random numbers to draw anew: use refits='bootstrap'"):
+    with pytest.raises(InputError, match="no random numbers to draw anew: use refits='bootstrap'"):
         policy.explain(TODAY, PLAN, holds=0.9, refits="seed")
-    with pytest.raises(wh.InputError, match="region needs weights made of trees"):
+    with pytest.raises(InputError, match="region needs weights made of trees"):
         plain.region()
-    with pytest.raises(wh.InputError, match="confidence"):
+    with pytest.raises(InputError, match="confidence"):
         policy.explain(TODAY, PLAN, confidence=1.0)
 
 
@@ -245,7 +246,7 @@ def test_other_risks_and_questions(risk: wh.Risk, options: dict[str, Any]) -> No
 )
 def test_what_cannot_be_asked(policy: wh.Policy, options: dict[str, Any], parameter: str) -> None:
     """One sentence each, with the name of the argument."""
-    with pytest.raises(wh.InputError) as caught:
+    with pytest.raises(InputError) as caught:
         policy.explain(TODAY, PLAN, **options)
     assert caught.value.parameter == parameter
     assert f"'{parameter}'" in str(caught.value)
@@ -254,7 +255,7 @@ def test_what_cannot_be_asked(policy: wh.Policy, options: dict[str, Any], parame
 @pytest.mark.parametrize("refits", [0, -3, 2.5, True, "all"])
 def test_refits_are_counted(why: wh.Explanation, refits: Any) -> None:
     """A whole number of them, at least one."""
-    with pytest.raises(wh.InputError, match="'refits' must be an int >= 1"):
+    with pytest.raises(InputError, match="'refits' must be an int >= 1"):
         why.held(refits)
 
 
@@ -264,7 +265,7 @@ def test_what_has_no_context_holds_nowhere(policy: wh.Policy) -> None:
     assert none.status == "none"
     assert none.reliance is None
     for ask in (none.held, none.region):
-        with pytest.raises(wh.InputError, match="its status is 'none'"):
+        with pytest.raises(InputError, match="its status is 'none'"):
             ask()
 
 

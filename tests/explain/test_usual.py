@@ -12,6 +12,7 @@ from tests.cases import cases
 from tests.explain.test_margin import asked
 
 import whence as wh
+from whence.errors import InputError
 from whence.explain import usual as usual_module
 from whence.explain.usual import Usual, usual_in
 
@@ -113,7 +114,7 @@ def test_every_explanation_tells_how_usual_it_is() -> None:
 @pytest.mark.parametrize("share", [0, 1, -0.1, 1.5, "0.1", True, float("nan")])
 def test_a_share_that_cannot_be(share: Any) -> None:
     """One sentence that names the argument."""
-    with pytest.raises(wh.InputError, match=r"^'plausible' must be a share .* Got .* instead\.$") as caught:
+    with pytest.raises(InputError, match=r"^'plausible' must be a share .* Got .* instead\.$") as caught:
         asked(cases(0, 1)[0], plausible=share)
     assert caught.value.parameter == "plausible"
 
@@ -121,5 +122,5 @@ def test_a_share_that_cannot_be(share: Any) -> None:
 def test_neighbours_know_no_plausibility_by_trees() -> None:
     """They are refused in a sentence."""
     case = cases(1, 1, weights="knn", plain=True)[0]
-    with pytest.raises(wh.InputError, match="plausible"):
+    with pytest.raises(InputError, match="plausible"):
         asked(case, plausible=0.1)
