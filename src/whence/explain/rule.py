@@ -123,7 +123,7 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
             continue
         unit, kind = schema.unit(name), schema.kinds()[name]
         if len(at) > 1 or kind == "categorical":
-            levels = [level for level, j in zip(schema.levels(name), at, strict=True) if box.categories[j]]
+            levels = [level for level, j in zip(schema.categories(name), at, strict=True) if box.categories[j]]
             found.append(Condition(name, None, None, tuple(levels), f"{name} is {_or(list(map(str, levels)))}"))
             continue
         j = at[0]
