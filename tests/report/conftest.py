@@ -29,7 +29,10 @@ PARTS = ("risk", "decision_text", "alternative_text", "units", "kinds", "cost_un
 
 
 class Parts(Source):
-    """What an explanation that was put together by hand speaks of; it has no fingerprints."""
+    """What an explanation that was put together by hand speaks of; it has no fingerprints, and no usual contexts."""
+
+    def usual(self, context: Any) -> None:
+        """It is not known."""
 
     def fingerprints(self, afresh: bool = False) -> dict[str, Any]:
         """None are known."""

@@ -10,7 +10,6 @@ import numpy as np
 import pytest
 from tests.cases import Case, cases
 from tests.search.holding import Cells, all_cells, excess, nearest_between
-from whence.search.ladder import climb, steps
 
 from whence.question import Answer, Question
 from whence.search import forest as forest_search
@@ -146,21 +145,3 @@ def test_a_margin_is_another_decision(block: int) -> None:
                 if (question.decision >= 0).all() and kappa == 0.0:
                     assert answer.distance >= before - 1e-12
                     before = answer.distance
-
-
-def test_a_ladder_gives_what_each_of_its_steps_does() -> None:
-    """Step by step the same answers as asked one by one; climbing ends at the first one that stands."""
-    climbed = 0
-    for seed in range(40):
-        for _, question in relative(seed, 1):
-            taken = list(steps(question, (0.0, 1.0, 2.0)))
-            for kappa, answer in taken:
-                alone = explain(replace(question, confidence=kappa))
-                assert (alone.status, alone.distance, alone.nodes) == (answer.status, answer.distance, answer.nodes)
-            assert len(taken) == 3 or taken[-1][1].status == "none"
-            goal = taken[-1][1].distance
-            found = climb(question, lambda answer, goal=goal: answer.distance >= goal, (0.0, 1.0, 2.0))
-            assert found[-1][1].distance == goal
-            assert all(answer.distance < goal for _, answer in found[:-1])
-            climbed += len(found) > 1
-    assert climbed > 3

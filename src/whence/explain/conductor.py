@@ -75,7 +75,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     if request.holds is None:
         explanation = at(float(request.confidence))
     else:
-        explanation = explained_reliably(at, Refitted.of(policy, request.refits), float(request.holds))
+        explanation = explained_reliably(at, Refitted.of(policy, request.refits), float(request.holds), limits)
     return replace(explanation, seconds=limits.seconds)
 
 

@@ -16,7 +16,6 @@ from whence.errors import InputError
 from whence.explain.reliance import WITHIN, Held, Refitted, Reliance
 from whence.explain.rule import Region, region_of
 from whence.explain.source import Source
-from whence.explain.usual import usual_in
 from whence.files import write_text
 from whence.plain_values import number_from_plain
 from whence.problems.base import DecisionProblem, cost_unit_of
@@ -301,8 +300,7 @@ class Explanation:
         """The share of the past contexts that are not more usual than the one found; None where there is none."""
         if self.written is not None or self.context is None or self.source is None:
             return None if self.written is None else self.written.usual
-        schema = self.source.schema
-        return usual_in(self.source.weights, schema, self.source.X).share(schema.encode_row(self.context))
+        return self.source.usual(self.context)
 
     def region(self, time_limit: float | None = 5.0) -> Region:
         """The largest box of contexts around the explanation in which it stays true, as a rule.

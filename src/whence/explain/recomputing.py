@@ -14,7 +14,7 @@ import pandas as pd
 from whence.errors import InternalError
 from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
-from whence.explain.reliance import CHOOSING, JUDGING, Refitted
+from whence.explain.reliance import CHOOSING, JUDGING, Refitted, Rung
 from whence.explain.request import Request
 from whence.explain.verification import confirmed
 from whence.features.kinds import Categorical
@@ -62,14 +62,40 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         fresh = replace(fresh, unrestricted=inner, blocking=blocking)
     if said.reliance is not None:
         refitted = Refitted.of(policy, said.reliance.refits)
-        chosen, judged = (refitted.held(fresh, numbers) for numbers in (CHOOSING, JUDGING))
+        # Where the time was short, fewer refits were made.
+        counted = CHOOSING[: said.reliance.chosen.refits], JUDGING[: said.reliance.judged.refits]
+        chosen, judged = (refitted.held(fresh, numbers) for numbers in counted)
         if chosen is not None and judged is not None:
-            fresh = replace(fresh, reliance=replace(said.reliance, chosen=chosen, judged=judged))
+            found = replace(said.reliance, chosen=chosen, judged=judged, confidence=said.confidence)
+            wanted = said.asked.get("holds", found.wanted)
+            fresh = replace(fresh, reliance=replace(found, wanted=wanted))
     if said.nearest is not None and asked:
         plain = replace(draft, confidence=0.0, asked={})
         near = _completed(said.nearest, policy, plain, replace(asked[0], confidence=0.0), faults)
-        fresh = replace(fresh, nearest=near)
+        faults += _faults_of_numbers(said.nearest)
+        fresh = replace(fresh, nearest=replace(near, asked=said.nearest.asked))
+    if fresh.reliance is not None:
+        ladder = _ladder(said, fresh, Refitted.of(policy, fresh.reliance.refits))
+        fresh = replace(fresh, reliance=replace(fresh.reliance, ladder=ladder))
     return replace(fresh, **_of_the_search(said)), faults
+
+
+def _ladder(said: Explanation, fresh: Explanation, refitted: Refitted) -> tuple[Rung, ...]:
+    """The ladder, with the rungs of the nearest explanation and of the one that was chosen computed again."""
+    assert fresh.reliance is not None
+    known = {fresh.reliance.confidence: fresh}
+    if fresh.nearest is not None:
+        known[0.0] = fresh.nearest
+    rungs = []
+    for rung in fresh.reliance.ladder:
+        again = known.get(rung.confidence)
+        if again is not None:
+            of_search = said if again is fresh else said.nearest
+            assert of_search is not None
+            held = None if rung.held is None else refitted.held(again, CHOOSING[: rung.held.refits])
+            rung = Rung(rung.confidence, of_search.status, again.distance, of_search.bound, held)
+        rungs.append(rung)
+    return tuple(rungs)
 
 
 def request_of(said: Explanation, policy: Policy) -> Request:

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from whence.explain.plans import sample_costs
 from whence.explain.source import Source
 from whence.plain_values import number_from_plain
+from whence.question import Limits, Progress
 from whence.report.model import RelianceEntry, ShownHeld
 from whence.weights.refits import RefitKind, refits_of
 
@@ -36,8 +37,8 @@ class Held(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The share of the refits."""
-        return self.times / self.refits
+        """The share of the refits; 0 where there was no time for any."""
+        return self.times / self.refits if self.refits else 0.0
 
     def __str__(self) -> str:
         return f"{self.times} of {self.refits} refits"
@@ -113,7 +114,7 @@ class Reliance:
     @property
     def reached(self) -> bool:
         """Whether it holds in the share that was wanted, among the refits that choose."""
-        return self.chosen.share >= self.wanted
+        return _enough(self.chosen, self.wanted)
 
 
 class Refitted:
@@ -136,8 +137,13 @@ class Refitted:
         """The refits of a fitted policy."""
         return cls(Source.of(policy), kind)
 
-    def held(self, explanation: Explanation, numbers: Iterable[int], within: float = WITHIN) -> Held | None:
-        """In how many of these refits the explanation holds; None where it has no context."""
+    def held(
+        self, explanation: Explanation, numbers: Iterable[int], within: float = WITHIN, limits: Limits | None = None
+    ) -> Held | None:
+        """In how many of these refits the explanation holds; None where it has no context.
+
+        Where `limits` do not leave the time to make all of them, it is counted on those that there are.
+        """
         if explanation.context is None:
             return None
         source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
@@ -145,17 +151,40 @@ class Refitted:
         risk, tau = source.risk, explanation.tolerance
         row = source.inputs(explanation.context)
         outcomes = []
+        share, amount = explanation.margin
         for number in numbers:
+            if limits is not None and (self._stopped(explanation, limits) or not self._in_time(number, limits)):
+                break
             weights = self.refits.weights_at(number, row)
-            allowed = decision
+            cost = risk.of(alternative, weights)
+            holds = True
             if explanation.kind == "absolute":
-                best = source.problem.solve(source.Y, weights, risk)
-                allowed = (1.0 + max(within, explanation.within)) * sample_costs(source.problem, best, source.Y)
-            outcomes.append(risk.of(alternative, weights) <= risk.of(allowed, weights) + tau)
+                best = sample_costs(source.problem, source.problem.solve(source.Y, weights, risk), source.Y)
+                holds = cost <= (1.0 + max(within, explanation.within)) * risk.of(best, weights) + tau
+            if explanation.kind == "relative" or share or amount:
+                holds &= cost <= (1.0 - share) * risk.of(decision, weights) - amount + tau
+            outcomes.append(bool(holds))
         return Held(sum(outcomes), len(outcomes))
 
+    def _in_time(self, number: int, limits: Limits) -> bool:
+        return self.refits.ready_within(number, limits.remaining)
 
-def explained_reliably(at: Callable[[float], Explanation], refitted: Refitted, wanted: float) -> Explanation:
+    def _stopped(self, explanation: Explanation, limits: Limits) -> bool:
+        """Whether the user has had enough; refits may take longer than the search."""
+        if limits.on_progress is None:
+            return False
+        told = Progress(explanation.nodes, explanation.distance, explanation.bound, limits.seconds)
+        return limits.on_progress(told) is False
+
+
+def _enough(held: Held, wanted: float) -> bool:
+    """Whether it holds in the wanted share of all refits that choose; `wanted` may be 0.7 and the share 7 / 10."""
+    return held.refits >= len(CHOOSING) and held.share >= wanted - 1e-12
+
+
+def explained_reliably(
+    at: Callable[[float], Explanation], refitted: Refitted, wanted: float, limits: Limits | None = None
+) -> Explanation:
     """The nearest explanation on the ladder of confidence that holds in the wanted share of the refits.
 
     Where no rung does, the one that holds in most of them: its `reliance` says how often.
@@ -168,23 +197,28 @@ def explained_reliably(at: Callable[[float], Explanation], refitted: Refitted, w
         The refits by which it is chosen and judged.
     wanted : float
         The share of the refits in which it has to hold.
+    limits : Limits, optional
+        Of the whole ladder, the making of refits included.
     """
     rungs: list[Rung] = []
     found: list[Explanation] = []
     for kappa in KAPPAS if refitted.source.weights.knows_spread(refitted.source.risk.tail) else KAPPAS[:1]:
         explanation = at(kappa)
-        held = refitted.held(explanation, CHOOSING)
+        held = refitted.held(explanation, CHOOSING, limits=limits)
         rungs.append(Rung(kappa, explanation.status, explanation.distance, explanation.bound, held))
         found.append(explanation)
         # More standard errors are never nearer: where nothing is found, or time is up, the ladder ends.
-        if held is None or held.share >= wanted or explanation.status in ("time_limit", "interrupted"):
+        if held is None or _enough(held, wanted) or held.refits < len(CHOOSING):
+            break
+        if explanation.status in ("time_limit", "interrupted"):
             break
     shares = [-1.0 if rung.held is None else rung.held.share for rung in rungs]
-    chosen = next((i for i, share in enumerate(shares) if share >= wanted), shares.index(max(shares)))
+    enough = (i for i, rung in enumerate(rungs) if rung.held is not None and _enough(rung.held, wanted))
+    chosen = next(enough, shares.index(max(shares)))
     explanation, rung = found[chosen], rungs[chosen]
     if rung.held is None:
         return explanation
-    judged = refitted.held(explanation, JUDGING)
+    judged = refitted.held(explanation, JUDGING, limits=limits)
     assert judged is not None
     reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, tuple(rungs))
     # The question was another one, with `holds`: that of the whole.

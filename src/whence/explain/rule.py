@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
-from whence.aliases import Floats
 from whence.report.numbers import plain, share, with_unit
 from whence.search.regions import Region as Box
 from whence.search.regions import region as grown
@@ -20,6 +19,10 @@ __all__ = ["Condition", "Region", "region_of"]
 
 #: Conditions up to which a rule is short enough to be told.
 SHORT = 4
+#: By which share of a feature's range an end that the explanation touches may be rounded past it.
+NEAR = 0.01
+#: Digits up to which an end is said such that the explanation stays inside.
+FEW = 5
 
 
 @dataclass(frozen=True)
@@ -94,7 +97,7 @@ def region_of(explanation: Explanation, time_limit: float | None) -> Region:
     box = grown(question.with_time(time_limit), point, confidence=question.confidence)
     if box is None:
         return Region((), 0.0, False, False, "No rule: the time was up before the forest was laid out.")
-    conditions = tuple(_conditions(explanation, box, point))
+    conditions = tuple(_conditions(explanation, box))
     inside = float(_inside(explanation, box).mean())
     return Region(conditions, inside, box.maximal, box.proved, _sentence(explanation, conditions, inside, box))
 
@@ -106,7 +109,7 @@ def _inside(explanation: Explanation, box: Box) -> Any:
     return box.contains(source.schema.encode(source.X))
 
 
-def _conditions(explanation: Explanation, box: Box, point: Floats) -> list[Condition]:
+def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
     source, question = explanation.source, explanation.question
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
     schema, space = source.schema, question.space
@@ -120,7 +123,7 @@ def _conditions(explanation: Explanation, box: Box, point: Floats) -> list[Condi
             continue
         unit, kind = schema.unit(name), schema.kinds()[name]
         if len(at) > 1 or kind == "categorical":
-            levels = [level for level, j in zip(schema.levels(name), at, strict=True) if box.categories[j]]
+            levels = [level for level, j in zip(schema.categories(name), at, strict=True) if box.categories[j]]
             found.append(Condition(name, None, None, tuple(levels), f"{name} is {_or(list(map(str, levels)))}"))
             continue
         j = at[0]
@@ -128,31 +131,43 @@ def _conditions(explanation: Explanation, box: Box, point: Floats) -> list[Condi
             found.append(Condition(name, None, None, (values[name],), f"{name} is {_switch(values[name])}"))
             continue
         slack = 0.0 if space.levels[j] is not None else 1e-9 * max(scale[j], abs(offset[j]))
-        here = float(offset[j] + scale[j] * point[j])
-        low = None if box.lower[j] <= space.lower[j] else float(offset[j] + scale[j] * box.lower[j] + slack)
-        high = None if box.upper[j] >= space.upper[j] else float(offset[j] + scale[j] * box.upper[j] - slack)
-        found.append(Condition(name, low, high, None, f"{name} is {_between(low, high, here, unit)}"))
+        # The explanation itself often lies on the edge, and belongs to the region to the last digit.
+        here = float(values[name])
+        low = high = None
+        if box.lower[j] > space.lower[j]:
+            low = min(here, float(offset[j] + scale[j] * box.lower[j] + slack))
+        if box.upper[j] < space.upper[j]:
+            high = max(here, float(offset[j] + scale[j] * box.upper[j] - slack))
+        found.append(Condition(name, low, high, None, f"{name} is {_between(low, high, here, scale[j], unit)}"))
     return found
 
 
-def _between(low: float | None, high: float | None, here: float, unit: str) -> str:
-    if low is not None and high is not None:
-        if low == high:
-            return with_unit(plain(low, 6), unit)
-        return f"between {_rounded(low, here, math.ceil)} and {with_unit(_rounded(high, here, math.floor), unit)}"
-    if low is not None:
-        return f"at least {with_unit(_rounded(low, here, math.ceil), unit)}"
-    return f"at most {with_unit(_rounded(high if high is not None else here, here, math.floor), unit)}"
+def _between(low: float | None, high: float | None, here: float, scale: float, unit: str) -> str:
+    if low is not None and low == high:
+        return with_unit(plain(low, 15), unit)
+    room = math.inf if low is None or high is None else 0.5 * (high - low)
+    past = min(NEAR * scale, room)
+    if high is None:
+        assert low is not None
+        return f"at least {with_unit(_rounded(low, here, low + past, math.ceil), unit)}"
+    most = with_unit(_rounded(high, here, high - past, math.floor), unit)
+    return f"at most {most}" if low is None else f"between {_rounded(low, here, low + past, math.ceil)} and {most}"
 
 
-def _rounded(end: float, here: float, towards: Any) -> str:
-    """An end of an interval with as few digits as keep it on the side of the explanation."""
+def _rounded(end: float, here: float, past: float, towards: Any) -> str:
+    """An end of an interval with few digits, rounded inwards.
+
+    It keeps the explanation inside where a few digits can say that. An explanation that touches the end is passed, but
+    no farther than `past`.
+    """
     size = math.floor(math.log10(abs(end))) if end else 0
-    for digits in range(3, 16):
-        step = 10.0 ** (size + 1 - digits)
-        value = towards(end / step) * step
-        if (end <= value <= here) if towards is math.ceil else (here <= value <= end):
-            return plain(float(f"{value:.15g}"), max(digits, 3))
+    nearer = past if abs(past - end) < abs(here - end) else here
+    for limit, most in ((nearer, FEW), (past, 15)):
+        for digits in range(3, most + 1):
+            step = 10.0 ** (size + 1 - digits)
+            value = float(f"{towards(end / step) * step:.15g}")
+            if min(end, limit) <= value <= max(end, limit):
+                return plain(value, 15)
     return plain(end, 15)
 
 

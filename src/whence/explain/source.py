@@ -10,6 +10,7 @@ from weakref import WeakKeyDictionary
 import pandas as pd
 
 from whence.aliases import Floats
+from whence.explain.usual import usual_in
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
 from whence.report.fingerprints import digest, problem_digest
@@ -47,6 +48,10 @@ class Source:
         if row is None:
             return schema.numbers(self.X, "error") if units else schema.encode(self.X, "error")
         return schema.numbers_row(row, "error") if units else schema.encode_row(row, "error")
+
+    def usual(self, context: pd.Series) -> float | None:
+        """The share of the past contexts that are not more usual than `context`."""
+        return usual_in(self.weights, self.schema, self.X).share(self.schema.encode_row(context))
 
     def fingerprints(self, afresh: bool = False) -> dict[str, Any]:
         """Fingerprints of model, history and problem; those of a fitted model are kept unless asked `afresh`."""

@@ -171,6 +171,11 @@ class Schema:
         """
         return self._column(name).choices
 
+    def categories(self, name: str) -> list[Any]:
+        """All categories of a category, one per coordinate, also those that the history does not hold."""
+        column = self._column(name)
+        return list(column.categories) if isinstance(column, CategoryColumn) else []
+
     def is_level(self, name: str, value: float) -> bool:
         """Whether a number is one of those that the feature may take, as far as its kind goes."""
         column = self._column(name)

@@ -52,7 +52,11 @@ def reliance_in_words(report: Report) -> str:
         times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
         enough = found.chosen.times >= found.wanted * found.chosen.refits
         counted = f"it holds in {times} of {refits} refits ({DRAWN[found.refits]})"
-        parts.append(f"You may rely on it: {counted}." if enough else f"Do not rely on it: {counted} only.")
+        if found.judged.refits == 0:
+            so_far = f", and it holds in {times} of those {refits}" if refits else ""
+            parts.append(f"How far you may rely on it is not known: there was time for {refits} refits{so_far}.")
+        else:
+            parts.append(f"You may rely on it: {counted}." if enough else f"Do not rely on it: {counted} only.")
     near = report.nearest
     if near is not None and near.shown is not None and found is not None:
         first = found.ladder[0].held

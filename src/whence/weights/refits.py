@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Literal, TypeAlias
+import math
+import time
+from typing import Any, Literal, TypeAlias
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import NDArray
@@ -17,6 +20,8 @@ __all__ = ["RefitKind", "Refits", "refits_of"]
 #: "seed": the same data, other random numbers. "bootstrap": as many past observations, drawn with replacement.
 RefitKind: TypeAlias = Literal["seed", "bootstrap"]
 KINDS: tuple[RefitKind, ...] = ("seed", "bootstrap")
+#: Rows on which one tree is fitted to guess how long a forest takes.
+PROBED = 1000
 
 
 class Refits:
@@ -64,8 +69,33 @@ class Refits:
         """Weights of the past observations in a context, by refit `number`; `row` is what the estimator sees."""
         refit = self._kept.get((self.kind, number))
         if refit is None:
+            began = time.perf_counter()
             refit = self._kept[self.kind, number] = self._made(number)
+            _SECONDS[self._weights] = max(_SECONDS.get(self._weights, 0.0), time.perf_counter() - began)
         return refit.at(row, self._weights.n_samples_)
+
+    def ready_within(self, number: int, seconds: float) -> bool:
+        """Whether refit `number` is there, or is made in about so many seconds: fitting cannot be interrupted."""
+        if (self.kind, number) in self._kept or seconds == math.inf:
+            return True
+        if seconds <= 0.0:
+            return False
+        if self._weights not in _SECONDS:
+            _SECONDS[self._weights] = self._guessed()
+        return _SECONDS[self._weights] <= seconds
+
+    def _guessed(self) -> float:
+        """Seconds that a refit may take, from one tree on some of the rows; sorting takes n log n."""
+        probe, rows = clone(self._weights), min(len(self._X), PROBED)
+        trees = probe.get_params().get("n_trees", 1)
+        if "n_trees" in probe.get_params():
+            probe.set_params(n_trees=1)
+        elif rows < len(self._X):
+            return 0.0  # neighbours are only put in a table
+        began = time.perf_counter()
+        probe.fit(self._X[:rows], self._Y[:rows])
+        growth = len(self._X) * math.log(len(self._X) + 1) / (rows * math.log(rows + 1))
+        return (time.perf_counter() - began) * int(trees) * growth
 
     def _made(self, number: int) -> _Refit:
         state = self._weights.get_params().get("random_state")
@@ -79,6 +109,10 @@ class Refits:
             return _Refit(fresh.fit(self._X, self._Y), None)
         rows = rng.integers(len(self._X), size=len(self._X))
         return _Refit(fresh.fit(self._X[rows], self._Y[rows]), rows)
+
+
+#: Seconds that the longest refit of some weights took, or may take.
+_SECONDS: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
 
 
 class _Refit:

@@ -1,0 +1,173 @@
+"""Regions as rules: contexts drawn in the user's units inside the conditions, judged by the policy itself."""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.cases import CATEGORIES, Case, cases
+from tests.explain.test_margin import asked
+
+import whence as wh
+from whence.explain.rule import Condition, Region
+
+BLOCKS, SEEDS, DRAWN = 6, 20, 1000
+
+
+def drawn(case: Case, why: wh.Explanation, region: Region, rng: np.random.Generator) -> pd.DataFrame:
+    """Random contexts that the question allows and that keep all conditions, as a user would write them."""
+    schema, question = case.policy.schema_, why.question
+    assert question is not None
+    assert why.context is not None
+    space = question.space
+    offset, scale = schema.affine()
+    owner = np.array(schema.feature_of_coordinate())
+    said = {one.feature: one for one in region.conditions}
+    table: dict[str, Any] = {}
+    for name in schema.names:
+        at, condition = np.flatnonzero(owner == name), said.get(name)
+        if schema.kinds()[name] == "categorical":
+            levels = schema.categories(name)
+            free = [x for x, j in zip(levels, at, strict=True) if space.upper[j] > 0 or space.start[j] > 0]
+            allowed = free if condition is None else list(condition.values or ())
+            chosen = rng.choice(np.array(allowed, dtype=object), DRAWN)
+            if name in why.context.index:
+                table[name] = chosen
+            else:
+                table.update({f"{name}_{level}": (chosen == level).astype(int) for level in CATEGORIES})
+            continue
+        (j,) = at
+        low, high = offset[j] + scale[j] * space.lower[j], offset[j] + scale[j] * space.upper[j]
+        if condition is not None and condition.values is not None:
+            table[name] = rng.choice(np.array(condition.values), DRAWN)
+            continue
+        if condition is not None:
+            low = low if condition.low is None else max(low, condition.low)
+            high = high if condition.high is None else min(high, condition.high)
+        if space.levels[j] is not None:
+            levels = offset[j] + scale[j] * space.levels[j]
+            levels = levels[(levels >= low - 1e-9) & (levels <= high + 1e-9)].round(9)
+            values = rng.choice(levels, DRAWN) if levels.size else np.full(DRAWN, why.context[name])
+            table[name] = values.astype(bool) if schema.kinds()[name] == "binary" else values
+        else:
+            ends = (low, high) if low <= high else (float(why.context[name]),) * 2
+            table[name] = np.where(rng.random(DRAWN) < 0.2, rng.choice(ends, DRAWN), rng.uniform(*ends, DRAWN))
+    return pd.DataFrame(table)[list(why.context.index)]
+
+
+def over(case: Case, why: wh.Explanation, table: pd.DataFrame) -> np.ndarray:
+    """By how much the alternative costs more than it may, context by context."""
+    policy, risk = case.policy, case.policy.risk_
+    rows = policy._inputs(table)
+    weights = policy.weights_.weights(rows)
+    costs = policy.Y_.T
+    rivals = costs if why.kind == "absolute" else costs[case.decision : case.decision + 1]
+    if why.confidence:
+        found = []
+        for row in rows:
+            trees = policy.weights_.per_tree(row)
+            assert trees is not None
+            values = risk.by_tree(costs[case.instead], trees) - risk.by_tree(rivals[0], trees)
+            spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
+            found.append(values.mean() + why.confidence * spread)
+        return np.array(found)
+    return np.array([risk.of(costs[case.instead], w) - min(risk.of(rival, w) for rival in rivals) for w in weights])
+
+
+def inside(condition: Condition, value: Any) -> bool:
+    """Whether a value keeps a condition."""
+    if condition.values is not None:
+        return value in condition.values
+    slack = 1e-9 * max(1.0, abs(float(value)))
+    above = condition.low is None or float(value) >= condition.low - slack
+    return above and (condition.high is None or float(value) <= condition.high + slack)
+
+
+@pytest.mark.parametrize("block", range(BLOCKS))
+@pytest.mark.parametrize("confidence", [0.0, 1.0])
+def test_contexts_inside_the_conditions(block: int, confidence: float) -> None:
+    """Numbers, whole numbers, categories, 0/1 columns, switches, restrictions; both kinds and risks."""
+    looked = 0
+    for seed in range(SEEDS * block, SEEDS * (block + 1)):
+        case = cases(seed, 1)[0]
+        if confidence:
+            case = case.but(kind="relative")
+        why = asked(case, confidence=confidence)
+        if why.context is None:
+            continue
+        region = why.region()
+        values = case.policy.schema_.feature_values(why.context)
+        for condition in region.conditions:
+            assert inside(condition, values[condition.feature]), (seed, condition, values)
+        if not region.proved:
+            continue
+        looked += 1
+        table = drawn(case, why, region, np.random.default_rng(seed))
+        worst = over(case, why, table)
+        at = int(worst.argmax())
+        slack = 1e-9 * float(np.abs(case.policy.Y_).max())
+        assert worst[at] <= why.tolerance + slack, (seed, table.iloc[at].to_dict(), region)
+    assert looked > SEEDS // 4
+
+
+def test_rounded_numbers_stay_inside() -> None:
+    """The numbers of the sentence are inside the region, and on the side of the end that they stand for."""
+    told = 0
+    for seed in range(120):
+        case = cases(seed, 1)[0].but(kind="relative")
+        why = asked(case)
+        if why.context is None:
+            continue
+        for condition in why.region().conditions:
+            if condition.values is not None:
+                continue
+            text = condition.text.split(" is ", 1)[1].replace("\u2212", "-").replace(",", "")
+            numbers = [float(number) for number in re.findall(r"-?\d+(?:\.\d+)?(?:e-?\d+)?", text)]
+            told += 1
+            for number in numbers:
+                assert inside(condition, number), (seed, condition)
+            assert numbers == sorted(numbers)
+            assert ("at least" in text) == (condition.high is None)
+            assert ("at most" in text) == (condition.low is None)
+    assert told > 20
+
+
+def test_the_share_is_that_of_the_history() -> None:
+    """Counted in the user's units."""
+    for seed in range(40):
+        case = cases(seed, 1, weights="forest", plain=True)[0].but(kind="relative")
+        why = asked(case)
+        if why.context is None:
+            continue
+        region = why.region()
+        rows = [case.policy.schema_.feature_values(row) for _, row in case.policy.X_.iterrows()]
+        counted = np.mean([all(inside(one, row[one.feature]) for one in region.conditions) for row in rows])
+        assert region.share == pytest.approx(counted), (seed, region)
+
+
+def test_words() -> None:
+    """A sentence, a table, and why there is no rule where there is none."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"temperature": rng.normal(20, 6, 200).round(1), "day": rng.choice(["Mon", "Sat", "Sun"], 200)})
+    Y = 10 + X[["temperature"]].to_numpy() + 30 * (X[["day"]] != "Mon").to_numpy()
+    schema = wh.Schema({"temperature": wh.Continuous(unit="°C")})
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(30, 4, random_state=0), schema=schema).fit(X, Y)
+    why = policy.explain({"temperature": 20.0, "day": "Mon"}, [55.0], confidence=2.0)
+    region = why.region()
+    assert region.short
+    assert region.maximal
+    assert str(region).startswith("Your plan is better whenever ")
+    assert "temperature is at least 26.4 °C" in str(region)
+    assert region.frame.columns.tolist() == ["feature", "low", "high", "values"]
+    assert str(region).endswith("of past contexts.")
+
+
+def test_no_time_for_a_region() -> None:
+    """It says so instead of a rule."""
+    case = cases(3, 1, weights="forest", plain=True)[0].but(kind="relative")
+    why = asked(case)
+    if why.context is not None:
+        assert "rule" in str(why.region(time_limit=1e-9)).lower() or why.region(time_limit=1e-9).proved
