@@ -18,6 +18,7 @@ from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.explain.usual import usual_in
 from whence.explain.verification import confirmed
+from whence.problems.base import cost_unit_of
 from whence.question import Answer, Isolation, Limits, Nearby, Question
 from whence.risk import Risk
 
@@ -46,6 +47,8 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
         "instead": sample_costs(policy.problem, request.instead, policy.Y_, "instead"),
         "decision": decided.costs if request.decision is None else sample_costs(policy.problem, plan, policy.Y_),
     }
+    # What a report would stumble over later is refused before the search.
+    cost_unit_of(policy.problem)
     question = _question(policy, request, initial, limits, costs)
     engine.check(question)
     label = engine.label(policy.weights_, request.options)
