@@ -80,7 +80,7 @@ class UsuallyNear:
     >>> usual = UsuallyNear(np.array([[0.0], [0.1], [0.3], [1.0]]), k=1)
     >>> usual.own.round(12).tolist()
     [0.7, 0.2, 0.1, 0.1]
-    >>> usual.share(np.array([0.5])), usual.at_least(0.5).radius.round(12)
+    >>> usual.share(np.array([0.5])), round(usual.at_least(0.5).radius, 12)
     (0.5, 0.2)
     """
 
@@ -98,7 +98,7 @@ class UsuallyNear:
     def at_least(self, share: float) -> Nearby:
         """The contexts that are not less usual than this share of the history."""
         place = max(0, int(np.ceil(share * self.own.size - 1e-9)) - 1)
-        return Nearby(self.points, self.k, self.own[place])
+        return Nearby(self.points, self.k, float(self.own[place]))
 
 
 def kth_distance(points: Floats, k: int, point: Floats) -> float:
