@@ -30,7 +30,7 @@ NEAR = 1e-6
 #: What is not compared entry by entry: told by a search, or dealt with in a sentence of its own.
 LEFT_OUT = ("schema", "status", "bound", "note", "seconds", "nodes", "cuts", "versions", "question", "fingerprints")
 #: What documents of this schema did not hold at first; all of it follows from other entries.
-ADDED = ("risk_words", "spread", "shown")
+ADDED = ("risk_words", "spread", "shown", "usual")
 
 
 @dataclass(frozen=True)
@@ -153,7 +153,11 @@ def _in_the_words_of(said: Report, fresh: Report) -> Report:
     inner, free = said.unrestricted, fresh.unrestricted
     if inner is not None and free is not None:
         free = _in_the_words_of(inner, free)
-    return structs.replace(fresh, text=said.text, shown=said.shown, spread=said.spread, unrestricted=free)
+    near, again = said.nearest, fresh.nearest
+    if near is not None and again is not None:
+        again = _in_the_words_of(near, again)
+    words = {"text": said.text, "shown": said.shown, "spread": said.spread}
+    return structs.replace(fresh, **words, unrestricted=free, nearest=again)
 
 
 def _engine(said: Explanation, policy: Policy) -> str:

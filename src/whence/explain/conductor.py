@@ -48,7 +48,9 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
         "decision": decided.costs if request.decision is None else sample_costs(policy.problem, plan, policy.Y_),
     }
     question = _question(policy, request, initial, limits, costs)
-    engine.check(question)
+    # The rungs of a ladder ask for confidence, too, where there are trees.
+    climbs = request.holds is not None and policy.weights_.per_tree_known
+    engine.check(replace(question, confidence=1.0 if climbs else float(request.confidence)))
     label = engine.label(policy.weights_, request.options)
     draft = _draft(policy, request, question, initial, decided.weights, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.

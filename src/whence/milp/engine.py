@@ -55,7 +55,8 @@ class IntegerProgram(Engine):
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
         if question.confidence:
             raise InputError(
-                "'confidence' is for the search: the integer program cannot say it.", parameter="confidence"
+                "'confidence' and 'holds' are for the search: the integer program cannot say them.",
+                parameter="confidence",
             )
         check_trees(question)
         check(question)

@@ -43,9 +43,9 @@ def differing(
     for name in dict.fromkeys((*written, *computed)):
         if name in leave_out or (name in added and name not in written):
             continue
-        if name == "unrestricted" and isinstance(written.get(name), dict) and isinstance(computed.get(name), dict):
-            inner = differing(written[name], computed[name], slack, leave_out, added)
-            lines += [f"unrestricted.{line}" for line in inner]
+        pair = written.get(name), computed.get(name)
+        if name in ("unrestricted", "nearest") and isinstance(pair[0], dict) and isinstance(pair[1], dict):
+            lines += [f"{name}.{line}" for line in differing(*pair, slack, leave_out, added)]
             continue
         if name not in computed:
             lines.append(f"{name} is in the document, where nothing of that name belongs.")
