@@ -208,7 +208,7 @@ def tables(settings: Settings) -> None:
         read = json.loads(kept(name).read_text("utf-8"))
         seen[name] = {key: Measured(**one) for key, one in read["found"].items()}
         for key, words in (("0", "nearest"), ("seed", "holds=0.9"), ("bootstrap", 'holds=0.9, refits="bootstrap"')):
-            row(report, f"{name} ({read['histories']} histories)", words, seen[name][key])
+            row(report, f"{name} (histories: {read['histories']})", words, seen[name][key])
     report.text("By the number of standard errors asked for, without a ladder:")
     for name, found in seen.items():
         for kappa in KAPPAS_SHOWN:

@@ -230,6 +230,13 @@ def test_other_risks_and_questions(risk: wh.Risk, options: dict[str, Any]) -> No
     assert why.verify(policy).agrees, why.verify(policy)
 
 
+@pytest.mark.parametrize("options", [{"confidence": 1.0}, {"holds": 0.9}])
+def test_the_integer_program_knows_no_confidence(policy: wh.Policy, options: dict[str, float]) -> None:
+    """It is refused before anything is solved."""
+    with pytest.raises(InputError, match="'confidence' and 'holds' are for the search"):
+        policy.explain(TODAY, PLAN, engine="milp", **options)
+
+
 @pytest.mark.parametrize(
     ("options", "parameter"),
     [

@@ -81,9 +81,8 @@ def inside(condition: Condition, value: Any) -> bool:
     """Whether a value keeps a condition."""
     if condition.values is not None:
         return value in condition.values
-    slack = 1e-9 * max(1.0, abs(float(value)))
-    above = condition.low is None or float(value) >= condition.low - slack
-    return above and (condition.high is None or float(value) <= condition.high + slack)
+    above = condition.low is None or float(value) >= condition.low
+    return above and (condition.high is None or float(value) <= condition.high)
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

@@ -143,7 +143,11 @@ def _in_the_words_of(said: Report, fresh: Report) -> Report:
     inner, free = said.unrestricted, fresh.unrestricted
     if inner is not None and free is not None:
         free = _in_the_words_of(inner, free)
-    return structs.replace(fresh, text=said.text, shown=said.shown, spread=said.spread, unrestricted=free)
+    near, again = said.nearest, fresh.nearest
+    if near is not None and again is not None:
+        again = _in_the_words_of(near, again)
+    words = {"text": said.text, "shown": said.shown, "spread": said.spread}
+    return structs.replace(fresh, **words, unrestricted=free, nearest=again)
 
 
 def _engine(said: Explanation, policy: Policy) -> str:

@@ -50,7 +50,9 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     # What a report would stumble over later is refused before the search.
     cost_unit_of(policy.problem)
     question = _question(policy, request, initial, limits, costs)
-    engine.check(question)
+    # The rungs of a ladder ask for confidence, too, where there are trees.
+    climbs = request.holds is not None and policy.weights_.per_tree_known
+    engine.check(replace(question, confidence=1.0 if climbs else float(request.confidence)))
     label = engine.label(policy.weights_, request.options)
     draft = _draft(policy, request, question, initial, decided.weights, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.

@@ -134,9 +134,10 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
         # The explanation itself often lies on the edge, and belongs to the region to the last digit.
         here = float(values[name])
         low = high = None
-        if box.lower[j] > space.lower[j]:
+        # A start beyond the bounds of the question may be kept, so that a region within them says so.
+        if box.lower[j] > min(space.lower[j], space.start[j]):
             low = min(here, float(offset[j] + scale[j] * box.lower[j] + slack))
-        if box.upper[j] < space.upper[j]:
+        if box.upper[j] < max(space.upper[j], space.start[j]):
             high = max(here, float(offset[j] + scale[j] * box.upper[j] - slack))
         found.append(Condition(name, low, high, None, f"{name} is {_between(low, high, here, scale[j], unit)}"))
     return found

@@ -53,7 +53,10 @@ class IntegerProgram(Engine):
     def check(self, question: Question) -> None:
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
         if question.confidence:
-            raise InputError("'confidence' is for the search, not for the integer program.", parameter="confidence")
+            raise InputError(
+                "'confidence' and 'holds' are for the search: the integer program cannot say them.",
+                parameter="confidence",
+            )
         check_reliance(question)
         _prepared(question)
 

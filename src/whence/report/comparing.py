@@ -11,7 +11,7 @@ from whence.plain_values import quoted
 __all__ = ["differing"]
 
 #: What documents of this schema did not hold at first; all of it follows from other entries.
-ADDED = ("risk_words", "spread", "shown")
+ADDED = ("risk_words", "spread", "shown", "usual")
 #: Entries of one part of a document that are listed before the rest is only counted.
 LISTED = 3
 
@@ -31,9 +31,9 @@ def differing(written: Any, computed: Any, largest: float = 1.0, leave_out: Coll
     for name in dict.fromkeys((*written, *computed)):
         if name in leave_out or (name in ADDED and name not in written):
             continue
-        if name == "unrestricted" and isinstance(written.get(name), dict) and isinstance(computed.get(name), dict):
-            inner = differing(written[name], computed[name], largest, leave_out)
-            lines += [f"unrestricted.{line}" for line in inner]
+        pair = written.get(name), computed.get(name)
+        if name in ("unrestricted", "nearest") and isinstance(pair[0], dict) and isinstance(pair[1], dict):
+            lines += [f"{name}.{line}" for line in differing(*pair, largest, leave_out)]
             continue
         if name not in computed:
             lines.append(f"{name} is in the document, where nothing of that name belongs.")
