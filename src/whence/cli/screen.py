@@ -57,6 +57,18 @@ class Waiting:
             self._status.update(Text(text))
             self._said = now
 
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the line away while the block prints: what goes to stdout must not pass through stderr."""
+        if self._status is None:
+            yield
+            return
+        self._status.stop()
+        try:
+            yield
+        finally:
+            self._status.start()
+
 
 @contextmanager
 def waiting(text: str) -> Iterator[Waiting]:

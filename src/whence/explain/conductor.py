@@ -19,7 +19,7 @@ from whence.explain.sample_costs import sample_costs
 from whence.explain.source import Source
 from whence.explain.usual import usual_in
 from whence.explain.verification import confirmed
-from whence.question import Answer, Isolation, Limits, Question
+from whence.question import Answer, Isolation, Limits, Progress, Question
 from whence.risk import Risk
 
 if TYPE_CHECKING:
@@ -74,8 +74,15 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     if request.holds is None:
         explanation = at(float(request.confidence))
     else:
-        explanation = explained_reliably(at, Refitted.of(policy, request.refits), float(request.holds))
-    return replace(explanation, seconds=limits.seconds)
+
+        def going_on(found: Explanation) -> bool:
+            told = request.on_progress
+            return told is None or told(Progress(found.nodes, found.distance, found.bound, limits.seconds)) is not False
+
+        refitted = Refitted.of(policy, request.refits)
+        explanation = explained_reliably(at, refitted, float(request.holds), request.on_nearest, going_on)
+    explanation = replace(explanation, seconds=limits.seconds)
+    return explanation.with_rule() if request.rule else explanation
 
 
 def _check_accepted(policy: Policy, request: Request, question: Question, explanation: Explanation) -> None:

@@ -65,7 +65,8 @@ class Explanations(Sequence[Entry]):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row per context: how it ended, distance and bound, what changes, costs before and after, the error."""
+        """One row per context: how it ended, distance and bound, what changes, costs before and after, how far it
+        can be relied on, the error."""
         return pd.DataFrame([_record(entry) for entry in self._entries], index=self.labels, columns=list(COLUMNS))
 
     @cached_property
@@ -98,6 +99,11 @@ COLUMNS: dict[str, Any] = {
     "cost_alternative_after": np.nan,
     "decision": "",
     "alternative": "",
+    "held": np.nan,
+    "refits": np.nan,
+    "confidence": np.nan,
+    "usual": np.nan,
+    "rule": "",
     "nodes": 0,
     "seconds": np.nan,
     "error": "",
@@ -107,7 +113,7 @@ COLUMNS: dict[str, Any] = {
 def _record(entry: Entry) -> dict[str, Any]:
     if isinstance(entry, WhenceError):
         return {**COLUMNS, "error": str(entry)}
-    after = entry.cost_after
+    after, held = entry.cost_after, entry.agreed
     changes = changes_shown(changes_of(entry), entry.kinds, entry.units, entry.room)
     return {
         **COLUMNS,
@@ -122,6 +128,11 @@ def _record(entry: Entry) -> dict[str, Any]:
         "cost_alternative_after": np.nan if after is None else after.alternative,
         "decision": entry.decision_text,
         "alternative": entry.alternative_text,
+        "held": np.nan if held is None else held.times,
+        "refits": np.nan if held is None else held.refits,
+        "confidence": entry.confidence,
+        "usual": np.nan if entry.usual is None else entry.usual,
+        "rule": "" if entry.rule is None else entry.rule.sentence,
         "nodes": entry.nodes,
         "seconds": entry.seconds,
     }

@@ -28,8 +28,8 @@ if TYPE_CHECKING:
 __all__ = ["Recomputed", "recomputed", "request_of"]
 
 #: What of a question is given in other ways, or says only how hard to try.
-ELSEWHERE = ("context", "instead", "decision", "kind", "fixed", "bounds", "tolerance", "separation", "on_progress")
-EFFORT = ("engine", "time_limit", "node_limit", "threads", "options")
+ELSEWHERE = ("context", "instead", "decision", "kind", "fixed", "bounds", "tolerance", "separation")
+EFFORT = ("engine", "time_limit", "node_limit", "threads", "options", "on_progress", "on_nearest", "rule")
 
 
 class Recomputed(NamedTuple):
@@ -68,11 +68,18 @@ def recomputed(said: Explanation, policy: Policy) -> Recomputed:
         refitted = Refitted.of(policy, said.reliance.refits)
         chosen, judged = (refitted.held(fresh, numbers) for numbers in (CHOOSING, JUDGING))
         if chosen is not None and judged is not None:
-            fresh = replace(fresh, reliance=replace(said.reliance, chosen=chosen, judged=judged))
+            reliance = replace(said.reliance, chosen=chosen, judged=judged)
+            fresh = replace(fresh, reliance=reliance, agreed=chosen.with_others(judged))
     if said.nearest is not None and asked:
         plain = replace(draft, confidence=0.0, asked={})
         near = _completed(said.nearest, policy, plain, replace(asked[0], confidence=0.0), faults)
+        if said.reliance is not None and said.nearest.agreed is not None:
+            near = replace(near, agreed=Refitted.of(policy, said.reliance.refits).held(near, (*CHOOSING, *JUDGING)))
         fresh = replace(fresh, nearest=near)
+    if said.rule is not None:
+        # A rule that was found before its time was up is found again; another one is as large as there was time for.
+        found = said.rule.maximal and fresh.question is not None
+        fresh = fresh.with_rule(None) if found else replace(fresh, rule=said.rule)
     return Recomputed(replace(fresh, **_of_the_search(said)), faults)
 
 

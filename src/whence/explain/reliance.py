@@ -4,19 +4,31 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence.explain.sample_costs import sample_costs
 from whence.explain.source import Source
 from whence.plain_values import number_from_plain
 from whence.report.model import RelianceEntry, ShownHeld
+from whence.weights import Weights
 from whence.weights.refits import RefitKind, refits_of
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.policy import Policy
 
-__all__ = ["CHOOSING", "JUDGING", "KAPPAS", "WITHIN", "Held", "Refitted", "Reliance", "Rung", "explained_reliably"]
+__all__ = [
+    "CHOOSING",
+    "JUDGING",
+    "KAPPAS",
+    "WITHIN",
+    "Held",
+    "Refitted",
+    "Reliance",
+    "Rung",
+    "explained_reliably",
+    "why_not_refitted",
+]
 
 #: Standard errors over the trees that are tried, one after the other. No formula for them transfers from one kind of
 #: problem to another; what does is to try them on refits.
@@ -38,6 +50,10 @@ class Held(NamedTuple):
     def share(self) -> float:
         """The share of the refits."""
         return self.times / self.refits
+
+    def with_others(self, other: Held) -> Held:
+        """Together with other refits."""
+        return Held(self.times + other.times, self.refits + other.refits)
 
     def __str__(self) -> str:
         return f"{self.times} of {self.refits} refits"
@@ -116,6 +132,10 @@ class Reliance:
         return self.chosen.share >= self.wanted
 
 
+class Stopped(Exception):
+    """Whoever asked does not want to wait for the refits any longer."""
+
+
 class Refitted:
     """The refits of a policy's weights, and whether an explanation holds in them.
 
@@ -136,8 +156,17 @@ class Refitted:
         """The refits of a fitted policy."""
         return cls(Source.of(policy), kind)
 
-    def held(self, explanation: Explanation, numbers: Iterable[int], within: float = WITHIN) -> Held | None:
-        """In how many of these refits the explanation holds; None where it has no context."""
+    def held(
+        self,
+        explanation: Explanation,
+        numbers: Iterable[int],
+        within: float = WITHIN,
+        going_on: Callable[[Explanation], bool] | None = None,
+    ) -> Held | None:
+        """In how many of these refits the explanation holds; None where it has no context.
+
+        `going_on` is asked before every refit, since making one may take a while; where it says no, this is `Stopped`.
+        """
         if explanation.context is None:
             return None
         source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
@@ -146,6 +175,8 @@ class Refitted:
         row = source.inputs(explanation.context)
         outcomes = []
         for number in numbers:
+            if going_on is not None and not going_on(explanation):
+                raise Stopped
             weights = self.refits.weights_at(number, row)
             allowed = decision
             if explanation.kind == "absolute":
@@ -155,7 +186,13 @@ class Refitted:
         return Held(sum(outcomes), len(outcomes))
 
 
-def explained_reliably(at: Callable[[float], Explanation], refitted: Refitted, wanted: float) -> Explanation:
+def explained_reliably(
+    at: Callable[[float], Explanation],
+    refitted: Refitted,
+    wanted: float,
+    on_nearest: Callable[[Explanation], Any] | None = None,
+    going_on: Callable[[Explanation], bool] | None = None,
+) -> Explanation:
     """The nearest explanation on the ladder of confidence that holds in the wanted share of the refits.
 
     Where no rung does, the one that holds in most of them: its `reliance` says how often.
@@ -168,12 +205,32 @@ def explained_reliably(at: Callable[[float], Explanation], refitted: Refitted, w
         The refits by which it is chosen and judged.
     wanted : float
         The share of the refits in which it has to hold.
+    on_nearest : callable, optional
+        Called with the nearest explanation in this fit, as soon as it is there.
+    going_on : callable, optional
+        Asked before every refit; where it says no, the nearest explanation is all there is.
     """
+    nearest = at(0.0)
+    if on_nearest is not None:
+        on_nearest(nearest)
+    try:
+        return _climbed(nearest, at, refitted, wanted, going_on)
+    except Stopped:
+        return nearest
+
+
+def _climbed(
+    nearest: Explanation,
+    at: Callable[[float], Explanation],
+    refitted: Refitted,
+    wanted: float,
+    going_on: Callable[[Explanation], bool] | None,
+) -> Explanation:
     rungs: list[Rung] = []
     found: list[Explanation] = []
     for kappa in KAPPAS if refitted.source.weights.per_tree_known else KAPPAS[:1]:
-        explanation = at(kappa)
-        held = refitted.held(explanation, CHOOSING)
+        explanation = at(kappa) if kappa else nearest
+        held = refitted.held(explanation, CHOOSING, going_on=going_on)
         rungs.append(Rung(kappa, explanation.status, explanation.distance, explanation.bound, held))
         found.append(explanation)
         # More standard errors are never nearer: where nothing is found, or time is up, the ladder ends.
@@ -184,7 +241,31 @@ def explained_reliably(at: Callable[[float], Explanation], refitted: Refitted, w
     explanation, rung = found[chosen], rungs[chosen]
     if rung.held is None:
         return explanation
-    judged = refitted.held(explanation, JUDGING)
+    judged = refitted.held(explanation, JUDGING, going_on=going_on)
     assert judged is not None
+    explanation = replace(explanation, agreed=rung.held.with_others(judged))
+    if chosen:
+        first, others = rungs[0].held, refitted.held(nearest, JUDGING, going_on=going_on)
+        assert first is not None and others is not None  # noqa: PT018
+        nearest = replace(nearest, agreed=first.with_others(others))
     reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, tuple(rungs))
-    return replace(explanation, reliance=reliance, nearest=found[0] if chosen else None)
+    return replace(explanation, reliance=reliance, nearest=nearest if chosen else None)
+
+
+def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
+    """Why no explanation that holds in refits can be searched for, in a sentence; empty where one can.
+
+    Examples
+    --------
+    >>> from whence.weights import ForestWeights
+    >>> why_not_refitted(ForestWeights())
+    ''
+    """
+    if not weights.can_refit:
+        return (
+            "How far you can rely on it is not known: the forest was given fitted and cannot be fitted again; ask with "
+            "a confidence to see how far its trees agree."
+        )
+    if engine == "milp" and weights.per_tree_known:
+        return "How far you can rely on it was not searched for: the integer program cannot ask for confidence."
+    return ""

@@ -224,7 +224,8 @@ class BatchRun:
         columns = ["row", *(self.questions.rows[0].carried if self.questions.rows else ()), *COLUMNS]
         columns += [f"nearest {name}" for name in self.project.X.columns]
         table = pd.DataFrame([self.records[row] for row in sorted(self.records)], columns=columns)
-        table["nodes"] = table["nodes"].astype("Int64")
+        for name in ("nodes", "held", "refits"):
+            table[name] = table[name].astype("Int64")
         form = self.questions.table
         safe = table.map(lambda cell: as_text(cell, form.decimal)).rename(columns=lambda name: as_text(name, "."))
         text = safe.to_csv(index=False, sep=form.separator, decimal=form.decimal, lineterminator="\n")
@@ -296,6 +297,11 @@ COLUMNS = (
     "cost_alternative_after",
     "decision",
     "alternative",
+    "held",
+    "refits",
+    "confidence",
+    "usual",
+    "rule",
     "nodes",
     "error",
 )

@@ -47,6 +47,8 @@ def report_from(document: Any) -> Report:
     try:
         report = _converted(document)
         _check(report)
+        if report.nearest is not None:
+            _check(report.nearest, "nearest.")
         inner = report.unrestricted
         if inner is None:
             return _completed(report)
