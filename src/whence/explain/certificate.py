@@ -30,7 +30,7 @@ NEAR = 1e-6
 #: What is not compared entry by entry: told by a search, or dealt with in a sentence of its own.
 LEFT_OUT = ("schema", "status", "bound", "note", "seconds", "nodes", "cuts", "versions", "question", "fingerprints")
 #: What documents of this schema did not hold at first; all of it follows from other entries.
-ADDED = ("risk_words", "spread", "shown")
+ADDED = ("risk_words", "spread", "shown", "usual")
 
 
 @dataclass(frozen=True)

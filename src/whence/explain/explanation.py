@@ -306,6 +306,9 @@ class Explanation:
         if self.written is not None or self.context is None or self.source is None:
             return None if self.written is None else self.written.usual
         schema = self.source.schema
+        # A source that was put together by hand may lack its weights.
+        if self.source.weights is None:
+            return None
         return usual_in(self.source.weights, schema, self.source.X).share(schema.encode_row(self.context))
 
     def region(self, time_limit: float | None = 5.0) -> Region:

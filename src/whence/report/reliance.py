@@ -11,7 +11,6 @@ from whence.report.model import (
     RegionEntry,
     RelianceEntry,
     Report,
-    Shown,
     ShownHeld,
     scalar,
 )
@@ -30,6 +29,7 @@ __all__ = [
     "reliance_of",
     "rule_in_words",
     "usual_in_words",
+    "where_to_rely",
 ]
 
 #: What was drawn anew, in words.
@@ -97,13 +97,14 @@ def reliance_in_words(report: Report) -> str:
     if found is None:
         return ""
     times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
-    enough = found.chosen.times >= found.wanted * found.chosen.refits
+    enough = _enough(found)
     agree = f"{times} of {refits} refits agree ({DRAWN[found.refits]})"
     said = f"You may rely on it: {agree}." if enough else f"Do not rely on it: only {agree}."
     near = report.nearest
     if near is None or near.shown is None:
         return said
-    return f"{said}\n{by_a_hair(report)} There, {_lowered(near.shown.verdict)}".rstrip()
+    distance = plain(number_from_plain(near.distance), 4)
+    return f"{said}\nNearest, at distance {distance}: {_lowered(near.shown.verdict)} {by_a_hair(report)}"
 
 
 def by_a_hair(report: Report) -> str:
@@ -112,8 +113,7 @@ def by_a_hair(report: Report) -> str:
     if near is None or found is None:
         return ""
     held = near.held or found.ladder[0].held
-    agree = "" if held is None else f": only {held.times} of {held.refits} refits agree"
-    return f"Nearest, at distance {plain(number_from_plain(near.distance), 4)}, it turns by a hair{agree}."
+    return "" if held is None else f"By a hair: only {held.times} of {held.refits} refits agree."
 
 
 def usual_in_words(report: Report) -> str:
@@ -145,16 +145,18 @@ def followed(report: Report) -> str:
         # What was told already is what may be relied on, or all there is.
         return "\n".join(filter(None, [shown.reliance, shown.rule]))
     first, _, _ = shown.reliance.partition("\n")
-    parts = [f"{by_a_hair(report)}\n", _there(report, shown), shown.exact, shown.costs, shown.certainty, first]
+    there = f"{where_to_rely(report)}: {_lowered(shown.verdict)}".rstrip()
+    parts = [f"{by_a_hair(report)}\n", there, shown.exact, shown.costs, shown.certainty, first]
     return "\n".join(filter(None, [*parts, shown.usual, shown.rule]))
 
 
-def _there(report: Report, shown: Shown) -> str:
-    found = report.reliance
-    assert found is not None
-    enough = found.chosen.times >= found.wanted * found.chosen.refits
-    where = "Where you may rely on it" if enough else "Where most refits agree"
-    return f"{where}: {_lowered(shown.verdict)}".rstrip()
+def where_to_rely(report: Report) -> str:
+    """A heading for what holds in the share of refits that was wanted, or in as many as there are."""
+    return "Where you may rely on it" if _enough(report.reliance) else "Where most refits agree"
+
+
+def _enough(found: RelianceEntry | None) -> bool:
+    return found is not None and found.chosen.times >= found.wanted * found.chosen.refits
 
 
 def _lowered(text: str) -> str:
