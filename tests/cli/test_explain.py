@@ -90,6 +90,7 @@ def test_a_share_of_the_best_from_the_command_line_and_the_project(small: Path) 
     assert "a number of at least 0, such as 0.02 for 2 %" in run(*asked).output
 
 
+FOREST = PROJECT.replace('kind = "knn"\nk = 5', 'kind = "forest"\nn_trees = 20')
 NEAR = "rolls=262, rye bread=79, croissants=77, fruit cake=31"
 
 
@@ -128,6 +129,7 @@ def test_one_document_with_the_nearest_inside(bakery: Path) -> None:
 
 def test_only_the_nearest_and_other_criteria(small: Path) -> None:
     """`--no-holds` asks no refits; margin, confidence and plausibility reach the policy."""
+    small.write_text(FOREST, "utf-8")
     asked = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30")
     assert "refits" not in run(*asked, "--no-holds").stdout
     document = json.loads(run(*asked, "--margin", "1%", "--confidence", "0.5", "--plausible", "0.05", "--json").stdout)
@@ -143,12 +145,12 @@ def test_criteria_of_the_project(small: Path) -> None:
     """What `[explain]` says of margin, holds and plausible is asked, unless the command line says otherwise."""
     asked = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--json")
     more = 'time_limit = 30\nmargin = "1 %"\nholds = false\nplausible = 0.05'
-    small.write_text(PROJECT.replace("time_limit = 30", more), "utf-8")
+    small.write_text(FOREST.replace("time_limit = 30", more), "utf-8")
     document = json.loads(run(*asked).stdout)
     assert (document["margin"], document["plausible"]) == ([0.01, 0.0], 0.05)
     assert document["question"]["holds"] is None
     assert json.loads(run(*asked, "--holds", "0.5").stdout)["question"]["holds"] == 0.5
-    small.write_text(PROJECT.replace("time_limit = 30", "holds = 0.9\nconfidence = 2\nmargin = -1"), "utf-8")
+    small.write_text(FOREST.replace("time_limit = 30", "holds = 0.9\nconfidence = 2\nmargin = -1"), "utf-8")
     said = refused(run(*asked))
     assert "explain.confidence: must not be given with 'holds'" in said
     assert "explain.margin: must be a share of the decision's cost" in said
