@@ -253,6 +253,8 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         separation: float = 1e-6,
         threads: int | None = None,
         on_progress: Callable[[Progress], Any] | None = None,
+        on_nearest: Callable[[Explanation], Any] | None = None,
+        rule: bool = False,
         **engine_options: Any,
     ) -> Explanation:
         """The nearest context in which the plan `instead` would have been better, or optimal.
@@ -303,6 +305,12 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             plan in every box.
         on_progress : callable, optional
             Called with a `Progress` (nodes, distance, bound, seconds); returning False stops the search.
+        on_nearest : callable, optional
+            With `holds`: called with the nearest explanation as soon as it is found, before the search for one that
+            holds in refits.
+        rule : bool
+            Whether to find out the rule as well (see `Explanation.region`), so that reports and documents tell it;
+            weights without trees have none.
         **engine_options
             For ``engine="milp"``: solver, method, mip_gap, log, confirm, w_max, valid_inequality,
             plausibility.
@@ -333,6 +341,8 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             separation=separation,
             threads=threads,
             on_progress=on_progress,
+            on_nearest=on_nearest,
+            rule=rule,
             options=engine_options,
         )
         return explain(self, request)

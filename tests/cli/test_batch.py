@@ -36,6 +36,25 @@ def test_batch(bakery: Path, tmp_path: Path) -> None:
     assert len(pd.read_csv(answers)) == 2
 
 
+def test_batch_of_what_holds(bakery: Path, tmp_path: Path) -> None:
+    """With `--holds` and `--rule` the output says in how many refits a row holds, how usual it is, and its rule."""
+    questions, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
+    questions.write_text(
+        'context,instead\n4,row:13\n4,"rolls=262, rye bread=79, croissants=77, fruit cake=31"\n', "utf-8"
+    )
+    plain = run("batch", bakery, questions, answers)
+    assert plain.exit_code == 0, plain.output
+    table = pd.read_csv(answers)
+    assert table[["held", "refits", "rule"]].isna().all(axis=None)
+    assert (table["usual"] > 0).all()
+    told = run("batch", bakery, questions, answers, "--overwrite", "--holds", "0.9", "--rule")
+    assert told.exit_code == 0, told.output
+    table = pd.read_csv(answers)
+    assert (table["held"].tolist(), table["refits"].tolist()) == ([20, 20], [20, 20])
+    assert table["confidence"].tolist() == [0.0, 1.2]
+    assert table["rule"].str.startswith("Your plan is better whenever").all()
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="signals to a process alone are a matter of POSIX")
 @pytest.mark.parametrize(("name", "code"), [("SIGTERM", 143), ("SIGHUP", 129), ("SIGKILL", -9), ("SIGINT", 130)])
 def test_batch_leaves_nobody_behind(small: Path, tmp_path: Path, name: str, code: int) -> None:

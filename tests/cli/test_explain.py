@@ -90,6 +90,79 @@ def test_a_share_of_the_best_from_the_command_line_and_the_project(small: Path) 
     assert "a number of at least 0, such as 0.02 for 2 %" in run(*asked).output
 
 
+FOREST = PROJECT.replace('kind = "knn"\nk = 5', 'kind = "forest"\nn_trees = 20')
+NEAR = "rolls=262, rye bread=79, croissants=77, fruit cake=31"
+
+
+def test_where_it_turns_and_where_to_rely_on_it(bakery: Path, tmp_path: Path) -> None:
+    """The nearest comes first with how few refits agree, then what most of them agree on, its costs and its rule."""
+    told = run("explain", bakery, "-c", "4", "-i", NEAR, "--report", tmp_path / "why.html")
+    assert told.exit_code == 0, told.output
+    nearest, reliable = told.stdout.split("By a hair: only 13 of 20 refits agree.")
+    assert "if temperature were" in nearest
+    assert "Proved nearest, at distance" in nearest
+    for expected in (
+        "Where you may rely on it: your plan would have been better than the decision if promotion were on",
+        "Proved nearest by 1.2 standard errors over the trees, at distance 1",
+        "You may rely on it: 20 of 20 refits agree (other random numbers, same data).",
+        "22 % of past contexts are no more usual than the one found.",
+        "Your plan is better whenever temperature is at most 15.7",
+    ):
+        assert expected in reliable
+    page = (tmp_path / "why.html").read_text("utf-8")
+    for expected in ("Where it turns", "Where you may rely on it", "How far you can rely on it", "13 of 20", "7 of 10"):
+        assert expected in page
+
+
+def test_one_document_with_the_nearest_inside(bakery: Path) -> None:
+    """`--json` prints what may be relied on, the nearest inside it, and the rule; `verify` agrees with all of it."""
+    document = json.loads(run("explain", bakery, "-c", "4", "-i", NEAR, "--json").stdout)
+    assert document["reliance"]["wanted"] == 0.9
+    assert (document["held"], document["nearest"]["held"]["times"]) == ({"times": 20, "refits": 20}, 13)
+    assert document["region"]["short"]
+    assert document["nearest"]["distance"] < document["distance"]
+    why = wh.Explanation.from_dict(document)
+    assert why.rule is not None
+    assert (str(why.rule), why.agreed) == (document["region"]["sentence"], (20, 20))
+    assert why.verify(Project.load(bakery).fitted()).differences == []
+
+
+def test_only_the_nearest_and_other_criteria(small: Path) -> None:
+    """`--no-holds` asks no refits; margin, confidence and plausibility reach the policy."""
+    small.write_text(FOREST, "utf-8")
+    asked = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30")
+    assert "refits" not in run(*asked, "--no-holds").stdout
+    document = json.loads(run(*asked, "--margin", "1%", "--confidence", "0.5", "--plausible", "0.05", "--json").stdout)
+    assert (document["margin"], document["confidence"], document["plausible"]) == ([0.01, 0.0], 0.5, 0.05)
+    assert "reliance" not in document
+    assert json.loads(run(*asked, "--no-holds", "--margin", "2cost", "--json").stdout)["margin"] == [0.0, 2.0]
+    assert "'margin' must be a share" in refused(run(*asked, "--margin", "5 euros"))
+    assert "'--no-holds' asks for no refits" in refused(run(*asked, "--no-holds", "--holds", "0.9"))
+    assert "'holds' must be a share of the refits" in refused(run(*asked, "--holds", "2"))
+
+
+def test_criteria_of_the_project(small: Path) -> None:
+    """What `[explain]` says of margin, holds and plausible is asked, unless the command line says otherwise."""
+    asked = ("explain", small, "-c", "3", "-i", "rolls=20, cakes=30", "--json")
+    more = 'time_limit = 30\nmargin = "1 %"\nholds = false\nplausible = 0.05'
+    small.write_text(FOREST.replace("time_limit = 30", more), "utf-8")
+    document = json.loads(run(*asked).stdout)
+    assert (document["margin"], document["plausible"]) == ([0.01, 0.0], 0.05)
+    assert document["question"]["holds"] is None
+    assert json.loads(run(*asked, "--holds", "0.5").stdout)["question"]["holds"] == 0.5
+    small.write_text(FOREST.replace("time_limit = 30", "holds = 0.9\nconfidence = 2\nmargin = -1"), "utf-8")
+    said = refused(run(*asked))
+    assert "explain.confidence: must not be given with 'holds'" in said
+    assert "explain.margin: must be a share of the decision's cost" in said
+
+
+def test_what_cannot_be_asked_is_said(bakery: Path) -> None:
+    """The integer program knows no confidence: the nearest is told, and why there is no more."""
+    told = run("explain", bakery, "-c", "4", "-i", "row:13", "--engine", "milp")
+    assert told.exit_code == 0, told.output
+    assert "How far you can rely on it was not searched for" in told.stdout
+
+
 def test_none_is_exit_code_three(bakery: Path) -> None:
     """A proof that there is no such context is exit code 3; restrictions of the command line count."""
     told = run("explain", bakery, "-c", "4", "-i", "row:13", "--fix", "weekday", "--bound", "temperature=0:20")

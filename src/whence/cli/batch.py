@@ -27,6 +27,12 @@ def batch(
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")] = 1,
     kind: options.KindOption = None,
     within: options.WithinOption = None,
+    margin: options.MarginOption = None,
+    confidence: options.ConfidenceOption = None,
+    holds: options.HoldsOption = None,
+    refits: options.RefitsOption = None,
+    plausible: options.PlausibleOption = None,
+    rule: Annotated[bool, typer.Option("--rule", help="Find out the rule of every explanation as well.")] = False,
     fix: options.FixOption = None,
     bound: options.BoundOption = None,
     time_limit: options.LimitOption = None,
@@ -52,12 +58,27 @@ def batch(
 
       whence batch whence.toml asked.csv answered.csv
       whence batch whence.toml asked.csv answered.csv --jobs 2 -i row:40
+      whence batch whence.toml asked.csv answered.csv --holds 0.9 --rule
     """
     _check_target(questions, answers, overwrite)
     if jobs == 0:
         raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
     ready = options.open_project(project, policy)
-    asked = options.explain_options(ready, fix, bound, kind=kind, within=within, time_limit=time_limit, engine=engine)
+    asked = options.explain_options(
+        ready,
+        fix,
+        bound,
+        kind=kind,
+        within=within,
+        margin=margin,
+        confidence=confidence,
+        holds=holds,
+        refits=refits,
+        plausible=plausible,
+        time_limit=time_limit,
+        engine=engine,
+    )
+    asked["rule"] = rule
     with waiting(f"Reading {questions.name} ..."):
         rows = read_questions(ready, questions, instead, allow_files)
         run = BatchRun(ready, rows, answers, asked, restart)

@@ -16,6 +16,7 @@ from whence.errors import WhenceError
 from whence.files import project_file
 from whence.project import Project
 from whence.project.contexts import read_bounds
+from whence.project.margins import read_margin
 from whence.project.saved import load_policy
 
 __all__ = ["complete_features", "explain_options", "open_project"]
@@ -69,6 +70,29 @@ WithinOption = Annotated[
         "With --kind absolute: how much more than the best plan yours may cost, such as 0.02 for 2 %.", metavar="SHARE"
     ),
 ]
+MarginOption = Annotated[
+    str | None,
+    _option(
+        "Cheaper by at least so much: a share of the decision's cost (0.05 or 5%), or an amount (10cost).",
+        metavar="MARGIN",
+    ),
+]
+ConfidenceOption = Annotated[
+    float | None,
+    _option("Forests: better by so many standard errors over the trees, instead of --holds.", metavar="ERRORS"),
+]
+HoldsOption = Annotated[
+    float | None,
+    _option("The share of refits in which an answer to rely on must hold, such as 0.9.", metavar="SHARE"),
+]
+RefitsOption = Annotated[
+    str | None,
+    _option("What is drawn anew in refits: the random numbers, or the data.", metavar="seed|bootstrap"),
+]
+PlausibleOption = Annotated[
+    float | None,
+    _option("Forests: no context less usual than this share of the history, such as 0.1.", metavar="SHARE"),
+]
 FixOption = Annotated[
     list[str] | None,
     _option("A feature that must stay as it is; may be repeated.", metavar="FEATURE", autocompletion=complete_features),
@@ -108,4 +132,6 @@ def explain_options(
     schema, defaults = project.fitted().schema_, project.explain_defaults
     fixed = [name.strip() for names in fix or () for name in ([names] if names in schema.names else names.split(","))]
     bounds = read_bounds(bound or (), schema) or None
+    if given.get("margin") is not None:
+        given["margin"] = read_margin(given["margin"])
     return defaults.options(fixed=(*defaults.fixed, *fixed), bounds=bounds, **given)

@@ -12,6 +12,7 @@ from types import FrameType
 from rich.console import Console
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.status import Status
 from rich.text import Text
 
 from whence import question
@@ -43,12 +44,18 @@ def note(text: str) -> None:
 @contextmanager
 def waiting(text: str) -> Iterator[Callable[[str], None]]:
     """Show a line on stderr while the block runs, which changes it by calling what it is given; on terminals only."""
+    with _status(text) as status:
+        yield lambda text: None if status is None else status.update(Text(text))
+
+
+@contextmanager
+def _status(text: str) -> Iterator[Status | None]:
     screen = console(stderr=True)
     if not screen.is_terminal or screen.is_dumb_terminal:
-        yield lambda text: None
+        yield None
         return
     with screen.status(Text(text)) as status:
-        yield lambda text: status.update(Text(text))
+        yield status
 
 
 @contextmanager
@@ -65,10 +72,26 @@ def counting(text: str, total: int, done: int) -> Iterator[Callable[[int], None]
 class _Search:
     """Shows how far a search has come, and stops it when the user asks."""
 
-    def __init__(self, say: Callable[[str], None], time_limit: float | None) -> None:
-        self.say, self.time_limit = say, time_limit
+    def __init__(self, status: Status | None, time_limit: float | None) -> None:
+        self.status, self.time_limit = status, time_limit
         self.said = 0.0
         self.stopping = False
+
+    def say(self, text: str) -> None:
+        """Change the line."""
+        if self.status is not None:
+            self.status.update(Text(text))
+
+    @contextmanager
+    def aside(self) -> Iterator[None]:
+        """Take the line away while the block prints: what goes to stdout must not pass through stderr."""
+        if self.status is not None:
+            self.status.stop()
+        try:
+            yield
+        finally:
+            if self.status is not None:
+                self.status.start()
 
     def __call__(self, progress: question.Progress) -> bool:
         """What `Policy.explain` calls as `on_progress`."""
@@ -89,8 +112,8 @@ class _Search:
 @contextmanager
 def searching(time_limit: float | None) -> Iterator[_Search]:
     """Show a search, and let the first Ctrl-C end it with the best found so far."""
-    with waiting("Searching ...") as say:
-        search = _Search(say, time_limit)
+    with _status("Searching ...") as status:
+        search = _Search(status, time_limit)
         with _handling([signal.SIGINT], search.interrupt):
             yield search
 

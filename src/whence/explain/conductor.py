@@ -80,8 +80,10 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     if request.holds is None:
         explanation = at(float(request.confidence))
     else:
-        explanation = explained_reliably(at, Refitted.of(policy, request.refits), float(request.holds), limits)
-    return replace(explanation, seconds=limits.seconds)
+        refitted = Refitted.of(policy, request.refits)
+        explanation = explained_reliably(at, refitted, float(request.holds), limits, request.on_nearest)
+    explanation = replace(explanation, seconds=limits.seconds)
+    return explanation.with_rule() if request.rule else explanation
 
 
 def _check_accepted(policy: Policy, request: Request, question: Question, explanation: Explanation) -> None:

@@ -139,6 +139,10 @@ class Explanation:
     reliance: Reliance | None = None
     #: Then also the nearest explanation, which had to hold in this fit alone; None where it is this one.
     nearest: Explanation | None = None
+    #: In how many refits it holds, where that was found out.
+    agreed: Held | None = None
+    #: The box of contexts around it in which it stays true, where that was found out (see `region`).
+    rule: Region | None = None
     note: str = ""
     #: The question in plain values, apart from context and plans: what may be asked again.
     asked: dict[str, Any] = field(default_factory=dict)
@@ -239,7 +243,7 @@ class Explanation:
         """Write a self-contained report to `path`, under `title` and after a sentence that says what was asked."""
         from whence.report.html import write
 
-        write(self, path, title=title, question=question)
+        write(self.with_rule(), path, title=title, question=question)
 
     def plot(self) -> Figure:
         """A matplotlib figure with the charts of :mod:`whence.plot`: changes, plans, costs, outcomes and observations.
@@ -325,6 +329,30 @@ class Explanation:
         if not source.weights.per_tree_known:
             raise InputError(f"A region needs weights made of trees. Got {type(source.weights).__name__} instead.")
         return region_of(self, time_limit)
+
+    def with_rule(self, time_limit: float | None = 2.0) -> Explanation:
+        """A copy that tells its rule in texts, reports and documents; as it is where weights or status allow for none.
+
+        Parameters
+        ----------
+        time_limit : float or None
+            Seconds after which to stop with what is known.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.linspace(0, 1, 60)[:, None]
+        >>> forest = wh.ForestWeights(n_trees=20, random_state=0)
+        >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=3), forest).fit(X, 10 + 20 * X)
+        >>> why = policy.explain([0.2], instead=[20.0]).with_rule()
+        >>> why.rule.share > 0.5
+        True
+        """
+        source = self.source
+        known = self.rule is not None or self.context is None or self.question is None
+        if known or source is None or not source.weights.per_tree_known:
+            return self
+        return replace(self, rule=self.region(time_limit))
 
     def _source(self, what: str) -> Source:
         if self.source is None:
@@ -414,6 +442,8 @@ class Explanation:
             unrestricted=None if inner is None else cls._of(inner),
             reliance=None if report.reliance is None else Reliance.of_entry(report.reliance),
             nearest=None if report.nearest is None else cls._of(report.nearest),
+            agreed=None if report.held is None else Held(report.held.times, report.held.refits),
+            rule=None if report.region is None else Region.of_entry(report.region),
             written=report,
         )
 

@@ -65,7 +65,8 @@ class Explanations(Sequence[Entry]):
 
     @cached_property
     def frame(self) -> pd.DataFrame:
-        """One row per context: how it ended, distance and bound, what changes, costs before and after, the error."""
+        """One row per context: how it ended, distance and bound, what changes, costs before and after, how far it
+        can be relied on, the error."""
         return pd.DataFrame([_record(entry) for entry in self._entries], index=self.labels, columns=list(COLUMNS))
 
     @cached_property
@@ -98,12 +99,17 @@ COLUMNS: dict[str, Any] = {
     "cost_alternative_after": np.nan,
     "decision": "",
     "alternative": "",
+    "held": np.nan,
+    "refits": np.nan,
+    "confidence": np.nan,
+    "usual": np.nan,
+    "rule": "",
     "nodes": 0,
     "seconds": np.nan,
     "error": "",
 }
 #: Those that an explanation has as attributes.
-SAME = ("status", "distance", "bound", "gap", "nodes", "seconds")
+SAME = ("status", "distance", "bound", "gap", "confidence", "nodes", "seconds")
 
 
 def _record(entry: Entry) -> dict[str, Any]:
@@ -116,4 +122,9 @@ def _record(entry: Entry) -> dict[str, Any]:
     for costs, when in ((entry.cost_before, ""), (entry.cost_after, "_after")):
         if costs is not None:
             record |= {f"cost_{plan}{when}": cost for plan, cost in costs._asdict().items()}
+    if entry.agreed is not None:
+        record |= {"held": entry.agreed.times, "refits": entry.agreed.refits}
+    if entry.usual is not None:
+        record["usual"] = entry.usual
+    record["rule"] = "" if entry.rule is None else entry.rule.sentence
     return record

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 __all__ = ["recomputed", "request_of"]
 
 #: What of a question says only how hard to try, and whom to tell.
-EFFORT = ("engine", "time_limit", "node_limit", "threads", "options", "on_progress")
+EFFORT = ("engine", "time_limit", "node_limit", "threads", "options", "on_progress", "on_nearest", "rule")
 
 
 def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str]]:
@@ -68,15 +68,22 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         if chosen is not None and judged is not None:
             found = replace(said.reliance, chosen=chosen, judged=judged, confidence=said.confidence)
             wanted = said.asked.get("holds", found.wanted)
-            fresh = replace(fresh, reliance=replace(found, wanted=wanted))
+            fresh = replace(fresh, reliance=replace(found, wanted=wanted), agreed=chosen.with_others(judged))
     if said.nearest is not None and asked:
         plain = replace(draft, confidence=0.0, asked={})
         near = _completed(said.nearest, policy, plain, replace(asked[0], confidence=0.0), faults)
         faults += _faults_of_numbers(said.nearest)
+        if said.reliance is not None and said.nearest.agreed is not None:
+            numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]
+            near = replace(near, agreed=Refitted.of(policy, said.reliance.refits).held(near, numbers))
         fresh = replace(fresh, nearest=replace(near, asked=said.nearest.asked))
     if fresh.reliance is not None:
         ladder = _ladder(said, fresh, Refitted.of(policy, fresh.reliance.refits))
         fresh = replace(fresh, reliance=replace(fresh.reliance, ladder=ladder))
+    if said.rule is not None:
+        # A rule that was found before its time was up is found again; another one is as large as there was time for.
+        same = said.rule.maximal and fresh.question is not None
+        fresh = fresh.with_rule(None) if same else replace(fresh, rule=said.rule)
     return replace(fresh, **_of_the_search(said)), faults
 
 

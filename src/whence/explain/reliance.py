@@ -4,20 +4,32 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from whence.explain.plans import sample_costs
 from whence.explain.source import Source
 from whence.plain_values import number_from_plain
 from whence.question import Limits, Progress
 from whence.report.model import RelianceEntry, ShownHeld
+from whence.weights import Weights
 from whence.weights.refits import RefitKind, refits_of
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.policy import Policy
 
-__all__ = ["CHOOSING", "JUDGING", "KAPPAS", "WITHIN", "Held", "Refitted", "Reliance", "Rung", "explained_reliably"]
+__all__ = [
+    "CHOOSING",
+    "JUDGING",
+    "KAPPAS",
+    "WITHIN",
+    "Held",
+    "Refitted",
+    "Reliance",
+    "Rung",
+    "explained_reliably",
+    "why_not_refitted",
+]
 
 #: Standard errors over the trees, or the neighbours, that are tried, one after the other. No formula for them transfers
 #: from one kind of problem to another; what does is to try them on refits.
@@ -39,6 +51,10 @@ class Held(NamedTuple):
     def share(self) -> float:
         """The share of the refits; 0 where there was no time for any."""
         return self.times / self.refits if self.refits else 0.0
+
+    def with_others(self, other: Held) -> Held:
+        """Together with other refits."""
+        return Held(self.times + other.times, self.refits + other.refits)
 
     def __str__(self) -> str:
         return f"{self.times} of {self.refits} refits"
@@ -183,7 +199,11 @@ def _enough(held: Held, wanted: float) -> bool:
 
 
 def explained_reliably(
-    at: Callable[[float], Explanation], refitted: Refitted, wanted: float, limits: Limits | None = None
+    at: Callable[[float], Explanation],
+    refitted: Refitted,
+    wanted: float,
+    limits: Limits | None = None,
+    on_nearest: Callable[[Explanation], Any] | None = None,
 ) -> Explanation:
     """The nearest explanation on the ladder of confidence that holds in the wanted share of the refits.
 
@@ -199,11 +219,16 @@ def explained_reliably(
         The share of the refits in which it has to hold.
     limits : Limits, optional
         Of the whole ladder, the making of refits included.
+    on_nearest : callable, optional
+        Called with the nearest explanation in this fit, as soon as it is there.
     """
+    nearest = at(0.0)
+    if on_nearest is not None:
+        on_nearest(nearest)
     rungs: list[Rung] = []
     found: list[Explanation] = []
     for kappa in KAPPAS if refitted.source.weights.knows_spread(refitted.source.risk.tail) else KAPPAS[:1]:
-        explanation = at(kappa)
+        explanation = at(kappa) if kappa else nearest
         held = refitted.held(explanation, CHOOSING, limits=limits)
         rungs.append(Rung(kappa, explanation.status, explanation.distance, explanation.bound, held))
         found.append(explanation)
@@ -220,7 +245,31 @@ def explained_reliably(
         return explanation
     judged = refitted.held(explanation, JUDGING, limits=limits)
     assert judged is not None
+    explanation = replace(explanation, agreed=rung.held.with_others(judged))
+    if chosen:
+        first, others = rungs[0].held, refitted.held(nearest, JUDGING, limits=limits)
+        assert first is not None and others is not None  # noqa: PT018
+        nearest = replace(nearest, agreed=first.with_others(others))
     reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, tuple(rungs))
     # The question was another one, with `holds`: that of the whole.
-    nearest = replace(found[0], asked={}) if chosen else None
-    return replace(explanation, reliance=reliance, nearest=nearest)
+    near = replace(nearest, asked={}) if chosen else None
+    return replace(explanation, reliance=reliance, nearest=near)
+
+
+def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
+    """Why no explanation that holds in refits can be searched for, in a sentence; empty where one can.
+
+    Examples
+    --------
+    >>> from whence.weights import ForestWeights
+    >>> why_not_refitted(ForestWeights())
+    ''
+    """
+    if not weights.can_refit:
+        return (
+            "How far you can rely on it is not known: the forest was given fitted and cannot be fitted again; ask with "
+            "a confidence to see how far its trees agree."
+        )
+    if engine == "milp":
+        return "How far you can rely on it was not searched for: the integer program cannot ask for confidence."
+    return ""

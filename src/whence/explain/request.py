@@ -42,6 +42,10 @@ class Request:
     separation: float = 1e-6
     threads: int | None = None
     on_progress: Callable[[Progress], Any] | None = None
+    #: Called with the nearest explanation before the search for one that holds.
+    on_nearest: Callable[[Any], Any] | None = None
+    #: Whether to find out the rule as well.
+    rule: bool = False
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
@@ -79,6 +83,8 @@ class Request:
             raise _refused("holds", "a share of the refits in (0, 1], such as 0.9, or None", self.holds)
         if self.plausible is not None and (not _is_number(self.plausible) or not 0 < float(self.plausible) < 1):
             raise _refused("plausible", "a share of the history in (0, 1), such as 0.1, or None", self.plausible)
+        if not isinstance(self.rule, bool | np.bool_):
+            raise _refused("rule", "True or False", self.rule)
         if self.refits not in (None, "seed", "bootstrap"):
             raise _refused("refits", "'seed' or 'bootstrap'", self.refits)
         if self.holds is not None and self.confidence:
@@ -128,7 +134,8 @@ class Request:
         Whatever is added to a request is in it without a word here.
         """
         said = {one.name: getattr(self, one.name) for one in fields(self)}
-        for name in ("context", "instead", "on_progress"):
+        # Who is told, and what else is found out about the answer, is no part of the question.
+        for name in ("context", "instead", "on_progress", "on_nearest", "rule"):
             del said[name]
         said["decision"] = "policy" if self.decision is None else "given"
         said["fixed"] = sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed))

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import pandas as pd
 
+from whence.report.model import RegionEntry
 from whence.report.numbers import plain, share, with_unit
 from whence.search.regions import Region as Box
 from whence.search.regions import region as grown
@@ -71,6 +72,15 @@ class Region:
     maximal: bool
     proved: bool
     sentence: str
+
+    @classmethod
+    def of_entry(cls, entry: RegionEntry) -> Region:
+        """What a document says of it."""
+        conditions = tuple(
+            Condition(one.feature, one.low, one.high, None if one.values is None else tuple(one.values), one.text)
+            for one in entry.conditions
+        )
+        return cls(conditions, entry.share, entry.maximal, entry.proved, entry.sentence)
 
     @property
     def short(self) -> bool:

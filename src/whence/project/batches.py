@@ -207,7 +207,8 @@ class BatchRun:
         columns += [name for name in COLUMNS if name != "seconds"]
         columns += [f"nearest {name}" for name in self.project.X.columns]
         table = pd.DataFrame([self.records[row] for row in sorted(self.records)], columns=columns)
-        table["nodes"] = table["nodes"].astype("Int64")
+        for name in ("nodes", "held", "refits"):
+            table[name] = table[name].astype("Int64")
         form = self.questions.table
         safe = table.map(lambda cell: as_text(cell, form.decimal)).rename(columns=lambda name: as_text(name, "."))
         text = safe.to_csv(index=False, sep=form.separator, decimal=form.decimal, lineterminator="\n")

@@ -8,10 +8,13 @@ from typing import Any
 
 from whence.aliases import Kind
 from whence.engines import engine_names
+from whence.errors import InputError
+from whence.project.margins import MARGINS, read_margin
 from whence.project.source import COUNT, POSITIVE, SEED, TEXTS, Rule, Section, is_number, one_of
 from whence.risk import CVaR, Expectation, Risk
 from whence.spelling import nearest
 from whence.weights import ForestWeights, KNNWeights, Weights
+from whence.weights.refits import RefitKind
 
 __all__ = ["ExplainDefaults", "read_explain_defaults", "read_risk", "read_weights"]
 
@@ -27,6 +30,25 @@ PART = Rule(
 )
 ALPHA = Rule("a number in [0, 1)", lambda value: is_number(value) and 0 <= value < 1)
 
+ERRORS = Rule("a number of standard errors of at least 0", lambda value: is_number(value) and 0 <= value < float("inf"))
+HOLDS = Rule(
+    "a share of the refits in (0, 1], such as 0.9, or false",
+    lambda value: value is False or (is_number(value) and 0 < value <= 1),
+)
+PLAUSIBLE = Rule(
+    "a share of the history between 0 and 1, such as 0.1", lambda value: is_number(value) and 0 < value < 1
+)
+
+
+def _is_margin(value: Any) -> bool:
+    try:
+        read_margin(value)
+    except InputError:
+        return False
+    return True
+
+
+MARGIN = Rule(MARGINS, _is_margin)
 THREADS = Rule("a whole number from 1 to 256", lambda value: COUNT.fits(value) and value <= 256)
 
 #: The kinds of weights, and the keys of each with their defaults. The seed is 0 by default, so that the same project
@@ -56,13 +78,29 @@ class ExplainDefaults:
     fixed: tuple[str, ...] = ()
     engine: str = "auto"
     threads: int | None = None
+    margin: float | tuple[float, str] | None = None
+    confidence: float = 0.0
+    #: False where the project wants the nearest explanation alone; None where it does not say.
+    holds: float | bool | None = None
+    refits: RefitKind | None = None
+    plausible: float | None = None
 
     def options(self, **given: Any) -> dict[str, Any]:
-        """Arguments of `Policy.explain`: these defaults, and over them what is given and not None."""
+        """Arguments of `Policy.explain`: these defaults, and over them what is given and not None.
+
+        `holds` and `confidence` exclude each other: what is given takes the place of the project's. ``holds=False``
+        asks for neither.
+        """
         found = {**vars(self), **{name: value for name, value in given.items() if value is not None}}
         # The project's share belongs to its absolute questions; one that is given is judged by `explain`.
         if given.get("within") is None and found["kind"] != "absolute":
             found["within"] = 0.0
+        if given.get("confidence") is not None and given.get("holds") is None:
+            found["holds"] = None
+        elif given.get("holds") is not None and given.get("confidence") is None:
+            found["confidence"] = 0.0
+        if found["holds"] is False:
+            found["holds"] = None
         return found
 
 
@@ -92,7 +130,10 @@ def read_explain_defaults(explain: Section, features: Collection[str]) -> Explai
     for name in fixed:
         if features and name not in features:
             explain.error("fixed", f"names {name!r}, which is not a feature.{nearest(name, features)}")
-    limit = explain.take("time_limit", POSITIVE)
+    limit, margin = explain.take("time_limit", POSITIVE), explain.take("margin", MARGIN)
+    confidence, holds = float(explain.take("confidence", ERRORS, 0.0)), explain.take("holds", HOLDS)
+    if confidence and holds:
+        explain.error("confidence", "must not be given with 'holds', which looks for the confidence by itself.")
     made = ExplainDefaults(
         kind=explain.take("kind", one_of("relative", "absolute"), "relative"),
         within=float(explain.take("within", PART, 0.0)),
@@ -100,6 +141,11 @@ def read_explain_defaults(explain: Section, features: Collection[str]) -> Explai
         fixed=tuple(fixed),
         engine=explain.take("engine", one_of(*engine_names()), "auto"),
         threads=explain.take("threads", THREADS),
+        margin=None if margin is None else read_margin(margin),
+        confidence=confidence,
+        holds=holds,
+        refits=explain.take("refits", one_of("seed", "bootstrap")),
+        plausible=explain.take("plausible", PLAUSIBLE),
     )
     explain.close()
     return made

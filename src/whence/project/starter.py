@@ -175,6 +175,9 @@ kind = "expectation"
 # kind = "relative"    # better than the decision, or "absolute": best of all plans
 # within = 0.02        # absolute only: within 2 % of the best is good enough
 # time_limit = 60      # seconds
+# margin = 0.05        # cheaper by at least 5 %, or "10 cost": by an amount
+# holds = 0.9          # also where it holds in 9 of 10 refits of the forest; false: only the nearest
+# plausible = 0.1      # not among the tenth of the least usual contexts
 # fixed = []           # features that no explanation may change"""
 
 

@@ -14,7 +14,7 @@ from whence.report.fingerprints import digest
 from whence.report.model import NOT_ASKED, SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
 from whence.report.observations import most_moved
 from whence.report.outcomes import spread_of
-from whence.report.reliance import reliance_of
+from whence.report.reliance import held_of, region_of, reliance_of
 from whence.report.routes import map_of
 from whence.report.versions import versions
 from whence.report.words import sentences, shown_of
@@ -73,6 +73,8 @@ def report_of(explanation: Explanation) -> Report:
         usual=explanation.usual,
         reliance=written.reliance if written else reliance_of(explanation.reliance),
         nearest=None if explanation.nearest is None else explanation.nearest.report,
+        held=None if explanation.agreed is None else held_of(explanation.agreed),
+        region=written.region if written else region_of(explanation.rule),
         tolerance=float(explanation.tolerance),
         separation=None if explanation.separation is None else float(explanation.separation),
         blocking=list(explanation.blocking),

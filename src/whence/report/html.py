@@ -10,10 +10,12 @@ from markupsafe import Markup
 from msgspec import structs
 
 from whence.files import write_text
+from whence.plain_values import number_from_plain
 from whence.report.build import document_of
 from whence.report.model import Observation, Plans, Report, Shown
 from whence.report.numbers import aligned, plain, share, value
 from whence.report.plans import most_different
+from whence.report.reliance import by_a_hair, where_to_rely
 from whence.report.svg import Bar, bars, distribution, route_map
 from whence.report.templating import rendered
 
@@ -87,8 +89,35 @@ def _content(explanation: Explanation) -> dict[str, Any]:
         "not_drawn": not_drawn,
         "distributions": _distributions(report, shown),
         "observations": _observations(report),
+        "relied": _relied(report),
+        "agreed": shown.reliance.partition("\n")[0],
+        "where": where_to_rely(report),
+        "hair": by_a_hair(report),
+        "turning": None if report.nearest is None else report.nearest.shown,
         "fingerprints": [(name, text[:16]) for name, text in known.items() if text and isinstance(text, str)],
     }
+
+
+def _relied(report: Report) -> dict[str, Any]:
+    """The ladder of confidence as a table, and the shares of the history as widths of bars."""
+    found, region = report.reliance, report.region
+    bars = {
+        "usual": 0.0 if report.usual is None else round(100.0 * report.usual, 1),
+        "inside": round(100.0 * region.share, 1) if region is not None and region.short else 0.0,
+    }
+    if found is None:
+        return {**bars, "rows": []}
+    rows = [
+        [
+            plain(rung.confidence, 3),
+            plain(number_from_plain(rung.distance), 4) if rung.held is not None else rung.status,
+            "" if rung.held is None else f"{rung.held.times} of {rung.held.refits}",
+        ]
+        for rung in found.ladder
+    ]
+    head = ["standard errors", "distance", "holds in"]
+    said = {"wanted": share(found.wanted), "others": found.judged.refits}
+    return {**bars, **said, "head": head, "rows": rows, "numbers": {0, 1, 2}}
 
 
 def _costs(report: Report, shown: Shown) -> Markup:

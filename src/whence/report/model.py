@@ -24,6 +24,8 @@ __all__ = [
     "Observations",
     "Panel",
     "Plans",
+    "RegionCondition",
+    "RegionEntry",
     "RelianceEntry",
     "Report",
     "Shown",
@@ -174,6 +176,8 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     certainty: str
     remedy: str
     reliance: Annotated[str, about("How far it can be relied on.")] = ""
+    usual: Annotated[str, about("How usual the context found is.")] = ""
+    rule: Annotated[str, about("Where else it stays true.")] = ""
     changes: list[ShownChange]
     cost_before: Annotated[list[str], about("Of the decision and the alternative, as numbers alone.")]
     cost_after: list[str]
@@ -211,6 +215,27 @@ class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     chosen: Annotated[ShownHeld, about("Among the refits that chose it.")]
     judged: Annotated[ShownHeld, about("Among others, which had no say.")]
     ladder: Annotated[list[LadderRung], about("Every confidence that was tried.")]
+
+
+class RegionCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a rule asks of one feature: a number between two ends, of which null is none, or one of some values."""
+
+    feature: str
+    low: Number | None = None
+    high: Number | None = None
+    values: list[Scalar] | None = None
+    text: Annotated[str, about("The condition as it is written.")]
+
+
+class RegionEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The largest box of contexts around the one found in which the explanation stays true."""
+
+    sentence: Annotated[str, about("The rule, or why there is none worth telling.")]
+    conditions: Annotated[list[RegionCondition], about("Of the features that it does not leave free.")]
+    share: Annotated[Amount, about("The share of the past contexts inside.")]
+    maximal: Annotated[bool, about("Whether it cannot be larger; otherwise the time was up.")]
+    proved: Annotated[bool, about("Whether the explanation is known to stay true in all of it.")]
+    short: Annotated[bool, about("Whether it is worth telling.")]
 
 
 class Fingerprints(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -266,6 +291,8 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usual: Annotated[Amount | None, about("The share of the history that is not more usual than the context.")] = None
     reliance: Annotated[RelianceEntry | None, about("In how many refits it holds, where that was asked.")] = None
     nearest: Annotated[Report | None, about("Then also the nearest explanation, in this fit alone.")] = None
+    held: Annotated[ShownHeld | None, about("In how many refits it holds, where that was found out.")] = None
+    region: Annotated[RegionEntry | None, about("The rule, where it was found out.")] = None
     tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
     separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
     note: Annotated[str, about("Why there is none, where the reason is known.")]

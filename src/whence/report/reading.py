@@ -48,6 +48,8 @@ def report_from(document: Any) -> Report:
         given = _without_nulls(document)
         report = msgspec.convert(given, Report)
         _check(report)
+        if report.nearest is not None:
+            _check(report.nearest, "nearest.")
         inner = report.unrestricted
         if inner is None:
             return _completed(report)

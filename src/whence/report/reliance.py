@@ -4,14 +4,33 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from whence.plain_values import to_plain
-from whence.report.model import LadderRung, RelianceEntry, Report, ShownHeld
+from whence.plain_values import number_from_plain, to_plain
+from whence.report.model import (
+    LadderRung,
+    RegionCondition,
+    RegionEntry,
+    RelianceEntry,
+    Report,
+    ShownHeld,
+    scalar,
+)
 from whence.report.numbers import plain, share
 
 if TYPE_CHECKING:
     from whence.explain.reliance import Held, Reliance
+    from whence.explain.rule import Region
 
-__all__ = ["reliance_in_words", "reliance_of"]
+__all__ = [
+    "by_a_hair",
+    "followed",
+    "held_of",
+    "region_of",
+    "reliance_in_words",
+    "reliance_of",
+    "rule_in_words",
+    "usual_in_words",
+    "where_to_rely",
+]
 
 #: What was drawn anew, in words.
 DRAWN = {"seed": "other random numbers, same data", "bootstrap": "data drawn anew"}
@@ -25,52 +44,122 @@ def reliance_of(reliance: Reliance | None) -> RelianceEntry | None:
         wanted=reliance.wanted,
         refits=reliance.refits,
         confidence=reliance.confidence,
-        chosen=_held(reliance.chosen),
-        judged=_held(reliance.judged),
+        chosen=held_of(reliance.chosen),
+        judged=held_of(reliance.judged),
         ladder=[
             LadderRung(
                 confidence=rung.confidence,
                 status=rung.status,
                 distance=to_plain(float(rung.distance)),
                 bound=to_plain(float(rung.bound)),
-                held=None if rung.held is None else _held(rung.held),
+                held=None if rung.held is None else held_of(rung.held),
             )
             for rung in reliance.ladder
         ],
     )
 
 
-def _held(held: Held) -> ShownHeld:
+def held_of(held: Held) -> ShownHeld:
+    """In how many refits, as plain data."""
     return ShownHeld(times=held.times, refits=held.refits)
 
 
-def reliance_in_words(report: Report) -> str:
-    """In how many refits it holds, where it turns by a hair, and how usual the context is."""
-    parts = []
-    found = report.reliance
-    if found is not None:
-        times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
-        enough = found.chosen.times >= found.wanted * found.chosen.refits
-        counted = f"it holds in {times} of {refits} refits ({DRAWN[found.refits]})"
-        if found.judged.refits == 0:
-            so_far = f", and it holds in {times} of those {refits}" if refits else ""
-            parts.append(f"How far you may rely on it is not known: there was time for {refits} refits{so_far}.")
-        else:
-            parts.append(f"You may rely on it: {counted}." if enough else f"Do not rely on it: {counted} only.")
-    near = report.nearest
-    if near is not None and near.shown is not None and found is not None:
-        first = found.ladder[0].held
-        agree = "" if first is None else f"; {first.times} of {first.refits} refits agree"
-        parts.append(
-            f"By a hair, at distance {plain(_number(near.distance), 4)}{agree}: {_lowered(near.shown.verdict)}"
+def region_of(region: Region | None) -> RegionEntry | None:
+    """The entry of a rule."""
+    if region is None:
+        return None
+    conditions = [
+        RegionCondition(
+            feature=one.feature,
+            low=one.low,
+            high=one.high,
+            values=None if one.values is None else [scalar(value) for value in one.values],
+            text=one.text,
         )
-    if report.usual is not None and report.status != "already":
-        parts.append(f"{share(report.usual)} of past contexts are no more usual than the one found.")
-    return " ".join(part.strip() for part in parts)
+        for one in region.conditions
+    ]
+    return RegionEntry(
+        sentence=region.sentence,
+        conditions=conditions,
+        share=region.share,
+        maximal=region.maximal,
+        proved=region.proved,
+        short=region.short,
+    )
 
 
-def _number(distance: float | str) -> float:
-    return float("inf") if isinstance(distance, str) else distance
+# ---- in words ------------------------------------------------------------------------------------------------------
+
+
+def reliance_in_words(report: Report) -> str:
+    """In how many refits it holds, and where it turns by a hair."""
+    found = report.reliance
+    if found is None:
+        return ""
+    times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
+    enough = _enough(found)
+    agree = f"{times} of {refits} refits agree ({DRAWN[found.refits]})"
+    said = f"You may rely on it: {agree}." if enough else f"Do not rely on it: only {agree}."
+    if found.judged.refits == 0:
+        so_far = f", and it holds in {times} of those {refits}" if refits else ""
+        said = f"How far you may rely on it is not known: there was time for {refits} refits{so_far}."
+    near = report.nearest
+    if near is None or near.shown is None:
+        return said
+    distance = plain(number_from_plain(near.distance), 4)
+    return f"{said}\nNearest, at distance {distance}: {_lowered(near.shown.verdict)} {by_a_hair(report)}"
+
+
+def by_a_hair(report: Report) -> str:
+    """How many refits agree with the nearest explanation, where another one may be relied on."""
+    near, found = report.nearest, report.reliance
+    if near is None or found is None:
+        return ""
+    held = near.held or found.ladder[0].held
+    return "" if held is None else f"By a hair: only {held.times} of {held.refits} refits agree."
+
+
+def usual_in_words(report: Report) -> str:
+    """How usual the context found is."""
+    if report.usual is None or report.status == "already":
+        return ""
+    return f"{share(report.usual)} of past contexts are no more usual than the one found."
+
+
+def rule_in_words(report: Report) -> str:
+    """The rule, or why there is none worth telling."""
+    region = report.region
+    if region is None:
+        return ""
+    return region.sentence if region.maximal or not region.short else f"{region.sentence} It may be larger."
+
+
+def followed(report: Report) -> str:
+    """What is to be said after the nearest explanation was told: where it may be relied on.
+
+    Parameters
+    ----------
+    report : Report
+        Of an explanation that had to hold in refits.
+    """
+    shown = report.shown
+    assert shown is not None
+    if report.nearest is None:
+        # What was told already is what may be relied on, or all there is.
+        return "\n".join(filter(None, [shown.reliance, shown.rule]))
+    first, _, _ = shown.reliance.partition("\n")
+    there = f"{where_to_rely(report)}: {_lowered(shown.verdict)}".rstrip()
+    parts = [f"{by_a_hair(report)}\n", there, shown.exact, shown.costs, shown.certainty, first]
+    return "\n".join(filter(None, [*parts, shown.usual, shown.rule]))
+
+
+def where_to_rely(report: Report) -> str:
+    """A heading for what holds in the share of refits that was wanted, or in as many as there are."""
+    return "Where you may rely on it" if _enough(report.reliance) else "Where most refits agree"
+
+
+def _enough(found: RelianceEntry | None) -> bool:
+    return found is not None and found.chosen.times >= found.wanted * found.chosen.refits
 
 
 def _lowered(text: str) -> str:

@@ -13,7 +13,7 @@ import numpy as np
 from whence.plain_values import number_from_plain
 from whence.report.model import Change, Report, Shown, ShownChange
 from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
-from whence.report.reliance import reliance_in_words
+from whence.report.reliance import reliance_in_words, rule_in_words, usual_in_words
 from whence.report.routes import routes_in_words
 
 __all__ = ["answer", "changes_shown", "sentences", "shown_of", "wrapped"]
@@ -45,6 +45,8 @@ def shown_of(report: Report) -> Shown:
         certainty=_certainty(report),
         remedy=_remedy(report),
         reliance=reliance_in_words(report),
+        usual=usual_in_words(report),
+        rule=rule_in_words(report),
         changes=changes,
         cost_before=before,
         cost_after=after,
@@ -66,7 +68,7 @@ def sentences(report: Report, shown: Shown) -> str:
 def answer(shown: Shown) -> str:
     """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
     parts = [_joined(shown.verdict, shown.staying), shown.exact, shown.costs, shown.certainty, shown.remedy]
-    parts.append(shown.reliance)
+    parts += [shown.reliance, shown.usual, shown.rule]
     return "\n".join(part for part in parts if part)
 
 
