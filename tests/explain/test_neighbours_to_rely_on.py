@@ -115,7 +115,7 @@ def test_what_neighbours_cannot_say_is_refused() -> None:
         bakery(risk=wh.CVaR(0.6)).explain(START, instead=[72.0], confidence=1.0)
     with pytest.raises(InputError, match="no random numbers to draw anew"):
         bakery().explain(START, instead=[72.0], holds=0.9, refits="seed")
-    with pytest.raises(InputError, match="is for the search"):
+    with pytest.raises(InputError, match="for the search"):
         bakery().explain(START, instead=[72.0], confidence=1.0, engine="milp")
     with pytest.raises(InputError, match="region needs weights made of trees"):
         bakery().explain(START, instead=[72.0]).region()

@@ -194,7 +194,7 @@ def test_a_frozen_forest_has_confidence_but_no_refits() -> None:
 
 
 def test_neighbours_are_refitted_on_other_data() -> None:
-    """They have no random numbers and no trees."""
+    """They have no random numbers to draw anew."""
     policy = fitted(wh.KNNWeights(k=9))
     plain = policy.explain(TODAY, PLAN)
     assert plain.held(20) == plain.held(20, "bootstrap")
@@ -205,8 +205,6 @@ def test_neighbours_are_refitted_on_other_data() -> None:
         policy.explain(TODAY, PLAN, holds=0.9, refits="seed")
     with pytest.raises(InputError, match="region needs weights made of trees"):
         plain.region()
-    with pytest.raises(InputError, match="confidence"):
-        policy.explain(TODAY, PLAN, confidence=1.0)
 
 
 @pytest.mark.parametrize("options", [{}, {"kind": "absolute", "within": 0.05}, {"margin": 0.05}, {"plausible": 0.2}])

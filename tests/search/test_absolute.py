@@ -149,13 +149,13 @@ def test_neighbours_within_a_share_equal_the_arrangement() -> None:
 @pytest.mark.parametrize("weights", ["forest", "knn"])
 def test_the_integer_program_agrees(weights: str) -> None:
     """Search and integer program share no code and give the same distance within every share."""
-    from whence import milp
+    from whence.milp.engine import IntegerProgram
 
     away = 0
     for seed in range(300_000, 300_024):
         case = cases(seed, 1, weights=weights)[0].but(kind="absolute", within=SHARES[seed % 4])
         engine = forest.explain if weights == "forest" else knn.explain
-        mine, other = engine(case.question()), milp.explain(case.question(time_limit=60.0))
+        mine, other = engine(case.question()), IntegerProgram().answer(case.question(time_limit=60.0))
         assert mine.distance == pytest.approx(other.distance, abs=1e-5)
         away += 0.0 < mine.distance < np.inf
     assert away >= 5

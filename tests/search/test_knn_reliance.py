@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from tests.knn_reference import nearest_by_vertices
 from tests.search.test_knn import random_case
 
-from whence.milp.engine import explain as explain_by_milp
+from whence.milp.engine import IntegerProgram
 from whence.question import Answer, Nearby, Question
 from whence.risk import Expectation
 from whence.search.knn import explain
@@ -122,7 +122,7 @@ def test_the_integer_program_agrees(block: int) -> None:
             question = replace(question, plausible=near(question, SHARES[seed % len(SHARES)]))
         if seed % 2 or seed % 3 == 0:
             question = replace(question, margin=(0.0, 0.05))
-        one, other = explain(question), explain_by_milp(question)
+        one, other = explain(question), IntegerProgram().answer(question)
         assert one.status == other.status
         assert one.distance == pytest.approx(other.distance, abs=1e-6)
 
@@ -132,7 +132,7 @@ def test_absolute_questions_agree(seed: int) -> None:
     """Both engines, where the alternative must be the best plan in a usual context."""
     question, _ = random_case(70_000 + seed, most=7)
     question = replace(question, kind="absolute", separation=1e-3, plausible=near(question, 0.4))
-    assert explain(question).distance == pytest.approx(explain_by_milp(question).distance, abs=1e-6)
+    assert explain(question).distance == pytest.approx(IntegerProgram().answer(question).distance, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(20))

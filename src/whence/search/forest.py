@@ -226,11 +226,12 @@ class ForestFrontier:
 
 def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:
     """The CVaR tables of the alternative and the decision, which every confidence shares."""
-    plans = question.memo.get("plans")
-    if plans is None:
+    asked = (question.alternative, question.decision, question.within, question.margin)
+    known, plans = question.memo.get("plans", ((), None))
+    if plans is None or any(one is not other for one, other in zip(asked, known, strict=True)):
         plans = criterion_of(question, kept)
         add_rival(plans, question, kept, question.rival_decision)
-        question.memo["plans"] = plans
+        question.memo["plans"] = asked, plans
     assert isinstance(plans, _core.TailCriterion)
     return plans
 
