@@ -13,8 +13,6 @@ from whence.cli.screen import counting, ending_well, note, print_text, waiting
 from whence.errors import InputError
 from whence.project.batches import BatchRun, read_questions
 
-__all__ = ["batch"]
-
 
 def batch(
     project: options.ProjectArgument,

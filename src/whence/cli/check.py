@@ -19,8 +19,6 @@ from whence.project.project import read_project
 from whence.project.saved import save_policy
 from whence.report.numbers import plain, value
 
-__all__ = ["check", "fit"]
-
 
 def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
     """List everything that is wrong with a project, all at once.

@@ -12,8 +12,6 @@ from whence.plain_values import to_plain
 from whence.problems.base import cost_unit_of
 from whence.report.numbers import plain, value, with_unit
 
-__all__ = ["decide"]
-
 
 def decide(
     project: ProjectArgument, context: ContextOption, policy: PolicyOption = None, as_json: JsonOption = False

@@ -15,8 +15,6 @@ from whence.errors import InputError
 from whence.examples import Example, bakery, city
 from whence.report.words import answer
 
-__all__ = ["demo"]
-
 QUESTIONS: dict[Kind, str] = {
     "relative": "When would your plan have been better than the decision?",
     "absolute": "When would it have been the best of all plans?",

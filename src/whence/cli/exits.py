@@ -7,8 +7,6 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from whence.aliases import Status
 
-__all__ = ["BAD_INPUT", "DIFFERS", "EXIT_CODES", "FOUND", "NONE", "STOPPED", "TIME_LIMIT", "UNEXPECTED", "exit_code"]
-
 FOUND = 0
 UNEXPECTED = 1
 #: Of `whence verify`, as of `diff` and `cmp`.

@@ -17,8 +17,6 @@ from whence.project import Project
 from whence.report.reliance import followed
 from whence.report.words import wrapped
 
-__all__ = ["HOLDS", "explain"]
-
 #: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.
 HOLDS = 0.9
 

@@ -13,8 +13,6 @@ from whence.errors import InputError
 from whence.files import write_text
 from whence.project.starter import starter
 
-__all__ = ["init"]
-
 
 def init(
     data: Annotated[Path | None, typer.Argument(help="A CSV file of past contexts and outcomes.")] = None,

@@ -19,8 +19,6 @@ from whence.project.contexts import read_bounds
 from whence.project.margins import read_margin
 from whence.project.saved import load_policy
 
-__all__ = ["complete_features", "explain_options", "open_project"]
-
 
 def complete_features(incomplete: str) -> list[str]:
     """Names of features of the project in the line that is being typed, for completion in the shell."""

@@ -24,8 +24,6 @@ from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.report.versions import versions
 
-__all__ = ["app"]
-
 HELP = f"""
 Explains data-driven decisions: in what context would your plan have been the better one?
 

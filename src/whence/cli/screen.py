@@ -17,8 +17,6 @@ from rich.text import Text
 
 from whence import question
 
-__all__ = ["console", "counting", "ending_well", "note", "print_text", "searching", "waiting"]
-
 #: Seconds between two updates of how far a search has come.
 EVERY = 0.1
 

@@ -10,8 +10,6 @@ import typer
 from whence.cli.screen import waiting
 from whence.errors import MissingDependencyError
 
-__all__ = ["serve"]
-
 
 def serve(
     project: Annotated[Path | None, typer.Argument(help="The project file; the built-in examples if left out.")] = None,

@@ -17,8 +17,6 @@ from whence.explain.certificate import verify as verified
 from whence.explain.explanation import Explanation
 from whence.report.reading import loaded
 
-__all__ = ["verify"]
-
 
 def verify(
     explanation: Annotated[Path, typer.Argument(metavar="WHY.json", help="What 'whence explain --json' has printed.")],

@@ -25,8 +25,6 @@ from whence.project.csv_files import CsvTable, load_csv
 from whence.project.project import Project
 from whence.typed_values import number
 
-__all__ = ["BatchInput", "BatchRow", "BatchRun", "read_questions"]
-
 #: Rows per process that are answered before what is done is noted.
 ROWS_PER_NOTE = 8
 

@@ -14,8 +14,6 @@ from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
 from whence.tables import DATE
 
-__all__ = ["YES_AND_NO", "Content", "binary_column", "content", "missing", "number_column", "text_column"]
-
 Content = Literal["whole", "number", "yes and no", "date", "text", "empty"]
 
 #: What stands for off and on.

@@ -21,8 +21,6 @@ from whence.project.csv_files import CsvFormat, decoded, load_csv
 from whence.spelling import nearest
 from whence.typed_values import number, pairs
 
-__all__ = ["ContextReader", "is_file", "json_value", "read_bounds", "read_json_file"]
-
 _ROW = re.compile(r"(?:row:)?\s*(\d{1,12})")
 
 

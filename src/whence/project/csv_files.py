@@ -20,8 +20,6 @@ from whence.files import read_file
 from whence.plain_values import quoted
 from whence.project.findings import Findings, Place, ProjectError
 
-__all__ = ["CsvFormat", "CsvTable", "decoded", "load_csv", "read_csv"]
-
 SEPARATORS = (",", ";", "\t", "|")
 #: Faults of one kind that are listed before the rest is only counted.
 LISTED = 3

@@ -19,8 +19,6 @@ from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
 from whence.project.source import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Rule, Section, one_of
 
-__all__ = ["Declared", "built_features", "read_declared", "typed_column"]
-
 YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 NAMES = Rule(
     "a list of texts or numbers",

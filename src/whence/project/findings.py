@@ -9,8 +9,6 @@ from typing import Literal, Self
 
 from whence.errors import InputError
 
-__all__ = ["Finding", "Findings", "Place", "ProjectError"]
-
 Severity = Literal["error", "warning"]
 
 

@@ -17,8 +17,6 @@ from whence.project.findings import Findings, Place
 from whence.project.source import TEXT, TEXTS, Rule, Section, one_of
 from whence.spelling import nearest
 
-__all__ = ["History", "read_format", "read_history"]
-
 SEPARATOR = Rule(
     "one character, such as ',', ';' or '\\t'",
     lambda value: isinstance(value, str) and value in (*SEPARATORS, " ", ":"),

@@ -8,8 +8,6 @@ from typing import Any
 
 from whence.errors import InputError
 
-__all__ = ["MARGINS", "read_margin"]
-
 #: What a margin may be, in words.
 MARGINS = "a share of the decision's cost, such as 0.05 or '5 %', or an amount, such as '10 cost'"
 

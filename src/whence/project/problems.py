@@ -17,8 +17,6 @@ from whence.project.findings import Findings, Place
 from whence.project.source import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Rule, Section, is_number, one_of
 from whence.spelling import nearest
 
-__all__ = ["edge_columns", "problem_files", "read_network", "read_problem"]
-
 #: Keys under which a file may be named.
 FILE_KEYS = ("network", "nodes", "distances", "A_ub", "A_eq", "cost_map")
 KIND = one_of("newsvendor", "shipment", "shortest_path", "linear")

@@ -30,8 +30,6 @@ from whence.project.source import TEXT, Section, Source
 from whence.report.outside import outside
 from whence.typed_values import number
 
-__all__ = ["Project", "findings", "read_project"]
-
 #: Rows on which a problem is tried out when a project is read.
 TRIED_ROWS = 5
 

@@ -18,8 +18,6 @@ from whence.files import complete, read_file
 from whence.policy import Policy
 from whence.project.project import Project
 
-__all__ = ["load_policy", "save_policy"]
-
 MARK = "whence policy"
 
 

@@ -16,8 +16,6 @@ from whence.spelling import nearest
 from whence.weights import ForestWeights, KNNWeights, Weights
 from whence.weights.refits import RefitKind
 
-__all__ = ["ExplainDefaults", "read_explain_defaults", "read_risk", "read_weights"]
-
 DEPTH = Rule(
     "a whole number of at least 1, or 'none'", lambda value: value == "none" or (COUNT.fits(value) and value < 10_000)
 )

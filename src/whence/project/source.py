@@ -13,8 +13,6 @@ from whence.plain_values import finite, quoted
 from whence.project.findings import Findings, Place
 from whence.spelling import nearest
 
-__all__ = ["Rule", "Section", "Source", "is_number", "one_of"]
-
 _PART = r"""(?:[A-Za-z0-9_-]+|"(?:[^"\\]|\\.)*"|'[^']*')"""
 _KEY = rf"{_PART}(?:\s*\.\s*{_PART})*"
 _HEADER = re.compile(rf"^\s*\[\[?\s*({_KEY})\s*\]")

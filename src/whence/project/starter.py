@@ -16,8 +16,6 @@ from whence.project.findings import Findings
 from whence.report.numbers import plain
 from whence.spelling import nearest
 
-__all__ = ["Starter", "starter"]
-
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
 
 

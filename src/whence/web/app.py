@@ -27,8 +27,6 @@ from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.settings import ServerSettings
 
-__all__ = ["create_app"]
-
 #: Decisions worked out at the same time; more would only get in each other's way.
 AT_ONCE = 4
 #: Most past observations in one answer.

@@ -10,8 +10,6 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 
 from whence.report.versions import versions
 
-__all__ = ["router"]
-
 _FOLDER = Path(__file__).parent
 _TYPES = {
     ".css": "text/css; charset=utf-8",

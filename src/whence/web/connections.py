@@ -19,8 +19,6 @@ from uvicorn.protocols.http.h11_impl import H11Protocol
 
 from whence.web.settings import ServerSettings
 
-__all__ = ["Connection"]
-
 #: Seconds between two looks at the clock.
 PULSE = 0.25
 

@@ -10,8 +10,6 @@ from whence.features import Binary, Categorical, Continuous, Discrete, Schema
 from whence.plain_values import to_plain
 from whence.web.models import Feature
 
-__all__ = ["controls"]
-
 #: A continuous control has about so many steps.
 STEPS = 100
 

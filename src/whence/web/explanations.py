@@ -23,8 +23,6 @@ from whence.web.scenes import Scene
 from whence.web.security import REPORT_POLICY
 from whence.web.settings import ServerSettings
 
-__all__ = ["router"]
-
 #: Longest that an answer is held back for news, in seconds.
 LONGEST_WAIT = 30.0
 

@@ -10,8 +10,6 @@ from fastapi import Depends, HTTPException, Request
 
 from whence.web.scenes import Scene
 
-__all__ = ["IsJson", "find_scene", "in_thread"]
-
 T = TypeVar("T")
 
 

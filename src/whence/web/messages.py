@@ -10,8 +10,6 @@ import struct
 from dataclasses import dataclass
 from typing import IO, Any
 
-__all__ = ["Answered", "Asked", "Cancel", "Failed", "Ready", "header_size", "length", "packed", "receive"]
-
 _HEADER = struct.Struct(">Q")
 header_size = _HEADER.size
 

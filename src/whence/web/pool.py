@@ -23,8 +23,6 @@ from whence.web.messages import Answered, Asked, Cancel, Failed, Ready, header_s
 from whence.web.scenes import Scene
 from whence.web.settings import ServerSettings
 
-__all__ = ["Job", "Pool", "QueueFull"]
-
 log = logging.getLogger("whence.web")
 
 #: Seconds beyond its time limit after which a search counts as hung.

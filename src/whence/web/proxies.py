@@ -13,8 +13,6 @@ from urllib.parse import SplitResult, urlsplit
 
 from starlette.datastructures import Headers
 
-__all__ = ["Public", "host_name", "is_origin", "public_address"]
-
 PORTS = {"http": 80, "https": 443}
 
 

@@ -23,9 +23,6 @@ from whence.report.outside import outside
 from whence.web import models
 from whence.web.controls import controls
 
-__all__ = ["Scene", "built_in", "example_scene", "project_scene"]
-
-
 #: Observations that are named as those that weigh most.
 NAMED = 8
 #: Most values of a distribution of outcomes.

@@ -21,8 +21,6 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from whence.web.proxies import Public, host_name, is_origin, public_address
 from whence.web.settings import ServerSettings, is_loopback
 
-__all__ = ["CONTENT_POLICY", "REPORT_POLICY", "Guard"]
-
 CONTENT_POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; font-src 'self'; "
     "connect-src 'self'; manifest-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"

@@ -24,8 +24,6 @@ from whence.web.connections import Connection
 from whence.web.scenes import Scene, built_in, project_scene
 from whence.web.settings import ServerSettings, settings_for
 
-__all__ = ["configuration", "listening", "serve"]
-
 #: Seconds that running requests get to finish when the server is told to stop.
 FAREWELL = 2
 

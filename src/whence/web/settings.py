@@ -13,8 +13,6 @@ from typing import Any
 
 from whence.errors import InputError
 
-__all__ = ["ServerSettings", "is_loopback", "settings_for"]
-
 
 @dataclass(frozen=True)
 class ServerSettings:

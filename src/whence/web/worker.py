@@ -26,8 +26,6 @@ from whence.web import models
 from whence.web.messages import Answered, Asked, Cancel, Failed, Ready, packed, receive
 from whence.web.scenes import Scene
 
-__all__ = ["main"]
-
 #: Least seconds between two reports of progress.
 PULSE = 0.1
 #: What of the past observations the page draws.
