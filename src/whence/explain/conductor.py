@@ -27,6 +27,9 @@ if TYPE_CHECKING:
 
 __all__ = ["changes_between", "explain", "rounding_limits"]
 
+#: The table of an explanation in which nothing changes; making one takes as long as many a search.
+NO_CHANGES = pd.DataFrame([], columns=["feature", "from", "to", "distance"])
+
 
 def explain(policy: Policy, request: Request, search: Callable[[Question], Answer] | None = None) -> Explanation:
     """The nearest context in which ``request.instead`` is better than, or as good as, any plan.
@@ -226,7 +229,7 @@ def _draft(
         kind=request.kind,
         initial=initial,
         context=None,
-        changes=changes_between(policy, question, initial, None),
+        changes=NO_CHANGES,
         distance=np.inf,
         bound=np.inf,
         decision=decision,
@@ -254,11 +257,12 @@ def _completed(policy: Policy, question: Question, answer: Answer, draft: Explan
     """`draft` with the confirmed answer."""
     common: dict[str, Any] = {"status": answer.status, "nodes": answer.nodes, "cuts": answer.cuts, "note": answer.note}
     if answer.point is None:
-        return replace(draft, **common, distance=answer.distance, bound=answer.bound)
+        return replace(draft, **common, changes=NO_CHANGES.copy(), distance=answer.distance, bound=answer.bound)
     if answer.status == "already":
         return replace(
             draft,
             **common,
+            changes=NO_CHANGES.copy(),
             distance=0.0,
             bound=0.0,
             context=draft.initial,
@@ -317,7 +321,7 @@ def changes_between(policy: Policy, question: Question, initial: pd.Series, cont
         distances = schema.by_feature(moved)
         before, after = (schema.feature_values(row, distances) for row in (initial, context))
         rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
-    return pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])
+    return pd.DataFrame(rows, columns=NO_CHANGES.columns)
 
 
 def _without_restrictions(
