@@ -35,8 +35,8 @@ SHARP_TO, SHARP_FROM = 24, np.inf
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
 #: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
-#: begins anew, such that each box asks for the best plan at its nearest point (expected cost, CVaR).
-COMMON, EAGER_FROM = 32, (8000, 2000)
+#: begins anew, such that each box asks for the best plan at its nearest point.
+COMMON, EAGER_FROM = 32, 8000
 #: Boxes to examine before its first proposals, the factor until the next ones, rivals that they are judged by, and how
 #: many of them may be refuted in a row.
 FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
@@ -117,7 +117,7 @@ class ForestFrontier:
             self._ask_in_boxes()
             sharp = self.eager
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
-        for milestone in (FIRST_LOOK, EAGER_FROM[self.tail], PATIENCE[self.tail], STALLED):
+        for milestone in (FIRST_LOOK, EAGER_FROM, PATIENCE[self.tail], STALLED):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         seconds = self.question.limits.remaining
@@ -127,7 +127,7 @@ class ForestFrontier:
 
     def _ask_in_boxes(self) -> None:
         """Where a few rivals for all boxes did not settle an absolute question, give every box its own."""
-        eager = self.nodes >= EAGER_FROM[self.tail] and not self.in_common
+        eager = self.nodes >= EAGER_FROM and not self.in_common
         many = self.criterion.rivals > COMMON
         if (eager or many) and not self.in_common and (not self.asking or eager != self.eager):
             if eager:
