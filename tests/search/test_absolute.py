@@ -27,10 +27,10 @@ EXACT = 1e-6
 WAYS: dict[str, dict[str, Any]] = {
     "shared": {},
     "own": {"COMMON": 0},
-    "eager": {"COMMON": 0, "EAGER_FROM": (0, 0), "FIRST_LOOK": 2, "LATER": 2},
+    "eager": {"COMMON": 0, "EAGER_FROM": 0, "FIRST_LOOK": 2, "LATER": 2},
     "late": {
         "COMMON": 1,
-        "EAGER_FROM": (6, 6),
+        "EAGER_FROM": 6,
         "FIRST_LOOK": 4,
         "PATIENCE": (3, 3),
         "STALLED": 9,
