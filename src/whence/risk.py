@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -186,6 +186,9 @@ class CVaR(_OfCosts):
 
     alpha: float
 
+    #: What stands before alpha in the name.
+    _PREFIX: ClassVar = "CVaR at "
+
     def __post_init__(self) -> None:
         wanted = f"The 'alpha' parameter of CVaR must be a float in [0, 1). Got {self.alpha!r} instead."
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real):
@@ -196,7 +199,25 @@ class CVaR(_OfCosts):
     @property
     def name(self) -> str:
         """What reports call it."""
-        return Expectation.name if self.tail is None else f"CVaR at {self.alpha:g}"
+        return Expectation.name if self.tail is None else f"{self._PREFIX}{self.alpha:g}"
+
+    @classmethod
+    def named(cls, name: str) -> CVaR | None:
+        """The risk that has this `name`, for documents that hold nothing else of a risk; None where it is another one.
+
+        Examples
+        --------
+        >>> CVaR.named("CVaR at 0.8")
+        CVaR(alpha=0.8)
+        >>> CVaR.named("CVaR at noon") is CVaR.named("expected cost") is None
+        True
+        """
+        try:
+            found = cls(float(name.removeprefix(cls._PREFIX)))
+        except ValueError:
+            return None
+        # A name is written in one way only: what would be written differently is the name of something else.
+        return found if found.name == name else None
 
     @property
     def words(self) -> str:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
@@ -16,7 +15,7 @@ from whence.errors import InputError
 from whence.files import read_file
 from whence.plain_values import quoted, to_plain
 from whence.report.model import LARGEST, Map, Report
-from whence.report.numbers import share
+from whence.risk import CVaR
 
 __all__ = ["loaded", "report_from"]
 
@@ -77,9 +76,8 @@ def _completed(report: Report) -> Report:
     """A report with the words for its risk, which documents did not carry at first."""
     if report.risk_words:
         return report
-    words, found = report.risk[:1].upper() + report.risk[1:], re.fullmatch(r"CVaR at (0\.\d+)", report.risk)
-    if found:
-        words += f" (mean of the worst {share(1.0 - float(found[1]))})"
+    known = CVaR.named(report.risk)
+    words = known.words if known else report.risk[:1].upper() + report.risk[1:]
     return structs.replace(report, risk_words=words)
 
 
