@@ -185,5 +185,5 @@ def test_cvar_is_found_by_its_name():
         found = CVaR.named(CVaR(alpha).name)
         assert found is not None
         assert found.alpha == pytest.approx(alpha, rel=1e-5)
-    for other in ("expected cost", "0.8", "CVaR at -0.5", "CVaR at 0.80", "CVaR at  0.5", "CVaR at 1", "CVaR at nan", ""):
+    for other in ("expected cost", "0.8", "CVaR at -1", "CVaR at 0.80", "CVaR at  0.5", "CVaR at 1", "CVaR at nan", ""):
         assert CVaR.named(other) is None
