@@ -15,7 +15,7 @@ from paper.asking import KINDS, ask
 from paper.experiment import Family, Label, Row, Setup, Task
 from paper.histories import PROBLEMS
 from paper.instances import instance
-from whence.weights import ForestWeights, KNNWeights
+from whence import ForestWeights, KNNWeights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
