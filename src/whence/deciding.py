@@ -47,7 +47,7 @@ class Decision:
 class Decider(BaseEstimator):  # type: ignore[misc]
     """What a :class:`~whence.Policy` does as an estimator: learn from a history, decide, and score its decisions."""
 
-    #: The measure of `score` is an argument, nothing that scikit-learn should route from fold to fold.
+    #: The measure of `score` is an argument, not something that scikit-learn should route from fold to fold.
     __metadata_request__score = {"risk": UNUSED}  # noqa: RUF012
 
     def __init__(
@@ -124,7 +124,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
     def predict(self, X: Any) -> Any:
         """Decision vectors for many contexts, one per row: an array, or a DataFrame where `X` is one of pandas.
 
-        Plans that are no numbers, such as names, are returned as they are: an array of objects with one plan per row,
+        Plans that are not numbers, such as names, are returned as they are: an array of objects with one plan per row,
         or a DataFrame with the column "plan".
         """
         plans = self._plans(X)
@@ -146,14 +146,14 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         return self.weights_.at(self.inputs_of(self.schema_.row(context), self.unknown))
 
     def score(self, X: Any, Y: Any, risk: Risk | None = None) -> float:
-        """Minus the policy's risk over what its decisions for contexts `X` cost under the outcomes `Y` that came.
+        """Minus the policy's risk over what its decisions for contexts `X` cost under the outcomes `Y` that followed.
 
         Parameters
         ----------
         X, Y : DataFrame or array
             Contexts and outcomes, row by row.
         risk : Risk, optional
-            Another measure than the policy's own: ``Expectation()`` for the mean cost, whatever the policy minimises.
+            A measure other than the policy's own: ``Expectation()`` for the mean cost, whatever the policy minimises.
             In a grid search: ``scoring=lambda policy, X, Y: policy.score(X, Y, risk=wh.Expectation())``.
 
         Returns

@@ -31,10 +31,10 @@ class Policy(Decider):
     risk : Risk, optional
         What is minimised: `Expectation` (the default), `CVaR`, or a risk of your own.
     schema : Schema, optional
-        The features of a context; inferred from the training data where it says nothing.
+        The features of a context; whatever it leaves out is inferred from the training data.
     unknown : {"error", "ignore"}
         What `decide`, `predict`, `score` and `weights_at` do with a category that the training data does not hold:
-        refuse it, or take it for none of those known (all its 0/1 columns are 0, as with scikit-learn's
+        refuse it, or treat it as none of the known ones (all its 0/1 columns are 0, as with scikit-learn's
         ``OneHotEncoder(handle_unknown="ignore")``). No explanation starts from such a context.
 
     Attributes
@@ -111,8 +111,8 @@ class Policy(Decider):
             What is drawn anew for `holds`: the random numbers of the forest (default), or the data, which is all that
             can be drawn anew for neighbours.
         plausible : float, optional
-            The context must not be less usual than this share of the history, such as 0.1: to an isolation forest, or
-            for neighbours by the distance of the k-th one.
+            The context must be at least as usual as this share of the history, such as 0.1: judged by an isolation
+            forest, or for neighbours by the distance of the k-th one.
         decision : plan, optional
             The plan to be explained where it is not what the policy decides.
         fixed : collection of str
@@ -137,7 +137,7 @@ class Policy(Decider):
             With `holds`: called with the nearest explanation as soon as it is found, before the search for one that
             holds in refits.
         rule : bool
-            Whether to find out the rule as well (see `Explanation.region`), so that reports and documents tell it;
+            Whether to find the rule as well (see `Explanation.region`), so that reports and documents tell it;
             weights without trees have none.
         **engine_options
             For ``engine="milp"``: solver, method, mip_gap, log, confirm, w_max, valid_inequality,
@@ -187,7 +187,7 @@ class Policy(Decider):
         on_progress: Callable[[int, int], Any] | None = None,
         **options: Any,
     ) -> Explanations:
-        """One explanation for each of many contexts, on as many workers as wanted, in the order of the contexts.
+        """One explanation for each of many contexts, on any number of workers, in the order of the contexts.
 
         A row that cannot be explained does not stop the others: its entry is the error. The result does not depend
         on the number of workers (unless a `time_limit` does; a `node_limit` is the same everywhere).
@@ -209,7 +209,7 @@ class Policy(Decider):
         batch_size : int, optional
             Rows that travel to a worker together; by default chosen from the number of rows and workers.
         on_progress : callable, optional
-            Called with the rows done and the rows in all. What it raises ends the batch.
+            Called with the number of rows done and of all rows. What it raises ends the batch.
         **options
             As in :meth:`explain`, for all rows: kind, within, fixed, bounds, engine, time_limit, node_limit, tolerance,
             separation, and the options of the engine. Limits are for each row.

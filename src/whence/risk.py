@@ -1,4 +1,4 @@
-"""What the decision maker minimises: the mean of the costs, the mean of their worst tail, or a risk of one's own."""
+"""What the decision maker minimises: the mean of the costs, the mean of their worst tail, or a risk of your own."""
 
 from __future__ import annotations
 
@@ -65,7 +65,7 @@ class Risk:
         return None
 
     def values(self, costs: Floats) -> Floats | None:
-        """What each observation counts for under these costs; None where the risk is no weighted mean of anything."""
+        """What each observation counts for under these costs; None where the risk is not a weighted mean."""
         return None
 
     def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
@@ -80,7 +80,7 @@ class Risk:
         return float(tail_flow(w[order], tail) @ values[order] / tail)
 
     def contributions(self, costs: ArrayLike, weights: ArrayLike) -> Floats | None:
-        """What each observation adds to the risk: they sum to it. None where it is no sum over the observations.
+        """What each observation adds to the risk: they sum to it. None where it is not a sum over the observations.
 
         Examples
         --------
@@ -221,7 +221,7 @@ class CVaR(_OfCosts):
 
     @property
     def words(self) -> str:
-        """The name, and what it means for those who have forgotten.
+        """The name, with a reminder of what it means.
 
         Examples
         --------

@@ -27,12 +27,12 @@ def batch(
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")] = 1,
     *,
     asked: QuestionOptions,
-    rule: Annotated[bool, typer.Option("--rule", help="Find out the rule of every explanation as well.")] = False,
+    rule: Annotated[bool, typer.Option("--rule", help="Find the rule of every explanation as well.")] = False,
     policy: options.PolicyOption = None,
     allow_files: Annotated[
         bool, typer.Option("--allow-files", help="Let cells of INPUT.csv name files, which are then opened.")
     ] = False,
-    restart: Annotated[bool, typer.Option("--restart", help="Forget what an earlier run did.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Discard what an earlier run did.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", "--force", help="Replace an OUTPUT.csv that already exists.")
     ] = False,
@@ -43,7 +43,7 @@ def batch(
     'instead' with what '--instead' takes, or a column for every part of the plan. Names of files are taken only with
     '--allow-files'. Other columns are carried over. A row that is wrong gets its error in the output and does not
     stop the others (the exit code is then 2; the column 'status' says how the other rows ended). A run that was
-    stopped continues where it was when the same command is given again.
+    stopped picks up where it left off when the same command is given again.
 
     [bold]Examples[/bold]
 

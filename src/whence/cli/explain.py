@@ -55,10 +55,10 @@ def explain(
     policy: options.PolicyOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Explain: the nearest context in which your plan would have been the better one.
+    """Explain: the nearest context in which your plan would have been better.
 
     First comes the nearest context, then where you may rely on it: in 9 of 10 refits of the forest, unless --holds
-    says otherwise. Ctrl-C or the time limit ends a search with the best found so far, and with what is proved by then.
+    says otherwise. Ctrl-C or the time limit ends a search with the best found and what is proved so far.
 
     [bold]Examples[/bold]
 
@@ -100,7 +100,7 @@ def explain(
 
 
 def _set_holds(project: Project, arguments: dict[str, Any]) -> str:
-    """Ask for what holds unless the user or the project has spoken; a sentence where nothing can be known of refits."""
+    """Ask for what holds unless the user or the project has spoken; a sentence where refits tell nothing."""
     said = project.explain_defaults.holds is not None or arguments["holds"] is not None
     if said or arguments["confidence"]:
         return ""

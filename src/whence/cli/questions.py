@@ -55,7 +55,8 @@ class QuestionOptions:
     margin: Annotated[
         str | None,
         _option(
-            "Cheaper by at least so much: a share of the decision's cost (0.05 or 5%), or an amount (10cost).", "MARGIN"
+            "Cheaper by at least this much: a share of the decision's cost (0.05 or 5%), or an amount (10cost).",
+            "MARGIN",
         ),
     ] = None
     holds: Annotated[
@@ -64,7 +65,7 @@ class QuestionOptions:
     no_holds: Annotated[bool, typer.Option("--no-holds", help="Only the nearest, without any refits.")] = False
     confidence: Annotated[
         float | None,
-        _option("Forests: better by so many standard errors over the trees, instead of --holds.", "ERRORS"),
+        _option("Forests: better by this many standard errors over the trees, instead of --holds.", "ERRORS"),
     ] = None
     refits: Annotated[
         str | None, _option("What is drawn anew in refits: the random numbers, or the data.", "seed|bootstrap")
@@ -78,7 +79,7 @@ class QuestionOptions:
     ] = None
     bound: Annotated[
         list[str] | None,
-        _option("Where a feature may go: temp=0:20 or day=Saturday|Sunday; may be repeated.", "BOUND"),
+        _option("The values a feature may take: temp=0:20 or day=Saturday|Sunday; may be repeated.", "BOUND"),
     ] = None
     time_limit: Annotated[float | None, _option("Stop after this many seconds.", "SECONDS")] = None
     engine: Annotated[str | None, _option("The native search, or the integer program.", "|".join(engine_names()))] = (

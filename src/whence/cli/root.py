@@ -25,7 +25,7 @@ from whence.errors import WhenceError
 from whence.report.versions import versions
 
 HELP = f"""
-Explains data-driven decisions: in what context would your plan have been the better one?
+Explains data-driven decisions: in what context would your plan have been better?
 
 [bold]Examples[/bold]
 
@@ -49,7 +49,7 @@ app = typer.Typer(
 
 
 def version() -> None:
-    """Print versions of everything that has a part in a result, for a bug report.
+    """Print the versions of everything that plays a part in a result, for a bug report.
 
     [bold]Example[/bold]
 

@@ -56,7 +56,7 @@ def report_from(document: Any) -> Report:
     except msgspec.ValidationError:
         raise _fault(Report, given, "") from None
     except RecursionError:
-        raise InputError("The explanation must not be nested without end.") from None
+        raise InputError("The explanation must not be nested so deeply.") from None
     return _completed(structs.replace(report, unrestricted=_completed(structs.replace(inner, question={}))))
 
 
@@ -101,7 +101,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names occur once each: of two entries with one name, every reader takes another."""
+    """An object whose names occur once each: of two entries with one name, readers differ in which they take."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -130,7 +130,7 @@ def _fault(kind: Any, value: Any, path: str) -> InputError:
         except msgspec.ValidationError:
             return _fault(inner, entry, f"{path}.{name}".lstrip(".") if isinstance(name, str) else f"{path}[{name}]")
         if isinstance(name, str) and name not in value:
-            return _refused(f"{path}.{name}".lstrip("."), "given, be it as null", None)
+            return _refused(f"{path}.{name}".lstrip("."), "given, even if as null", None)
     return _refused(path, _wanted(kind, meta), value)
 
 
@@ -186,7 +186,7 @@ def _wanted(kind: Any, limits: dict[str, Any]) -> str:
 
 
 def _check(report: Report, path: str = "") -> None:
-    """Refuse what fits the types and still cannot be so."""
+    """Refuse what fits the types and is still impossible."""
     _check_context(report, path)
     seen, plans = report.observations, report.plans
     if len(set(seen.rows)) != len(seen.rows) or max(seen.rows, default=0) >= seen.count:
