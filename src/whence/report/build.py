@@ -27,9 +27,9 @@ __all__ = ["changes_of", "document_digest", "document_of", "question_digest", "r
 
 #: How many observations that gain weight, and as many that lose it, are kept with their contexts.
 KEPT = 8
-#: What is the same in an explanation and in its report.
+#: What an explanation and its report have in common.
 SAME = ("status", "kind", "risk", "risk_words", "kinds", "units", "cost_unit", "outcomes", "engine", "note")
-#: What of a question says how hard to try, not what is asked.
+#: The parts of a question that say how hard to try, not what is asked.
 EFFORT = ("engine", "time_limit", "node_limit", "threads")
 
 
