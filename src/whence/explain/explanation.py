@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Costs", "Explanation"]
 
-#: What is the same in an explanation and in its report.
+#: What an explanation and its report have in common.
 SAME = (
     "status",
     "kind",
@@ -122,7 +122,7 @@ class Explanation:
     margin: tuple[float, float] = (0.0, 0.0)
     #: By how many standard errors over the trees of a forest the alternative had to be better.
     confidence: float = 0.0
-    #: The share of the history than which the context had to be no less usual.
+    #: The share of the history that the context had to be at least as usual as.
     plausible: float | None = None
     tolerance: float = 0.0
     separation: float | None = None
@@ -332,7 +332,7 @@ class Explanation:
         return region_of(self, time_limit)
 
     def with_rule(self, time_limit: float | None = 2.0, *, nearest: bool = False) -> Explanation:
-        """A copy that tells its rule in texts, reports and documents; as it is where weights or status allow for none.
+        """A copy that tells its rule in texts, reports and documents; itself where weights or status allow for none.
 
         Parameters
         ----------
@@ -372,14 +372,14 @@ class Explanation:
         policy : Policy
             Fitted: the one that gave the explanation, or one that should be the same.
         prove : bool
-            Whether to ask the same question once more, so that status and bound are found out anew as well.
+            Whether to ask the same question once more, so that status and bound are proved again as well.
         time_limit : float, optional
             Seconds for that search.
 
         Returns
         -------
         Verification
-            True where everything agrees; otherwise its `differences` say what does not, in a sentence each.
+            True where everything agrees; otherwise its `differences` say what does not, one sentence each.
 
         Examples
         --------
@@ -389,7 +389,7 @@ class Explanation:
         >>> why.verify(policy).agrees
         True
         >>> print(why.verify(policy.fit([[0.0], [2.0]], [[10.0], [20.0]])).differences[0])
-        The history is another one than that of the explanation.
+        The history is not the one behind the explanation.
         """
         from whence.explain.certificate import verify
 
@@ -398,7 +398,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, numbers and texts: strict JSON, by the schema "whence/explanation/1".
 
-        Infinity is the text "Infinity", a missing value None. Everything is in it that it takes to print, plot and
+        Infinity is the text "Infinity", a missing value None. It holds everything needed to print, plot and
         report the explanation again; see :meth:`from_dict`.
         """
         document: dict[str, Any] = to_builtins(document_of(self))

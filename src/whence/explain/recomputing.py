@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["recomputed", "request_of"]
 
-#: What of a question says only how hard to try, and whom to tell.
+#: The parts of a question that say only how hard to try, and whom to tell.
 EFFORT = ("engine", "time_limit", "node_limit", "threads", "options", "on_progress", "on_nearest", "rule")
 
 
 def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str]]:
-    """`said` computed again, with status, bound and counts as they were said, and what of it is not so.
+    """`said` computed again, with status, bound and counts as stated, and what in it is wrong.
 
-    An InputError where its context or its plans are nothing to this policy.
+    An InputError where its context or its plans mean nothing to this policy.
     """
     asked: list[Question] = []
 

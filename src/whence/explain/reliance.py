@@ -65,7 +65,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Rung:
-    """One step of the ladder: so many standard errors, the distance of the nearest context, and how often it holds.
+    """One step of the ladder: its standard errors, the distance of the nearest context, and how often it holds.
 
     Attributes
     ----------
@@ -215,7 +215,7 @@ def explained_reliably(
     Parameters
     ----------
     at : callable
-        The nearest explanation by so many standard errors.
+        The nearest explanation by that many standard errors.
     refitted : Refitted
         The refits by which it is chosen and judged.
     wanted : float
@@ -223,7 +223,7 @@ def explained_reliably(
     limits : Limits, optional
         Of the whole ladder, the making of refits included.
     on_nearest : callable, optional
-        Called with the nearest explanation in this fit, as soon as it is there.
+        Called with the nearest explanation in this fit, as soon as it is found.
     """
     nearest = at(0.0)
     if on_nearest is not None:

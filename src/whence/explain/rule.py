@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Condition", "Region", "region_of"]
 
-#: Conditions up to which a rule is short enough to be told.
+#: Most conditions of a rule that is short enough to be told.
 SHORT = 4
 #: By which share of a feature's range an end that the explanation touches may be rounded past it.
 NEAR = 0.01

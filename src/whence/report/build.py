@@ -25,9 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["changes_of", "document_digest", "document_of", "question_digest", "report_of"]
 
-#: What is the same in an explanation and in its report.
+#: What an explanation and its report have in common.
 SAME = ("status", "kind", "risk", "risk_words", "kinds", "units", "cost_unit", "outcomes", "engine", "note")
-#: What of a question says how hard to try, not what is asked.
+#: The parts of a question that say how hard to try, not what is asked.
 EFFORT = ("engine", "time_limit", "node_limit", "threads")
 
 

@@ -27,11 +27,11 @@ from whence.report.speaking import speaking_of
 
 __all__ = ["answer", "changes_shown", "sentences", "shown_of", "wrapped"]
 
-#: Up to so many changes are told in one sentence, more of them one per line.
+#: Up to this many changes are told in one sentence; more get one line each.
 IN_A_SENTENCE = 3
-#: Most changes that get a line; of more, the smallest are only counted.
+#: Most changes that get a line; beyond that, the smallest are only counted.
 LISTED = 12
-#: Up to so many features that stay are named.
+#: Up to this many features that stay are named.
 NAMED = 5
 #: Lines are not broken narrower than this, whatever the terminal says of itself.
 NARROWEST = 30

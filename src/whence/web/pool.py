@@ -79,7 +79,7 @@ class Job:
         news.set()
 
     async def news(self, seconds: float) -> None:
-        """Return at the next change, or after so many seconds."""
+        """Return at the next change, or after that many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
 
