@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -38,12 +37,6 @@ def turns(page: Page, kind: str = "relative") -> Locator:
 
 def reliable(page: Page, kind: str = "relative") -> Locator:
     return page.locator(f"[data-reliable={kind}]")
-
-
-def answered(page: Page, base: str, call: str) -> dict[str, Any]:
-    """What the server said to a call that the page made."""
-    found: dict[str, Any] = page.request.get(f"{base}{call}").json()
-    return found
 
 
 @pytest.mark.parametrize("width", WIDTHS)
