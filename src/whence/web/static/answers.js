@@ -40,8 +40,7 @@ function badge(found) {
 /** How many refits agree: a dot for each of them, and the sentence. */
 export function agreement({ held, reliance, shown }) {
   if (!shown.agreed) return null;
-  const known = held && (!reliance || reliance.judged.refits > 0);
-  const enough = reliance && known && held.times >= reliance.wanted * held.refits;
+  const enough = reliance?.judged.refits > 0 && reliance.chosen.times >= reliance.wanted * reliance.chosen.refits;
   const dots = Array.from({ length: held?.refits ?? 0 }, (_, i) => h("i", { class: i < held.times ? "dot yes" : "dot" }));
   return h("div", { class: `agreement ${enough ? "good" : "open"}` }, dots.length > 0 && h("span", { class: "dots", "aria-hidden": "true" }, dots),
     h("p", {}, shown.agreed, " ", term("refits", "What is a refit?")));
