@@ -32,7 +32,8 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     ['1 (x0 1)', '0 (x0 0)']
     """
     report = report_in(why)
-    seen = report.observations
+    seen, speaking = report.observations, report.shown.speaking if report.shown else None
+    turned = speaking.moved if speaking else 0.0
     gaining, losing = seen.gaining[:count], seen.losing[:count]
     if count > KEPT:
         gaining, losing = most_moved(why, count)
@@ -57,7 +58,7 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     ax.set_xlim(left=-0.03 * max((100 * max(o.before, o.after) for o in chosen), default=1.0))
     if gaining and losing:
         ax.axhline(len(gaining) - 0.5, color=RULE, linewidth=1)
-    share = f", from the ring to the mark; {100 * seen.moved:.0f} % of all weight moves" if moved else ""
+    share = f", from the ring to the mark; {100 * turned:.0f} % of all weight moves" if moved else ""
     ax.set_xlabel(fitting(f"weight (%){share}", 44))
     ax.grid(axis="x", color=RULE, linewidth=0.6)
     ax.set_axisbelow(True)

@@ -12,7 +12,7 @@ from whence.plain_values import to_plain
 from whence.problems.plan_forms import ShownPlans
 from whence.report.fingerprints import digest
 from whence.report.model import NOT_ASKED, SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
-from whence.report.observations import KEPT, most_moved, moved_share
+from whence.report.observations import KEPT, most_moved
 from whence.report.outcomes import spread_of
 from whence.report.reliance import held_of, region_of, reliance_of
 from whence.report.routes import map_of
@@ -180,5 +180,4 @@ def _observations(explanation: Explanation) -> Observations:
         costs_alternative=entries(explanation.costs_alternative),
         gaining=gaining,
         losing=losing,
-        moved=moved_share(explanation),
     )

@@ -134,7 +134,6 @@ class Observations(Struct, frozen=True, kw_only=True, omit_defaults=True):
     costs_alternative: Annotated[list[Number] | None, about("What the alternative costs under each.")]
     gaining: Annotated[list[Observation], about("Those that gain most weight, or weigh most.")]
     losing: Annotated[list[Observation], about("Those that lose most weight.")]
-    moved: Annotated[Amount, about("The share of all weight that moves from some of them to others.")] = 0.0
 
 
 class Panel(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -181,6 +180,7 @@ class ShownSpeaking(Struct, frozen=True, kw_only=True, omit_defaults=True):
     said: str
     tables: list[ShownTable]
     share: Annotated[str, about("How much of the turn those in the tables carry together.")] = ""
+    moved: Annotated[Amount, about("The share of all weight that moves from some of them to others.")] = 0.0
 
 
 class ShownValue(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -28,8 +28,9 @@ def speaking_of(report: Report, cost_headings: Sequence[str]) -> ShownSpeaking:
     seen = report.observations
     before, after = seen.weights_before, seen.weights_after or seen.weights_before
     moved = report.context is not None and report.status != "already"
+    turned = sum(abs(late - early) for early, late in zip(before, after, strict=True)) / 2.0
     said = f"{_speakers(before)} of {seen.count} past observations have a weight in the context as it is"
-    said += f", {_speakers(after)} in the changed one; {share(seen.moved)} of the weight moves." if moved else "."
+    said += f", {_speakers(after)} in the changed one; {share(turned)} of the weight moves." if moved else "."
     gaining, losing = seen.gaining[:LISTED], seen.losing[:LISTED]
     lists = [("They gain most weight", gaining), ("They lose most weight", losing)]
     tables = [
@@ -38,7 +39,7 @@ def speaking_of(report: Report, cost_headings: Sequence[str]) -> ShownSpeaking:
         if chosen
     ]
     parts = [one.part for one in gaining + losing if one.part is not None]
-    return ShownSpeaking(said=said, tables=tables, share=share(sum(parts)) if parts else "")
+    return ShownSpeaking(said=said, tables=tables, share=share(sum(parts)) if parts else "", moved=turned)
 
 
 def _speakers(weights: Sequence[float]) -> int:
