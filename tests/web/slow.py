@@ -39,4 +39,4 @@ def slow_scene() -> Scene:
     forest = SlowForest(n_trees=30, max_depth=4, random_state=0)
     policy = wh.Policy(wh.Newsvendor(holding=1, backorder=2), forest, schema=schema).fit(X, Y)
     today = pd.Series({"warmth": 8.0, "day": "week"})
-    return Scene("slow", "Why not more ice?", "", policy, today, [60.0])
+    return Scene("slow", "Why not more ice?", "", policy, today, [70.0])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr
 
 from whence.problems.plan_forms import PlanEditor
 
@@ -17,6 +17,17 @@ Text = Annotated[StrictStr, Field(max_length=1000)]
 Value = StrictBool | Number | Text
 Context = Annotated[dict[Text, Value], Field(max_length=10_000)]
 State = Literal["queued", "running", "done", "cancelled", "failed"]
+
+
+def _not_zero(value: Any) -> Any:
+    """Refuse what only equals false."""
+    if not isinstance(value, bool):
+        raise ValueError("must be false")
+    return value
+
+
+#: False, and not 0.
+No = Annotated[Literal[False], BeforeValidator(_not_zero)]
 
 
 def _told(description: str, default: Any = None) -> Any:
@@ -222,7 +233,7 @@ class ExplainRequest(PlanRequest):
     margin: Annotated[float, Field(ge=0, lt=1)] | Annotated[StrictStr, Field(max_length=100)] | None = _told(
         "By how much the plan must be cheaper: a share of the decision's cost, or a text such as '10 cost'."
     )
-    holds: Annotated[float, Field(gt=0, le=1)] | Literal[False] | None = _told(
+    holds: Annotated[float, Field(gt=0, le=1)] | No | None = _told(
         "The share of refits in which the answer must hold; the nearest one comes first, as `nearest` of the job. "
         "False for none, whatever the project says."
     )
