@@ -181,13 +181,19 @@ def followed(report: Report) -> str:
 
 def where_to_rely(report: Report) -> str:
     """A heading for what holds in the share of refits that was wanted, or in as many as there are."""
-    if report.reliance is not None and report.reliance.judged.refits == 0:
+    found = report.reliance
+    if found is not None and found.judged.refits == 0:
         return "How far you may rely on it"
-    return "Where you may rely on it" if _enough(report.reliance) else "Where most refits agree"
+    if found is None or _enough(found):
+        return "Where you may rely on it"
+    times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
+    if times == 0:
+        return "Nothing to rely on"
+    return "Where most refits agree" if 2 * times > refits else "Where refits agree most often"
 
 
-def _enough(found: RelianceEntry | None) -> bool:
-    return found is not None and found.chosen.times >= found.wanted * found.chosen.refits
+def _enough(found: RelianceEntry) -> bool:
+    return found.chosen.times >= found.wanted * found.chosen.refits
 
 
 def _lowered(text: str) -> str:
