@@ -182,7 +182,7 @@ def _proof(
     ended, had_ended = again.status in ENDED, said.status in ENDED
     differences = []
     if ended and had_ended and said.status != again.status:
-        differences.append(f"A new search ends as {again.status!r}, but the explanation as {said.status!r}.")
+        differences.append(f"A new search ends as {again.status!r}, the explanation as {said.status!r}.")
     if again.distance < said.bound - _near(said.bound):
         differences.append(
             f"A new search finds a context at distance {again.distance:.9g}, where the bound is {said.bound:.9g}."
