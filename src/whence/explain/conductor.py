@@ -55,7 +55,8 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     question = _question(policy, request, initial, limits, costs)
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
-    engine.check(replace(question, confidence=1.0 if climbs else float(request.confidence)))
+    confidence = 1.0 if climbs else float(request.confidence)
+    engine.check(replace(question, confidence=confidence) if confidence else question)
     label = engine.label(policy.weights_, request.options)
     draft = _draft(policy, request, question, initial, decided.weights, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.
