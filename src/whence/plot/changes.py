@@ -61,8 +61,8 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
         line = _line(report.ranges.get(change.feature), asked.get(change.feature), (change.from_, change.to))
         _change(ax, y, line, (text.from_, after), unit)
     for y, one in enumerate(further, len(shown)):
-        unit = report.units.get(one.feature, "")
-        here = value(one.found, report.kinds.get(one.feature, ""), unit)
+        unit, kind = report.units.get(one.feature, ""), report.kinds.get(one.feature, "")
+        here = " or ".join(value(each, kind, unit) for each in one.values or [one.found])
         _change(ax, y, _line(one.room, one, (one.found, one.found)), (here,), unit)
     names = [texts[row].feature for row in shown] + [one.feature for one in further]
     ax.set_yticks(range(len(names)), list(map(fitting, names)))
