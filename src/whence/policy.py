@@ -234,7 +234,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def explain(
         self,
         context: Any,
-        instead: Any,
+        instead: Any = None,
         *,
         kind: Kind = "relative",
         within: float = 0.0,
@@ -350,7 +350,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def explain_many(
         self,
         contexts: Any,
-        instead: Any,
+        instead: Any = None,
         n_jobs: int | None = None,
         *,
         decision: Any = None,

@@ -1,0 +1,131 @@
+"""Sets of plans and forests: the nearest context in which some plan of a set is better, by the same search over cells.
+
+Plans that can be listed, and quantities that are chosen one by one, have a criterion of their own in the core; any other
+set is bounded by what its restricted `solve` says about leaves (:mod:`whence.search.solved_boxes`).
+"""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+
+from whence import _core
+from whence.aliases import Floats
+from whence.question import Answer, Question
+from whence.question.plans import Plans, Stock
+from whence.search import driver
+from whence.search.criteria import distinct
+from whence.search.forest import ForestFrontier
+from whence.search.grid import KeptGrid, grid_of, leaf_means, locate
+from whence.search.solved_boxes import SolvedBoxes
+
+__all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
+
+#: Numbers in the table of a list of plans, or of the breakpoints of quantities (8 bytes a number), at most.
+TABLE_LIMIT = 12_000_000
+#: Plans that are listed at most; with thresholds under CVaR.
+LISTED, LISTED_TAIL = 4_000, 400
+
+
+def explain(question: Question) -> Answer:
+    """Answer a question about a set of plans and a forest policy."""
+    kept = grid_of(question)
+    if kept is None:
+        return Answer("time_limit", None, np.inf, 0.0)
+    plans = question.plans
+    assert plans is not None
+    # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
+    relative = replace(question, kind="relative")
+    criterion = _criterion(question, kept, plans)
+    if criterion is None:
+        return driver.run(relative, SolvedBoxes(question, kept))
+    return driver.run(relative, PlanFrontier(relative, kept, criterion))
+
+
+class PlanFrontier(ForestFrontier):
+    """Boxes of cells in the order of their distance, judged by a criterion that knows the set and its rivals."""
+
+    def __init__(self, question: Question, kept: KeptGrid, criterion: _core.Criterion) -> None:
+        super().__init__(question, kept, criterion=criterion)
+
+    def cut(self, rival: Floats) -> None:
+        """The rivals are part of the criterion."""
+
+
+def _criterion(question: Question, kept: KeptGrid, plans: Plans) -> _core.Criterion | None:
+    if plans.stock is not None:
+        found = _stock_criterion(question, kept, plans.stock, plans.all_stock)
+        if found is not None:
+            return found
+    limit = LISTED if question.risk.tail is None else LISTED_TAIL
+    most = min(limit, max(1, TABLE_LIMIT // kept.leaves))
+    rows = plans.every(most)
+    rivals = None if plans.rivals is None else plans.rivals(most)
+    if rows is None or (plans.rivals is not None and rivals is None):
+        return None
+    decided = question.rival_decision[None, :]
+    return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]))
+
+
+def list_criterion(question: Question, kept: KeptGrid, plans: Floats, rivals: Floats) -> _core.PlanList | None:
+    """The criterion that some plan must not cost more than any rival, both given by sample costs, one row a plan.
+
+    None where its table would be too large.
+    """
+    criterion, tail = _core.PlanList(kept.leaves), question.risk.tail
+    if tail is None:
+        criterion.add_rivals(row_of_plans(kept, rivals))
+        criterion.add_plans(row_of_plans(kept, plans))
+        return criterion
+    leaves = (kept.samples.ravel(), kept.first, kept.size)
+    numbers = 0
+    for costs in rivals:
+        etas, rank = distinct(costs)
+        numbers += etas.size * kept.leaves
+        if numbers > TABLE_LIMIT:
+            return None
+        criterion.add_tail_rival(*leaves, tail, kept.trees, etas, rank)
+    alive = _alive(question, kept)
+    for costs in plans:
+        etas, rank = distinct(costs)
+        criterion.add_tail_plan(kept.grid, *leaves, tail, kept.trees, etas, rank, alive, float(question.tau))
+        if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
+            return None
+    return criterion
+
+
+def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
+    """Mean of the costs of every plan, one row each, over the samples of every leaf, divided by the number of trees."""
+    sums = np.add.reduceat(np.ascontiguousarray(costs.T)[kept.samples.ravel()], kept.first, axis=0)
+    return np.ascontiguousarray((sums / (kept.size * kept.trees)[:, None]).T)
+
+
+def _alive(question: Question, kept: KeptGrid) -> Any:
+    """The leaves that hold an allowed context."""
+    located = locate(question, kept)
+    reach = _core.Reach(located)
+    reach.gather(_core.Box(located))
+    return np.sort(reach.leaves)
+
+
+def _stock_criterion(
+    question: Question, kept: KeptGrid, stock: Stock, everything: Stock | None
+) -> _core.StockCriterion | None:
+    tables = [_stock_table(kept, one) for one in (stock, everything) if one is not None]
+    if any(table is None for table in tables):
+        return None
+    rival = leaf_means(kept, question.rival_decision)
+    return _core.StockCriterion(tables[0], rival, tables[1] if len(tables) > 1 else None)
+
+
+def _stock_table(kept: KeptGrid, stock: Stock) -> _core.StockTable | None:
+    demand = np.clip(stock.demand, stock.lower, stock.upper)
+    breakpoints = sum(np.unique(column).size for column in demand.T)
+    if breakpoints * kept.leaves > TABLE_LIMIT:
+        return None
+    return _core.StockTable(
+        kept.samples.ravel(), kept.first, kept.size, kept.trees,
+        np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
+    )  # fmt: skip
