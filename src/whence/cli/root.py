@@ -20,6 +20,7 @@ from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED
 from whence.cli.explain import explain
 from whence.cli.init import init
 from whence.cli.serve import serve
+from whence.cli.stability import stability
 from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.report.versions import versions
@@ -131,6 +132,6 @@ def interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-for _command in (demo, init, check, fit, decide, explain, batch, verify, serve, version):
+for _command in (demo, init, check, fit, decide, explain, stability, batch, verify, serve, version):
     _more = EXIT_CODES if _command is explain else ""
     app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))
