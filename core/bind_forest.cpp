@@ -329,8 +329,44 @@ void bind_plan_sets(nb::module_& m) {
             "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
             "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "tau"_a,
             "A plan under CVaR, with the thresholds that the `alive` leaves do not rule out.")
+        .def(
+            "set_routes",
+            [](PlanList& list, const RouteTable& routes, const RouteTable* all) {
+                list.set_routes(std::make_shared<const RouteTable>(routes),
+                                all == nullptr ? nullptr : std::make_shared<const RouteTable>(*all));
+            },
+            "routes"_a, "all"_a.none() = nb::none(), "The set is all routes of a network, and so are the rivals.")
         .def_prop_ro("plans", &PlanList::plans)
         .def_prop_ro("rival_rows", &PlanList::rival_rows);
+    nb::class_<RouteTable>(m, "RouteTable", "Routes of an acyclic network, and what each leaf says about its edges.")
+        .def(
+            "__init__",
+            [](RouteTable* self, Matrix costs, MatrixOf<std::int32_t> arcs, std::int32_t nodes, std::int32_t source,
+               std::int32_t target) {
+                require(arcs.shape(1) == 3, "'arcs' must have tail, edge and head.");
+                const auto edges = static_cast<std::int32_t>(costs.shape(1));
+                require(edges > 0 && nodes > 0 && source >= 0 && source < nodes && target >= 0 && target < nodes,
+                        "Source and target must be nodes.");
+                std::vector<RouteTable::Arc> each;
+                for (std::size_t a = 0; a < arcs.shape(0); ++a) {
+                    require(arcs(a, 0) >= 0 && arcs(a, 0) < nodes && arcs(a, 2) >= 0 && arcs(a, 2) < nodes &&
+                                arcs(a, 1) >= 0 && arcs(a, 1) < edges,
+                            "'arcs' must be about the nodes and edges.");
+                    each.push_back({arcs(a, 0), arcs(a, 1), arcs(a, 2)});
+                }
+                new (self) RouteTable(std::make_shared<const std::vector<double>>(copied(costs)), edges, std::move(each),
+                                      nodes, source, target);
+            },
+            "costs"_a.noconvert(), "arcs"_a.noconvert(), "nodes"_a, "source"_a, "target"_a)
+        .def(
+            "cheapest",
+            [](const RouteTable& table, Vector total) {
+                require_size(total, static_cast<std::size_t>(table.edges()), "total");
+                Route route;
+                const double cost = table.cheapest(copied(total), &route);
+                return std::pair(cost, array_of(route));
+            },
+            "total"_a.noconvert(), "Least total of a route, and its edges.");
     nb::class_<StockTable>(m, "StockTable", "What every breakpoint of every product costs in each leaf.")
         .def(
             "__init__",
@@ -363,12 +399,14 @@ void bind_plan_sets(nb::module_& m) {
     nb::class_<StockCriterion, MeanCriterion>(m, "StockCriterion", "Some quantities must not cost more than a rival.")
         .def(
             "__init__",
-            [](StockCriterion* self, const StockTable& table, Vector rival, const StockTable* all) {
+            [](StockCriterion* self, const StockTable& table, Vector rival, const StockTable* all, double budget) {
                 require_size(rival, static_cast<std::size_t>(table.leaves()), "rival");
-                auto copy = std::make_shared<const StockTable>(table);
-                new (self) StockCriterion(copy, copied(rival), all == nullptr ? nullptr : std::make_shared<const StockTable>(*all));
+                auto own = std::make_shared<const StockTable>(table);
+                auto every = all == nullptr ? nullptr : std::make_shared<const StockTable>(*all);
+                new (self) StockCriterion(own, copied(rival), every, budget);
             },
-            "table"_a, "rival"_a.noconvert(), "all"_a.none() = nb::none())
+            "table"_a, "rival"_a.noconvert(), "all"_a.none() = nb::none(),
+            "budget"_a = std::numeric_limits<double>::infinity())
         .def_prop_ro("breakpoints", &StockCriterion::breakpoints);
 }
 

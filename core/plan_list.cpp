@@ -10,6 +10,9 @@ namespace whence {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Routes that a box lists at most, and steps that it may take to find them.
+constexpr std::size_t MOST_ROUTES = 600;
+constexpr std::int64_t MOST_STEPS = 4000;
 // A box writes down its plans where they are at most this share of those that it was handed.
 constexpr double WORTH_KEEPING = 0.8;
 
@@ -97,7 +100,22 @@ void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span
 Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_t>* among,
                                   std::span<std::int32_t> levels) const {
     double best = INFINITE, cheapest = INFINITE;
-    if (among != nullptr)
+    if (routes_ != nullptr) {
+        const std::vector<double> total = routes_->sum(leaves);
+        best = routes_->cheapest(total);
+        if (all_routes_ != nullptr) {
+            Route route;
+            cheapest = all_routes_->cheapest(total, &route);
+            levels[0] = number(known_rivals_, rivals_, *all_routes_, route);
+            // The decision, which has the first row, may count for less than it costs.
+            const double given = sum_at(rival(0), leaves);
+            if (given <= cheapest) {
+                cheapest = given;
+                levels[0] = 0;
+            }
+            return {best - cheapest, 0};
+        }
+    } else if (among != nullptr)
         for (const std::int32_t z : *among) best = std::min(best, sum_at(plan(z), leaves));
     else
         for (std::int32_t z = 0; z < plans(); ++z) best = std::min(best, sum_at(plan(z), leaves));
@@ -117,6 +135,80 @@ Criterion::Excess PlanList::excess(LeafView leaves, EtaRange, std::span<std::int
 
 Criterion::Excess PlanList::excess_in(const OpenBox& open, std::span<std::int32_t> levels) const {
     return least(open.counted(), open.plans.get(), levels);
+}
+
+void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all) {
+    if (routes->leaves() != leaves_ || (all != nullptr && all->leaves() != leaves_))
+        throw std::invalid_argument("The routes must be about the same leaves.");
+    if (rival_rows() != 1) throw std::invalid_argument("There must be one rival, the decision.");
+    routes_ = std::move(routes);
+    all_routes_ = std::move(all);
+}
+
+// The row of a route, which is made where it is new.
+std::int32_t PlanList::number(std::map<Route, std::int32_t>& known, std::vector<double>& rows, const RouteTable& routes,
+                              const Route& route) const {
+    const auto found = known.find(route);
+    if (found != known.end()) return found->second;
+    const auto next = static_cast<std::int32_t>(rows.size() / count());
+    const std::vector<double> row = routes.row(route);
+    rows.insert(rows.end(), row.begin(), row.end());
+    known.emplace(route, next);
+    return next;
+}
+
+// List the routes that the box leaves possible; false where there are too many.
+bool PlanList::listed(OpenBox& open, double tau) const {
+    const Flat flat(open);
+    std::vector<double> rival;
+    for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
+    const auto found = routes_->list({flat.leaves, flat.first, rival}, routes_->sum(open.counted()), tau, MOST_ROUTES,
+                                     MOST_STEPS);
+    if (!found.whole) return false;
+    std::vector<std::int32_t> plans;
+    for (const Route& route : found.routes) plans.push_back(number(known_, plans_, *routes_, route));
+    open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(plans));
+    return true;
+}
+
+// Bound the box for all routes together.
+bool PlanList::bound_all(OpenBox& open, double tau) const {
+    const Flat flat(open);
+    const double* rival = this->rival(open.levels[0]);
+    std::vector<double> against;
+    for (const std::int32_t leaf : flat.leaves) against.push_back(rival[leaf]);
+    const std::vector<double> here = routes_->sum(open.counted());
+    const RouteTable::Tableau tableau = routes_->tableau({flat.leaves, flat.first, against}, here);
+    Route route;
+    routes_->cheapest(here, &route);
+    const std::vector<double> best_row = routes_->row(route);
+    double total = tableau.gain;
+    const auto trees = static_cast<std::size_t>(open.trees);
+    std::vector<double> least(trees, INFINITE);
+    for (std::size_t t = 0; t < trees; ++t) {
+        for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
+            if (tableau.ways[i] < least[t]) {
+                least[t] = tableau.ways[i];
+                open.best[t] = flat.leaves[i];
+            }
+        total += least[t];
+    }
+    if (total > tau) return false;
+    open.slack = tau - total;
+    open.rows.resize(1);
+    open.rows[0].resize(count());
+    for (std::size_t t = 0; t < trees; ++t) {
+        const std::int32_t leaf = open.here[t];
+        const double own = best_row[leaf] - rival[leaf];
+        open.gains[t] = own - least[t];
+        open.rows[0][leaf] = own + tableau.gain / static_cast<double>(trees);
+        for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
+            open.rows[0][flat.leaves[i]] = tableau.ways[i] + tableau.gain / static_cast<double>(trees);
+        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t one) {
+            return best_row[one] - rival[one] > least[t] + open.slack;
+        });
+    }
+    return true;
 }
 
 template <class Use>
@@ -155,6 +247,15 @@ PlanList::Bounds PlanList::bounds(const OpenBox& open, double tau) const {
 }
 
 void PlanList::lean(OpenBox& open) const {
+    if (routes_ != nullptr && !open.plans) {
+        // Nothing is dropped: whoever asks for the sum bounds the box by it.
+        const Reach before = open.reach;
+        const double slack = open.slack;
+        bound_all(open, INFINITE);
+        open.reach = before;
+        open.slack = slack;
+        return;
+    }
     const Bounds found = bounds(open, INFINITE);
     const double* rival = this->rival(open.levels[0]);
     open.rows.resize(1);
@@ -175,6 +276,7 @@ void PlanList::lean(OpenBox& open) const {
 }
 
 bool PlanList::bound(OpenBox& open, double tau) const {
+    if (routes_ != nullptr && !open.plans && !listed(open, tau)) return bound_all(open, tau);
     const Bounds found = bounds(open, tau);
     if (found.plans.empty()) return false;
     if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))

@@ -7,10 +7,13 @@
 #pragma once
 
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <span>
 #include <vector>
 
 #include "criterion.hpp"
+#include "route_table.hpp"
 #include "tail_criterion.hpp"
 
 namespace whence {
@@ -27,6 +30,10 @@ public:
     // the `alive` leaves each tree has. The rivals come first.
     void add_tail_plan(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive, double tau);
     void add_tail_rival(const TailTable& table);
+
+    // The set is all routes of a network, and so are the rivals where `all` is given: boxes list those that they leave
+    // possible, as soon as these are few, so that one thread alone may search.
+    void set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all);
 
     std::int64_t plans() const { return static_cast<std::int64_t>(plans_.size() / count()); }
     std::int64_t rival_rows() const { return static_cast<std::int64_t>(rivals_.size() / count()); }
@@ -58,6 +65,10 @@ private:
     struct Bounds;
 
     std::size_t count() const { return static_cast<std::size_t>(leaves_); }
+    bool listed(OpenBox& open, double tau) const;
+    bool bound_all(OpenBox& open, double tau) const;
+    std::int32_t number(std::map<Route, std::int32_t>& known, std::vector<double>& rows, const RouteTable& routes,
+                        const Route& route) const;
     const double* plan(std::int32_t z) const { return plans_.data() + static_cast<std::size_t>(z) * count(); }
     const double* rival(std::int32_t r) const { return rivals_.data() + static_cast<std::size_t>(r) * count(); }
     Excess least(LeafView leaves, const std::vector<std::int32_t>* among, std::span<std::int32_t> levels) const;
@@ -67,7 +78,9 @@ private:
     void drop_dear(OpenBox& open, const Bounds& found, double tau) const;
 
     std::int32_t leaves_;
-    std::vector<double> plans_, rivals_;  // by plan and leaf
+    mutable std::vector<double> plans_, rivals_;  // by plan and leaf
+    std::shared_ptr<const RouteTable> routes_, all_routes_;
+    mutable std::map<Route, std::int32_t> known_, known_rivals_;  // routes that have a row
 };
 
 }  // namespace whence

@@ -69,8 +69,12 @@ double StockTable::least(const std::vector<double>& total, std::vector<std::int3
 }
 
 StockCriterion::StockCriterion(std::shared_ptr<const StockTable> table, std::vector<double> rival,
-                               std::shared_ptr<const StockTable> all)
-    : MeanCriterion(table->leaves()), table_(std::move(table)), all_(std::move(all)), rival_(std::move(rival)) {
+                               std::shared_ptr<const StockTable> all, double budget)
+    : MeanCriterion(table->leaves()),
+      table_(std::move(table)),
+      all_(std::move(all)),
+      rival_(std::move(rival)),
+      budget_(budget) {
     if (all_ != nullptr && all_->leaves() != table_->leaves())
         throw std::invalid_argument("Both tables must be about the same leaves.");
     add_rival(rival_);
@@ -84,9 +88,17 @@ Criterion::Excess StockCriterion::excess(LeafView leaves, EtaRange, std::span<st
     for (const std::int32_t leaf : leaves) rival += rival_[leaf];
     if (all_ != nullptr) {
         all_->sum(leaves, total);
-        rival = std::min(rival, all_->least(total));
+        std::vector<std::int32_t> at;
+        const double best = all_->least(total, &at);
+        if (affordable(at)) rival = std::min(rival, best);
     }
     return {own - rival, 0};
+}
+
+bool StockCriterion::affordable(const std::vector<std::int32_t>& at) const {
+    double total = 0.0;
+    for (const std::int32_t k : at) total += all_->points()[static_cast<std::size_t>(k)];
+    return total <= budget_;
 }
 
 // What the rival costs in each leaf: where the best of all quantities are asked for, those that are so at the projection.
@@ -98,7 +110,7 @@ std::vector<double> StockCriterion::against(const OpenBox& open) const {
     const double best = all_->least(total, &at);
     double given = 0.0;
     for (const std::int32_t leaf : open.counted()) given += rival_[leaf];
-    if (given <= best) return rival_;
+    if (given <= best || !affordable(at)) return rival_;
     std::vector<double> found(rival_.size(), 0.0);
     const auto write = [&](std::int32_t leaf) {
         found[leaf] = 0.0;

@@ -49,9 +49,10 @@ private:
 class StockCriterion final : public MeanCriterion {
 public:
     // Against a rival that costs `rival` in each leaf (its mean over the leaf's samples, divided by the number of trees),
-    // and against the best quantities of `all` where they are given.
+    // and against the best quantities of `all` where they are given and keep the budget. The set's own quantities need
+    // not keep it: then the criterion is less than what is asked for, and whoever asks judges its candidates again.
     StockCriterion(std::shared_ptr<const StockTable> table, std::vector<double> rival,
-                   std::shared_ptr<const StockTable> all = nullptr);
+                   std::shared_ptr<const StockTable> all, double budget);
 
     std::size_t breakpoints() const { return table_->breakpoints() + (all_ == nullptr ? 0 : all_->breakpoints()); }
 
@@ -65,9 +66,11 @@ protected:
 private:
     void narrow(OpenBox& open, const std::vector<double>& here) const;
     std::vector<double> against(const OpenBox& open) const;
+    bool affordable(const std::vector<std::int32_t>& at) const;
 
     std::shared_ptr<const StockTable> table_, all_;
     std::vector<double> rival_;
+    double budget_;
 };
 
 }  // namespace whence

@@ -16,9 +16,11 @@ from whence.plain_values import to_plain
 from whence.problems.base import DecisionProblem
 from whence.problems.newsvendor import Newsvendor
 from whence.problems.quantity_sets import QuantitySet
+from whence.problems.route_sets import RouteSet
 from whence.problems.sets import AnyPlan, PlanSet, set_from_plain
+from whence.problems.shortest_path import ShortestPath
 from whence.question import Answer, Question
-from whence.question.plans import Plans, Stock
+from whence.question.plans import Plans, Routes, Stock
 from whence.risk import Expectation
 
 if TYPE_CHECKING:
@@ -124,11 +126,21 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
         rivals=every_of(everything, factor) if absolute else None,
         stock=_stock(plans, outcomes) if simple else None,
         all_stock=_stock(everything, outcomes) if simple and absolute else None,
+        routes=_routes(plans, outcomes) if simple else None,
+        all_routes=_routes(everything, outcomes) if simple and absolute else None,
     )
 
 
+def _routes(plans: PlanSet, outcomes: Floats) -> Routes | None:
+    """The set as the routes of a network without cycles."""
+    if isinstance(plans, AnyPlan) and isinstance(plans.problem, ShortestPath):
+        plans = RouteSet(plans.problem)
+    found = plans.arcs() if isinstance(plans, RouteSet) else None
+    return None if found is None else Routes(*found, costs=outcomes)
+
+
 def _stock(plans: PlanSet, outcomes: Floats) -> Stock | None:
-    """The set as quantities that are chosen one by one, where nothing joins them."""
+    """The set as quantities that are chosen one by one, which nothing but a budget joins."""
     problem = plans.problem
     if not isinstance(problem, Newsvendor) or not isinstance(plans, AnyPlan | QuantitySet):
         return None
@@ -138,9 +150,8 @@ def _stock(plans: PlanSet, outcomes: Floats) -> Stock | None:
         least, most = plans.between_limits(outcomes.shape[1])
         lower, upper = np.maximum(lower, least), np.minimum(upper, most)
     largest = np.minimum(np.maximum(outcomes.max(axis=0), lower), upper)
-    if float(largest.sum()) > budget:
-        return None
-    return Stock(outcomes, np.array(holding), np.array(backorder), lower, upper)
+    binding = budget if float(largest.sum()) > budget else np.inf
+    return Stock(outcomes, np.array(holding), np.array(backorder), lower, upper, binding)
 
 
 def taking_over(

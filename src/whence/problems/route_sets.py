@@ -138,16 +138,17 @@ class RouteSet(PlanSet):
         found = list(islice(self._simple_routes(None), limit + 1))
         return found if len(found) <= limit else None
 
-    def incidence(self, limit: int) -> Any:
-        """Every route as a row of a sparse 0/1 matrix by the problem's edges, or None where there are more."""
+    def arcs(self) -> tuple[Any, int, int, int] | None:
+        """Tail, edge and head of every arc of the layers, from the target backwards; how many nodes; both ends.
+
+        None where there are cycles.
+        """
         inner, edges = self._layered()
-        listed = inner._network().listing(limit) if inner._network().acyclic else None
-        if listed is None:
+        network = inner._network()
+        if not network.acyclic:
             return None
-        listed = listed.copy()
-        listed.indices = edges[listed.indices].astype(listed.indices.dtype)
-        listed.resize((listed.shape[0], len(self.problem._network().edges)))
-        return listed
+        arcs = np.array([(u, edges[e], v) for u, e, v in network.backwards], dtype=np.int32)
+        return arcs, len(network.nodes), network.source, network.target
 
     def _manner(self) -> str:
         by_how: dict[str, list[str]] = {}

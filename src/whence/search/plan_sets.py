@@ -13,8 +13,9 @@ import numpy as np
 
 from whence import _core
 from whence.aliases import Floats
+from whence.problems._deadline import check_time, until
 from whence.question import Answer, Question
-from whence.question.plans import Plans, Stock
+from whence.question.plans import Plans, Routes, Stock
 from whence.search import driver
 from whence.search.criteria import distinct
 from whence.search.forest import ForestFrontier
@@ -38,17 +39,49 @@ def explain(question: Question) -> Answer:
     assert plans is not None
     # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
     relative = replace(question, kind="relative")
+    if plans.routes is not None and question.risk.tail is None:
+        relative = replace(relative, threads=1)  # boxes add to the list of routes
     criterion = _criterion(question, kept, plans)
     if criterion is None:
         return driver.run(relative, SolvedBoxes(question, kept))
-    return driver.run(relative, PlanFrontier(relative, kept, criterion))
+    relaxed = isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
+    return driver.run(relative, PlanFrontier(relative, kept, criterion, relaxed))
 
 
 class PlanFrontier(ForestFrontier):
-    """Boxes of cells in the order of their distance, judged by a criterion that knows the set and its rivals."""
+    """Boxes of cells in the order of their distance, judged by a criterion that knows the set and its rivals.
 
-    def __init__(self, question: Question, kept: KeptGrid, criterion: _core.Criterion) -> None:
+    Where the criterion is `relaxed`, it leaves out a constraint, and the set's own best plan judges its candidates.
+    """
+
+    def __init__(self, question: Question, kept: KeptGrid, criterion: _core.Criterion, relaxed: bool = False) -> None:
         super().__init__(question, kept, criterion=criterion)
+        self.relaxed = relaxed
+
+    def advance(self, nodes: int, cutoff: float) -> Floats | None:
+        """Search on; the nearest candidate left, if it was reached and stands."""
+        point = super().advance(nodes, cutoff)
+        if point is None or self._stands(point):
+            return point
+        self.exclude(point)
+        return None
+
+    def propose(self, cutoff: float) -> Floats | None:
+        """A context that stands, found without proof."""
+        point = super().propose(cutoff)
+        return point if point is not None and self._stands(point) else None
+
+    def _stands(self, point: Floats) -> bool:
+        plans, question = self.question.plans, self.question
+        if not self.relaxed or plans is None:
+            return True
+        weights = self.weights(point)
+        with until(question.limits.started + question.limits.seconds + question.limits.remaining):
+            check_time()
+            limit = question.risk.of(question.rival_decision, weights)
+            if plans.rival is not None:
+                limit = min(limit, question.risk.of(plans.rival(weights), weights))
+            return question.risk.of(plans.best(weights), weights) <= limit + question.tau
 
     def cut(self, rival: Floats) -> None:
         """The rivals are part of the criterion."""
@@ -59,6 +92,8 @@ def _criterion(question: Question, kept: KeptGrid, plans: Plans) -> _core.Criter
         found = _stock_criterion(question, kept, plans.stock, plans.all_stock)
         if found is not None:
             return found
+    if plans.routes is not None and question.risk.tail is None:
+        return _route_criterion(question, kept, plans.routes, plans.all_routes)
     limit = LISTED if question.risk.tail is None else LISTED_TAIL
     most = min(limit, max(1, TABLE_LIMIT // kept.leaves))
     rows = plans.every(most)
@@ -102,6 +137,23 @@ def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
     return np.ascontiguousarray((sums / (kept.size * kept.trees)[:, None]).T)
 
 
+def _route_criterion(
+    question: Question, kept: KeptGrid, routes: Routes, everything: Routes | None
+) -> _core.PlanList | None:
+    if routes.costs.shape[1] * kept.leaves > TABLE_LIMIT:
+        return None
+    costs = np.ascontiguousarray(row_of_plans(kept, routes.costs.T).T)
+    tables = [
+        _core.RouteTable(costs, one.arcs, one.nodes, one.source, one.target)
+        for one in (routes, everything)
+        if one is not None
+    ]
+    criterion = _core.PlanList(kept.leaves)
+    criterion.add_rivals(leaf_means(kept, question.rival_decision)[None, :])
+    criterion.set_routes(tables[0], tables[1] if len(tables) > 1 else None)
+    return criterion
+
+
 def _alive(question: Question, kept: KeptGrid) -> Any:
     """The leaves that hold an allowed context."""
     located = locate(question, kept)
@@ -117,7 +169,8 @@ def _stock_criterion(
     if any(table is None for table in tables):
         return None
     rival = leaf_means(kept, question.rival_decision)
-    return _core.StockCriterion(tables[0], rival, tables[1] if len(tables) > 1 else None)
+    everything_costs = tables[1] if len(tables) > 1 else None
+    return _core.StockCriterion(tables[0], rival, everything_costs, stock.budget)
 
 
 def _stock_table(kept: KeptGrid, stock: Stock) -> _core.StockTable | None:
