@@ -2,10 +2,10 @@
 
     python benchmarks/questions.py [--section NAME]... [--instances N] [--start SEED] [--quick]
 
-A question is ``policy.explain(context, margin=...)``: the nearest context in which today's plan is more than so much above
-the best. Beside it: the best plan solved at every past context, random contexts, and differential evolution, each with its
-distance over the exact one and its time over that of the search. Times are processor times of the whole call. Tables go to
-``docs/benchmarks/tables`` (with ``--quick``, to ``.benchmarks``).
+A question is ``policy.explain(context, margin=...)``: the nearest context in which today's plan is more than so much
+above the best. Beside it: the best plan solved at every past context, random contexts, and differential evolution, each
+with its distance over the exact one and its time over that of the search. Times are processor times of the whole call.
+Tables go to ``docs/benchmarks/tables`` (with ``--quick``, to ``.benchmarks``).
 """
 
 from __future__ import annotations

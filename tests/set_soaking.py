@@ -1,7 +1,7 @@
 """Random small questions about sets of plans, each held against looking at every cell and every plan.
 
 `set_case(seed)` always gives the same question; `set_disagreement(case)` says in what the answer of `Policy.explain`
-differs from brute force. Plans are listed here, from the data alone: routes by networkx, quantities by all past demands.
+differs from brute force. Plans are listed here, from the data alone: routes by networkx, quantities by past demands.
 """
 
 from __future__ import annotations
@@ -122,12 +122,7 @@ def _grid(rng: np.random.Generator, points: np.ndarray, anything: bool) -> tuple
         edge = list(number)[int(rng.integers(12))]
         how = int(rng.integers(4))
         try:
-            chosen = [
-                lambda: problem.through(node),
-                lambda: problem.avoiding(node),
-                lambda: problem.using(edge),
-                lambda: problem.through(node).avoiding(edge),
-            ][how]()
+            chosen = _restricted(problem, how, node, edge)
         except WhenceError:
             continue
         kept = [
@@ -138,6 +133,14 @@ def _grid(rng: np.random.Generator, points: np.ndarray, anything: bool) -> tuple
             for route in routes
         ]
         return Y, problem, chosen, rows[kept], rows
+
+
+def _restricted(problem: ShortestPath, how: int, node: Any, edge: Any) -> PlanSet:
+    if how == 1:
+        return problem.avoiding(node)
+    if how == 2:
+        return problem.using(edge)
+    return problem.through(node) if how == 0 else problem.through(node).avoiding(edge)
 
 
 def _stock(rng: np.random.Generator, points: np.ndarray, anything: bool) -> tuple[Any, ...]:

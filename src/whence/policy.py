@@ -376,7 +376,8 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         contexts : DataFrame, 2-D array or list of contexts
             One context per row.
         instead : plan, set of plans, or one plan per row, optional
-            Left out: any other plan, as in :meth:`explain`, which tells how stable each decision is. The alternative for all contexts, or a list, 2-D array or DataFrame with one alternative per row. What the
+            Left out: any other plan, as in :meth:`explain`, which tells how stable each decision is. The alternative
+            for all contexts, or a list, 2-D array or DataFrame with one alternative per row. What the
             problem accepts as a plan is taken as one plan; a DataFrame is always one plan per row.
         n_jobs : int, optional
             Worker processes, -1 for all cores; by default one, or what ``joblib.parallel_config`` says. Under

@@ -68,7 +68,9 @@ def test_a_union_is_as_near_as_its_nearer_part(seed: int) -> None:
     """Routes through a node and those avoiding it are all routes."""
     policy = grid_policy(seed)
     today, problem = policy.X_.iloc[seed], policy.problem
-    parts = [policy.explain(today, s, margin=0.02).distance for s in (problem.through((1, 1)), problem.avoiding((1, 1)))]
+    parts = [
+        policy.explain(today, s, margin=0.02).distance for s in (problem.through((1, 1)), problem.avoiding((1, 1)))
+    ]
     whole = policy.explain(today, problem.only(problem.plans(10)), margin=0.02)
     assert whole.distance == pytest.approx(min(parts), abs=1e-12)
 

@@ -21,7 +21,12 @@ from whence.project.batches import as_text
 #: Rows that are printed unless somebody says otherwise.
 SHOWN = 10
 #: Columns of the table, and what they are called.
-COLUMNS = {"distance": "distance", "status": "status", "changes": "what would change the plan", "alternative": "takes over"}
+COLUMNS = {
+    "distance": "distance",
+    "status": "status",
+    "changes": "what would change the plan",
+    "alternative": "takes over",
+}
 
 
 def stability(
@@ -110,11 +115,14 @@ def _print(table: pd.DataFrame, top: int) -> None:
     print_text(f"{len(table)} rows: " + ", ".join(f"{count} {status}" for status, count in counts.items()) + ".")
     if known.size:
         low, middle, high = np.quantile(known, [0.1, 0.5, 0.9])
-        print_text(f"Distance to a context in which the plan changes: median {middle:.3g}, 80 % between {low:.3g} and {high:.3g}.")
+        between = f"80 % between {low:.3g} and {high:.3g}"
+        print_text(f"Distance to a context in which the plan changes: median {middle:.3g}, {between}.")
     from rich.table import Table
 
     drawn = Table("row", *COLUMNS.values(), box=None, pad_edge=False)
     for label, row in table.head(top).iterrows():
         shown = "" if pd.isna(row["distance"]) else f"{row['distance']:.4g}"
-        drawn.add_row(str(label), shown, str(row["status"]), str(row["changes"] or row["error"]), str(row["alternative"]))
+        drawn.add_row(
+            str(label), shown, str(row["status"]), str(row["changes"] or row["error"]), str(row["alternative"])
+        )
     console().print(drawn)

@@ -13,7 +13,13 @@ from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.plan_sets import (
-    asked_set, best_plan, question_about, said_of, taking_over, weights_found, with_margin
+    asked_set,
+    best_plan,
+    question_about,
+    said_of,
+    taking_over,
+    weights_found,
+    with_margin,
 )  # fmt: skip
 from whence.explain.plans import in_order, sample_costs
 from whence.explain.reliance import Refitted, explained_reliably

@@ -87,9 +87,7 @@ def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) 
     return ax
 
 
-def _steps(
-    ax: Axes, plan: str, masses: list[float], mark: float, edges: list[float], look: dict[str, Any]
-) -> None:
+def _steps(ax: Axes, plan: str, masses: list[float], mark: float, edges: list[float], look: dict[str, Any]) -> None:
     percent = [100.0 * mass for mass in masses]
     ax.stairs(percent, edges, fill=True, color=look["color"], alpha=0.18)
     ax.stairs(percent, edges, linewidth=1.8, **look)

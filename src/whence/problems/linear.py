@@ -171,7 +171,14 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         assert space is not None
         more = with_bounds(space, space.lower, space.upper, rows)
         return LinearProblem(
-            more["A_ub"], more["b_ub"], self.A_eq, self.b_eq, self.bounds, self.integrality, self.cost_map, self.cost_unit
+            more["A_ub"],
+            more["b_ub"],
+            self.A_eq,
+            self.b_eq,
+            self.bounds,
+            self.integrality,
+            self.cost_map,
+            self.cost_unit,
         )
 
     def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:

@@ -65,7 +65,9 @@ class Quantities:
 def limited(plans: Any, part: int | str, low: float, high: float) -> QuantitySet:
     """The plans of a problem, or of a set, with one more limit."""
     if isinstance(part, bool) or not isinstance(part, int | np.integer | str):
-        raise InputTypeError(f"'part' must be the name or the number of a part. Got {part!r} instead.", parameter="part")
+        raise InputTypeError(
+            f"'part' must be the name or the number of a part. Got {part!r} instead.", parameter="part"
+        )
     part = part if isinstance(part, str) else int(part)
     problem, before, rows = plans, (), ()
     if isinstance(plans, QuantitySet):
@@ -214,7 +216,11 @@ class QuantitySet(PlanSet, Quantities):
         for limit in self._merged():
             if limit.low > limit.high or limit.high < 0.0 <= self._least():
                 name = self._label(limit.part)
-                said = f"at least {limit.low:g} and at most {limit.high:g}" if np.isfinite(limit.low) else f"at most {limit.high:g}"
+                said = (
+                    f"at least {limit.low:g} and at most {limit.high:g}"
+                    if np.isfinite(limit.low)
+                    else f"at most {limit.high:g}"
+                )
                 raise InputError(f"No plan has {said} of {name}.", parameter="instead")
         total = sum(max(limit.low, 0.0) for limit in self._merged() if isinstance(limit.part, int))
         budget = getattr(self.problem, "budget", None)
@@ -229,7 +235,9 @@ class QuantitySet(PlanSet, Quantities):
 
 def with_bounds(space: Any, lower: Floats, upper: Floats, rows: Sequence[tuple[Any, Any]] = ()) -> Mapping[str, Any]:
     """What changes in a polytope that is narrowed to these bounds and rows."""
-    more = [sparse.csr_array(np.atleast_2d(np.asarray(A.todense() if sparse.issparse(A) else A, float))) for A, _ in rows]
+    more = [
+        sparse.csr_array(np.atleast_2d(np.asarray(A.todense() if sparse.issparse(A) else A, float))) for A, _ in rows
+    ]
     return {
         "lower": np.maximum(space.lower, lower),
         "upper": np.minimum(space.upper, upper),
@@ -249,7 +257,9 @@ def _said(name: str, low: float, high: float) -> str:
 def _number(name: str, value: Any) -> float:
     number = finite(value)
     if number is None:
-        raise InputTypeError(f"The quantity of {name!r} must be a finite number. Got {value!r} instead.", parameter=name)
+        raise InputTypeError(
+            f"The quantity of {name!r} must be a finite number. Got {value!r} instead.", parameter=name
+        )
     return number
 
 

@@ -124,7 +124,9 @@ class RouteSet(PlanSet):
             )
         mean = np.asarray(weights, dtype=np.float64) @ y
         if mean.min(initial=0.0) < 0.0:
-            raise SolverError(f"The cheapest of {self.words} cannot be found on a graph with cycles and negative costs.")
+            raise SolverError(
+                f"The cheapest of {self.words} cannot be found on a graph with cycles and negative costs."
+            )
         return self._simple(mean)
 
     def plans(self, limit: int) -> list[list[Any]] | None:
@@ -192,7 +194,9 @@ class RouteSet(PlanSet):
             raise self._empty()
         names = network.nodes
         told = nx.relabel_nodes(graph, {node: (names[node[0]], node[1]) for node in graph})
-        edges = np.array([number[(network.node_number[u[0]], u[1]), (network.node_number[v[0]], v[1])] for u, v in told.edges])
+        edges = np.array(
+            [number[(network.node_number[u[0]], u[1]), (network.node_number[v[0]], v[1])] for u, v in told.edges]
+        )
         inner = ShortestPath(told, (names[network.source], 0), (names[network.target], full))
         if not inner._network().acyclic and visits:
             # A way through the layers may come back to a node: somebody has to find one that does not.
@@ -248,7 +252,9 @@ def _resolved(problem: ShortestPath, how: How, item: Any) -> Asked | None:
         return Asked(how, named, label, frozenset(edges))
     streets = sorted({str(data["name"]) for *_, data in problem.graph.edges(data=True) if data.get("name")})
     known = some([*map(str, problem.graph.nodes), *streets])
-    raise InputError(f"{how!r} must name nodes, edges or streets among {known}. Got {quoted(item)} instead.", parameter=how)
+    raise InputError(
+        f"{how!r} must name nodes, edges or streets among {known}. Got {quoted(item)} instead.", parameter=how
+    )
 
 
 def _node(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None:
@@ -299,5 +305,3 @@ def _street(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | No
 
 def _listed(labels: Sequence[str]) -> str:
     return " and ".join(filter(None, [", ".join(labels[:-1]), *labels[-1:]]))
-
-

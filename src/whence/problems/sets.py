@@ -31,7 +31,7 @@ class PlanSet(DecisionProblem):
     """Some of the plans of a problem: the problem that it came from, with more constraints.
 
     It costs, reads and shows plans as that problem does; only what it allows is less. Sets are made by the methods
-    of a problem, such as ``problem.through("A").avoiding("B")``, and passed to ``policy.explain(context, instead=...)``.
+    of a problem, such as ``problem.through("A").avoiding("B")``, and go to ``policy.explain(context, instead=...)``.
 
     Attributes
     ----------

@@ -20,8 +20,8 @@ from whence.problems._route_risk import safest_of, safest_route
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.linear import Polytope
 from whence.problems.plan_forms import PlanEditor, ShownPlans, check_feasible
-from whence.problems.route_sets import RouteSet, restricted
 from whence.problems.route_map import network_editor, route_map
+from whence.problems.route_sets import RouteSet, restricted
 from whence.risk import Risk, known_tail
 
 __all__ = ["ShortestPath"]

@@ -14,7 +14,10 @@ from whence.problems.sets import AnyPlan, PlanSet
 __all__ = ["SETS", "is_set", "read_plan_set"]
 
 #: What a set of plans may be, in words.
-SETS = "any, through:PLACE, using:PLACE, avoiding:PLACE, at-least:PART=NUMBER, at-most:PART=NUMBER or between:PART=LOW:HIGH"
+SETS = (
+    "any, through:PLACE, using:PLACE, avoiding:PLACE, at-least:PART=NUMBER, at-most:PART=NUMBER or "
+    "between:PART=LOW:HIGH"
+)
 
 _MARK = re.compile(r"(through|using|avoiding|at[-_]least|at[-_]most|between)\s*:\s*(.*)", re.IGNORECASE | re.DOTALL)
 
@@ -72,5 +75,7 @@ def _arguments(name: str, rest: str, number: Callable[[str], float]) -> tuple[An
         return part.strip(), number(limit.strip())
     low, colon, high = limit.partition(":")
     if not colon:
-        raise InputError(f"'between' must have two numbers, low:high. Got {quoted(limit)} instead.", parameter="instead")
+        raise InputError(
+            f"'between' must have two numbers, low:high. Got {quoted(limit)} instead.", parameter="instead"
+        )
     return part.strip(), number(low.strip()), number(high.strip())

@@ -163,7 +163,9 @@ def _distributions(report: Report, shown: Shown) -> list[tuple[Markup, str]]:
         return []
     drawn = []
     for panel, (decision, plan) in zip(report.spread.panels, (shown.priced_before, shown.priced_after), strict=False):
-        caption = f"{panel.heading}; {report.risk}: {decision} for the decision, {plan} for {other_plan(report)} (marked)."
+        caption = (
+            f"{panel.heading}; {report.risk}: {decision} for the decision, {plan} for {other_plan(report)} (marked)."
+        )
         drawn.append((distribution(panel, report.spread, caption, shown.outcome_axis), caption))
     return drawn
 

@@ -26,7 +26,8 @@ def explain(question: Question) -> Answer:
     rows = plans.every(LISTED)
 
     def better(weights: Floats) -> Floats | None:
-        assert plans is not None and plans.rival is not None
+        assert plans is not None
+        assert plans.rival is not None
         rival = plans.rival(weights)
         over = question.risk.of(plans.best(weights), weights) - question.risk.of(rival, weights)
         return rival if over > question.tau else None

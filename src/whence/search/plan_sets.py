@@ -1,7 +1,7 @@
 """Sets of plans and forests: the nearest context in which some plan of a set is better, by the same search over cells.
 
-Plans that can be listed, and quantities that are chosen one by one, have a criterion of their own in the core; any other
-set is bounded by what its restricted `solve` says about leaves (:mod:`whence.search.solved_boxes`).
+Plans that can be listed, and quantities that are chosen one by one, have a criterion of their own in the core; any
+other set is bounded by what its restricted `solve` says about leaves (:mod:`whence.search.solved_boxes`).
 """
 
 from __future__ import annotations
@@ -44,7 +44,9 @@ def explain(question: Question) -> Answer:
     criterion = _criterion(question, kept, plans)
     if criterion is None:
         return driver.run(relative, SolvedBoxes(question, kept))
-    relaxed = isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
+    relaxed = (
+        isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
+    )
     return driver.run(relative, PlanFrontier(relative, kept, criterion, relaxed))
 
 

@@ -2,8 +2,8 @@
 
 The least cost G over a set is concave and grows in proportion with the weights, so that G of a sum of weights is at
 least the sum of their G. A context's weights are the sum of those of its leaves: with the trees that a box has decided
-taken together, and the smallest G(leaf) of every other tree, that bounds the least cost over the box from below. It holds
-for every risk that is a mean or the mean of the worst share, and asks for nothing but `solve`.
+taken together, and the smallest G(leaf) of every other tree, that bounds the least cost over a box from below. This is
+so for every risk that is a mean or the mean of the worst share, and asks for nothing but `solve`.
 """
 
 from __future__ import annotations
@@ -105,7 +105,9 @@ class SolvedBoxes:
         if criterion is None or criterion.plans == 0:
             return None
         search = _core.ForestSearch(self.located, criterion, float(question.tau))
-        reached, _ = search.advance(KNOWN_BOXES, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare))
+        reached, _ = search.advance(
+            KNOWN_BOXES, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare)
+        )
         if not reached or not self._holds(self.kept.grid.leaves_at(search.cells)):
             return None
         return self._point(search.cells)
@@ -229,9 +231,7 @@ class SolvedBoxes:
             self._priced[leaf] = value / kept.trees
         return True
 
-    def _plans_of_the_past(
-        self, until_left: float, best: Callable[[Floats], Floats] | None = None
-    ) -> list[Floats]:
+    def _plans_of_the_past(self, until_left: float, best: Callable[[Floats], Floats] | None = None) -> list[Floats]:
         """Sample costs of the best plans in past contexts, each once, the nearest contexts first."""
         solve = best or self.plans.best
         question, kept = self.question, self.kept
