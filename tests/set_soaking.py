@@ -73,7 +73,7 @@ def set_case(seed: int, family: str | None = None) -> SetCase:
     points = declared.fit(X).encode(X)
     risk = RISKS[int(rng.integers(len(RISKS)))] if rng.random() < 0.5 else Expectation()
     Y, problem, instead, rows, everything = _plans(rng, family, points, risk)
-    policy = Policy(problem, forest(rng, X, Y, frozen), risk, declared).fit(X, Y)
+    policy = Policy(problem, forest(rng, X, Y, frozen and Y.shape[1] > 1), risk, declared).fit(X, Y)
     fixed, bounds = restrictions(rng, policy)
     kind = "absolute" if instead is not None and rng.random() < 0.4 else "relative"
     positive = everything.min() >= 0.0
