@@ -84,6 +84,7 @@ struct OpenBox {
     // Of a set of plans, what is left of it in the box: numbers that only the criterion can read. All of it where there
     // are none.
     PlansLeft plans;
+    std::int32_t plan = -1;  // the plan that suits the box best, where it is one of a list
 };
 
 }  // namespace whence

@@ -195,6 +195,7 @@ bool PlanList::bound_all(OpenBox& open, double tau) const {
     }
     if (total > tau) return false;
     open.slack = tau - total;
+    open.plan = -1;
     open.rows.resize(1);
     open.rows[0].resize(count());
     for (std::size_t t = 0; t < trees; ++t) {
@@ -247,32 +248,49 @@ PlanList::Bounds PlanList::bounds(const OpenBox& open, double tau) const {
 }
 
 void PlanList::lean(OpenBox& open) const {
-    if (routes_ != nullptr && !open.plans) {
-        // Nothing is dropped: whoever asks for the sum bounds the box by it.
-        const Reach before = open.reach;
-        const double slack = open.slack;
-        bound_all(open, INFINITE);
-        open.reach = before;
-        open.slack = slack;
-        return;
-    }
-    const Bounds found = bounds(open, INFINITE);
-    const double* rival = this->rival(open.levels[0]);
-    open.rows.resize(1);
-    std::vector<double>& row = open.rows[0];
-    row.resize(count());
-    for (std::size_t t = 0; t < found.trees; ++t) {
-        const auto share = [&](std::int32_t leaf) {
+    if (routes_ == nullptr || open.plans) return;
+    // Nothing is dropped: whoever asks for the sum bounds the box by it.
+    const Reach before = open.reach;
+    const double slack = open.slack;
+    bound_all(open, INFINITE);
+    open.reach = before;
+    open.slack = slack;
+}
+
+std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const {
+    const Flat flat(open);
+    const std::size_t trees = static_cast<std::size_t>(open.trees), size = flat.leaves.size();
+    double smallest = INFINITE;
+    const auto sum_of = [&](auto value) {
+        double total = 0.0;
+        for (std::size_t t = 0; t < trees; ++t) {
             double least = INFINITE;
-            for (std::size_t i = 0; i < found.plans.size(); ++i) {
-                const double dearer = plan(found.plans[i])[leaf] - rival[leaf] - found.mins[i * found.trees + t];
-                least = std::min(least, dearer + found.totals[i] / static_cast<double>(found.trees));
+            for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i) least = std::min(least, value(i));
+            total += least;
+        }
+        return total;
+    };
+    if (routes_ != nullptr && !open.plans) {
+        open.plan = -1;
+        smallest = sum_of([&](std::size_t i) {
+            return multiplier * open.rows[0][flat.leaves[i]] + way[static_cast<std::size_t>(flat.leaves[i])];
+        });
+    } else {
+        const double* rival = this->rival(open.levels[0]);
+        std::vector<double> rest(size);
+        for (std::size_t i = 0; i < size; ++i)
+            rest[i] = way[static_cast<std::size_t>(flat.leaves[i])] - multiplier * rival[flat.leaves[i]];
+        each_plan(open, [&](std::int32_t z) {
+            const double* row = plan(z);
+            const double total = sum_of([&](std::size_t i) { return multiplier * row[flat.leaves[i]] + rest[i]; });
+            if (total < smallest) {
+                smallest = total;
+                open.plan = z;
             }
-            row[leaf] = least;
-        };
-        for (std::size_t i = found.flat.first[t]; i < found.flat.first[t + 1]; ++i) share(found.flat.leaves[i]);
-        share(open.here[t]);
+        });
     }
+    for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] = smallest;
+    return open.etas.first;
 }
 
 bool PlanList::bound(OpenBox& open, double tau) const {
@@ -281,7 +299,8 @@ bool PlanList::bound(OpenBox& open, double tau) const {
     if (found.plans.empty()) return false;
     if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))
         open.plans = std::make_shared<const std::vector<std::int32_t>>(found.plans);
-    const double* row = plan(found.plans[found.best]);
+    open.plan = found.plans[found.best];
+    const double* row = plan(open.plan);
     const double* rival = this->rival(open.levels[0]);
     open.slack = tau - found.totals[found.best];
     for (std::size_t t = 0; t < found.trees; ++t) {

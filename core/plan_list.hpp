@@ -40,30 +40,31 @@ public:
 
     std::int32_t rivals() const override { return 1; }
     std::int32_t leaves() const override { return leaves_; }
-    std::int32_t etas() const override { return 1; }
+    // Two of a kind: leaves that one plan cannot afford may be needed by another, as with thresholds.
+    std::int32_t etas() const override { return 2; }
     Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
     Excess excess_in(const OpenBox& open, std::span<std::int32_t> levels) const override;
     double worth(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf, std::int32_t) const override {
-        return open.rows[0][leaf];
+        return value(open, leaf);
     }
     double rival_part(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf) const override {
-        return open.rows[0][leaf];
+        return value(open, leaf);
     }
     std::int32_t eta_at(LeafView, EtaRange etas) const override { return etas.first; }
     void show(std::span<const double* const>, bool) override {}
-    // A sum over trees that stays below the excess of every plan: what a tree's leaf makes dearer for each plan is
-    // counted in full, and the plan's own bound is shared out evenly.
+    // For routes that are too many to list, a sum over trees that stays below the excess of all of them.
     void lean(OpenBox& open) const override;
     bool bound(OpenBox& open, double tau) const override;
-    bool bound_again(OpenBox& open, double) const override {
-        lean(open);
-        return true;
-    }
-    std::int32_t cheapest_eta(OpenBox& open, double, std::span<const double>) const override { return open.etas.first; }
+    bool bound_again(OpenBox&, double) const override { return true; }
+    // The plan with the smallest sum is the one that `worth` is about from then on.
+    std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const override;
 
 private:
     struct Bounds;
 
+    double value(const OpenBox& open, std::int32_t leaf) const {
+        return open.plan < 0 ? open.rows[0][leaf] : plan(open.plan)[leaf] - rival(open.levels[0])[leaf];
+    }
     std::size_t count() const { return static_cast<std::size_t>(leaves_); }
     bool listed(OpenBox& open, double tau) const;
     bool bound_all(OpenBox& open, double tau) const;

@@ -13,6 +13,13 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Share of the largest cost by which rounding may put a bound above what it bounds.
 constexpr double ROUNDING = 1e-12;
 
+// Whether a tree has the leaf of the projection in the whole box; that leaf itself may have been dropped.
+bool is_decided(const OpenBox& open, std::int32_t tree) {
+    bool elsewhere = false;
+    open.reach.each(tree, [&](std::int32_t leaf) { elsewhere |= leaf != open.here[tree]; });
+    return !elsewhere;
+}
+
 }  // namespace
 
 StockTable::StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees)
@@ -36,14 +43,24 @@ StockTable::StockTable(const LeafSamples& samples, const Products& products, std
         const double share = 1.0 / (static_cast<double>(members.size()) * trees);
         for (std::size_t j = 0; j < count; ++j) {
             demand.clear();
-            for (const std::int32_t i : members) demand.push_back(products.demand[static_cast<std::size_t>(i) * count + j]);
+            // Counted from the first breakpoint: sums of numbers that are all large would lose what tells them apart.
+            const double origin = points_[first_[j]];
+            for (const std::int32_t i : members)
+                demand.push_back(products.demand[static_cast<std::size_t>(i) * count + j] - origin);
+            std::sort(demand.begin(), demand.end());
+            // Demands below a breakpoint are left over, those above are short; both sums go along with the breakpoints.
+            double above = 0.0, below = 0.0;
+            for (const double y : demand) above += y;
+            std::size_t passed = 0;
             for (std::size_t k = first_[j]; k < first_[j + 1]; ++k) {
-                double total = 0.0;
-                for (const double y : demand) {
-                    const double over = points_[k] - y;
-                    total += std::max(products.holding[j] * over, -products.backorder[j] * over);
+                const double point = points_[k] - origin;
+                for (; passed < demand.size() && demand[passed] <= point; ++passed) {
+                    below += demand[passed];
+                    above -= demand[passed];
                 }
-                row[k] = total * share;
+                const auto less = static_cast<double>(passed), more = static_cast<double>(demand.size() - passed);
+                row[k] = share * (products.holding[j] * std::max(0.0, less * point - below) +
+                                  products.backorder[j] * std::max(0.0, above - more * point));
             }
         }
     }
@@ -141,9 +158,7 @@ void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) cons
         for (std::int32_t k = ranges[2 * j]; k < ranges[2 * j + 1]; ++k) low[k] = high[k] = here[k + 1] - here[k];
     std::vector<double> least(low.size()), most(low.size());
     for (std::int32_t t = 0; t < open.trees; ++t) {
-        std::int32_t met = 0;
-        open.reach.each(t, [&](std::int32_t) { ++met; });
-        if (met < 2) continue;
+        if (is_decided(open, t)) continue;
         const double* own = table_->row(open.here[t]);
         std::fill(least.begin(), least.end(), 0.0);
         std::fill(most.begin(), most.end(), 0.0);
@@ -186,14 +201,8 @@ void StockCriterion::lean(OpenBox& open) const {
     row.resize(static_cast<std::size_t>(leaves()));
     std::vector<std::int32_t> undecided;
     for (std::int32_t t = 0; t < open.trees; ++t) {
-        std::int32_t met = 0;
-        bool home = false;
-        open.reach.each(t, [&](std::int32_t leaf) {
-            ++met;
-            home |= leaf == open.here[t];
-        });
         row[open.here[t]] = -rival[open.here[t]];
-        if (met > 1 || (met == 1 && !home)) undecided.push_back(t);
+        if (!is_decided(open, t)) undecided.push_back(t);
     }
     double least = 0.0;
     for (std::size_t j = 0; 2 * j < ranges.size(); ++j)

@@ -44,6 +44,8 @@ def explain(question: Question) -> Answer:
     criterion = _criterion(question, kept, plans)
     if criterion is None:
         return driver.run(relative, SolvedBoxes(question, kept))
+    if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
+        return Answer("none", None, np.inf, np.inf)  # no plan under any threshold
     relaxed = (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
     )
