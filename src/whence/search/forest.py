@@ -50,6 +50,7 @@ class ForestFrontier:
         question: Question,
         kept: KeptGrid,
         plausible: _core.Plausibility | None = None,
+        criterion: _core.Criterion | None = None,
     ) -> None:
         self.question = question
         self.kept = kept
@@ -59,8 +60,10 @@ class ForestFrontier:
         self.tail = question.risk.tail is not None
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.given = self.tail and question.confidence > 0.0
-        if self.given:
-            self.criterion: _core.Criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
+        if criterion is not None:
+            self.criterion: _core.Criterion = criterion
+        elif self.given:
+            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
         else:
             self.criterion = criterion_of(question, kept, question.confidence)
         self.absolute = question.kind == "absolute"

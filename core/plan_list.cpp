@@ -1,0 +1,344 @@
+#include "plan_list.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+namespace whence {
+
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Routes that a box lists at most, and steps that it may take to find them.
+constexpr std::size_t MOST_ROUTES = 600;
+constexpr std::int64_t MOST_STEPS = 4000;
+// A box writes down its plans where they are at most this share of those that it was handed.
+constexpr double WORTH_KEEPING = 0.8;
+
+double sum_at(const double* row, LeafView leaves) {
+    double total = 0.0;
+    for (const std::int32_t leaf : leaves) total += row[leaf];
+    return total;
+}
+
+// The leaves that a box meets, tree by tree.
+struct Flat {
+    explicit Flat(const OpenBox& open) {
+        first.push_back(0);
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            open.reach.each(t, [&](std::int32_t leaf) { leaves.push_back(leaf); });
+            first.push_back(leaves.size());
+        }
+    }
+
+    std::vector<std::int32_t> leaves;
+    std::vector<std::size_t> first;  // of each tree, and the end
+};
+
+}  // namespace
+
+// What the bound of every plan over a box is: of those that it does not rule out.
+struct PlanList::Bounds {
+    explicit Bounds(const OpenBox& open) : flat(open), trees(static_cast<std::size_t>(open.trees)) {}
+
+    Flat flat;
+    std::size_t trees;
+    std::vector<std::int32_t> plans;
+    std::vector<double> totals;  // by plan
+    std::vector<double> mins;    // by plan and tree
+    std::size_t best = 0;        // the plan with the smallest total
+    std::int64_t asked = 0;      // plans that the box was handed
+};
+
+void PlanList::add_plan(std::span<const double> row) {
+    if (row.size() != count()) throw std::invalid_argument("A plan must have one number a leaf.");
+    plans_.insert(plans_.end(), row.begin(), row.end());
+}
+
+void PlanList::add_rival(std::span<const double> row) {
+    if (row.size() != count()) throw std::invalid_argument("A rival must have one number a leaf.");
+    rivals_.insert(rivals_.end(), row.begin(), row.end());
+}
+
+void PlanList::add_tail_rival(const TailTable& table) {
+    for (std::int32_t eta = 0; eta < table.etas(); ++eta)
+        for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) rivals_.push_back(table.value(leaf, eta));
+}
+
+void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive,
+                             double tau) {
+    const std::int32_t trees = grid.trees_with(leaves_);
+    if (trees < 0 || rivals_.empty()) throw std::invalid_argument("The rivals must come first.");
+    const auto etas = static_cast<std::size_t>(table.etas());
+    // The excess over any rival bounds that over the cheapest one from below. A few of them will do here.
+    const std::int64_t every = std::max<std::int64_t>(1, rival_rows() / 16);
+    std::vector<std::int32_t> tree_of(count());
+    for (std::int32_t t = 0; t < trees; ++t)
+        for (std::int32_t leaf = grid.first_leaf(t); leaf < grid.first_leaf(t + 1); ++leaf) tree_of[leaf] = t;
+    std::vector<double> highest(etas, -INFINITE), total(etas), least(etas);
+    for (std::int64_t r = 0; r < rival_rows(); r += every) {
+        const double* rival = this->rival(static_cast<std::int32_t>(r));
+        std::fill(total.begin(), total.end(), 0.0);
+        std::size_t i = 0;
+        for (std::int32_t t = 0; t < trees; ++t) {
+            std::fill(least.begin(), least.end(), INFINITE);
+            for (; i < alive.size() && tree_of[alive[i]] == t; ++i)
+                for (std::size_t k = 0; k < etas; ++k)
+                    least[k] = std::min(least[k], table.value(alive[i], static_cast<std::int32_t>(k)) - rival[alive[i]]);
+            for (std::size_t k = 0; k < etas; ++k) total[k] += least[k];
+        }
+        for (std::size_t k = 0; k < etas; ++k) highest[k] = std::max(highest[k], total[k]);
+    }
+    for (std::size_t k = 0; k < etas; ++k) {
+        if (highest[k] > tau) continue;
+        for (std::int32_t leaf = 0; leaf < leaves_; ++leaf)
+            plans_.push_back(table.value(leaf, static_cast<std::int32_t>(k)));
+    }
+}
+
+Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_t>* among,
+                                  std::span<std::int32_t> levels) const {
+    double best = INFINITE, cheapest = INFINITE;
+    if (routes_ != nullptr) {
+        const std::vector<double> total = routes_->sum(leaves);
+        best = routes_->cheapest(total);
+        if (all_routes_ != nullptr) {
+            Route route;
+            cheapest = all_routes_->cheapest(total, &route);
+            levels[0] = number(known_rivals_, rivals_, *all_routes_, route);
+            // The decision, which has the first row, may count for less than it costs.
+            const double given = sum_at(rival(0), leaves);
+            if (given <= cheapest) {
+                cheapest = given;
+                levels[0] = 0;
+            }
+            return {best - cheapest, 0};
+        }
+    } else if (among != nullptr)
+        for (const std::int32_t z : *among) best = std::min(best, sum_at(plan(z), leaves));
+    else
+        for (std::int32_t z = 0; z < plans(); ++z) best = std::min(best, sum_at(plan(z), leaves));
+    for (std::int32_t r = 0; r < rival_rows(); ++r) {
+        const double cost = sum_at(rival(r), leaves);
+        if (cost < cheapest) {
+            cheapest = cost;
+            levels[0] = r;
+        }
+    }
+    return {best == INFINITE ? INFINITE : best - cheapest, 0};
+}
+
+Criterion::Excess PlanList::excess(LeafView leaves, EtaRange, std::span<std::int32_t> levels) const {
+    return least(leaves, nullptr, levels);
+}
+
+Criterion::Excess PlanList::excess_in(const OpenBox& open, std::span<std::int32_t> levels) const {
+    return least(open.counted(), open.plans.get(), levels);
+}
+
+void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all) {
+    if (routes->leaves() != leaves_ || (all != nullptr && all->leaves() != leaves_))
+        throw std::invalid_argument("The routes must be about the same leaves.");
+    if (rival_rows() != 1) throw std::invalid_argument("There must be one rival, the decision.");
+    routes_ = std::move(routes);
+    all_routes_ = std::move(all);
+}
+
+// The row of a route, which is made where it is new.
+std::int32_t PlanList::number(std::map<Route, std::int32_t>& known, std::vector<double>& rows, const RouteTable& routes,
+                              const Route& route) const {
+    const auto found = known.find(route);
+    if (found != known.end()) return found->second;
+    const auto next = static_cast<std::int32_t>(rows.size() / count());
+    const std::vector<double> row = routes.row(route);
+    rows.insert(rows.end(), row.begin(), row.end());
+    known.emplace(route, next);
+    return next;
+}
+
+// List the routes that the box leaves possible; false where there are too many.
+bool PlanList::listed(OpenBox& open, double tau) const {
+    const Flat flat(open);
+    std::vector<double> rival;
+    for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
+    const auto found = routes_->list({flat.leaves, flat.first, rival}, routes_->sum(open.counted()), tau, MOST_ROUTES,
+                                     MOST_STEPS);
+    if (!found.whole) return false;
+    std::vector<std::int32_t> plans;
+    for (const Route& route : found.routes) plans.push_back(number(known_, plans_, *routes_, route));
+    open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(plans));
+    return true;
+}
+
+// Bound the box for all routes together.
+bool PlanList::bound_all(OpenBox& open, double tau) const {
+    const Flat flat(open);
+    const double* rival = this->rival(open.levels[0]);
+    std::vector<double> against;
+    for (const std::int32_t leaf : flat.leaves) against.push_back(rival[leaf]);
+    const std::vector<double> here = routes_->sum(open.counted());
+    const RouteTable::Tableau tableau = routes_->tableau({flat.leaves, flat.first, against}, here);
+    Route route;
+    routes_->cheapest(here, &route);
+    const std::vector<double> best_row = routes_->row(route);
+    double total = tableau.gain;
+    const auto trees = static_cast<std::size_t>(open.trees);
+    std::vector<double> least(trees, INFINITE);
+    for (std::size_t t = 0; t < trees; ++t) {
+        for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
+            if (tableau.ways[i] < least[t]) {
+                least[t] = tableau.ways[i];
+                open.best[t] = flat.leaves[i];
+            }
+        total += least[t];
+    }
+    if (total > tau) return false;
+    open.slack = tau - total;
+    open.plan = -1;
+    open.rows.resize(1);
+    open.rows[0].resize(count());
+    for (std::size_t t = 0; t < trees; ++t) {
+        const std::int32_t leaf = open.here[t];
+        const double own = best_row[leaf] - rival[leaf];
+        open.gains[t] = own - least[t];
+        open.rows[0][leaf] = own + tableau.gain / static_cast<double>(trees);
+        for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
+            open.rows[0][flat.leaves[i]] = tableau.ways[i] + tableau.gain / static_cast<double>(trees);
+        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t one) {
+            return best_row[one] - rival[one] > least[t] + open.slack;
+        });
+    }
+    return true;
+}
+
+template <class Use>
+void PlanList::each_plan(const OpenBox& open, Use use) const {
+    if (open.plans)
+        for (const std::int32_t z : *open.plans) use(z);
+    else
+        for (std::int32_t z = 0; z < plans(); ++z) use(z);
+}
+
+PlanList::Bounds PlanList::bounds(const OpenBox& open, double tau) const {
+    Bounds found(open);
+    const double* rival = this->rival(open.levels[0]);
+    const Flat& flat = found.flat;
+    std::vector<double> against(flat.leaves.size());
+    for (std::size_t i = 0; i < against.size(); ++i) against[i] = rival[flat.leaves[i]];
+    std::vector<double> mins(found.trees);
+    each_plan(open, [&](std::int32_t z) {
+        ++found.asked;
+        const double* row = plan(z);
+        double total = 0.0;
+        for (std::size_t t = 0; t < found.trees; ++t) {
+            double least = INFINITE;
+            for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
+                least = std::min(least, row[flat.leaves[i]] - against[i]);
+            mins[t] = least;
+            total += least;
+        }
+        if (total > tau) return;
+        if (found.totals.empty() || total < found.totals[found.best]) found.best = found.totals.size();
+        found.plans.push_back(z);
+        found.totals.push_back(total);
+        found.mins.insert(found.mins.end(), mins.begin(), mins.end());
+    });
+    return found;
+}
+
+void PlanList::lean(OpenBox& open) const {
+    if (routes_ == nullptr || open.plans) return;
+    // Nothing is dropped: whoever asks for the sum bounds the box by it.
+    const Reach before = open.reach;
+    const double slack = open.slack;
+    bound_all(open, INFINITE);
+    open.reach = before;
+    open.slack = slack;
+}
+
+std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const {
+    const Flat flat(open);
+    const std::size_t trees = static_cast<std::size_t>(open.trees), size = flat.leaves.size();
+    double smallest = INFINITE;
+    const auto sum_of = [&](auto value) {
+        double total = 0.0;
+        for (std::size_t t = 0; t < trees; ++t) {
+            double least = INFINITE;
+            for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i) least = std::min(least, value(i));
+            total += least;
+        }
+        return total;
+    };
+    if (routes_ != nullptr && !open.plans) {
+        open.plan = -1;
+        smallest = sum_of([&](std::size_t i) {
+            return multiplier * open.rows[0][flat.leaves[i]] + way[static_cast<std::size_t>(flat.leaves[i])];
+        });
+    } else {
+        const double* rival = this->rival(open.levels[0]);
+        std::vector<double> rest(size);
+        for (std::size_t i = 0; i < size; ++i)
+            rest[i] = way[static_cast<std::size_t>(flat.leaves[i])] - multiplier * rival[flat.leaves[i]];
+        each_plan(open, [&](std::int32_t z) {
+            const double* row = plan(z);
+            const double total = sum_of([&](std::size_t i) { return multiplier * row[flat.leaves[i]] + rest[i]; });
+            if (total < smallest) {
+                smallest = total;
+                open.plan = z;
+            }
+        });
+    }
+    for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] = smallest;
+    return open.etas.first;
+}
+
+bool PlanList::bound(OpenBox& open, double tau) const {
+    if (routes_ != nullptr && !open.plans && !listed(open, tau)) return bound_all(open, tau);
+    const Bounds found = bounds(open, tau);
+    if (found.plans.empty()) return false;
+    if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))
+        open.plans = std::make_shared<const std::vector<std::int32_t>>(found.plans);
+    open.plan = found.plans[found.best];
+    const double* row = plan(open.plan);
+    const double* rival = this->rival(open.levels[0]);
+    open.slack = tau - found.totals[found.best];
+    for (std::size_t t = 0; t < found.trees; ++t) {
+        double least = INFINITE;
+        for (std::size_t i = found.flat.first[t]; i < found.flat.first[t + 1]; ++i) {
+            const std::int32_t leaf = found.flat.leaves[i];
+            if (row[leaf] - rival[leaf] < least) {
+                least = row[leaf] - rival[leaf];
+                open.best[t] = leaf;
+            }
+        }
+        open.gains[t] = row[open.here[t]] - rival[open.here[t]] - least;
+    }
+    drop_dear(open, found, tau);
+    return true;
+}
+
+// Drop the leaves that would take every plan beyond tau, if all other trees took what is best for it.
+void PlanList::drop_dear(OpenBox& open, const Bounds& found, double tau) const {
+    const double* rival = this->rival(open.levels[0]);
+    std::vector<std::int32_t> dear;
+    for (std::size_t t = 0; t < found.trees; ++t) {
+        const std::size_t first = found.flat.first[t], last = found.flat.first[t + 1];
+        if (last - first < 2) continue;
+        dear.assign(found.flat.leaves.begin() + static_cast<std::ptrdiff_t>(first),
+                    found.flat.leaves.begin() + static_cast<std::ptrdiff_t>(last));
+        const auto keep = [&](std::size_t i) {
+            const double* row = plan(found.plans[i]);
+            const double most = found.mins[i * found.trees + t] + (tau - found.totals[i]);
+            std::erase_if(dear, [&](std::int32_t leaf) { return row[leaf] - rival[leaf] <= most; });
+        };
+        keep(found.best);
+        for (std::size_t i = 0; i < found.plans.size() && !dear.empty(); ++i) keep(i);
+        if (dear.empty()) continue;
+        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t leaf) {
+            return std::find(dear.begin(), dear.end(), leaf) != dear.end();
+        });
+    }
+}
+
+}  // namespace whence
