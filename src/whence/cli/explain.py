@@ -13,13 +13,10 @@ from whence.cli.questions import QuestionOptions, asking
 from whence.cli.screen import note, print_text, searching
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
-from whence.explain.reliance import why_not_refitted
+from whence.explain.reliance import HOLDS, why_not_refitted
 from whence.project import Project
 from whence.report.reliance import followed
 from whence.report.words import wrapped
-
-#: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.
-HOLDS = 0.9
 
 InsteadOption = Annotated[
     str,

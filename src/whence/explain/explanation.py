@@ -243,16 +243,17 @@ class Explanation:
         """Write a self-contained report to `path`, under `title` and after a sentence that says what was asked."""
         from whence.report.html import write
 
-        write(self.with_rule(), path, title=title, question=question)
+        write(self.with_rule(nearest=True), path, title=title, question=question)
 
     def plot(self) -> Figure:
         """A matplotlib figure with the charts of :mod:`whence.plot`: changes, plans, costs, outcomes and observations.
 
-        It needs matplotlib: ``pip install whence[plot]``.
+        The rule is found out where it is not known yet, and drawn with the changes. Matplotlib is needed for it:
+        ``pip install whence[plot]``.
         """
         from whence.plot import overview
 
-        return overview(self)
+        return overview(self.with_rule())
 
     def light(self) -> Explanation:
         """A copy without its `source` (model, history and problem), cheap to keep, to pickle and to send.
@@ -330,13 +331,15 @@ class Explanation:
             raise InputError(f"A region needs weights made of trees. Got {type(source.weights).__name__} instead.")
         return region_of(self, time_limit)
 
-    def with_rule(self, time_limit: float | None = 2.0) -> Explanation:
+    def with_rule(self, time_limit: float | None = 2.0, *, nearest: bool = False) -> Explanation:
         """A copy that tells its rule in texts, reports and documents; itself where weights or status allow for none.
 
         Parameters
         ----------
         time_limit : float or None
             Seconds after which to stop with what is known.
+        nearest : bool
+            Whether to find out that of the `nearest` explanation as well, where that is another one.
 
         Examples
         --------
@@ -348,6 +351,8 @@ class Explanation:
         >>> why.rule.share > 0.5
         True
         """
+        if nearest and self.nearest is not None:
+            return replace(self.with_rule(time_limit), nearest=self.nearest.with_rule(time_limit))
         source = self.source
         known = self.rule is not None or self.context is None or self.question is None
         if known or source is None or not source.weights.per_tree_known:
