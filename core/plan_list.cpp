@@ -105,7 +105,8 @@ Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_
         best = routes_->cheapest(total);
         if (all_routes_ != nullptr) {
             Route route;
-            cheapest = all_routes_->cheapest(total, &route);
+            // Rivals may count for a share more than they cost.
+            cheapest = all_routes_->cheapest(all_routes_->sum(leaves), &route);
             levels[0] = number(known_rivals_, rivals_, *all_routes_, route);
             // The decision, which has the first row, may count for less than it costs.
             const double given = sum_at(rival(0), leaves);
