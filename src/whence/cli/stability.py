@@ -11,6 +11,7 @@ import typer
 
 from whence.cli import options
 from whence.cli.exits import BAD_INPUT
+from whence.cli.questions import QuestionOptions, asking
 from whence.cli.screen import console, counting, note, print_text
 from whence.errors import InputError
 from whence.explain.explanations import Explanations
@@ -20,6 +21,8 @@ from whence.project.batches import as_text
 
 #: Rows that are printed unless somebody says otherwise.
 SHOWN = 10
+#: Seconds for a row, unless somebody says otherwise.
+SECONDS = 10.0
 #: Columns of the table, and what they are called.
 COLUMNS = {
     "distance": "distance",
@@ -29,6 +32,7 @@ COLUMNS = {
 }
 
 
+@asking
 def stability(
     project: options.ProjectArgument,
     rows: Annotated[
@@ -37,14 +41,8 @@ def stability(
     instead: Annotated[
         str, typer.Option("--instead", "-i", metavar="SET", help="Any plan, or a set such as through:Ring Road.")
     ] = "any",
-    margin: Annotated[
-        str | None,
-        typer.Option(metavar="MARGIN", help="How far from the best today's plan may be; 1 % unless said otherwise."),
-    ] = None,
-    kind: options.KindOption = None,
-    fix: options.FixOption = None,
-    bound: options.BoundOption = None,
-    time_limit: options.LimitOption = 10.0,
+    *,
+    asked: QuestionOptions,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")] = 1,
     top: Annotated[int, typer.Option(help="How many rows to print, the most fragile ones first.", min=1)] = SHOWN,
     csv: Annotated[
@@ -54,7 +52,8 @@ def stability(
 ) -> None:
     """Which decisions are fragile: how far every past context is from one in which its plan changes.
 
-    The time limit is for every row. A distance of 0.02 is a change of 2 % of one feature's range; where a row says
+    The time limit is for every row, 10 s unless said otherwise. The margin is how far from the best a plan may be, 1 %
+    unless said otherwise. A distance of 0.02 is a change of 2 % of one feature's range; where a row says
     "none", no context of the history's range changes its plan.
 
     [bold]Examples[/bold]
@@ -68,13 +67,17 @@ def stability(
     if csv is not None and (csv.is_dir() or not csv.parent.is_dir()):
         raise InputError(f"'--csv' must be a file in a folder that exists. Got {str(csv)!r} instead.")
     ready = options.open_project(project, policy)
-    asked = options.explain_options(ready, fix, bound, kind=kind, margin=margin, time_limit=time_limit)
+    arguments = asked.arguments(ready)
+    if asked.time_limit is None:
+        arguments["time_limit"] = SECONDS
     for name in ("holds", "confidence", "plausible", "refits"):
-        asked.pop(name, None)
+        # What the project says of single plans is not for sets.
+        if getattr(asked, name) is None:
+            arguments.pop(name, None)
     chosen, plans = _rows(ready, rows), ready.plan(instead)
     with counting("Asking", len(chosen), 0) as show:
         found = ready.fitted().explain_many(
-            chosen, plans, n_jobs=jobs, on_progress=lambda done, total: show(done), **asked
+            chosen, plans, n_jobs=jobs, on_progress=lambda done, total: show(done), **arguments
         )
     table = _table(found)
     _print(table, top)
