@@ -140,7 +140,7 @@ def _routes(plans: PlanSet, outcomes: Floats) -> Routes | None:
 
 
 def _stock(plans: PlanSet, outcomes: Floats, factor: float = 1.0) -> Stock | None:
-    """The set as quantities that are chosen one by one, which nothing but a budget joins; costs count `factor` times."""
+    """The set as quantities that are chosen one by one, which only a budget joins; costs count `factor` times."""
     problem = plans.problem
     if not isinstance(problem, Newsvendor) or not isinstance(plans, AnyPlan | QuantitySet):
         return None
