@@ -1,6 +1,7 @@
 // The forest search at the border to Python: arrays are checked here, so that nothing behind it reads beyond them.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <limits>
@@ -399,11 +400,10 @@ void bind_plan_sets(nb::module_& m) {
     nb::class_<StockCriterion, MeanCriterion>(m, "StockCriterion", "Some quantities must not cost more than a rival.")
         .def(
             "__init__",
-            [](StockCriterion* self, const StockTable& table, Vector rival, const StockTable* all, double budget) {
-                require_size(rival, static_cast<std::size_t>(table.leaves()), "rival");
-                auto own = std::make_shared<const StockTable>(table);
-                auto every = all == nullptr ? nullptr : std::make_shared<const StockTable>(*all);
-                new (self) StockCriterion(own, copied(rival), every, budget);
+            [](StockCriterion* self, std::shared_ptr<StockTable> table, Vector rival, std::shared_ptr<StockTable> all,
+               double budget) {
+                require_size(rival, static_cast<std::size_t>(table->leaves()), "rival");
+                new (self) StockCriterion(std::move(table), copied(rival), std::move(all), budget);
             },
             "table"_a, "rival"_a.noconvert(), "all"_a.none() = nb::none(),
             "budget"_a = std::numeric_limits<double>::infinity())

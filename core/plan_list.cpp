@@ -10,11 +10,16 @@ namespace whence {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-// Routes that a box lists at most, and steps that it may take to find them.
+// Routes that a box lists at most, and looks at a leaf that it may take to find them, at least so many steps.
 constexpr std::size_t MOST_ROUTES = 600;
-constexpr std::int64_t MOST_STEPS = 4000;
+constexpr std::size_t MOST_LOOKS = 3'000'000, LEAST_STEPS = 200;
+// A box tries again where it meets at most this share of the leaves of the last one that had too many routes.
+constexpr double TRY_AGAIN = 0.8;
 // A box writes down its plans where they are at most this share of those that it was handed.
 constexpr double WORTH_KEEPING = 0.8;
+
+// Stands before the number of leaves that a box with too many routes met.
+constexpr std::int32_t TOO_MANY = -1;
 
 double sum_at(const double* row, LeafView leaves) {
     double total = 0.0;
@@ -72,26 +77,34 @@ void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span
     if (trees < 0 || rivals_.empty()) throw std::invalid_argument("The rivals must come first.");
     const auto etas = static_cast<std::size_t>(table.etas());
     // The excess over any rival bounds that over the cheapest one from below. A few of them will do here.
-    const std::int64_t every = std::max<std::int64_t>(1, rival_rows() / 16);
+    const std::int64_t every = std::max<std::int64_t>(1, rival_rows() / 12);
     std::vector<std::int32_t> tree_of(count());
     for (std::int32_t t = 0; t < trees; ++t)
         for (std::int32_t leaf = grid.first_leaf(t); leaf < grid.first_leaf(t + 1); ++leaf) tree_of[leaf] = t;
-    std::vector<double> highest(etas, -INFINITE), total(etas), least(etas);
-    for (std::int64_t r = 0; r < rival_rows(); r += every) {
+    // The thresholds that no rival has ruled out yet lie between `first` and `last`, mostly all that are in between.
+    std::vector<char> out(etas, 0);
+    std::size_t first = 0, last = etas;
+    std::vector<double> total(etas), least(etas), buffer(etas);
+    for (std::int64_t r = 0; r < rival_rows() && first < last; r += every) {
         const double* rival = this->rival(static_cast<std::int32_t>(r));
+        const EtaRange range{static_cast<std::int32_t>(first), static_cast<std::int32_t>(last) - 1};
         std::fill(total.begin(), total.end(), 0.0);
         std::size_t i = 0;
         for (std::int32_t t = 0; t < trees; ++t) {
             std::fill(least.begin(), least.end(), INFINITE);
-            for (; i < alive.size() && tree_of[alive[i]] == t; ++i)
-                for (std::size_t k = 0; k < etas; ++k)
-                    least[k] = std::min(least[k], table.value(alive[i], static_cast<std::int32_t>(k)) - rival[alive[i]]);
-            for (std::size_t k = 0; k < etas; ++k) total[k] += least[k];
+            for (; i < alive.size() && tree_of[alive[i]] == t; ++i) {
+                const double* row = table.row(alive[i], range, buffer);
+                const double against = rival[alive[i]];
+                for (std::size_t k = first; k < last; ++k) least[k] = std::min(least[k], row[k] - against);
+            }
+            for (std::size_t k = first; k < last; ++k) total[k] += least[k];
         }
-        for (std::size_t k = 0; k < etas; ++k) highest[k] = std::max(highest[k], total[k]);
+        for (std::size_t k = first; k < last; ++k) out[k] |= total[k] > tau;
+        while (first < last && out[first]) ++first;
+        while (first < last && out[last - 1]) --last;
     }
-    for (std::size_t k = 0; k < etas; ++k) {
-        if (highest[k] > tau) continue;
+    for (std::size_t k = first; k < last; ++k) {
+        if (out[k]) continue;
         for (std::int32_t leaf = 0; leaf < leaves_; ++leaf)
             plans_.push_back(table.value(leaf, static_cast<std::int32_t>(k)));
     }
@@ -105,7 +118,8 @@ Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_
         best = routes_->cheapest(total);
         if (all_routes_ != nullptr) {
             Route route;
-            cheapest = all_routes_->cheapest(total, &route);
+            // Rivals may count for a share more than they cost.
+            cheapest = all_routes_->cheapest(all_routes_->sum(leaves), &route);
             levels[0] = number(known_rivals_, rivals_, *all_routes_, route);
             // The decision, which has the first row, may count for less than it costs.
             const double given = sum_at(rival(0), leaves);
@@ -157,14 +171,25 @@ std::int32_t PlanList::number(std::map<Route, std::int32_t>& known, std::vector<
     return next;
 }
 
+// Whether a box, or one that holds it, has listed its routes.
+static bool has_listed(const OpenBox& open) { return open.plans && (open.plans->empty() || open.plans->front() != TOO_MANY); }
+
 // List the routes that the box leaves possible; false where there are too many.
 bool PlanList::listed(OpenBox& open, double tau) const {
+    if (has_listed(open)) return true;
     const Flat flat(open);
+    const auto size = static_cast<double>(flat.leaves.size());
+    if (open.plans && size > TRY_AGAIN * static_cast<double>(open.plans->back())) return false;
     std::vector<double> rival;
     for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
+    const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / std::max<std::size_t>(1, flat.leaves.size()));
     const auto found = routes_->list({flat.leaves, flat.first, rival}, routes_->sum(open.counted()), tau, MOST_ROUTES,
-                                     MOST_STEPS);
-    if (!found.whole) return false;
+                                     static_cast<std::int64_t>(steps));
+    if (!found.whole) {
+        const auto met = static_cast<std::int32_t>(flat.leaves.size());
+        open.plans = std::make_shared<const std::vector<std::int32_t>>(std::vector<std::int32_t>{TOO_MANY, met});
+        return false;
+    }
     std::vector<std::int32_t> plans;
     for (const Route& route : found.routes) plans.push_back(number(known_, plans_, *routes_, route));
     open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(plans));
@@ -248,7 +273,7 @@ PlanList::Bounds PlanList::bounds(const OpenBox& open, double tau) const {
 }
 
 void PlanList::lean(OpenBox& open) const {
-    if (routes_ == nullptr || open.plans) return;
+    if (routes_ == nullptr || has_listed(open)) return;
     // Nothing is dropped: whoever asks for the sum bounds the box by it.
     const Reach before = open.reach;
     const double slack = open.slack;
@@ -270,7 +295,7 @@ std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<
         }
         return total;
     };
-    if (routes_ != nullptr && !open.plans) {
+    if (routes_ != nullptr && !has_listed(open)) {
         open.plan = -1;
         smallest = sum_of([&](std::size_t i) {
             return multiplier * open.rows[0][flat.leaves[i]] + way[static_cast<std::size_t>(flat.leaves[i])];
@@ -294,7 +319,7 @@ std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<
 }
 
 bool PlanList::bound(OpenBox& open, double tau) const {
-    if (routes_ != nullptr && !open.plans && !listed(open, tau)) return bound_all(open, tau);
+    if (routes_ != nullptr && !listed(open, tau)) return bound_all(open, tau);
     const Bounds found = bounds(open, tau);
     if (found.plans.empty()) return false;
     if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))

@@ -149,14 +149,14 @@ RouteTable::Listing RouteTable::list(const Reached& reached, const std::vector<d
     const std::size_t count = reached.leaves.size(), all = static_cast<std::size_t>(leaves());
     struct Step {
         std::int32_t node;
-        std::size_t next;          // arc to try
-        std::vector<double> cost;  // of the edges so far, less the rival
+        std::size_t next;  // arc to try
     };
     Listing listing;
     Route route;
-    std::vector<Step> stack;
-    stack.push_back({source_, 0, std::vector<double>(count)});
-    for (std::size_t i = 0; i < count; ++i) stack.back().cost[i] = -reached.rival[i];
+    std::vector<Step> stack{{source_, 0}};
+    // By length of the route so far: its cost in every reached leaf, less the rival.
+    std::vector<std::vector<double>> spent(1, std::vector<double>(count));
+    for (std::size_t i = 0; i < count; ++i) spent[0][i] = -reached.rival[i];
     while (!stack.empty()) {
         Step& top = stack.back();
         if (top.next == leaving_[top.node].size()) {
@@ -169,17 +169,19 @@ RouteTable::Listing RouteTable::list(const Reached& reached, const std::vector<d
             return listing;
         }
         const Arc arc = leaving_[top.node][top.next++];
-        Step step{arc.head, 0, std::vector<double>(count)};
-        for (std::size_t i = 0; i < count; ++i) step.cost[i] = top.cost[i] + costs_of(reached.leaves[i])[arc.edge];
+        if (spent.size() == stack.size()) spent.emplace_back(count);
+        const std::vector<double>& before = spent[stack.size() - 1];
+        std::vector<double>& cost = spent[stack.size()];
+        for (std::size_t i = 0; i < count; ++i) cost[i] = before[i] + costs_of(reached.leaves[i])[arc.edge];
         const double* way = found.way.data() + static_cast<std::size_t>(arc.head) * count;
         const double* own = cheapest_.data() + static_cast<std::size_t>(arc.head) * all;
         const double along = found.gain[arc.head] +
-                             least_sum(reached.first, [&](std::size_t i) { return step.cost[i] + way[i]; });
+                             least_sum(reached.first, [&](std::size_t i) { return cost[i] + way[i]; });
         if (along > tau) continue;
-        if (least_sum(reached.first, [&](std::size_t i) { return step.cost[i] + own[reached.leaves[i]]; }) > tau) continue;
+        if (least_sum(reached.first, [&](std::size_t i) { return cost[i] + own[reached.leaves[i]]; }) > tau) continue;
         route.push_back(arc.edge);
         if (arc.head != target_) {
-            stack.push_back(std::move(step));
+            stack.push_back({arc.head, 0});
             continue;
         }
         if (listing.routes.size() == most) {

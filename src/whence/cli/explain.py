@@ -53,7 +53,7 @@ def explain(
     policy: options.PolicyOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Explain: the nearest context in which your plan, or some plan of a set, would have been the better one.
+    """Explain: the nearest context in which your plan, or some plan of a set, would have been better.
 
     Without a plan: the nearest context in which today's plan is more than 1 % above the best.
     First comes the nearest context, then where you may rely on it: in 9 of 10 refits of the forest, unless --holds
@@ -85,8 +85,9 @@ def explain(
     told = _Told(as_json)
     some = isinstance(plan, PlanSet)
     if some and asked.holds is None:
-        arguments |= {"holds": None, "refits": asked.refits}
-    unknown = "" if some or asked.no_holds else _set_holds(ready, arguments)
+        # What the project says of refits is for single plans.
+        arguments |= {"holds": None, "confidence": asked.confidence or 0.0, "plausible": asked.plausible}
+    unknown = "" if asked.no_holds or some else _set_holds(ready, arguments)
     with searching(arguments["time_limit"]) as search:
 
         def on_nearest(found: Explanation) -> None:

@@ -105,30 +105,21 @@ class QuestionOptions:
 
 def asking(command: Callable[..., None]) -> Callable[..., None]:
     """`command` with an option for each field of the `QuestionOptions` that it takes as its argument `asked`."""
-    return asking_for(*(one.name for one in fields(QuestionOptions)))(command)
-
-
-def asking_for(*names: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The same with these fields alone."""
+    parameters = dict(inspect.signature(command, eval_str=True).parameters)
     hints = get_type_hints(QuestionOptions, include_extras=True)
     shared = [
         inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
         for one in fields(QuestionOptions)
-        if one.name in names
     ]
+    names = {one.name for one in shared}
 
-    def with_options(command: Callable[..., None]) -> Callable[..., None]:
-        parameters = dict(inspect.signature(command, eval_str=True).parameters)
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        asked = QuestionOptions(**{name: given.pop(name) for name in list(given) if name in names})
+        command(**given, asked=asked)
 
-        @functools.wraps(command)
-        def run(**given: Any) -> None:
-            asked = QuestionOptions(**{name: given.pop(name) for name in list(given) if name in names})
-            command(**given, asked=asked)
-
-        # Typer reads the options from the signature, where the shared ones stand in the place of `asked`.
-        every = [one for name, own in parameters.items() for one in (shared if name == "asked" else [own])]
-        run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
-        run.__annotations__ = {one.name: one.annotation for one in every}
-        return run
-
-    return with_options
+    # Typer reads the options from the signature, where the shared ones stand in the place of `asked`.
+    every = [one for name, own in parameters.items() for one in (shared if name == "asked" else [own])]
+    run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in every}
+    return run

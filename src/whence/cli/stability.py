@@ -11,7 +11,7 @@ import typer
 
 from whence.cli import options
 from whence.cli.exits import BAD_INPUT
-from whence.cli.questions import QuestionOptions, asking_for
+from whence.cli.questions import QuestionOptions, asking
 from whence.cli.screen import console, counting, note, print_text
 from whence.errors import InputError
 from whence.explain.explanations import Explanations
@@ -21,6 +21,8 @@ from whence.project.batches import as_text
 
 #: Rows that are printed unless somebody says otherwise.
 SHOWN = 10
+#: Seconds for a row, unless somebody says otherwise.
+SECONDS = 10.0
 #: Columns of the table, and what they are called.
 COLUMNS = {
     "distance": "distance",
@@ -28,11 +30,9 @@ COLUMNS = {
     "changes": "what would change the plan",
     "alternative": "takes over",
 }
-#: Seconds for each row unless somebody says otherwise.
-TIME_LIMIT = 10.0
 
 
-@asking_for("kind", "margin", "fix", "bound", "time_limit")
+@asking
 def stability(
     project: options.ProjectArgument,
     rows: Annotated[
@@ -52,8 +52,8 @@ def stability(
 ) -> None:
     """Which decisions are fragile: how far every past context is from one in which its plan changes.
 
-    The margin is how far from the best a plan may be, 1 % unless said otherwise. The time limit is for every row, 10
-    seconds unless said otherwise. A distance of 0.02 is a change of 2 % of one feature's range; where a row says
+    The time limit is for every row, 10 s unless said otherwise. The margin is how far from the best a plan may be, 1 %
+    unless said otherwise. A distance of 0.02 is a change of 2 % of one feature's range; where a row says
     "none", no context of the history's range changes its plan.
 
     [bold]Examples[/bold]
@@ -69,9 +69,11 @@ def stability(
     ready = options.open_project(project, policy)
     arguments = asked.arguments(ready)
     if asked.time_limit is None:
-        arguments["time_limit"] = TIME_LIMIT
+        arguments["time_limit"] = SECONDS
     for name in ("holds", "confidence", "plausible", "refits"):
-        arguments.pop(name, None)
+        # What the project says of single plans is not for sets.
+        if getattr(asked, name) is None:
+            arguments.pop(name, None)
     chosen, plans = _rows(ready, rows), ready.plan(instead)
     with counting("Asking", len(chosen), 0) as show:
         found = ready.fitted().explain_many(

@@ -125,9 +125,9 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
         rival=best_of(problem, factor) if absolute else None,
         rivals=every_of(everything, factor) if absolute else None,
         stock=_stock(plans, outcomes) if simple else None,
-        all_stock=_stock(everything, outcomes) if simple and absolute else None,
+        all_stock=_stock(everything, outcomes, factor) if simple and absolute else None,
         routes=_routes(plans, outcomes) if simple else None,
-        all_routes=_routes(everything, outcomes) if simple and absolute else None,
+        all_routes=_routes(everything, factor * outcomes) if simple and absolute else None,
     )
 
 
@@ -139,8 +139,8 @@ def _routes(plans: PlanSet, outcomes: Floats) -> Routes | None:
     return None if found is None else Routes(*found, costs=outcomes)
 
 
-def _stock(plans: PlanSet, outcomes: Floats) -> Stock | None:
-    """The set as quantities that are chosen one by one, which nothing but a budget joins."""
+def _stock(plans: PlanSet, outcomes: Floats, factor: float = 1.0) -> Stock | None:
+    """The set as quantities that are chosen one by one, which only a budget joins; costs count `factor` times."""
     problem = plans.problem
     if not isinstance(problem, Newsvendor) or not isinstance(plans, AnyPlan | QuantitySet):
         return None
@@ -151,7 +151,7 @@ def _stock(plans: PlanSet, outcomes: Floats) -> Stock | None:
         lower, upper = np.maximum(lower, least), np.minimum(upper, most)
     largest = np.minimum(np.maximum(outcomes.max(axis=0), lower), upper)
     binding = budget if float(largest.sum()) > budget else np.inf
-    return Stock(outcomes, np.array(holding), np.array(backorder), lower, upper, binding)
+    return Stock(outcomes, factor * holding, factor * backorder, lower, upper, binding)
 
 
 def taking_over(

@@ -146,16 +146,16 @@ def _route_criterion(
 ) -> _core.PlanList | None:
     if routes.costs.shape[1] * kept.leaves > TABLE_LIMIT:
         return None
-    costs = np.ascontiguousarray(row_of_plans(kept, routes.costs.T).T)
-    tables = [
-        _core.RouteTable(costs, one.arcs, one.nodes, one.source, one.target)
-        for one in (routes, everything)
-        if one is not None
-    ]
+    tables = [_route_table(kept, one) for one in (routes, everything) if one is not None]
     criterion = _core.PlanList(kept.leaves)
     criterion.add_rivals(leaf_means(kept, question.rival_decision)[None, :])
     criterion.set_routes(tables[0], tables[1] if len(tables) > 1 else None)
     return criterion
+
+
+def _route_table(kept: KeptGrid, routes: Routes) -> _core.RouteTable:
+    costs = np.ascontiguousarray(row_of_plans(kept, routes.costs.T).T)
+    return _core.RouteTable(costs, routes.arcs, routes.nodes, routes.source, routes.target)
 
 
 def _alive(question: Question, kept: KeptGrid) -> Any:
@@ -169,12 +169,11 @@ def _alive(question: Question, kept: KeptGrid) -> Any:
 def _stock_criterion(
     question: Question, kept: KeptGrid, stock: Stock, everything: Stock | None
 ) -> _core.StockCriterion | None:
-    tables = [_stock_table(kept, one) for one in (stock, everything) if one is not None]
-    if any(table is None for table in tables):
+    own = _stock_table(kept, stock)
+    every = None if everything is None else _stock_table(kept, everything)
+    if own is None or (every is None and everything is not None):
         return None
-    rival = leaf_means(kept, question.rival_decision)
-    everything_costs = tables[1] if len(tables) > 1 else None
-    return _core.StockCriterion(tables[0], rival, everything_costs, stock.budget)
+    return _core.StockCriterion(own, leaf_means(kept, question.rival_decision), every, stock.budget)
 
 
 def _stock_table(kept: KeptGrid, stock: Stock) -> _core.StockTable | None:

@@ -175,7 +175,7 @@ class SolvedBoxes:
             values = self._priced[open_leaves] - rival[open_leaves]
             starts = np.flatnonzero(np.diff(self._tree[open_leaves], prepend=-1))
             total += float(np.minimum.reduceat(values, starts).sum())
-        return total > tau + 1e-12 * max(1.0, abs(total))
+        return bool(total > tau + 1e-12 * max(1.0, abs(total)))
 
     def _criterion_at(self, leaves: Ints) -> _core.MeanCriterion:
         if self._criterion is not None and self._static:
@@ -261,7 +261,8 @@ class SolvedBoxes:
 def _sizes(kept: KeptGrid) -> list[int]:
     """How many leaves each tree has: every tree's leaves hold all samples once."""
     tree = kept.first // kept.samples.shape[1]
-    return np.bincount(tree, minlength=kept.trees).tolist()
+    counts: list[int] = np.bincount(tree, minlength=kept.trees).tolist()
+    return counts
 
 
 def _moment(question: Question) -> float:
