@@ -34,7 +34,9 @@ double ConfidentMeanCriterion::lean_rows(OpenBox& open) const {
     double size = 0.0;
     const double steep = steepness(kappa_, open.trees);
     const auto trees = static_cast<std::size_t>(open.trees);
-    std::vector<double> low(trees), high(trees);
+    std::vector<double>&low = open.low, &high = open.high;
+    low.resize(trees);
+    high.resize(trees);
     const auto count = static_cast<std::size_t>(rivals());
     open.tilts.resize(count);
     open.rows.resize(count);
@@ -73,6 +75,20 @@ void ConfidentMeanCriterion::write_row(OpenBox& open, std::int32_t rival) const 
         open.reach.each(t, [&](std::int32_t leaf) { row[leaf] = tilt * values[leaf]; });
         row[open.here[t]] = tilt * values[open.here[t]];
     }
+}
+
+// Tilts between two others stand for the spread as these do: their directions are centred, and not longer.
+bool ConfidentMeanCriterion::turn(OpenBox& open, double share) const {
+    const std::int32_t r = open.worst;
+    if (is_mixture(r)) return false;
+    const auto trees = static_cast<std::size_t>(open.trees);
+    open.low.resize(trees);
+    open.high.resize(trees);
+    for (std::size_t t = 0; t < trees; ++t) open.low[t] = values(r)[open.best[t]];
+    lean_at(open.low, steepness(kappa_, open.trees), open.high);
+    for (std::size_t t = 0; t < trees; ++t) open.tilts[r][t] += share * (open.high[t] - open.tilts[r][t]);
+    write_row(open, r);
+    return true;
 }
 
 bool ConfidentMeanCriterion::bound(OpenBox& open, double tau) const {

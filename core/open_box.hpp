@@ -77,6 +77,7 @@ struct OpenBox {
     // number, and of each rival the thresholds by which it is judged somewhere in the box.
     std::vector<std::vector<double>> tilts, rows;
     std::vector<EtaRange> level_ranges;
+    std::vector<double> low, high;  // room for a number a tree
 };
 
 }  // namespace whence

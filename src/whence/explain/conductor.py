@@ -12,8 +12,9 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.ladder import explained_reliably
 from whence.explain.plans import in_order, sample_costs
-from whence.explain.reliance import Refitted, explained_reliably
+from whence.explain.reliance import Refitted
 from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.explain.usual import usual_in
@@ -85,6 +86,8 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     else:
         refitted = Refitted.of(policy, request.refits)
         explanation = explained_reliably(at, refitted, float(request.holds), limits, request.on_nearest)
+    # Tables that one step of a ladder leaves to the next are large, and an explanation keeps its question.
+    question.memo.clear()
     explanation = replace(explanation, seconds=limits.seconds)
     return explanation.with_rule() if request.rule else explanation
 

@@ -75,9 +75,9 @@ class LeafMembers:
     def weights(self, inputs: NDArray[np.float32]) -> Floats:
         """Weights of every sample for each row of `inputs`, of shape (rows, n)."""
         leaves = np.array([tree.apply(inputs) for tree in self.trees])
-        return np.array([self._at(column) for column in leaves.T])
+        return np.array([self.at_leaves(column) for column in leaves.T])
 
-    def _at(self, leaves: NDArray[np.int64]) -> Floats:
+    def at_leaves(self, leaves: NDArray[np.int64]) -> Floats:
         """Weights of every sample for a context that falls into these leaves, one per tree."""
         n = self.n_samples
         size = self._size[self._root + leaves]
@@ -156,11 +156,12 @@ class TreeWeights(Weights):
 
     def per_tree(self, row: Floats) -> Floats:
         """Weights in a context by each tree alone: those in the same leaf speak alike."""
-        seen = np.asarray(row, dtype=np.float32)[None, :]
+        seen, members = np.asarray(row, dtype=np.float32)[None, :], self.members_
         found = np.zeros((len(self.trees), self.n_samples_))
-        for share, tree in zip(found, self.trees, strict=True):
-            together = tree.apply(self.inputs_) == tree.apply(seen)[0]
-            share[together] = 1.0 / together.sum()
+        for t, tree in enumerate(self.trees):
+            leaf = tree.apply(seen)[0]
+            first, size = members.first[t][leaf], members.size[t][leaf]
+            found[t, members.order[t, first : first + size]] = 1.0 / size
         return found
 
     def thresholds(self, column: int) -> Floats:
