@@ -77,20 +77,6 @@ void ConfidentMeanCriterion::write_row(OpenBox& open, std::int32_t rival) const 
     }
 }
 
-// Tilts between two others stand for the spread as these do: their directions are centred, and not longer.
-bool ConfidentMeanCriterion::turn(OpenBox& open, double share) const {
-    const std::int32_t r = open.worst;
-    if (is_mixture(r)) return false;
-    const auto trees = static_cast<std::size_t>(open.trees);
-    open.low.resize(trees);
-    open.high.resize(trees);
-    for (std::size_t t = 0; t < trees; ++t) open.low[t] = values(r)[open.best[t]];
-    lean_at(open.low, steepness(kappa_, open.trees), open.high);
-    for (std::size_t t = 0; t < trees; ++t) open.tilts[r][t] += share * (open.high[t] - open.tilts[r][t]);
-    write_row(open, r);
-    return true;
-}
-
 bool ConfidentMeanCriterion::bound(OpenBox& open, double tau) const {
     const double raised = tau + ROUNDING * lean_rows(open);
     return MeanCriterion::bound(open, raised) && lean_to_projection(open, raised);

@@ -18,7 +18,6 @@ public:
         mixed_ = mixed;
     }
     void lean(OpenBox& open) const override { lean_rows(open); }
-    bool turn(OpenBox& open, double share) const override;
     bool bound(OpenBox& open, double tau) const override;
 
 protected:

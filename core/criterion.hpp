@@ -48,10 +48,6 @@ public:
     // of its projection and `levels` are known.
     virtual void lean(OpenBox&) const {}
 
-    // Turn the sum that stands for the worst rival, by a share of the way, towards the one that is exact where every tree
-    // has its leaf in ``open.best``; false for a criterion that is a sum itself.
-    virtual bool turn(OpenBox&, double) const { return false; }
-
     // Bound the criterion over the box and drop the leaves that it rules out; false where nothing is left.
     virtual bool bound(OpenBox& open, double tau) const = 0;
 

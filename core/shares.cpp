@@ -9,8 +9,6 @@ namespace whence {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-// How often the sum that stands for a criterion is turned towards the leaves that were chosen under it.
-constexpr std::int32_t TURNS = 3;
 
 }  // namespace
 
@@ -77,19 +75,7 @@ Shares::Chosen Shares::choose(OpenBox& open, const Criterion& criterion) {
     for (std::int32_t t = 0; t < trees; ++t)
         open.reach.each(t, [&](std::int32_t leaf) { way_[leaf] = way(t, leaf, open.cells); });
     const std::int32_t eta = criterion.cheapest_eta(open, multiplier_, way_);
-    double slope = 0.0, short_by = 0.0;
-    open.sums[eta] = choose_leaves(open, criterion, eta, slope);
-    further_ = 0.0;
-    if (open.plausible == nullptr) return {slope, 0.0};
-    further_ = choose_plausible(open, short_by);
-    for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] += further_;
-    return {slope, short_by};
-}
-
-// The same at one eta, with the ways as they are known; the sum of the prices, and in `slope` that of the worths.
-double Shares::choose_leaves(OpenBox& open, const Criterion& criterion, std::int32_t eta, double& slope) {
-    double total = 0.0;
-    slope = 0.0;
+    double total = 0.0, slope = 0.0;
     for (std::int32_t t = 0; t < open.trees; ++t) {
         double least = INFINITE, chosen = 0.0;
         open.reach.each(t, [&](std::int32_t leaf) {
@@ -104,7 +90,12 @@ double Shares::choose_leaves(OpenBox& open, const Criterion& criterion, std::int
         total += least;
         slope += chosen;
     }
-    return total;
+    open.sums[eta] = total;
+    if (open.plausible == nullptr) return {slope, 0.0};
+    double short_by = 0.0;
+    const double further = choose_plausible(open, short_by);
+    for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] += further;
+    return {slope, short_by};
 }
 
 // The same for the isolation trees; the sum of their prices.
@@ -133,42 +124,24 @@ void Shares::drop_unaffordable(OpenBox& open, double room) const {
     }
 }
 
-// Keep the bound under every eta, and drop the leaves that it rules out.
-void Shares::keep(OpenBox& open, double tau, double cutoff) const {
-    const EtaRange range = open.etas;
-    for (std::int32_t k = range.first; k <= range.last; ++k)
-        open.joint[k] = std::max(open.joint[k], open.near + open.sums[k] - multiplier_ * tau);
-    const double now = open.near + open.sums[range.first] - multiplier_ * tau;
-    // With several etas left the prices are those of one of them, and say nothing about the others.
-    if (range.first == range.last && now < cutoff && cutoff < INFINITE)
-        drop_unaffordable(open, cutoff - now + 1e-9 * std::max(1.0, cutoff));
-}
-
 double Shares::bound(OpenBox& open, const Criterion& criterion, double tau, double cutoff, Lesson lesson) {
     const EtaRange range = open.etas;
     std::fill(open.joint.begin() + range.first, open.joint.begin() + range.last + 1, -INFINITE);
     for (std::int32_t i = 0; i < lesson.rounds; ++i) {
         const auto [slope, short_by] = choose(open, criterion);
-        keep(open, tau, cutoff);
+        for (std::int32_t k = range.first; k <= range.last; ++k)
+            open.joint[k] = std::max(open.joint[k], open.near + open.sums[k] - multiplier_ * tau);
+        const double now = open.near + open.sums[range.first] - multiplier_ * tau;
+        // With several etas left the prices are those of one of them, and say nothing about the others.
+        if (range.first == range.last && now < cutoff && cutoff < INFINITE)
+            drop_unaffordable(open, cutoff - now + 1e-9 * std::max(1.0, cutoff));
         if (i == lesson.rounds - 1 || lesson.deadline.passed()) break;
         const double step = lesson.rate / (1.0 + 0.05 * i);
         learn(open.best, open.cells, step);
         multiplier_ *= slope > tau ? 1.0 + step : 1.0 / (1.0 + step);
         longing_ *= short_by > 0.0 ? 1.0 + step : 1.0 / (1.0 + step);
-        criterion.turn(open, 1.0 / (i + 2.0));
     }
-    if (range.first == range.last) turn(open, criterion, tau, cutoff);
     return *std::min_element(open.joint.begin() + range.first, open.joint.begin() + range.last + 1);
-}
-
-// Bound once more by other sums that stand for the criterion, each nearer to what is exact at the chosen leaves.
-void Shares::turn(OpenBox& open, const Criterion& criterion, double tau, double cutoff) {
-    for (std::int32_t i = 0; i < TURNS && open.joint[open.etas.first] < cutoff; ++i) {
-        if (!criterion.turn(open, 1.0 / (i + 2.0))) return;
-        double slope = 0.0;
-        open.sums[open.etas.first] = choose_leaves(open, criterion, open.etas.first, slope) + further_;
-        keep(open, tau, cutoff);
-    }
 }
 
 // Give more of the price of a step to the trees that take it.

@@ -59,9 +59,6 @@ private:
     };
 
     Chosen choose(OpenBox& open, const Criterion& criterion);
-    double choose_leaves(OpenBox& open, const Criterion& criterion, std::int32_t eta, double& slope);
-    void keep(OpenBox& open, double tau, double cutoff) const;
-    void turn(OpenBox& open, const Criterion& criterion, double tau, double cutoff);
     double choose_plausible(OpenBox& open, double& short_by);
     void drop_unaffordable(OpenBox& open, double room) const;
     void learn(const Leaves& leaves, const Cells& cells, double rate);
@@ -77,7 +74,6 @@ private:
     std::vector<Share> shares_;  // by bucket and tree
     double multiplier_ = 1.0;    // distance a unit of the criterion
     double longing_ = 1.0;       // and a unit of the length that isolation paths are short of
-    double further_ = 0.0;       // what the isolation trees pay in all
     std::vector<double> way_, price_;  // of each leaf
     std::vector<char> touched_;        // of each bucket: whether it is being learned about
 };

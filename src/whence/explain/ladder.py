@@ -20,13 +20,14 @@ __all__ = ["KAPPAS", "explained_reliably"]
 
 #: Standard errors over the trees, or the neighbours, that may be tried. No formula for them transfers from one kind of
 #: problem to another; what does is to try them on refits.
-KAPPAS = (0.0, 0.6, 1.2, 1.8, 2.3, 3.0, 3.5, 4.0, 5.0, 6.0, 7.0)
+KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
 #: No more than this share is looked for by a normal distribution, which reaches 1 nowhere.
 SUREST = 0.99
 
 
 def explained_reliably(
     at: Callable[[float], Explanation],
+    finished: Callable[[Explanation], Explanation],
     refitted: Refitted,
     wanted: float,
     limits: Limits | None = None,
@@ -40,6 +41,8 @@ def explained_reliably(
     ----------
     at : callable
         The nearest explanation by so many standard errors.
+    finished : callable
+        It with all that is shown of it, which only the one that is chosen needs.
     refitted : Refitted
         The refits by which it is chosen and judged.
     wanted : float
@@ -49,7 +52,7 @@ def explained_reliably(
     on_nearest : callable, optional
         Called with the nearest explanation in this fit, as soon as it is there.
     """
-    nearest = at(0.0)
+    nearest = finished(at(0.0))
     if on_nearest is not None:
         on_nearest(nearest)
     climb = _Climb(refitted, wanted, limits)
@@ -59,6 +62,8 @@ def explained_reliably(
     rung, explanation = climb.chosen()
     if rung.held is None:
         return explanation
+    if rung.confidence > 0.0:
+        explanation = finished(explanation)
     judged = refitted.held(explanation, JUDGING, limits=limits)
     assert judged is not None
     explanation = replace(explanation, agreed=rung.held.with_others(judged))
@@ -92,13 +97,13 @@ class _Climb:
         if over is None or held is None:
             # More standard errors are never nearer: with more than these there is nothing, either.
             self.left = tuple(k for k in self.left if k < kappa)
-            return self.left[0] if self.left else None
+            return self.left[len(self.left) // 2] if self.left else None
         self.left = tuple(k for k in self.left if k > kappa)
         if not self.left or held.refits < len(CHOOSING) or self._will_do(over, held, explanation.tolerance):
             return None
         error = self.refitted.standard_error(explanation)
         needed = kappa + _missing(over, explanation.tolerance, self.wanted, error)
-        return max((k for k in self.left if k <= needed), default=self.left[0])
+        return next((k for k in self.left if k >= needed), self.left[-1])
 
     def _will_do(self, over: Floats, held: Held, tolerance: float) -> bool:
         return held.enough(self.wanted)

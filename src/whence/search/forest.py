@@ -29,7 +29,7 @@ Ints = NDArray[np.int32]
 PATIENCE = (500, 64)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
-#: Coordinates from which the strong bound pays: expected cost, CVaR.
+#: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
 STRONG_FROM = (8, 25)
 #: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
 #: from which that is done: as long as there is none.
@@ -114,7 +114,8 @@ class ForestFrontier:
         if self._due():
             return None
         self.proposing = False
-        if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[self.tail]:
+        dear = self.tail or self.question.confidence > 0.0
+        if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
         # What was looked for without proof and not found is far away, or does not exist; and whether a plan is near the
         # best one is never settled next to the start alone.
