@@ -40,7 +40,7 @@ def explained_reliably(
     Parameters
     ----------
     at : callable
-        The nearest explanation by so many standard errors.
+        The nearest explanation by that many standard errors.
     finished : callable
         It with all that is shown of it, which only the one that is chosen needs.
     refitted : Refitted
@@ -50,7 +50,7 @@ def explained_reliably(
     limits : Limits, optional
         Of the whole ladder, the making of refits included.
     on_nearest : callable, optional
-        Called with the nearest explanation in this fit, as soon as it is there.
+        Called with the nearest explanation in this fit, as soon as it is found.
     """
     nearest = finished(at(0.0))
     if on_nearest is not None:

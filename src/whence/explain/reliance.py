@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHOOSING",
+    "HOLDS",
     "JUDGING",
     "WITHIN",
     "Held",
@@ -34,6 +35,8 @@ __all__ = [
 
 #: Refits by which a rung of the ladder is chosen, and others by which the choice is judged.
 CHOOSING, JUDGING = range(10), range(10, 20)
+#: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.
+HOLDS = 0.9
 #: An absolute explanation holds in a refit where the alternative costs at most this share more than the best plan
 #: there: the best plan itself is another one in nearly every refit.
 WITHIN = 0.01
@@ -69,7 +72,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Rung:
-    """One step of the ladder: so many standard errors, the distance of the nearest context, and how often it holds.
+    """One step of the ladder: its standard errors, the distance of the nearest context, and how often it holds.
 
     Attributes
     ----------
