@@ -83,7 +83,7 @@ class _Climb:
     def __init__(self, refitted: Refitted, wanted: float, limits: Limits | None) -> None:
         self.refitted, self.wanted, self.limits = refitted, wanted, limits
         source = refitted.source
-        self.left = KAPPAS if source.weights.knows_spread(source.risk.tail) else KAPPAS[:1]
+        self.left: tuple[float, ...] = KAPPAS if source.weights.knows_spread(source.risk.tail) else KAPPAS[:1]
         self.tried: dict[float, tuple[Rung, Explanation]] = {}
 
     def judge(self, kappa: float, explanation: Explanation) -> float | None:
@@ -99,14 +99,11 @@ class _Climb:
             self.left = tuple(k for k in self.left if k < kappa)
             return self.left[len(self.left) // 2] if self.left else None
         self.left = tuple(k for k in self.left if k > kappa)
-        if not self.left or held.refits < len(CHOOSING) or self._will_do(over, held, explanation.tolerance):
+        if not self.left or held.refits < len(CHOOSING) or held.enough(self.wanted):
             return None
         error = self.refitted.standard_error(explanation)
         needed = kappa + _missing(over, explanation.tolerance, self.wanted, error)
         return next((k for k in self.left if k >= needed), self.left[-1])
-
-    def _will_do(self, over: Floats, held: Held, tolerance: float) -> bool:
-        return held.enough(self.wanted)
 
     def chosen(self) -> tuple[Rung, Explanation]:
         """The nearest one that holds in the wanted share, or else one that holds in most refits."""
