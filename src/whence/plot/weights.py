@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whence.plot.canvas import LINES, RULE, SOFT, axes_for, fitting, quiet, report_in, titled
+from whence.plot.canvas import LINES, RULE, SOFT, axes_for, fitting, look_of, quiet, report_in, titled
 from whence.report.model import Observation, Report
 from whence.report.numbers import plain, value, with_unit
 from whence.report.observations import KEPT, most_moved
@@ -43,7 +43,7 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     seen: set[str] = set()
     for y, one in enumerate(chosen):
         plan = _cheaper(one)
-        look = {"color": SOFT, "label": "for neither plan"} if plan is None else LINES[plan]
+        look = {"color": SOFT, "label": "for neither plan"} if plan is None else look_of(LINES, plan, report)
         label = f"for {'the ' if plan == 'd' else ''}{look['label']}" if plan else look["label"]
         colour = look["color"]
         before, after = 100 * one.before, 100 * one.after

@@ -15,6 +15,7 @@ from whence.report.model import (
     scalar,
 )
 from whence.report.numbers import plain, share, with_unit
+from whence.report.set_words import other_plan
 
 if TYPE_CHECKING:
     from whence.explain.reliance import Held, Reliance
@@ -148,7 +149,8 @@ def gain_in_words(report: Report) -> str:
         return "Both plans cost the same there."
     told = with_unit(plain(abs(gain), 3), report.cost_unit)
     part = f" ({share(abs(gain) / costs.decision)})" if costs.decision > 0.0 else ""
-    return f"Your plan costs {told} {'less' if gain > 0.0 else 'more'} than the decision there{part}."
+    plan = other_plan(report).capitalize()
+    return f"{plan} costs {told} {'less' if gain > 0.0 else 'more'} than the decision there{part}."
 
 
 def usual_in_words(report: Report) -> str:
