@@ -71,8 +71,9 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
             wanted = said.asked.get("holds", found.wanted)
             fresh = replace(fresh, reliance=replace(found, wanted=wanted), agreed=chosen.with_others(judged))
     if said.nearest is not None and asked:
-        plain = replace(draft, confidence=0.0, asked={})
-        near = _completed(said.nearest, policy, plain, replace(asked[0], confidence=0.0), faults)
+        plain = explain(policy, replace(request, confidence=0.0), search=remember)
+        assert plain.question is not None
+        near = _completed(said.nearest, policy, replace(plain, asked={}), plain.question, faults)
         faults += _faults_of_numbers(said.nearest)
         if said.reliance is not None and said.nearest.agreed is not None:
             numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]

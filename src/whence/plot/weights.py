@@ -32,9 +32,9 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     ['1 (x0 1)', '0 (x0 0)']
     """
     report = report_in(why)
-    seen, speaking = report.observations, report.shown.speaking if report.shown else None
+    kept, speaking = report.observations, report.shown.speaking if report.shown else None
     turned = speaking.moved if speaking else 0.0
-    gaining, losing = seen.gaining[:count], seen.losing[:count]
+    gaining, losing = kept.gaining[:count], kept.losing[:count]
     if count > KEPT:
         gaining, losing = most_moved(why, count)
     chosen = gaining + losing
