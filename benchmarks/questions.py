@@ -158,8 +158,8 @@ def asked(one: Class, settings: Settings, margin: float, count: int) -> dict[str
         "largest_ms": milliseconds(max(seconds)),
     }
     for name, pairs in others.items():
-        ratios = [statistics.median(values) for values in zip(*pairs, strict=True)] if pairs else [np.nan, np.nan]
-        row[name] = f"{shown(ratios[0])}x distance, {shown(ratios[1])}x time"
+        ratios = [statistics.median(values) for values in zip(*pairs, strict=True)]
+        row[name] = f"{shown(ratios[0])}x distance, {shown(ratios[1])}x time" if pairs else "-"
     return row
 
 
