@@ -3,6 +3,7 @@
     python benchmarks/soak.py --cases 20000 --weights forest
     python benchmarks/soak.py --cases 5000 --weights knn --milp
     python benchmarks/soak.py --weights forest --seed 1348
+    python benchmarks/soak.py --cases 20000 --weights sets
 
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
 contexts outside the history, both kinds and all risks (see ``tests/soaking.py``). With ``--milp`` the integer program
@@ -22,6 +23,7 @@ from pathlib import Path
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.cases import Case
+from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import disagreement, forest_case, neighbour_case
 
 MAKERS: dict[str, Callable[[int], Case]] = {"forest": forest_case, "knn": neighbour_case}
@@ -34,6 +36,8 @@ MILP_SECONDS = 20.0
 def judged(weights: str, seed: int, milp: bool) -> str:
     """What is wrong with the answers to the question of `seed`; empty where nothing is."""
     try:
+        if weights == "sets":
+            return set_disagreement(set_case(seed))
         case = MAKERS[weights](seed)
         found = disagreement(case)
         if milp and not found:
@@ -82,7 +86,9 @@ def soak(weights: str, milp: bool, cases: int, until: float, results: Path) -> i
 def main() -> int:
     """Run the soak, or repeat one seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", choices=["forest", "knn", "both"], default="both", help="which policies to ask")
+    parser.add_argument(
+        "--weights", choices=["forest", "knn", "both", "sets"], default="both", help="policies to ask, or sets"
+    )
     parser.add_argument("--cases", type=int, default=1000, help="questions in all, those of earlier runs included")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this many minutes")
     parser.add_argument("--milp", action="store_true", help="let the integer program answer too")
