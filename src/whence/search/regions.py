@@ -103,6 +103,9 @@ def region(
     kept = grid_of(question)
     if kept is None:
         return None
+    if question.space.everywhere is not None:
+        # Whether a change is large enough to be suggested says nothing about where the suggestion stays true.
+        question = replace(question, space=question.space.everywhere)
     breaches = [_breach(question, kept, confidence, rival) for rival in (question.rival_decision, *rivals)]
     nodes = 0
     while True:
