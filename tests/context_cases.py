@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from decimal import Decimal
-from itertools import product
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -87,7 +87,9 @@ def features(rng: np.random.Generator, X: pd.DataFrame, kinds: str, knn: bool, l
             size = spread / float(rng.choice([4, 8, 13]))
             how["step"] = float(f"{size:.0e}") * float(rng.choice([1.0, 0.5]))
         if "u" in kinds:
-            how["scale"] = [2.5, 0.1 * spread, "iqr", "range" if knn else "quantile"][int(rng.integers(4))]
+            how["scale"] = [2.5, 0.1 * spread, "iqr", "range" if knn or "r" in kinds else "quantile"][
+                int(rng.integers(4))
+            ]
             if how["scale"] == "iqr" and np.subtract(*np.quantile(X[name], [0.75, 0.25])) <= 0:
                 how["scale"] = "range"
         if "l" in kinds and rng.random() < 0.7:
@@ -194,6 +196,17 @@ def context_case(seed: int, kinds: str, weights: str = "forest", lattice: bool =
     if rng.random() < 0.15:
         bounds["low"] = tuple(float(v) for v in np.sort(rng.choice(X["low"], 2)))
     return ContextCase(policy, context, decision, int(rng.choice(others)), kind, related, "d" in kinds, fixed, bounds)
+
+
+#: Steps, units of change, least changes, derived features, linear rows, tables: each alone, and in pairs.
+LETTERS = "suldrt"
+KINDS = (*LETTERS, *("".join(pair) for pair in combinations(LETTERS, 2)))
+
+
+def soaked(seed: int) -> ContextCase:
+    """Every kind in turn, about forests and about neighbours whose contexts can all be listed."""
+    kinds, knn = KINDS[seed % len(KINDS)], seed // len(KINDS) % 2 == 1
+    return context_case(seed, kinds, "knn" if knn else "forest", lattice=knn)
 
 
 # ---- brute force ----------------------------------------------------------------------------------------------------
@@ -415,7 +428,8 @@ def disagreement(case: ContextCase, **how: Any) -> str:
         return f"status {why.status}"
     weight = max(1.0, float(case.policy.schema_.space(why.initial).weight.max()))
     if not (why.distance == wanted or abs(why.distance - wanted) <= 2e-6 * weight * (1 + min(wanted, 1e6))):
-        return f"{why.status} at {why.distance!r} ({None if why.context is None else dict(why.context)}), brute force {wanted!r} ({where})"
+        where_found = None if why.context is None else dict(why.context)
+        return f"{why.status} at {why.distance!r} ({where_found}), brute force {wanted!r} ({where})"
     return faults(case, why.context)
 
 

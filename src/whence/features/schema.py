@@ -424,6 +424,8 @@ class Schema:
             for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
                 lower[j], upper[j], levels[j] = allowed
         place = (self._weight.copy(), self._group.copy(), (least, most))
+        if related and related.always_kept(np.minimum(lower, start), np.maximum(upper, start)):
+            related = None
         more: dict[str, Any] = {"curves": self._curves, "relations": related or None}
         space = Space(start, lower, upper, tuple(levels), *place, **more)
         found = self._numbers.gaps(initial, lower[at], upper[at], discrete) if restricted else None

@@ -74,6 +74,22 @@ class RelationTree:
         kept: Bools = ~self.broken[self.leaves(points)]
         return kept
 
+    def always_kept(self, lower: Floats, upper: Floats) -> bool:
+        """Whether the relation holds in all of a box."""
+        waiting = [0]
+        while waiting:
+            node = waiting.pop()
+            j = int(self.coordinate[node])
+            if j < 0:
+                if self.broken[node]:
+                    return False
+                continue
+            if lower[j] <= self.threshold[node]:
+                waiting.append(int(self.left[node]))
+            if upper[j] > self.threshold[node]:
+                waiting.append(int(self.right[node]))
+        return True
+
     def nearly_keeps(self, point: Floats) -> bool:
         """Whether the relation holds at a point, or at one that differs by no more than rounding costs."""
         slack = SLACK * np.maximum(1.0, np.abs(point))
@@ -108,6 +124,12 @@ class Relations:
     def as_trees(self) -> bool:
         """Whether something of the relations can be said by trees: all but rows over other than two coordinates."""
         return bool(self.trees) or bool((np.count_nonzero(self.rows, axis=1) == 2).any())
+
+    def always_kept(self, lower: Floats, upper: Floats) -> bool:
+        """Whether all relations hold in all of a box, so that nobody need look at them."""
+        if len(self.rows) and (np.maximum(self.rows * lower, self.rows * upper).sum(axis=1) > self.limits).any():
+            return False
+        return all(tree.always_kept(lower, upper) for tree in self.trees)
 
     def keeps_rows(self, point: Floats) -> bool:
         """Whether all rows hold at a point, up to rounding."""

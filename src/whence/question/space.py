@@ -79,7 +79,8 @@ class Space:
         start = self.start[j : j + 1]
         curve = self.curves.get(j)
         along: Floats = values - start if curve is None else curve(values) - curve(start)
-        return np.abs(along) * self.weight[j]
+        away: Floats = np.abs(along) * self.weight[j]
+        return away
 
     def pieces(self, j: int) -> list[tuple[float, float]]:
         """The intervals, one or two, in which a continuous coordinate may lie besides at its start."""
