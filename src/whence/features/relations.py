@@ -23,6 +23,8 @@ from whence.question.relations import Relations, RelationTree
 
 __all__ = ["Observed", "bound_relations", "observed", "relation_texts"]
 
+#: How far the ends of an interval keep away from levels, so that no rounding can put a level on the wrong side.
+CLEAR = 1e-6
 _OBSERVED = re.compile(r"\s*observed\((.+)\)\s*")
 
 
@@ -192,7 +194,7 @@ class _Binder:
             column = self.columns[parsed.feature]
             if not isinstance(column.feature, Binary):
                 raise NotUnderstood(f"say what {parsed.feature!r} is: only a feature that is on or off can stand alone")
-            return Within(column.at.start, 1.0, 1.0)
+            return _within(column, 1.0, 1.0)
         if isinstance(parsed, Negated):
             return Opposite(self._formula(parsed.of))
         first, second = self._formula(parsed.first), self._formula(parsed.second)
@@ -214,18 +216,16 @@ class _Binder:
         end = column.coordinate(raw)
         if factor < 0.0:
             sign = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}.get(sign, sign)
-        inside, outside = {
-            "<=": ((-np.inf, end), None),
-            ">=": ((end, np.inf), None),
-            "<": ((-np.inf, np.nextafter(end, -np.inf)), None),
-            ">": ((np.nextafter(end, np.inf), np.inf), None),
-            "==": ((end, end), None),
-            "!=": (None, (end, end)),
-        }[sign]
-        if inside is None:
-            assert outside is not None
-            return Opposite(Within(column.at.start, float(outside[0]), float(outside[1])))
-        return Within(column.at.start, float(inside[0]), float(inside[1]))
+        # What is strictly less is what is not at least as much.
+        asked = {
+            "<=": _within(column, -np.inf, end),
+            ">=": _within(column, end, np.inf),
+            "<": Opposite(_within(column, end, np.inf)),
+            ">": Opposite(_within(column, -np.inf, end)),
+            "==": _within(column, end, end),
+            "!=": Opposite(_within(column, end, end)),
+        }
+        return asked[sign]
 
     def _equal(self, name: str, said: Any) -> Formula:
         """A feature has a value, given as it is or as it is written."""
@@ -242,7 +242,7 @@ class _Binder:
         except ValueError:
             raise NotUnderstood(f"name a value of {name!r}, which is a number, not {said!r}") from None
         assert isinstance(column, NumberColumn)
-        return Within(column.at.start, column.coordinate(raw), column.coordinate(raw))
+        return _within(column, column.coordinate(raw), column.coordinate(raw))
 
     # ---- the history -----------------------------------------------------------------------------
 
@@ -262,7 +262,7 @@ class _Binder:
             else:
                 assert isinstance(target, NumberColumn)
                 ends = target.coordinate(float(seen.min())), target.coordinate(float(seen.max()))
-                then = Within(target.at.start, *ends)
+                then = _within(target, *ends)
             found.append(Joined("or", Opposite(self._equal(by, value)), then))
         return found
 
@@ -273,6 +273,15 @@ class _Binder:
             return self.table[name]
         rows = self.table[list(column.columns)].to_dict("records")
         return pd.Series([column.value({str(k): v for k, v in row.items()}) for row in rows])
+
+
+def _within(column: Column, low: float, high: float) -> Within:
+    """A number lies in an interval of coordinates; if it has levels, the ends keep clear of them."""
+    room = 0.0
+    levels = column.levels if isinstance(column, NumberColumn) else None
+    if levels is not None and float(np.diff(levels).min(initial=np.inf)) / column.scale > 4 * CLEAR:
+        room = CLEAR
+    return Within(column.at.start, float(low - room), float(high + room))
 
 
 def _difference(compared: Compared) -> tuple[dict[str, float], float]:
