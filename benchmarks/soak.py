@@ -7,9 +7,9 @@
 
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
 contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "contexts" are questions with steps,
-scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``). With ``--milp`` the integer program
-answers too, as a second judge. Seeds that are done are kept in a results file, and the next run goes on behind them. A
-disagreement is written there with its seed, and the exit code is then 1.
+scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``). With ``--milp``
+the integer program answers too, as a second judge. Seeds that are done are kept in a results file, and the next run
+goes on behind them. A disagreement is written there with its seed, and the exit code is then 1.
 """
 
 from __future__ import annotations

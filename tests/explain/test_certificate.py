@@ -335,7 +335,7 @@ def test_a_problem_of_ones_own() -> None:
     why = wh.Explanation.from_json(policy.explain([0.1], instead="ABCD").to_json())
     found = why.verify(policy)
     assert found.differences == []
-    assert found.remarks[0] == "The problem's fingerprint does not cover rule, of which no state can be taken."
+    assert found.remarks[0] == "The problem's fingerprint does not cover rule, whose state cannot be read."
     dearer = wh.Policy(Staffing(lambda size: 2 * size), wh.KNNWeights(k=3)).fit(X, 1 + 3 * X)
     assert why.verify(dearer).differences != []
 

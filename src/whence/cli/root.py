@@ -20,6 +20,7 @@ from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED, interru
 from whence.cli.explain import explain
 from whence.cli.init import init
 from whence.cli.serve import serve
+from whence.cli.stability import stability
 from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.report.versions import versions
@@ -116,6 +117,6 @@ def _give_up_on_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for _command in (demo, init, check, fit, decide, explain, batch, verify, serve, version):
+for _command in (demo, init, check, fit, decide, explain, stability, batch, verify, serve, version):
     _more = EXIT_CODES if _command is explain else ""
     app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))

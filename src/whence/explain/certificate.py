@@ -112,12 +112,12 @@ def _fingerprints(said: Explanation, written: Mapping[str, Any], policy: Policy)
         differences.append(f"The question was {written['question']['kind']!r}, the answer is {said.kind!r}.")
     lacking = [name for name in ("model", "history", "problem") if name not in claimed]
     if lacking:
-        remarks.append(f"The document carries no fingerprint of {', '.join(lacking)}: it says only what it says.")
+        remarks.append(f"The document carries no fingerprint of {', '.join(lacking)}, so that was not compared.")
     if not said.asked:
         remarks.append("The document does not say what was fixed or bounded, so this was not checked.")
     if claimed.get("not_covered"):
         parts = ", ".join(claimed["not_covered"])
-        remarks.append(f"The problem's fingerprint does not cover {parts}, of which no state can be taken.")
+        remarks.append(f"The problem's fingerprint does not cover {parts}, whose state cannot be read.")
     version = said.report.versions.get("whence")
     if version != __version__:
         remarks.append(f"The explanation was written by whence {version}; this is {__version__}.")
@@ -182,7 +182,7 @@ def _proof(
     ended, had_ended = again.status in ENDED, said.status in ENDED
     differences = []
     if ended and had_ended and said.status != again.status:
-        differences.append(f"A new search ends as {again.status!r}, but the explanation as {said.status!r}.")
+        differences.append(f"A new search ends as {again.status!r}, the explanation as {said.status!r}.")
     if again.distance < said.bound - _near(said.bound):
         differences.append(
             f"A new search finds a context at distance {again.distance:.9g}, where the bound is {said.bound:.9g}."

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHOOSING",
+    "HOLDS",
     "JUDGING",
     "KAPPAS",
     "WITHIN",
@@ -36,6 +37,8 @@ __all__ = [
 KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
 #: Refits by which a rung of the ladder is chosen, and others by which the choice is judged.
 CHOOSING, JUDGING = range(10), range(10, 20)
+#: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.
+HOLDS = 0.9
 #: An absolute explanation holds in a refit where the alternative costs at most this share more than the best plan
 #: there: the best plan itself is another one in nearly every refit.
 WITHIN = 0.01

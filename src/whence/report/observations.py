@@ -12,7 +12,10 @@ from whence.report.model import Observation, scalar
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["most_moved", "moved_share"]
+__all__ = ["KEPT", "most_moved", "moved_share"]
+
+#: How many observations that gain weight, and as many that lose it, a report keeps with their contexts.
+KEPT = 8
 
 
 def most_moved(explanation: Explanation, count: int = 5) -> tuple[list[Observation], list[Observation]]:
