@@ -22,6 +22,7 @@ __all__ = [
     "ENGINES",
     "PARTS",
     "Engine",
+    "check_related_sets",
     "check_reliance",
     "check_scales",
     "engine_named",
@@ -144,6 +145,16 @@ def check_reliance(question: Question) -> None:
         raise InputError(
             f"'plausible' needs weights made of trees or of neighbours. Got {type(weights).__name__} instead.",
             parameter="plausible",
+        )
+
+
+def check_related_sets(question: Question) -> None:
+    """Refuse relations between features where a set of plans is asked for in a forest."""
+    if question.space.relations is not None and question.weights.per_tree_known:
+        raise InputError(
+            "'relations', and features that follow from others, need one plan as 'instead' where weights are made of "
+            f"trees. Got a set of plans and {question.space.relations.words}.",
+            parameter="relations",
         )
 
 

@@ -164,6 +164,12 @@ class Relations:
     def __bool__(self) -> bool:
         return bool(self.trees) or bool(len(self.rows))
 
+    @property
+    def words(self) -> str:
+        """The relations as they were written, the first few of them."""
+        every = list(dict.fromkeys([*(tree.text for tree in self.trees), *self.texts]))
+        return ", ".join(map(repr, every[:3])) + (", …" if len(every) > 3 else "")
+
     def broken(self, point: Floats) -> list[str]:
         """The relations, as they were written, that do not hold at a point, whatever rounding costs."""
         found = [tree.text for tree in self.trees if not tree.nearly_keeps(point)]

@@ -13,7 +13,8 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.aliases import Floats
-from whence.question import Question, Space
+from whence.problems._deadline import OutOfTime
+from whence.question import Limits, Question, Space
 from whence.question.relations import Relations, RelationTree
 from whence.search.grid import KeptGrid
 
@@ -143,7 +144,9 @@ def nearest_under_rows(question: Question, kept: KeptGrid, region: Region, relat
     if any(len(domain) == 0 for domain in domains):
         return None
     space = question.space
-    solver = _Branching(relations.rows[:, support], relations.limits, space.start[support], space.weight[support])
+    solver = _Branching(
+        relations.rows[:, support], relations.limits, space.start[support], space.weight[support], question.limits
+    )
     found = solver.solve(domains)
     if found is None:
         return None
@@ -160,12 +163,15 @@ class _Branching:
     limits: Floats
     start: Floats
     weight: Floats
+    until: Limits
     best: Floats | None = None
     distance: float = np.inf
 
     def solve(self, domains: list[Floats]) -> Floats | None:
         waiting = [domains]
         while waiting:
+            if self.until.remaining <= 0:
+                raise OutOfTime("The time limit has passed.")
             here = waiting.pop()
             found = self._relaxed(here)
             if found is None or found[1] >= self.distance:
