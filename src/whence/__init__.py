@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from whence.errors import WhenceError
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
-    from whence.features import Binary, Categorical, Continuous, Discrete, Schema
+    from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
@@ -29,6 +29,7 @@ __all__ = [
     "Categorical",
     "Continuous",
     "DecisionProblem",
+    "Derived",
     "Discrete",
     "Expectation",
     "Explanation",
@@ -44,6 +45,7 @@ __all__ = [
     "ShortestPath",
     "WhenceError",
     "__version__",
+    "observed",
     "plot",
 ]
 
@@ -54,7 +56,7 @@ _HOMES = {
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
     "question": ("Progress",),
-    "features": ("Binary", "Categorical", "Continuous", "Discrete", "Schema"),
+    "features": ("Binary", "Categorical", "Continuous", "Derived", "Discrete", "Schema", "observed"),
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),
