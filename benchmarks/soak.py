@@ -4,6 +4,7 @@
     python benchmarks/soak.py --cases 5000 --weights knn --milp
     python benchmarks/soak.py --cases 10000 --weights contexts
     python benchmarks/soak.py --weights forest --seed 1348
+    python benchmarks/soak.py --cases 20000 --weights sets
 
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
 contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "contexts" are questions with steps,
@@ -27,6 +28,7 @@ sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 from tests.cases import Case
 from tests.context_cases import TooMany, soaked
 from tests.context_cases import disagreement as contexts_disagreement
+from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import disagreement, forest_case, neighbour_case
 
 MAKERS: dict[str, Callable[[int], Case]] = {"forest": forest_case, "knn": neighbour_case}
@@ -39,6 +41,8 @@ MILP_SECONDS = 20.0
 def judged(weights: str, seed: int, milp: bool) -> str:
     """What is wrong with the answers to the question of `seed`; empty where nothing is."""
     try:
+        if weights == "sets":
+            return set_disagreement(set_case(seed))
         judge = contexts_disagreement if weights == "contexts" else disagreement
         case: Any = soaked(seed) if weights == "contexts" else MAKERS[weights](seed)
         found = judge(case)
@@ -91,7 +95,7 @@ def main() -> int:
     """Run the soak, or repeat one seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--weights", choices=["forest", "knn", "both", "contexts"], default="both", help="which policies to ask"
+        "--weights", choices=["forest", "knn", "both", "contexts", "sets"], default="both", help="what to ask about"
     )
     parser.add_argument("--cases", type=int, default=1000, help="questions in all, those of earlier runs included")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this many minutes")
