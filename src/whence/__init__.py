@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whence import plot
     from whence.errors import WhenceError
+    from whence.evaluation import Evaluation, evaluate
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
     from whence.features import Binary, Categorical, Continuous, Discrete, Schema
@@ -30,6 +31,7 @@ __all__ = [
     "Continuous",
     "DecisionProblem",
     "Discrete",
+    "Evaluation",
     "Expectation",
     "Explanation",
     "Explanations",
@@ -44,6 +46,7 @@ __all__ = [
     "ShortestPath",
     "WhenceError",
     "__version__",
+    "evaluate",
     "plot",
 ]
 
@@ -51,6 +54,7 @@ __all__ = [
 #: able to answer Ctrl-C before the seconds that scikit-learn takes.
 _HOMES = {
     "errors": ("WhenceError",),
+    "evaluation": ("Evaluation", "evaluate"),
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
     "question": ("Progress",),
@@ -61,7 +65,9 @@ _HOMES = {
     "weights": ("ForestWeights", "KNNWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = frozenset({"errors", "explain", "features", "plot", "policy", "problems", "question", "risk", "weights"})
+_MODULES = frozenset(
+    {"errors", "evaluation", "explain", "features", "plot", "policy", "problems", "question", "risk", "weights"}
+)
 
 
 def __getattr__(name: str) -> Any:

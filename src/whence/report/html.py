@@ -13,8 +13,9 @@ from whence.files import write_text
 from whence.plain_values import number_from_plain
 from whence.report.build import document_of
 from whence.report.model import Observation, Plans, Report, Shown
-from whence.report.numbers import aligned, plain, share, value
+from whence.report.numbers import aligned, plain, share, value, with_unit
 from whence.report.plans import most_different
+from whence.report.quality import warns
 from whence.report.reliance import by_a_hair, where_to_rely
 from whence.report.svg import Bar, bars, distribution, route_map
 from whence.report.templating import rendered
@@ -90,6 +91,8 @@ def _content(explanation: Explanation) -> dict[str, Any]:
         "distributions": _distributions(report, shown),
         "observations": _observations(report),
         "relied": _relied(report),
+        "judged": _judged(report),
+        "doubtful": warns(report.quality),
         "agreed": shown.reliance.partition("\n")[0],
         "where": where_to_rely(report),
         "hair": by_a_hair(report),
@@ -118,6 +121,22 @@ def _relied(report: Report) -> dict[str, Any]:
     head = ["standard errors", "distance", "holds in"]
     said = {"wanted": share(found.wanted), "others": found.judged.refits}
     return {**bars, **said, "head": head, "rows": rows, "numbers": {0, 1, 2}}
+
+
+def _judged(report: Report) -> dict[str, Any]:
+    """What the policy and simple rules cost on held-out rows, as a table."""
+    found = report.quality
+    if found is None:
+        return {}
+    simple = [] if found.simple is None else [(found.simple.name, found.simple.cost)]
+    costs = [
+        ("the policy", found.cost),
+        ("sample average", found.average),
+        *simple,
+        ("foresight", found.foresight),
+    ]
+    rows = [[name, with_unit(plain(cost, 4), report.cost_unit)] for name, cost in costs]
+    return {"head": ["on rows not seen", report.risk], "rows": rows, "numbers": {1}}
 
 
 def _costs(report: Report, shown: Shown) -> Markup:
