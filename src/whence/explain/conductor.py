@@ -12,8 +12,18 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.ladder import explained_reliably
+from whence.explain.plan_sets import (
+    asked_set,
+    best_plan,
+    question_about,
+    said_of,
+    taking_over,
+    weights_found,
+    with_margin,
+)  # fmt: skip
 from whence.explain.plans import in_order, sample_costs
-from whence.explain.reliance import Refitted, explained_reliably
+from whence.explain.reliance import Refitted
 from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.explain.usual import usual_in
@@ -36,14 +46,23 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
 
     `search` answers in the place of the engine that the request names.
     """
-    request = replace(request, instead=_named(policy, request.instead), decision=_named(policy, request.decision))
+    plans = asked_set(policy, request)
+    if plans is None:
+        request = replace(request, instead=_named(policy, request.instead))
+    else:
+        request = with_margin(request, plans)
+    request = replace(request, decision=_named(policy, request.decision))
     engine = request.answerer
     search = search or engine.answer
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
     decided = policy.decision_in(initial)
     plan = decided.plan if request.decision is None else request.decision
-    _check_feasible(policy, "instead", request.instead)
+    if plans is None:
+        _check_feasible(policy, "instead", request.instead)
+    else:
+        # As long as no other context is known, the set is spoken for by its best plan in this one.
+        request = replace(request, instead=best_plan(policy, plans, decided.weights))
     if request.decision is not None:
         _check_feasible(policy, "decision", plan)
     costs = {
@@ -53,6 +72,8 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     # What a report would stumble over later is refused before the search.
     cost_unit_of(policy.problem)
     question = _question(policy, request, initial, limits, costs)
+    if plans is not None:
+        question = question_about(question, policy, request, plans)
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
     confidence = 1.0 if climbs else float(request.confidence)
@@ -61,10 +82,15 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     draft = _draft(policy, request, question, initial, decided.weights, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.
     draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
+    if plans is not None:
+        asked_for = {**draft.asked, "instead": said_of(plans)}
+        draft = replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked_for)
 
     best = question.best or question.better
 
-    def at(confidence: float) -> Explanation:
+    pending: dict[float, tuple[Question, Answer]] = {}
+
+    def found(confidence: float) -> Explanation:
         asked = replace(question, confidence=confidence, better=best) if confidence else question
         if confidence:
             engine.check(asked)
@@ -73,19 +99,27 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
             names = policy.schema_.feature_of_coordinate()
             policy.weights_.check_start(asked.space.start, asked.separation, names)
             answer = search(asked)
-        explanation = _completed(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
+        explanation = _found(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
         if explanation.status == "optimal" and explanation.distance == 0.0:
             explanation = replace(explanation, status="already")
         _check_accepted(policy, request, asked, explanation)
+        pending[confidence] = asked, answer
+        return explanation
+
+    def finished(explanation: Explanation) -> Explanation:
+        asked, answer = pending[explanation.confidence]
+        explanation = _with_changes(policy, asked, answer, explanation)
         if answer.status == "none":
             explanation = _without_restrictions(policy, request, asked, search, explanation)
         return explanation
 
     if request.holds is None:
-        explanation = at(float(request.confidence))
+        explanation = finished(found(float(request.confidence)))
     else:
         refitted = Refitted.of(policy, request.refits)
-        explanation = explained_reliably(at, refitted, float(request.holds), limits, request.on_nearest)
+        explanation = explained_reliably(found, finished, refitted, float(request.holds), limits, request.on_nearest)
+    # Tables that one step of a ladder leaves to the next are large, and an explanation keeps its question.
+    question.memo.clear()
     explanation = replace(explanation, seconds=limits.seconds)
     return explanation.with_rule() if request.rule else explanation
 
@@ -186,7 +220,7 @@ def _check_not_negative(costs: Floats, name: str) -> None:
     if costs.min() < 0.0:
         whose = "the best plan" if name == "within" else "the decision"
         raise InputError(
-            f"{name!r} is a share of {whose}'s cost, so that no cost may be negative. Got a cost of {costs.min():g}.",
+            f"{name!r} is a share of {whose}'s cost, so no cost may be negative. Got a cost of {costs.min():g}.",
             parameter=name,
         )
 
@@ -208,10 +242,10 @@ def _without_search(question: Question, before: Floats, best: float) -> Answer |
     if question.kind == "absolute":
         best_over = cost - (1.0 + question.within) * best
         over = max(best_over, over) if any(question.margin) else best_over
-    # By how many standard errors it holds, and how usual the context is, is for the search to say.
+    # Only the search can say by how many standard errors it holds, and how usual the context is.
     if over <= question.tau and not question.confidence and question.plausible is None:
         return Answer("already", question.space.start, 0.0, 0.0)
-    if (question.alternative - question.rival_decision > question.tau).all():
+    if question.plans is None and (question.alternative - question.rival_decision > question.tau).all():
         more = f"over {100 * question.within:.4g} % more" if question.within else "more"
         if any(question.margin):
             more = "too much"
@@ -254,38 +288,46 @@ def _draft(
     )
 
 
-def _completed(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
-    """`draft` with the confirmed answer."""
+def _found(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
+    """`draft` with the confirmed answer; what changes, and how far numbers may be rounded, is still to be said."""
     common: dict[str, Any] = {"status": answer.status, "nodes": answer.nodes, "cuts": answer.cuts, "note": answer.note}
     if answer.point is None:
-        return replace(draft, **common, changes=NO_CHANGES.copy(), distance=answer.distance, bound=answer.bound)
+        return replace(draft, **common, distance=answer.distance, bound=answer.bound)
     if answer.status == "already":
         return replace(
             draft,
             **common,
-            changes=NO_CHANGES.copy(),
             distance=0.0,
             bound=0.0,
             context=draft.initial,
             cost_after=draft.cost_before,
             weights_after=draft.weights_before,
         )
+    if draft.plans is not None:
+        question, draft = taking_over(policy, question, draft, draft.plans, weights_found(question, answer))
+        draft = replace(draft, question=question)
     context, after, distance = confirmed(question, answer, policy.schema_, draft.initial, policy.inputs_of)
     risk = question.risk
     proved = answer.status == "optimal" and answer.bound == answer.distance
     bound = distance if proved else min(answer.bound, distance)
-    changes = changes_between(policy, question, draft.initial, context)
     return replace(
         draft,
         **common,
         context=context,
-        changes=changes,
-        room=rounding_limits(policy, question, answer, context, changes["feature"].tolist()),
         distance=distance,
         bound=bound,
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
         weights_after=after,
     )
+
+
+def _with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:
+    """What was found, with the table of changes and between which values they may be rounded."""
+    if found.context is None or answer.status == "already":
+        return replace(found, changes=NO_CHANGES.copy())
+    changes = changes_between(policy, question, found.initial, found.context)
+    room = rounding_limits(policy, question, answer, found.context, changes["feature"].tolist())
+    return replace(found, changes=changes, room=room)
 
 
 def rounding_limits(
@@ -342,7 +384,8 @@ def _without_restrictions(
     limits.reserve = question.limits.reserve
     wider = replace(question, space=free, limits=limits)
     answer = search(wider)
-    relaxed = _completed(policy, wider, answer, replace(explanation, status="none", note=""))
+    relaxed = _found(policy, wider, answer, replace(explanation, status="none", note=""))
+    relaxed = _with_changes(policy, wider, answer, relaxed)
     _check_accepted(policy, request, wider, relaxed)
     blocking = (
         []

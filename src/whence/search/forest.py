@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -11,8 +12,9 @@ from whence import _core
 from whence.aliases import Floats
 from whence.question import Answer, Isolation, Question
 from whence.search import driver
-from whence.search.confidence import confidently
+from whence.search.confidence import confident_excess, confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
+from whence.search.earlier import earlier, remember
 from whence.search.grid import KeptGrid, grid_of, locate, weights_at
 from whence.search.plausibility import isolated
 from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
@@ -27,7 +29,7 @@ Ints = NDArray[np.int32]
 PATIENCE = (500, 64)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
-#: Coordinates from which the strong bound pays: expected cost, CVaR.
+#: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
 STRONG_FROM = (8, 25)
 #: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
 #: from which that is done: as long as there is none.
@@ -36,7 +38,7 @@ SHARP_TO, SHARP_FROM = 24, np.inf
 LARGE, SHORT = 200_000, 0.25
 #: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
 #: begins anew, such that each box asks for the best plan at its nearest point.
-COMMON, EAGER_FROM = 32, 8000
+COMMON, EAGER_FROM = 32, 32_000
 #: Boxes to examine before its first proposals, the factor until the next ones, rivals that they are judged by, and how
 #: many of them may be refuted in a row.
 FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
@@ -50,6 +52,7 @@ class ForestFrontier:
         question: Question,
         kept: KeptGrid,
         plausible: _core.Plausibility | None = None,
+        criterion: _core.Criterion | None = None,
     ) -> None:
         self.question = question
         self.kept = kept
@@ -57,13 +60,19 @@ class ForestFrontier:
         self.value = self.located.value
         self.plausible = plausible
         self.tail = question.risk.tail is not None
+        self.absolute = question.kind == "absolute"
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
-        self.in_common = self.given = self.tail and question.confidence > 0.0
-        if self.given:
-            self.criterion: _core.Criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
+        self.in_common = self.tail and question.confidence > 0.0
+        self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
+        self.criterion: _core.Criterion
+        if criterion is not None:
+            self.criterion = criterion
+        elif self.in_common:
+            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
+        elif self.given:
+            self.criterion = _plans(question, kept)
         else:
             self.criterion = criterion_of(question, kept, question.confidence)
-        self.absolute = question.kind == "absolute"
         self.search = self._new_search()
         self.columns = kept.grid.columns
         self.shown = self.located.start
@@ -108,7 +117,8 @@ class ForestFrontier:
         if self._due():
             return None
         self.proposing = False
-        if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[self.tail]:
+        dear = self.tail or self.question.confidence > 0.0
+        if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
         # What was looked for without proof and not found is far away, or does not exist; and whether a plan is near the
         # best one is never settled next to the start alone.
@@ -197,6 +207,12 @@ class ForestFrontier:
         """Leaves of the forest at the point handed out last."""
         return self.kept.grid.leaves_at(self.shown)[: self.kept.trees]
 
+    def leaves_of(self, point: Floats) -> Ints:
+        """Leaves of the forest at a point that was found."""
+        inputs = self.question.inputs
+        cells = [self.kept.cells_of(c, point[[q]], inputs)[0] for c, q in enumerate(inputs.coordinate.tolist())]
+        return self.kept.grid.leaves_at(np.array(cells, dtype=np.int32))[: self.kept.trees]
+
     def weights(self, point: Floats) -> Floats:
         """Weights at the point handed out last."""
         return self._weights()
@@ -244,8 +260,24 @@ def explain(question: Question) -> Answer:
         kept, plausible = isolated(question, kept, question.plausible)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
+    before = earlier(question) if question.confidence > 0.0 else None
+    if before is not None and before.settles(lambda leaves: _holds_at(question, kept, leaves)):
+        return replace(before.answer, nodes=0)
     frontier = ForestFrontier(question, kept, plausible)
+    if before is not None:
+        frontier.bound = before.answer.bound
     if question.confidence > 0.0 and frontier.absolute:
         question = confidently(question, kept, question.confidence, lambda: frontier.leaves)
         frontier.question = question
-    return driver.run(question, frontier)
+    answer = driver.run(question, frontier)
+    remember(question, answer, None if answer.point is None else frontier.leaves_of(answer.point))
+    return answer
+
+
+def _holds_at(question: Question, kept: KeptGrid, leaves: Ints) -> bool:
+    """Whether the decision is beaten by so many standard errors where the trees have these leaves."""
+    if question.risk.tail is None:
+        over = confident_excess(question, kept, question.confidence, leaves, question.rival_decision)
+    else:
+        over = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence).excess(leaves).over
+    return over <= question.tau

@@ -1,7 +1,7 @@
 """A fitted forest as a grid: cells between thresholds, faces between cells, leaves as bits.
 
 Contexts that fall between the same thresholds have the same weights, so the search walks over cells. What
-depends on the forest alone is built once a fitted policy (`KeptGrid`); what depends on the question, the
+depends on the forest alone is built once per fitted policy (`KeptGrid`); what depends on the question, the
 allowed cells and their distances, is laid over it (`locate`).
 """
 

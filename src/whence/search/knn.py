@@ -11,6 +11,7 @@ from whence._core import AxisKind, NeighbourProgress, NeighbourSearch
 from whence.aliases import Floats
 from whence.question import Answer, Nearby, Question
 from whence.search import driver
+from whence.search.earlier import earlier, remember
 from whence.search.knn_axes import Axes, Layout
 from whence.search.knn_seeds import Seeds
 from whence.weights import KNNWeights
@@ -50,6 +51,11 @@ class NeighbourFrontier:
         self.milestone = FIRST_MILESTONE
         self.seeds = Seeds(self.axes, self.search)
         self.candidate: Floats | None = None
+
+    def start_at(self, proved: float) -> None:
+        """Nothing nearer is an explanation: the first ball is a little larger."""
+        self.bound = proved
+        self.radius = max(self.radius, WIDER * proved)
 
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
@@ -188,4 +194,12 @@ def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
     if question.confidence and question.kind == "absolute":
         question = _confidently(question)
-    return driver.run(question, NeighbourFrontier(question))
+    frontier = NeighbourFrontier(question)
+    before = earlier(question) if question.confidence else None
+    if before is not None:
+        if before.settles(lambda weights: confident_excess(question, weights, question.rival_decision) <= question.tau):
+            return replace(before.answer, nodes=0)
+        frontier.start_at(before.answer.bound)
+    answer = driver.run(question, frontier)
+    remember(question, answer, None if answer.point is None else frontier.weights(answer.point))
+    return answer
