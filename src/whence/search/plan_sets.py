@@ -142,7 +142,7 @@ def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
 
 
 def _means(kept: KeptGrid, values: Floats) -> Floats:
-    """Mean of every column of `values` over the samples of each leaf, one row a leaf, divided by the number of trees."""
+    """Mean of every column of `values` over the samples of each leaf, one row a leaf, over the number of trees."""
     samples = kept.samples.ravel()
     ends = np.append(kept.first, samples.size)
     members = csr_array((np.ones(samples.size), samples, ends), shape=(kept.leaves, kept.samples.shape[1]))
