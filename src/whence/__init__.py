@@ -12,9 +12,10 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whence import plot
     from whence.errors import WhenceError
+    from whence.evaluation import Evaluation, evaluate
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
-    from whence.features import Binary, Categorical, Continuous, Discrete, Schema
+    from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
@@ -29,7 +30,9 @@ __all__ = [
     "Categorical",
     "Continuous",
     "DecisionProblem",
+    "Derived",
     "Discrete",
+    "Evaluation",
     "Expectation",
     "Explanation",
     "Explanations",
@@ -44,6 +47,8 @@ __all__ = [
     "ShortestPath",
     "WhenceError",
     "__version__",
+    "evaluate",
+    "observed",
     "plot",
 ]
 
@@ -51,17 +56,20 @@ __all__ = [
 #: able to answer Ctrl-C before the seconds that scikit-learn takes.
 _HOMES = {
     "errors": ("WhenceError",),
+    "evaluation": ("Evaluation", "evaluate"),
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
     "question": ("Progress",),
-    "features": ("Binary", "Categorical", "Continuous", "Discrete", "Schema"),
+    "features": ("Binary", "Categorical", "Continuous", "Derived", "Discrete", "Schema", "observed"),
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),
     "weights": ("ForestWeights", "KNNWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = frozenset({"errors", "explain", "features", "plot", "policy", "problems", "question", "risk", "weights"})
+_MODULES = frozenset(
+    {"errors", "evaluation", "explain", "features", "plot", "policy", "problems", "question", "risk", "weights"}
+)
 
 
 def __getattr__(name: str) -> Any:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from whence.aliases import Kind
@@ -13,6 +13,7 @@ from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
 from whence.explain.many import Batch, explain_many
 from whence.explain.request import Request
+from whence.features import Observed
 from whence.question import Progress
 from whence.weights.refits import RefitKind
 
@@ -74,6 +75,7 @@ class Policy(Decider):
         decision: Any = None,
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
+        relations: Sequence[str | Observed] = (),
         engine: str = "auto",
         time_limit: float | None = None,
         node_limit: int | None = None,
@@ -126,6 +128,9 @@ class Policy(Decider):
             Features that must stay as they are.
         bounds : mapping, optional
             Feature name to (low, high), or to the categories allowed.
+        relations : list of str or observed
+            What must hold between features besides the schema's relations (see `Schema`), such as
+            ``"dew_point <= temperature"``.
         engine : {"auto", "search", "milp"}
             The native search (auto), or the integer program of the paper.
         time_limit, node_limit : float, int, optional
@@ -169,6 +174,7 @@ class Policy(Decider):
             decision=decision,
             fixed=fixed,
             bounds=bounds,
+            relations=relations,
             engine=engine,
             time_limit=time_limit,
             node_limit=node_limit,

@@ -164,7 +164,9 @@ def _question(
         return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
 
     return Question(
-        space=policy.schema_.space(initial, request.fixed, request.bounds),
+        space=policy.schema_.space(
+            initial, request.fixed, request.bounds, relations=policy.schema_.related(request.relations, policy.X_)
+        ),
         weights=policy.weights_,
         inputs=policy.input_map_,
         alternative=alternative,
@@ -360,7 +362,7 @@ def changes_between(policy: Policy, question: Question, initial: pd.Series, cont
     schema = policy.schema_
     rows = []
     if context is not None:
-        moved = np.abs(schema.encode_row(context) - question.space.start) * question.space.weight
+        moved = question.space.moved(schema.encode_row(context))
         distances = schema.by_feature(moved)
         before, after = (schema.feature_values(row, distances) for row in (initial, context))
         rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
@@ -376,7 +378,8 @@ def _without_restrictions(
 ) -> Explanation:
     """Where restrictions may be what rules out an explanation: solve once more without them and say so."""
     schema = policy.schema_
-    free = schema.space(explanation.initial, restricted=False)
+    further = schema.related(request.relations, policy.X_)
+    free = schema.space(explanation.initial, restricted=False, relations=further)
     if free.same_as(question.space) or explanation.note or question.limits.remaining <= 0:
         return explanation
     left = question.limits.remaining

@@ -21,6 +21,8 @@ __all__ = ["KAPPAS", "explained_reliably"]
 #: Standard errors over the trees, or the neighbours, that may be tried. No formula for them transfers from one kind of
 #: problem to another; what does is to try them on refits.
 KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
+#: At most so many standard errors are added at once: a search for too many takes long, and leads far away.
+LONGEST = 4.0
 #: No more than this share is looked for by a normal distribution, which reaches 1 nowhere.
 SUREST = 0.99
 
@@ -102,7 +104,7 @@ class _Climb:
         if not self.left or held.refits < len(CHOOSING) or held.enough(self.wanted):
             return None
         error = self.refitted.standard_error(explanation)
-        needed = kappa + _missing(over, explanation.tolerance, self.wanted, error)
+        needed = kappa + min(_missing(over, explanation.tolerance, self.wanted, error), LONGEST)
         return next((k for k in self.left if k >= needed), self.left[-1])
 
     def chosen(self) -> tuple[Rung, Explanation]:

@@ -16,8 +16,9 @@ from whence.search.confidence import confident_excess, confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
 from whence.search.earlier import earlier, remember
 from whence.search.grid import KeptGrid, grid_of, locate, weights_at
-from whence.search.plausibility import isolated
+from whence.search.plausibility import isolated, related
 from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
+from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
 
@@ -36,6 +37,8 @@ STRONG_FROM = (8, 25)
 SHARP_TO, SHARP_FROM = 24, np.inf
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
+#: By how much a coordinate may be rounded that a linear relation ties to others.
+HAIR = 1e-11
 #: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
 #: begins anew, such that each box asks for the best plan at its nearest point.
 COMMON, EAGER_FROM = 32, 32_000
@@ -76,7 +79,12 @@ class ForestFrontier:
         self.search = self._new_search()
         self.columns = kept.grid.columns
         self.shown = self.located.start
-        self.excluded: list[Ints] = []
+        self.excluded: list[tuple[Ints, bool]] = []
+        relations = question.space.relations
+        self.related = relations is not None
+        self.rows = relations if relations is not None and len(relations.rows) else None
+        #: A point that keeps the rows, and its cells, where the nearest one of its region does not.
+        self.pending: tuple[Floats, Ints] | None = None
         self.examined_before = 0
         self.bound = 0.0
         self.proposed = 0
@@ -109,12 +117,15 @@ class ForestFrontier:
 
     def exclude(self, point: Floats) -> None:
         """Leave out the region in which every tree has the same leaf as at the point handed out last."""
-        self.excluded.append(self.shown)
-        self.search.exclude(self.shown)
+        self._leave_out(self.shown, False)
+
+    def _leave_out(self, cells: Ints, every_tree: bool) -> None:
+        self.excluded.append((cells, every_tree))
+        self.search.exclude(cells, every_tree)
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached."""
-        if self._due():
+        if self._due() or self.pending is not None:
             return None
         self.proposing = False
         dear = self.tail or self.question.confidence > 0.0
@@ -133,11 +144,30 @@ class ForestFrontier:
         seconds = self.question.limits.remaining
         reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp, seconds)
         self.bound = max(self.bound, bound)
-        return self._point(self.search.cells) if reached else None
+        return self._keeping_rows(self.search.cells) if reached else None
+
+    def _keeping_rows(self, cells: Ints) -> Floats | None:
+        """The point of cells that were reached; None, with a proposal that waits, where it breaks a row."""
+        point = self._point(cells)
+        if self.rows is None or self.rows.keeps_rows(point):
+            return point
+        # The region is done with, whatever its nearest point is; where the criterion is about plans that are still to
+        # be met, the driver asks for them there.
+        self.pending = self._nearest_kept(cells)
+        self._leave_out(cells, True)
+        return None
+
+    def _nearest_kept(self, cells: Ints) -> tuple[Floats, Ints] | None:
+        """The nearest point that keeps the rows, where all trees have the leaves of these cells, and the cells."""
+        assert self.rows is not None
+        region = Region.around(self.question, self.kept, self.located, cells)
+        point = nearest_under_rows(self.question, self.kept, region, self.rows)
+        return None if point is None else (point, cells)
 
     def _ask_in_boxes(self) -> None:
         """Where a few rivals for all boxes did not settle an absolute question, give every box its own."""
-        eager = self.nodes >= EAGER_FROM and not self.in_common
+        # Boxes that ask at once do so at points that relations may rule out.
+        eager = self.nodes >= EAGER_FROM and not self.in_common and not self.related
         many = self.criterion.rivals > COMMON
         if (eager or many) and not self.in_common and (not self.asking or eager != self.eager):
             if eager:
@@ -149,8 +179,8 @@ class ForestFrontier:
         """Search from the start again: boxes that ask are split elsewhere, and the many small ones left would stay."""
         self.examined_before += self.search.examined
         self.search = self._new_search()
-        for cells in self.excluded:
-            self.search.exclude(cells)
+        for cells, every_tree in self.excluded:
+            self.search.exclude(cells, every_tree)
 
     def _new_search(self) -> _core.ForestSearch:
         question = self.question
@@ -177,6 +207,10 @@ class ForestFrontier:
 
     def propose(self, cutoff: float) -> Floats | None:
         """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""
+        if self.pending is not None:
+            point, self.shown = self.pending
+            self.pending, self.proposing = None, True
+            return point
         stage = self._due()
         if stage == 0:
             return None
@@ -186,7 +220,13 @@ class ForestFrontier:
         if not self.absolute or cells is None or self.refuted >= REFUTED:
             self.proposed += 1
             self.refuted = 0
-        return None if cells is None else self._point(cells)
+        if cells is None:
+            return None
+        point = self._point(cells)
+        if self.rows is None or self.rows.keeps_rows(point):
+            return point
+        kept = self._nearest_kept(cells)
+        return None if kept is None else kept[0]
 
     def _proposal(self, stage: int, cutoff: float) -> Ints | None:
         seconds = 0.25 * self.question.limits.remaining
@@ -226,9 +266,16 @@ class ForestFrontier:
         kept, inputs, space = self.kept, self.question.inputs, self.question.space
         face_start = kept.face_start
         low, high = point.copy(), point.copy()
+        tied = set() if self.rows is None else self.rows.row_coordinates
         for c in np.flatnonzero((point != space.start)[inputs.coordinate]).tolist():
             q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
             cell = int(kept.cells_of(c, point[q : q + 1], inputs)[0])
+            if q in tied:
+                # Rounded by more, it might break a row.
+                bottom = -np.inf if cell == 0 else kept.beyond[first + cell - 1]
+                top = np.inf if first + cell == last else kept.below[first + cell]
+                low[q], high[q] = max(bottom, point[q] - HAIR), min(top, point[q] + HAIR)
+                continue
             if point[q] > space.start[q] and first + cell < last:
                 high[q] = max(point[q], min(kept.below[first + cell], space.upper[q]))
             elif point[q] > space.start[q]:
@@ -256,8 +303,12 @@ def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
     kept = grid_of(question)
     plausible = None
-    if kept is not None and isinstance(question.plausible, Isolation):
-        kept, plausible = isolated(question, kept, question.plausible)
+    isolation = question.plausible if isinstance(question.plausible, Isolation) else None
+    relations = question.space.relations
+    if kept is not None and relations is not None and relations.as_trees:
+        kept, plausible = related(question, kept, relations, isolation)
+    elif kept is not None and isolation is not None:
+        kept, plausible = isolated(question, kept, isolation)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     before = earlier(question) if question.confidence > 0.0 else None

@@ -103,6 +103,9 @@ def region(
     kept = grid_of(question)
     if kept is None:
         return None
+    if question.space.everywhere is not None:
+        # Whether a change is large enough to be suggested says nothing about where the suggestion stays true.
+        question = replace(question, space=question.space.everywhere)
     plans = [question.rival_decision, *rivals]
     breaches = [
         _breach(question, kept, confidence, one) for one in plans if not _never_broken(question, confidence, one)

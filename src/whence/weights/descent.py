@@ -23,7 +23,7 @@ class Descent:
     Parameters
     ----------
     forests : sequence of LeafMembers
-        Fitted trees, and who stands in their leaves.
+        Fitted trees, and who stands in their leaves: as many samples in each forest.
 
     Examples
     --------
@@ -39,7 +39,10 @@ class Descent:
         trees = [tree for forest in forests for tree in forest.trees]
         counts = np.array([tree.node_count for tree in trees])
         self._root = np.cumsum(counts) - counts
-        self._ends = np.cumsum([len(forest.trees) for forest in forests])[:-1]
+        own = np.array([len(forest.trees) for forest in forests])
+        self._last = np.cumsum(own) - 1
+        self._count = np.repeat(own, own)
+        self._first, self._size = (np.concatenate(part) for part in zip(*(f.slices() for f in forests), strict=True))
         column = np.concatenate([tree.feature for tree in trees])
         left, right = (
             np.concatenate([getattr(tree, name) + root for tree, root in zip(trees, self._root, strict=True)])
@@ -52,19 +55,27 @@ class Descent:
         self._left = np.where(leaf, np.arange(leaf.size), left)
         self._right = right
 
-    def leaves(self, row: Floats) -> NDArray[np.int64]:
-        """The leaf of every tree, as its own number there."""
-        seen = np.asarray(row, dtype=np.float32)
-        at = self._root
-        while True:
-            goes_left = seen[self._column[at]] <= self._threshold[at]
-            onward = np.where(goes_left, self._left[at], self._right[at])
-            if np.array_equal(onward, at):
-                found: NDArray[np.int64] = at - self._root
-                return found
-            at = onward
+    def weights(self, row: Floats) -> Floats:
+        """By forest, one per row, the weights of its samples in a context that the trees see as `row`."""
+        leaf = self._leaves(np.asarray(row, dtype=np.float32))
+        size, first = self._size[leaf], self._first[leaf]
+        ends = np.cumsum(size)
+        places = np.arange(ends[-1]) + np.repeat(first - (ends - size), size)
+        parts = np.split(places, ends[self._last[:-1]])
+        n = self.forests[0].n_samples
+        samples = [
+            f.order.ravel()[part].astype(np.int64) + i * n
+            for i, (f, part) in enumerate(zip(self.forests, parts, strict=True))
+        ]
+        shares = np.repeat(1.0 / (self._count * size), size)
+        found = np.bincount(np.concatenate(samples), shares, minlength=n * len(self.forests))
+        return found.astype(np.float64, copy=False).reshape(-1, n)
 
-    def weights(self, row: Floats) -> list[Floats]:
-        """By forest, the weights of its samples in a context that the trees see as `row`."""
-        parts = np.split(self.leaves(row), self._ends)
-        return [forest.at_leaves(leaves) for forest, leaves in zip(self.forests, parts, strict=True)]
+    def _leaves(self, seen: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The leaf of every tree, numbered on from tree to tree."""
+        at: NDArray[np.int64] = self._root
+        while True:
+            onward = np.where(seen[self._column[at]] <= self._threshold[at], self._left[at], self._right[at])
+            if np.array_equal(onward, at):
+                return at
+            at = onward
