@@ -9,7 +9,7 @@ import { ask, state, thenOf, update } from "./state.js";
 function successor({ text, plan }) {
   const take = () => ask({ plan, check: null, drawing: false });
   return h("div", { class: "successor" }, h("p", {}, h("b", { text: "Takes over: " }), h("span", { text })),
-    button("Make it my plan", take, { class: "button quiet", label: "Make the plan that takes over my plan" }));
+    button("Make it my plan", take, { label: "Make the plan that takes over my plan" }));
 }
 
 const BADGES = {

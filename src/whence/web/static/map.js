@@ -158,10 +158,11 @@ export function networkMap(network, { onpick, onback, onmark }) {
     svg.setAttribute("class", `${shown.drawing ? "drawing" : ""}${view.k > 1 ? " moved" : ""}`);
     put(svg, s("path", { d: path(lines(network.edges.map((edge) => [edge.from, edge.to]))), class: "street" }),
       street && s("path", { d: path(lines(along(street))), class: "street picked" }),
+      s("path", { d: path(lines(hops(shown.decision))), class: "route d" }), s("path", { d: path(lines(hops(shown.then))), class: "route t" }),
+      s("path", { d: path(lines(hops(shown.alternative))), class: "route a" }),
       [["wished", shown.wished], ["shunned", shown.shunned]].map(([name, { pairs, places }]) => [s("path", { d: path(lines(pairs)), class: `street ${name}` }),
         places.map(seen).filter(Boolean).map(([cx, cy]) => s("circle", { cx, cy, r: 11, class: `place ${name}` }))]),
-      s("path", { d: path(lines(hops(shown.decision))), class: "route d" }), s("path", { d: path(lines(hops(shown.then))), class: "route t" }),
-      s("path", { d: path(lines(hops(shown.alternative))), class: "route a" }), dots, names,
+      dots, names,
       shown.drawing && inSight.filter(({ key }) => shown.offered.has(key)).map(({ item, key }) => pickable(item, shown.offered.get(key))), near);
     if (focused) svg.querySelector(`[data-node="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     svg.dataset.zoom = view.k.toFixed(3);

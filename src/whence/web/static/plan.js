@@ -130,7 +130,7 @@ function showCards() {
   if (infeasible) put(cards.reason, icon("warn"), h("span", {},
     h("b", { text: check.unchecked ? "This plan could not be checked. " : check.incomplete ? "This plan is not complete. " : "This plan cannot be carried out. " }), check.reason));
   cards.then.node.hidden = !then;
-  if (then) cards.then.show(then.text, texts[2], compared(then.alternative.cost, then.cost) === "the same" ? `as ${taking ? "the " : ""}${planName()}` : "");
+  if (then) cards.then.show(then.text, texts[2], compared(then.alternative.cost, then.cost) === "the same" ? `as ${taking ? "that plan" : "your plan"}` : "");
   callSecond(planName());
 }
 
