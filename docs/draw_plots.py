@@ -28,6 +28,7 @@ def main() -> None:
         "weights": wh.plot.weights(why).figure,
         "plans": wh.plot.plans(why).figure,
         "routes": wh.plot.routes(route).figure,
+        "evaluation": wh.evaluate({"forest": policy}, example.X, example.Y).plot().figure,
         "plane": wh.plot.plane(policy, why, ("temperature", "weekday"), [best]).figure,
     }
     for name, figure in drawn.items():

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whence import plot
     from whence.errors import WhenceError
+    from whence.evaluation import Evaluation, evaluate
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
     from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
@@ -31,6 +32,7 @@ __all__ = [
     "DecisionProblem",
     "Derived",
     "Discrete",
+    "Evaluation",
     "Expectation",
     "Explanation",
     "Explanations",
@@ -45,6 +47,7 @@ __all__ = [
     "ShortestPath",
     "WhenceError",
     "__version__",
+    "evaluate",
     "observed",
     "plot",
 ]
@@ -53,6 +56,7 @@ __all__ = [
 #: able to answer Ctrl-C before the seconds that scikit-learn takes.
 _HOMES = {
     "errors": ("WhenceError",),
+    "evaluation": ("Evaluation", "evaluate"),
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
     "question": ("Progress",),
@@ -63,7 +67,9 @@ _HOMES = {
     "weights": ("ForestWeights", "KNNWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
-_MODULES = frozenset({"errors", "explain", "features", "plot", "policy", "problems", "question", "risk", "weights"})
+_MODULES = frozenset(
+    {"errors", "evaluation", "explain", "features", "plot", "policy", "problems", "question", "risk", "weights"}
+)
 
 
 def __getattr__(name: str) -> Any:

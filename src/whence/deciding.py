@@ -15,6 +15,7 @@ from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.explain.plans import sample_costs
 from whence.features import Schema, Unknown
 from whence.problems.base import DecisionProblem
+from whence.report.model import QualityEntry
 from whence.risk import Expectation, Risk
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
 from whence.weights import ForestWeights, InputMap, Weights
@@ -50,6 +51,9 @@ class Decider(BaseEstimator):  # type: ignore[misc]
     #: The measure of `score` is an argument, not something that scikit-learn should route from fold to fold.
     __metadata_request__score = {"risk": UNUSED}  # noqa: RUF012
 
+    #: How good it is on rows that it was not fitted to, once `whence.evaluate` has found that out.
+    quality_: QualityEntry | None = None
+
     def __init__(
         self,
         problem: DecisionProblem,
@@ -66,7 +70,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def fit(self, X: Any, Y: Any = None) -> Self:
         """Learn from contexts `X` and outcomes `Y`, row by row: tables of pandas or polars, or arrays."""
-        self._check_parameters()
+        self.check_parameters()
         X, Y = as_pandas(X), as_pandas(Y)
         table = as_table(X, "X")
         check_order(X, Y)
@@ -93,6 +97,8 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         self.weights_ = weights.fit(self._inputs(table), outcomes)
         self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units)
         self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
+        # What was found out of an earlier fit is not true of this one.
+        self.__dict__.pop("quality_", None)
         return self
 
     def decide(self, context: Any) -> Any:
@@ -178,9 +184,13 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def _plans(self, X: Any) -> list[Any]:
         """The plan for every row of `X`, in its natural form."""
-        history = self._history()
-        rows = self.weights_.weights(self._inputs(as_pandas(X), self.unknown), as_sparse=True)
-        return [self.problem.solve(history, row.toarray().ravel(), self.risk_) for row in rows]
+        rows = self.weights_in(X)
+        return [self.problem.solve(self.Y_, row.toarray().ravel(), self.risk_) for row in rows]
+
+    def weights_in(self, X: Any) -> Any:
+        """Weights of the past observations in many contexts: a CSR matrix of shape (rows of `X`, n)."""
+        self._history()
+        return self.weights_.weights(self._inputs(as_pandas(X), self.unknown), as_sparse=True)
 
     # ---- what the estimators see -----------------------------------------------------------------
 
@@ -211,7 +221,8 @@ class Decider(BaseEstimator):  # type: ignore[misc]
             raise NotFittedError("This Policy is not fitted yet; call 'fit' with contexts and outcomes first.")
         return self.Y_
 
-    def _check_parameters(self) -> None:
+    def check_parameters(self) -> None:
+        """Refuse parameters that are not what they must be, as `fit` does."""
         if not isinstance(self.problem, DecisionProblem):
             raise InputTypeError(f"'problem' must be a DecisionProblem. Got {self.problem!r} instead.")
         if self.weights is not None and not isinstance(self.weights, Weights):

@@ -15,7 +15,7 @@ from tests.project.samples import csv_text, days
 PIECES = ("1", "row:2", "context:3", "20,30", "rolls=20, cakes=30", "[20, 30]", "[]", "{}", "temp=1", "0", "row:", "-1")
 
 
-@pytest.mark.parametrize("command", ["check", "fit", "decide", "explain", "batch"])
+@pytest.mark.parametrize("command", ["check", "fit", "evaluate", "tune", "decide", "explain", "batch"])
 def test_a_project_that_is_not_there(tmp_path: Path, command: str) -> None:
     """A missing project file, and a folder without one, are sentences with exit code 2."""
     more = {"decide": ["-c", "1"], "explain": ["-c", "1", "-i", "row:2"], "batch": ["in.csv", tmp_path / "out.csv"]}

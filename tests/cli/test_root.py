@@ -76,7 +76,10 @@ def test_errors_become_exit_codes(
     assert "Traceback" not in said
 
 
-@pytest.mark.parametrize("command", ["demo", "init", "check", "fit", "decide", "explain", "batch", "serve", "version"])
+@pytest.mark.parametrize(
+    "command",
+    ["demo", "init", "check", "fit", "evaluate", "tune", "decide", "explain", "batch", "serve", "version"],
+)
 def test_every_command_has_help_with_examples(command: str) -> None:
     """The help of every command shows how it is called; those that explain say what their exit codes mean."""
     told = run(command, "--help")

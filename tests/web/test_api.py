@@ -344,3 +344,12 @@ def test_an_address_with_a_slash_too_many_is_not_there(client: httpx.Client) -> 
     answer = client.get("/api/scenes/")
     assert answer.status_code == 404
     assert "location" not in answer.headers
+
+
+def test_how_good_the_decisions_are(client: httpx.Client) -> None:
+    """The interface says what the policy costs on observations that it has not seen, the same every time."""
+    told = client.get("/api/scenes/bakery/quality").raise_for_status().json()
+    assert "on 200 rows it had not seen: " in told["text"]
+    assert told["warning"] is False
+    assert client.get("/api/scenes/bakery/quality").json() == told
+    assert client.get("/api/scenes/nowhere/quality").status_code == 404

@@ -13,11 +13,14 @@ from rich.table import Table
 from whence.cli.exits import BAD_INPUT
 from whence.cli.options import JsonOption, ProjectArgument
 from whence.cli.screen import console, note, print_text, waiting
+from whence.evaluation.quick import judged
 from whence.features import Schema
+from whence.problems.base import cost_unit_of
 from whence.project import Project
 from whence.project.project import read_project
 from whence.project.saved import save_policy
 from whence.report.numbers import plain, value
+from whence.report.quality import quality_in_words
 
 
 def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
@@ -70,7 +73,7 @@ def fit(
     project: ProjectArgument,
     save: Annotated[Path | None, typer.Option(help="Save the fitted policy here.")] = None,
 ) -> None:
-    """Fit the policy to the history, and show what it was fitted to.
+    """Fit the policy to the history, and show what it was fitted to and how good it is on rows that it has not seen.
 
     A saved policy is used with '--policy' by decide, explain and batch, which then need not fit again. It is a
     pickle, and opening a pickle runs the code in it: open only files that you have saved yourself.
@@ -86,6 +89,8 @@ def fit(
         began = time.perf_counter()
         policy = opened.fitted()
         seconds = time.perf_counter() - began
+        say("Judging the policy ...")
+        quality = judged(policy)
         if save is not None:
             say("Saving ...")
             save_policy(opened, save)
@@ -96,6 +101,8 @@ def fit(
     console().print(_features(policy.schema_))
     problem, weights = type(policy.problem).__name__, policy.weights_.describe()
     print_text(f"Problem: {problem}. Minimised: {policy.risk_.name}. Weights: {weights}.")
+    if quality is not None:
+        print_text(quality_in_words(quality, policy.risk_.words, cost_unit_of(policy.problem)))
     if save is not None:
         print_text(f"Saved to {save}.")
 

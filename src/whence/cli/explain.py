@@ -10,8 +10,9 @@ import typer
 from whence.cli import options
 from whence.cli.exits import STOPPED, exit_code
 from whence.cli.questions import QuestionOptions, asking
-from whence.cli.screen import note, print_text, searching
+from whence.cli.screen import note, print_text, searching, waiting
 from whence.errors import InputError
+from whence.evaluation.quick import judged
 from whence.explain.explanation import Explanation
 from whence.explain.reliance import HOLDS, why_not_refitted
 from whence.problems.sets import PlanSet
@@ -97,6 +98,9 @@ def explain(
         why = ready.fitted().explain(given, plan, on_progress=search, on_nearest=on_nearest, rule=not some, **arguments)
     told.all_of(why, unknown)
     if report is not None:
+        if not search.stopping:
+            with waiting("Judging the policy ..."):
+                why = why.with_quality(judged(ready.fitted()))
         texts = {"title": ready.title} if ready.title else {}
         why.to_html(report, question=ready.question, **texts)
         note(f"The report is in {report}.")

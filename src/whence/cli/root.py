@@ -16,6 +16,7 @@ from whence.cli.batch import batch
 from whence.cli.check import check, fit
 from whence.cli.decide import decide
 from whence.cli.demo import demo
+from whence.cli.evaluate import evaluate, tune
 from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED, interrupted
 from whence.cli.explain import explain
 from whence.cli.init import init
@@ -33,6 +34,7 @@ Explains data-driven decisions: in what context would your plan have been better
   whence demo                      decide and explain on built-in data
   whence init days.csv             write a project file for your own data
   whence check whence.toml         list everything that is wrong with it
+  whence evaluate whence.toml      how good its decisions are on rows not seen
   whence decide whence.toml --context 12
   whence explain whence.toml --context 12 --instead row:40
   whence explain --help            all of its options
@@ -117,6 +119,6 @@ def _give_up_on_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for _command in (demo, init, check, fit, decide, explain, stability, batch, verify, serve, version):
+for _command in (demo, init, check, fit, evaluate, tune, decide, explain, stability, batch, verify, serve, version):
     _more = EXIT_CODES if _command is explain else ""
     app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))

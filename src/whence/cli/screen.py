@@ -57,14 +57,17 @@ def _status(text: str) -> Iterator[Status | None]:
 
 
 @contextmanager
-def counting(text: str, total: int, done: int) -> Iterator[Callable[[int], None]]:
-    """Show a bar while the block runs, which calls what it is given with the number done; on terminals only."""
+def counting(text: str, total: int | None, done: int) -> Iterator[Callable[..., None]]:
+    """Show a bar while the block runs, which calls what it is given with the number done; on terminals only.
+
+    Where the number in all is not known before, it is given along with the number done.
+    """
     screen = console(stderr=True)
     columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeRemainingColumn())
     shown = screen.is_terminal and not screen.is_dumb_terminal
     with Progress(*columns, console=screen, transient=True, disable=not shown) as bar:
         task = bar.add_task(text, total=total, completed=done)
-        yield lambda count: bar.update(task, completed=count)
+        yield lambda count, total=None: bar.update(task, completed=count, total=total)
 
 
 class _Search:

@@ -30,7 +30,11 @@ NEAR = 1e-6
 #: How a search ends that came to an end.
 ENDED = ("optimal", "already", "none")
 #: What is not compared entry by entry: told by a search, or dealt with in a sentence of its own.
-LEFT_OUT = ("schema", "status", "bound", "note", "seconds", "nodes", "cuts", "versions", "question", "fingerprints")
+LEFT_OUT = (
+    *("schema", "status", "bound", "note", "seconds", "nodes", "cuts", "versions", "question", "fingerprints"),
+    # As many rows as there was time for: nothing that the explanation rests on.
+    "quality",
+)
 
 
 @dataclass(frozen=True)

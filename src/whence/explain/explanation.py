@@ -22,7 +22,7 @@ from whence.problems.base import DecisionProblem, cost_unit_of
 from whence.problems.sets import PlanSet
 from whence.question import Question
 from whence.report.build import document_digest, document_of, report_of
-from whence.report.model import Report
+from whence.report.model import QualityEntry, Report
 from whence.report.plans import plan_of
 from whence.report.reading import loaded, report_from
 from whence.report.words import wrapped
@@ -338,6 +338,12 @@ class Explanation:
         if not source.weights.per_tree_known:
             raise InputError(f"A region needs weights made of trees. Got {type(source.weights).__name__} instead.")
         return region_of(self, time_limit)
+
+    def with_quality(self, quality: QualityEntry | None) -> Explanation:
+        """A copy whose report says how good the policy is; as it is where that is not known, or in a light one."""
+        if quality is None or self.source is None:
+            return self
+        return replace(self, source=replace(self.source, quality=quality))
 
     def with_rule(self, time_limit: float | None = 2.0, *, nearest: bool = False) -> Explanation:
         """A copy that tells its rule in texts, reports and documents; itself where weights or status allow for none.

@@ -14,6 +14,7 @@ from whence.explain.usual import usual_in
 from whence.features import Schema
 from whence.problems.base import DecisionProblem
 from whence.report.fingerprints import digest, problem_digest
+from whence.report.model import QualityEntry
 from whence.risk import Risk
 from whence.weights.base import Weights
 
@@ -35,12 +36,14 @@ class Source:
     Y: Floats
     #: Names of the columns of `Y`.
     outcomes: Sequence[str]
+    #: How good the policy is, where that was found out.
+    quality: QualityEntry | None = None
 
     @classmethod
     def of(cls, policy: Policy) -> Source:
         """What `policy` is made of now; fitting it again leaves this as it is."""
         parts = policy.weights_, policy.risk_, policy.schema_, policy.problem, policy.X_, policy.Y_
-        return cls(*parts, outcomes=list(policy.outcome_names_))
+        return cls(*parts, outcomes=list(policy.outcome_names_), quality=policy.quality_)
 
     def inputs(self, row: pd.Series | None = None) -> Floats:
         """The past contexts, or one context, as the weights' estimator sees them."""

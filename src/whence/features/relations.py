@@ -217,7 +217,7 @@ class _Binder:
         if factor < 0.0:
             sign = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}.get(sign, sign)
         # What is strictly less is what is not at least as much.
-        asked = {
+        asked: dict[str, Formula] = {
             "<=": _within(column, -np.inf, end),
             ">=": _within(column, end, np.inf),
             "<": Opposite(_within(column, end, np.inf)),

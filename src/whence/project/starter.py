@@ -151,7 +151,7 @@ def _number(table: CsvTable, column: str, kind: str) -> list[str]:
 
 def _tail(outcomes: list[str]) -> str:
     return f"""[weights]
-# How much each past row counts in a context: "forest", or "knn" with k.
+# How much each past row counts in a context: "forest", or "knn" with k. 'whence tune' looks for better settings.
 kind = "forest"
 n_trees = 100
 max_depth = 4

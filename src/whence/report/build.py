@@ -73,6 +73,7 @@ def report_of(explanation: Explanation) -> Report:
         nearest=None if explanation.nearest is None else explanation.nearest.report,
         held=None if explanation.agreed is None else held_of(explanation.agreed),
         region=written.region if written else region_of(explanation.rule),
+        quality=written.quality if written else None if source is None else source.quality,
         tolerance=float(explanation.tolerance),
         separation=None if explanation.separation is None else float(explanation.separation),
         among=explanation.among,

@@ -12,8 +12,9 @@ from whence.files import write_text
 from whence.plain_values import number_from_plain
 from whence.report.build import document_of
 from whence.report.model import Plans, Report, Shown
-from whence.report.numbers import plain, share
+from whence.report.numbers import plain, share, with_unit
 from whence.report.plans import most_different
+from whence.report.quality import warns
 from whence.report.reliance import by_a_hair
 from whence.report.set_words import heading, other_plan
 from whence.report.svg import Bar, bars, distribution, range_bar, route_map
@@ -85,6 +86,8 @@ def _content(explanation: Explanation) -> dict[str, Any]:
         "distributions": _distributions(report, shown),
         "observations": shown.speaking,
         "relied": _relied(report),
+        "judged": _judged(report),
+        "doubtful": warns(report.quality),
         "rule": [range_bar(one) for one in shown.ranges],
         "hair": by_a_hair(report),
         "other": other_plan(report),
@@ -111,6 +114,22 @@ def _relied(report: Report) -> dict[str, Any]:
     head = ["standard errors", "distance", "holds in"]
     said = {"wanted": share(found.wanted), "others": found.judged.refits}
     return {**bar, **said, "head": head, "rows": rows, "numbers": {0, 1, 2}}
+
+
+def _judged(report: Report) -> dict[str, Any]:
+    """What the policy and simple rules cost on held-out rows, as a table."""
+    found = report.quality
+    if found is None:
+        return {}
+    simple = [] if found.simple is None else [(found.simple.name, found.simple.cost)]
+    costs = [
+        ("the policy", found.cost),
+        ("sample average", found.average),
+        *simple,
+        ("foresight", found.foresight),
+    ]
+    rows = [[name, with_unit(plain(cost, 4), report.cost_unit)] for name, cost in costs]
+    return {"head": ["on rows not seen", report.risk], "rows": rows, "numbers": {1}}
 
 
 def _costs(report: Report, shown: Shown) -> Markup:

@@ -24,6 +24,7 @@ __all__ = [
     "Observations",
     "Panel",
     "Plans",
+    "QualityEntry",
     "RegionCondition",
     "RegionEntry",
     "RelianceEntry",
@@ -31,6 +32,7 @@ __all__ = [
     "Shown",
     "ShownChange",
     "ShownHeld",
+    "SimpleRule",
     "Spread",
     "scalar",
     "tupled",
@@ -228,6 +230,7 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     gain: Annotated[str, about("By how much your plan is cheaper there.")] = ""
     ranges: Annotated[list[ShownRange], about("The rule as it is drawn, where it is worth telling.")] = []
     speaking: ShownSpeaking | None = None
+    quality: Annotated[str, about("How good the policy is on rows that it has not seen.")] = ""
     changes: list[ShownChange]
     cost_before: Annotated[list[str], about("Of the decision and the alternative, as numbers alone.")]
     cost_after: list[str]
@@ -292,6 +295,28 @@ class RegionEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     short: Annotated[bool, about("Whether it is worth telling.")]
 
 
+class SimpleRule(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """The cheapest rule that needs no model besides the sample average."""
+
+    name: Annotated[str, about("Such as 'average per weekday'.")]
+    cost: Annotated[Number, about("On the same held-out rows.")]
+    verdict: Annotated[Literal["better", "unclear", "worse"], about("Of the policy against it.")]
+
+
+class QualityEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What the policy's decisions cost on past observations that it was not fitted to."""
+
+    rows: Annotated[Count, about("How many past observations were held out in turn.")]
+    folds: Annotated[Count, about("In how many parts.")]
+    cost: Annotated[Number, about("Of the policy, by what it minimises.")]
+    average: Annotated[Number, about("Of the plan that is best on average (sample average).")]
+    foresight: Annotated[Number, about("Of the best plan for what really came.")]
+    prescriptiveness: Annotated[Number | None, about("Between the sample average (0) and foresight (1).")] = None
+    spread: Annotated[Amount | None, about("The standard deviation of that over the parts.")] = None
+    verdict: Annotated[Literal["better", "unclear", "worse"], about("Of the policy against the sample average.")]
+    simple: Annotated[SimpleRule | None, about("The cheapest average per category, if there is any.")] = None
+
+
 class Fingerprints(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """SHA-256 of what stands behind the explanation; those that are not known are missing."""
 
@@ -347,6 +372,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     nearest: Annotated[Report | None, about("Then also the nearest explanation, in this fit alone.")] = None
     held: Annotated[ShownHeld | None, about("In how many refits it holds, where that was found out.")] = None
     region: Annotated[RegionEntry | None, about("The rule, where it was found out.")] = None
+    quality: Annotated[QualityEntry | None, about("How good the policy is, where that was found out.")] = None
     tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
     separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
     note: Annotated[str, about("Why there is none, where the reason is known.")]

@@ -13,6 +13,7 @@ import numpy as np
 from whence.plain_values import number_from_plain
 from whence.report.model import Change, Report, Shown, ShownChange
 from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
+from whence.report.quality import quality_in_words
 from whence.report.ranges import ranges_of
 from whence.report.reliance import (
     agreed_in_words,
@@ -73,6 +74,7 @@ def shown_of(report: Report) -> Shown:
         gain=gain_in_words(report),
         ranges=ranges_of(report),
         speaking=speaking_of(report, cost_headings),
+        quality="" if report.quality is None else quality_in_words(report.quality, report.risk_words, unit),
         changes=changes,
         cost_before=before,
         cost_after=after,
@@ -95,7 +97,7 @@ def sentences(report: Report, shown: Shown) -> str:
 def answer(shown: Shown) -> str:
     """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
     parts = [_joined(shown.verdict, shown.staying), shown.exact, shown.costs, shown.certainty, shown.remedy]
-    parts += [shown.reliance, shown.usual, shown.rule]
+    parts += [shown.reliance, shown.usual, shown.rule, shown.quality]
     return "\n".join(part for part in parts if part)
 
 

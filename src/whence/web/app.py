@@ -70,6 +70,12 @@ async def show_scene(scene: str, request: Request) -> models.Scene:
     return await in_thread(request, find_scene(request, scene).shown)
 
 
+@api.get("/scenes/{scene}/quality")
+async def show_quality(scene: str, request: Request) -> models.Quality:
+    """How good the decisions are on past observations that the policy was not fitted to."""
+    return await in_thread(request, find_scene(request, scene).quality)
+
+
 @api.get("/scenes/{scene}/observations")
 async def list_observations(
     scene: str,

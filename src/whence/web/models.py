@@ -52,6 +52,13 @@ class SceneEntry(_Answer):
     question: str
 
 
+class Quality(_Answer):
+    """How good the decisions are on past observations that the policy was not fitted to."""
+
+    text: str = _told("In a sentence or two; empty where it is not known.", "")
+    warning: bool = _told("Whether a rule that needs no model may do as well.", False)
+
+
 class Feature(_Answer):
     """One control of the context panel."""
 

@@ -12,6 +12,7 @@ import pandas as pd
 
 from whence.aliases import Floats
 from whence.errors import InfeasiblePlanError, InputError
+from whence.evaluation.quick import judged
 from whence.examples import bakery, city
 from whence.examples.example import Example
 from whence.explain.reliance import HOLDS, why_not_refitted
@@ -24,6 +25,7 @@ from whence.project import Project
 from whence.project.sections import ExplainDefaults
 from whence.report.outcomes import AS_IT_IS, binned
 from whence.report.outside import outside
+from whence.report.quality import quality_in_words, warns
 from whence.web import models
 from whence.web.controls import controls
 
@@ -228,6 +230,14 @@ class Scene:
             plausible=own["plausible"],
             unknown="" if own["confidence"] else self.unknown,
         )
+
+    def quality(self) -> models.Quality:
+        """How good the policy is on observations that it was not fitted to; found out once."""
+        found = judged(self.policy)
+        if found is None:
+            return models.Quality()
+        unit = cost_unit_of(self.policy.problem)
+        return models.Quality(text=quality_in_words(found, self.policy.risk_.words, unit), warning=warns(found))
 
     def decided(self, row: Any) -> models.Decision:
         """What the policy decides in a context in the user's columns."""

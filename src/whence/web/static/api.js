@@ -57,6 +57,7 @@ export const api = {
   scenes: () => request(at("scenes")),
   // The first time a scene is opened, its policy may have to be fitted.
   scene: (id) => request(at("scenes", id), { timeout: 120 }),
+  quality: (id) => request(at("scenes", id, "quality"), { timeout: 60 }),
   observation: (id, row) => request(at("scenes", id, "observations", row)),
   decide: (id, context, signal) => request(at("scenes", id, "decide"), { method: "POST", body: { context }, signal, timeout: 60 }),
   check: (id, context, plan, signal) => request(at("scenes", id, "check"), { method: "POST", body: { context, plan }, signal, timeout: 60 }),

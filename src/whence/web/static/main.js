@@ -12,6 +12,7 @@ import { listed } from "./format.js";
 import { announce, emptyState, failed, onRecovery } from "./notices.js";
 import { startOutcomes } from "./outcomes.js";
 import { startPlan } from "./plan.js";
+import { showQuality } from "./quality.js";
 import { startStory } from "./story.js";
 import { openScene, state, subscribe, update } from "./state.js";
 
@@ -105,6 +106,7 @@ async function open(id, kept = {}) {
     const fit = fitting(scene, kept);
     if (fit.dropped.length) note(`Part of the link does not fit this scene and was left out: ${listed(fit.dropped)}.`);
     openScene(scene, fit);
+    showQuality(id);
     if (fit.asked?.length) askWhenReady(fit.about ?? "mine", fit.asked);
   } catch (error) {
     if (mine !== opening) return;

@@ -1,0 +1,137 @@
+"""Which forest, and how many neighbours: out-of-sample cost on three real data sets and three of the paper's.
+
+    python benchmarks/defaults.py [--quick]
+
+The tables go to ``docs/benchmarks/tables/defaults-forest.md`` and ``defaults-knn.md``; with ``--quick``, to
+``.benchmarks``. Every entry is the coefficient of prescriptiveness: 0 is the sample average, 1 foresight.
+"""
+
+from __future__ import annotations
+
+import sys
+import time
+from collections.abc import Callable
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+import whence as wh
+from _common import Report, Settings, main, shown
+from paper.histories import PROBLEMS
+from whence.project import Project
+from whence.weights import Weights
+
+EXAMPLES = Path(__file__).resolve().parents[1] / "examples"
+sys.path.insert(0, str(EXAMPLES / "airports"))
+
+#: Rows that are held out in all.
+ROWS = 500
+FORESTS: dict[str, dict[str, Any]] = {
+    "depth 4, sqrt": {"max_depth": 4, "max_features": "sqrt"},
+    "depth 4, half": {"max_depth": 4, "max_features": 0.5},
+    "depth 4, all": {"max_depth": 4, "max_features": 1.0},
+    "depth 6, half": {"max_depth": 6, "max_features": 0.5},
+    "depth 8, half": {"max_depth": 8, "max_features": 0.5},
+    "any depth, leaf 1, sqrt": {"max_depth": None, "max_features": "sqrt"},
+    "any depth, leaf 1, all": {"max_depth": None, "max_features": 1.0},
+    "any depth, leaf 5, sqrt": {"max_depth": None, "max_features": "sqrt", "min_samples_leaf": 5},
+    "any depth, leaf 5, half": {"max_depth": None, "max_features": 0.5, "min_samples_leaf": 5},
+    "any depth, leaf 20, half": {"max_depth": None, "max_features": 0.5, "min_samples_leaf": 20},
+}
+NEIGHBOURS = (3, 5, 10, 15, 20, 30, 50, 80)
+
+#: Problem, risk, contexts, outcomes, schema.
+Case = tuple[Any, Any, pd.DataFrame, pd.DataFrame, Any]
+
+
+def project(name: str) -> Case:
+    """A project among the examples."""
+    found = Project.load(EXAMPLES / name)
+    return found.policy.problem, found.policy.risk, found.X, found.Y, found.policy.schema
+
+
+def airports() -> Case:
+    """The departures of New York."""
+    from departure import AIRPORTS, Departure
+
+    table = pd.read_csv(EXAMPLES / "airports" / "history.csv", index_col="date")
+    return Departure(), wh.CVaR(0.8), table.drop(columns=list(AIRPORTS)), table[list(AIRPORTS)], None
+
+
+def paper(name: str, n: int) -> Case:
+    """One of the paper's experiments."""
+    history = PROBLEMS[name](n, np.random.default_rng([0, 0]))
+    return history.problem, history.risk, pd.DataFrame(history.X).add_prefix("x"), pd.DataFrame(history.Y), None
+
+
+CASES: dict[str, Callable[[], Case]] = {
+    "restaurant": lambda: project("restaurant"),
+    "bike share": lambda: project("bike-share"),
+    "airports (CVaR)": airports,
+    "paper: newsvendor": lambda: paper("newsvendor", 400),
+    "paper: shipment": lambda: paper("shipment", 400),
+    "paper: shortest path": lambda: paper("shortest_path", 400),
+}
+
+
+@cache
+def case(name: str) -> Case:
+    """The data, read once."""
+    return CASES[name]()
+
+
+def measured(name: str, weights: dict[str, Weights], rows: int) -> pd.DataFrame:
+    """The table of an evaluation of all these weights on one data set."""
+    problem, risk, X, Y, schema = case(name)
+    policies = {label: wh.Policy(problem, found, risk, schema) for label, found in weights.items()}
+    began = time.perf_counter()
+    frame = wh.evaluate(policies, X, Y, cv=5, against=["average per category"], most_rows=rows).frame
+    print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
+    return frame
+
+
+def compared(table: str, settings: Settings, weights: dict[str, Weights]) -> None:
+    """One row per setting, one column per data set."""
+    report = Report(table, settings)
+    rows = 60 if settings.quick else ROWS
+    frames = {name: measured(name, weights, rows) for name in CASES}
+    for label in weights:
+        placed = {
+            name.replace(" ", "_"): f"{frame.loc[label, 'prescriptiveness']:.2f}" for name, frame in frames.items()
+        }
+        lost = np.mean(
+            [
+                frame.loc[frame["kind"] == "policy", "prescriptiveness"].max() - frame.loc[label, "prescriptiveness"]
+                for frame in frames.values()
+            ]
+        )
+        report.row(setting=label, **placed, behind_the_best=shown(float(lost)))
+    best = {}
+    for name, frame in frames.items():
+        simple = frame[[str(index).startswith("average per") for index in frame.index]]
+        best[name.replace(" ", "_")] = f"{simple['prescriptiveness'].max():.2f}" if len(simple) else "-"
+    report.row(setting="best average per category", **best, behind_the_best="-")
+    report.write()
+
+
+def forests(settings: Settings) -> None:
+    """Depth, leaf size and features."""
+    trees = 20 if settings.quick else 100
+    compared(
+        "defaults-forest",
+        settings,
+        {name: wh.ForestWeights(n_trees=trees, random_state=0, **given) for name, given in FORESTS.items()},
+    )
+
+
+def neighbours(settings: Settings) -> None:
+    """How many."""
+    compared("defaults-knn", settings, {f"k = {k}": wh.KNNWeights(k=k) for k in NEIGHBOURS})
+
+
+if __name__ == "__main__":
+    sections = {"forests": forests, "neighbours": neighbours}
+    main("Which defaults decide best.", sections, lambda: None, sys.argv[1:])

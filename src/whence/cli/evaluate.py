@@ -1,0 +1,205 @@
+"""`whence evaluate` and `whence tune`: how good the policy is, and which weights would decide better."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+from rich.table import Table
+from sklearn.model_selection import TimeSeriesSplit
+
+from whence.cli.options import JsonOption, ProjectArgument
+from whence.cli.screen import console, counting, note, print_text, waiting
+from whence.errors import InputError
+from whence.evaluation import Evaluation
+from whence.evaluation import evaluate as evaluated
+from whence.evaluation.tuning import Tuning
+from whence.evaluation.tuning import tune as tuned
+from whence.plain_values import to_plain
+from whence.project import Project
+from whence.project.tuned import settings_of, write_weights
+from whence.report.numbers import plain, share
+
+FoldsOption = Annotated[int, typer.Option("--cv", min=2, metavar="FOLDS", help="Parts in which rows are held out.")]
+TimeOption = Annotated[
+    bool,
+    typer.Option("--time", help="The rows follow each other in time: judge by later rows than those learned from."),
+]
+JobsOption = Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")]
+RowsOption = Annotated[
+    int | None, typer.Option(min=1, metavar="ROWS", help="Hold out at most so many rows in all, drawn at random.")
+]
+LimitOption = Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after this many seconds.")]
+#: What a chart may be written as.
+DRAWN = (".png", ".svg", ".pdf")
+#: Lines of the table that `whence tune` prints.
+LISTED = 10
+
+
+def evaluate(
+    project: ProjectArgument,
+    cv: FoldsOption = 5,
+    time: TimeOption = False,
+    jobs: JobsOption = 1,
+    rows: RowsOption = None,
+    time_limit: LimitOption = None,
+    plot: Annotated[Path | None, typer.Option(metavar="FILE", help="Draw the costs into this PNG, SVG or PDF.")] = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Evaluate: what the policy's decisions cost on rows that it has not seen.
+
+    The rows are held out in parts, and the policy is fitted to the others each time. Beside it stand the plan that is
+    best on average, the best plan on average per category, the best plan for a point forecast, and foresight.
+
+    [bold]Examples[/bold]
+
+      whence evaluate whence.toml
+      whence evaluate whence.toml --time --cv 8
+      whence evaluate whence.toml --plot costs.png --json
+    """
+    ready = _opened(project, jobs)
+    if plot is not None and (plot.is_dir() or not plot.parent.is_dir()):
+        raise InputError(f"'--plot' must be a file in a folder that exists. Got {str(plot)!r} instead.")
+    if plot is not None and plot.suffix.lower() not in DRAWN:
+        raise InputError(f"'--plot' must end in {', '.join(DRAWN[:-1])} or {DRAWN[-1]}. Got {plot.name!r} instead.")
+    with counting("Evaluating", None, 0) as show:
+        found = evaluated(
+            {"policy": ready.policy},
+            ready.X,
+            ready.Y,
+            cv=TimeSeriesSplit(cv) if time else cv,
+            most_rows=rows,
+            time_limit=time_limit,
+            n_jobs=jobs,
+            on_progress=show,
+        )
+    if as_json:
+        print(json.dumps(_document(found), ensure_ascii=False, indent=2))
+    else:
+        console().print(_table(found))
+        print_text(str(found))
+    if plot is not None:
+        figure: Any = found.plot().figure
+        figure.savefig(plot, dpi=150)
+        note(f"The chart is in {plot}.")
+
+
+def tune(
+    project: ProjectArgument,
+    cv: FoldsOption = 5,
+    time: TimeOption = False,
+    only: Annotated[str | None, typer.Option(metavar="forest|knn", help="Try one kind of weights alone.")] = None,
+    best: Annotated[
+        bool, typer.Option("--best", help="Take the best, not the simplest within a standard error of it.")
+    ] = False,
+    dry_run: Annotated[bool, typer.Option("--dry-run", help="Change nothing, only say what would be written.")] = False,
+    jobs: JobsOption = 1,
+    rows: RowsOption = None,
+    time_limit: LimitOption = None,
+    as_json: JsonOption = False,
+) -> None:
+    """Tune: find weights that decide better, and write them into the project file with the evidence.
+
+    Tries forests of several depths, leaf sizes and shares of features, and several numbers of neighbours. Of those
+    within a standard error of the best the simplest is chosen, on which explanations are quickest. It is written into
+    [weights] only where it is clearly better than what stands there; comments and everything else in the file stay.
+
+    [bold]Examples[/bold]
+
+      whence tune whence.toml --dry-run
+      whence tune whence.toml --only forest --time
+      whence tune whence.toml --time-limit 60 --jobs 2
+    """
+    ready = _opened(project, jobs)
+    with counting("Tuning", None, 0) as show:
+        found = tuned(
+            ready.policy,
+            ready.X,
+            ready.Y,
+            cv=TimeSeriesSplit(cv) if time else cv,
+            only=only,
+            simplest=not best,
+            most_rows=rows,
+            time_limit=time_limit,
+            n_jobs=jobs,
+            on_progress=show,
+        )
+    writes = found.changed and not dry_run
+    if writes:
+        write_weights(ready.path, found.weights, found.evidence)
+    if as_json:
+        print(json.dumps(_choice(found, writes), ensure_ascii=False, indent=2))
+        return
+    console().print(_table(found.tried, LISTED))
+    for line in found.evidence:
+        print_text(line)
+    for remark in dict.fromkeys((*found.tried.remarks, *found.judged.remarks)):
+        note(remark)
+    if not found.changed:
+        print_text(f"{ready.path.name} stays as it is.")
+    elif dry_run:
+        print_text(f"{ready.path.name} was not changed. It would say: {_keys(found)}.")
+    else:
+        print_text(f"Wrote to {ready.path.name}: {_keys(found)}.")
+
+
+def _opened(path: Path, jobs: int) -> Project:
+    if jobs == 0:
+        raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
+    with waiting(f"Reading {path.name} ..."):
+        ready = Project.load(path)
+    for warning in ready.warnings:
+        note(str(warning))
+    return ready
+
+
+def _keys(found: Tuning) -> str:
+    return ", ".join(f"{key} = {json.dumps(to_plain(value))}" for key, value in settings_of(found.weights).items())
+
+
+def _table(found: Evaluation, most: int | None = None) -> Table:
+    """The costs as a table for the screen; of more than `most` policies only the cheapest, and the policy itself."""
+    frame = found.frame
+    policies = [name for name in frame.index if frame.loc[name, "kind"] == "policy"]
+    shown = set(policies[:most]) | {"as it is"}
+    unit = f" ({found.cost_unit})" if found.cost_unit else ""
+    heads = ("out of sample", f"{found.risk.name}{unit}", "worst tenth", "prescriptiveness", "against average")
+    table = Table(*heads, box=None, pad_edge=False)
+    for name, row in frame.iterrows():
+        if row["kind"] == "policy" and name not in shown:
+            continue
+        placed = "" if row["prescriptiveness"] != row["prescriptiveness"] else f"{row['prescriptiveness']:.2f}"
+        spread = "" if not placed or row["spread"] != row["spread"] else f" ± {row['spread']:.2f}"
+        verdict = f"{row['verdict']} ({share(abs(row['saves']))})" if row["verdict"] else ""
+        table.add_row(str(name), plain(row["cost"], 4), plain(row["worst_tenth"], 4), placed + spread, verdict)
+    return table
+
+
+def _document(found: Evaluation) -> dict[str, Any]:
+    return {
+        "risk": found.risk.name,
+        **({"cost_unit": found.cost_unit} if found.cost_unit else {}),
+        "rows": len(found.costs),
+        "folds": len(found.folds),
+        "text": found.sentence,
+        "table": _records(found),
+        "remarks": list(found.remarks),
+    }
+
+
+def _records(found: Evaluation) -> list[dict[str, Any]]:
+    records = found.frame.rename_axis("name").reset_index().to_dict("records")
+    return [{str(key): None if value != value else to_plain(value) for key, value in one.items()} for one in records]
+
+
+def _choice(found: Tuning, written: bool) -> dict[str, Any]:
+    return {
+        "chosen": found.name,
+        "weights": {key: to_plain(value) for key, value in settings_of(found.weights).items()},
+        "written": written,
+        "evidence": found.evidence,
+        "judged": _document(found.judged),
+        "tried": _records(found.tried),
+    }

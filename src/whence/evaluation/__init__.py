@@ -1,0 +1,6 @@
+"""How good a policy is: what its decisions cost on rows that it has not seen, against simple rules and foresight."""
+
+from whence.evaluation.evaluating import evaluate
+from whence.evaluation.result import Evaluation
+
+__all__ = ["Evaluation", "evaluate"]

@@ -1,0 +1,136 @@
+"""What a policy has to beat: rules that need no model, and the decisions of somebody who knew the outcome."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whence.aliases import Floats
+from whence.evaluation.folds import Fold
+from whence.features import Schema
+from whence.problems.base import DecisionProblem
+from whence.risk import SAME_SHARE, Risk
+
+__all__ = [
+    "AVERAGE",
+    "BASELINES",
+    "FORECAST",
+    "FORESIGHT",
+    "PER_CATEGORY",
+    "Paid",
+    "category_costs",
+    "fixed_costs",
+    "grouped_by",
+    "is_baseline",
+    "tail_begins",
+]
+
+AVERAGE, PER_CATEGORY, FORECAST, FORESIGHT = "sample average", "average per category", "point forecast", "foresight"
+#: What may be asked for besides the sample average and foresight, between which a policy is placed.
+BASELINES = (PER_CATEGORY, FORECAST)
+
+#: Columns with more different values are no categories to take an average of.
+MOST_LEVELS = 60
+#: Rows that a value must have on average, for the same reason.
+LEAST_ROWS = 3
+
+
+def is_baseline(name: str) -> bool:
+    """Whether a baseline may be called so.
+
+    Examples
+    --------
+    >>> is_baseline("average per weekday"), is_baseline("forest")
+    (True, False)
+    """
+    return name in (AVERAGE, FORESIGHT) or name.startswith(("average per ", f"{FORECAST} ("))
+
+
+@dataclass(frozen=True)
+class Paid:
+    """What decisions cost on the held-out rows, and where whoever decided saw the tail of that cost begin.
+
+    Attributes
+    ----------
+    costs : ndarray
+        One per held-out row.
+    begins : ndarray
+        The value from which on the worst share begins, by the weights of the past rows that were decided with; NaN
+        where the risk looks at no tail.
+    """
+
+    costs: Floats
+    begins: Floats
+
+
+def tail_begins(problem: DecisionProblem, risk: Risk, plan: Any, Y: Floats, weights: Floats) -> float:
+    """From which value on the worst share of what `plan` costs begins, where row i of `Y` has weight ``weights[i]``.
+
+    Examples
+    --------
+    >>> from whence.problems import Newsvendor
+    >>> from whence.risk import CVaR
+    >>> demands = np.array([[1.0], [2.0], [3.0], [4.0]])
+    >>> tail_begins(Newsvendor(1, 1), CVaR(0.75), [0.0], demands, np.full(4, 0.25))
+    3.0
+    """
+    if risk.tail is None:
+        return np.nan
+    speaking = np.flatnonzero(weights)
+    values = risk.values(np.asarray(problem.costs(plan, Y[speaking]), dtype=np.float64))
+    assert values is not None
+    order = np.argsort(values, kind="stable")
+    upto = np.cumsum(weights[speaking][order])
+    return float(values[order[int(np.argmax(upto >= (1.0 - risk.tail) * upto[-1] - SAME_SHARE))]])
+
+
+def fixed_costs(problem: DecisionProblem, risk: Risk, Y: Floats, fold: Fold) -> dict[str, Paid]:
+    """Costs on the held-out rows of the one plan that is best on average, and of the best plan for each row."""
+    sure = np.ones(1)
+    foreseen = np.empty(fold.test.size)
+    for place, i in enumerate(fold.test):
+        row = Y[i : i + 1]
+        foreseen[place] = problem.costs(problem.solve(row, sure, risk), row)[0]
+    # Whoever knows the outcome knows its tail.
+    known = risk.values(foreseen) if risk.tail is not None else None
+    return {
+        AVERAGE: _averaged(problem, risk, Y[fold.train], Y[fold.test]),
+        FORESIGHT: Paid(foreseen, np.full(foreseen.size, np.nan) if known is None else known),
+    }
+
+
+def _averaged(problem: DecisionProblem, risk: Risk, seen: Floats, came: Floats) -> Paid:
+    """What the plan that is best on average over `seen` costs under `came`."""
+    weights = np.full(len(seen), 1.0 / len(seen))
+    plan = problem.solve(seen, weights, risk)
+    begins = tail_begins(problem, risk, plan, seen, weights)
+    return Paid(np.asarray(problem.costs(plan, came), dtype=np.float64), np.full(len(came), begins))
+
+
+def grouped_by(schema: Schema, X: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
+    """The features that rows may be grouped by, each with the group of every row."""
+    for name, kind in schema.kinds().items():
+        if kind == "continuous":
+            continue
+        parts = getattr(schema.kind(name), "columns", None)
+        # A category in 0/1 columns: which of them is on.
+        groups = pd.Series(X[list(parts)].to_numpy().argmax(axis=1)) if parts else X[name]
+        different = groups.nunique()
+        if 2 <= different <= MOST_LEVELS and len(X) >= LEAST_ROWS * different:
+            yield name, groups
+
+
+def category_costs(problem: DecisionProblem, risk: Risk, Y: Floats, fold: Fold, groups: pd.Series) -> Paid:
+    """Costs of the plan that is best on average among the rows of the same group, all rows where there is none."""
+    values = groups.to_numpy()
+    costs, begins = np.empty(fold.test.size), np.empty(fold.test.size)
+    for group in pd.unique(values[fold.test]):
+        among = fold.train[values[fold.train] == group]
+        here = values[fold.test] == group
+        paid = _averaged(problem, risk, Y[among if among.size else fold.train], Y[fold.test[here]])
+        costs[here], begins[here] = paid.costs, paid.begins
+    return Paid(costs, begins)

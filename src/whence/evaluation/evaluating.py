@@ -1,0 +1,212 @@
+"""Out-of-sample cost of policies."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Collection, Mapping
+from numbers import Real
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.evaluation.baselines import BASELINES, Paid, is_baseline
+from whence.evaluation.folds import Fold, folds_of, thinned
+from whence.evaluation.heldout import Trial, held_out
+from whence.evaluation.result import Evaluation
+from whence.policy import Policy
+from whence.problems.base import cost_unit_of
+from whence.risk import Expectation, Risk
+from whence.tables import as_outcomes, as_pandas, as_table, check_order
+
+__all__ = ["evaluate", "is_frozen"]
+
+
+def evaluate(
+    policies: Policy | Mapping[str, Policy],
+    X: Any = None,
+    Y: Any = None,
+    *,
+    cv: Any = 5,
+    risk: Risk | None = None,
+    against: Collection[str] = BASELINES,
+    most_rows: int | None = None,
+    time_limit: float | None = None,
+    n_jobs: int | None = None,
+    on_progress: Callable[[int, int], Any] | None = None,
+) -> Evaluation:
+    """What the decisions of policies cost on rows that they have not seen, against simple rules and foresight.
+
+    Every policy is fitted anew in each fold, to the rows that the fold does not hold out. Beside the policies stand the
+    plan that is best on average over the same rows (the sample average), the best plan on average per value of every
+    feature that is no continuous number, the best plan for a point forecast by the policy's own weights, and the best
+    plan for what really came (foresight). The coefficient of prescriptiveness says where a policy stands between the
+    sample average (0) and foresight (1); below 0 it costs more than the sample average.
+
+    Parameters
+    ----------
+    policies : mapping from name to Policy, or Policy
+        They decide the same kind of problem. A single policy is called "policy".
+    X, Y : DataFrame or array
+        Contexts and outcomes, row by row. Left out for a single fitted policy, its own history is used, and the policy
+        keeps the result: its explanations then say how good it is.
+    cv : int, splitter, or iterable of (train, test)
+        How many folds, of rows drawn at random, always the same ones; or any splitter of scikit-learn, such as
+        ``TimeSeriesSplit(5)`` for rows that follow each other in time; or row numbers.
+    risk : Risk, optional
+        What the costs are judged by, and what the baselines minimise; by default the risk of the first policy.
+    against : collection of {"average per category", "point forecast"}
+        The baselines besides the sample average and foresight.
+    most_rows : int, optional
+        Hold out at most so many rows in all, drawn at random; for problems that take long to solve.
+    time_limit : float, optional
+        Seconds after which to stop with the folds that are known by then. A fit that is under way is completed.
+    n_jobs : int, optional
+        Worker processes, -1 for all cores; by default one, or what ``joblib.parallel_config`` says.
+    on_progress : callable, optional
+        Called with the parts done and the parts in all. What it raises ends the evaluation.
+
+    Returns
+    -------
+    Evaluation
+        With a table (`frame`), a chart (`plot`) and a sentence (``print``).
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((200, 2))
+    >>> Y = 10 + 20 * X[:, :1] + rng.random((200, 1))
+    >>> problem = wh.Newsvendor(holding=1, backorder=3)
+    >>> good = wh.evaluate({"knn": wh.Policy(problem, wh.KNNWeights(k=10))}, X, Y, cv=4, against=[])
+    >>> good.frame["cost"].round(1).to_dict()
+    {'knn': 1.4, 'foresight': 0.0, 'sample average': 7.3}
+    >>> good.frame.loc["knn", "verdict"]
+    'better'
+    """
+    named = _named(policies)
+    own = X is None and Y is None
+    if own:
+        X, Y = _history(policies)
+    X, Y = as_pandas(X), as_pandas(Y)
+    table = as_table(X, "X")
+    check_order(X, Y)
+    outcomes, names = as_outcomes(Y, len(table))
+    first = next(iter(named.values()))
+    judge = (Expectation() if first.risk is None else first.risk) if risk is None else risk
+    _check(judge, against, most_rows, time_limit)
+    folds = folds_of(cv, table, outcomes)
+    if most_rows is not None:
+        folds = [thinned(fold, max(1, int(most_rows) // len(folds))) for fold in folds]
+    deadline = None if time_limit is None else time.monotonic() + float(time_limit)
+    trial = Trial(table, outcomes, names, first.problem, judge, tuple(against), deadline)
+    done = _complete(held_out(trial, named, folds, n_jobs, on_progress), len(named) + 1)
+    found = Evaluation(
+        _gathered(table.index, folds, done, "costs"),
+        _gathered(table.index, folds, done, "begins"),
+        policies=tuple(named),
+        risk=judge,
+        cost_unit=cost_unit_of(first.problem),
+        remarks=() if len(done) == len(folds) else (f"The time was up after {len(done)} of {len(folds)} folds.",),
+    )
+    if own:
+        first.quality_ = found.quality(next(iter(named)))
+    return found
+
+
+def _named(policies: Any) -> dict[str, Policy]:
+    """The policies by name; those that cannot be compared are refused."""
+    given = {"policy": policies} if isinstance(policies, Policy) else policies
+    if not isinstance(given, Mapping):
+        raise InputTypeError(
+            f"'policies' must be a Policy or a mapping from names to policies. Got {type(policies).__name__} instead.",
+            parameter="policies",
+        )
+    if not given:
+        raise InputError("'policies' must hold at least one Policy. Got none.", parameter="policies")
+    for name, policy in given.items():
+        if not isinstance(name, str) or not isinstance(policy, Policy):
+            raise InputTypeError(
+                f"'policies' must map names to policies. Got {name!r}: {type(policy).__name__} instead.",
+                parameter="policies",
+            )
+        if is_baseline(name):
+            raise InputError(f"'policies' must not name a policy like a baseline. Got {name!r}.", parameter="policies")
+        policy.check_parameters()
+        if is_frozen(policy):
+            raise InputError(
+                f"The policy {name!r} cannot be evaluated: its model was fitted elsewhere, perhaps to these very rows, "
+                "and is not fitted anew. Evaluate weights with the same settings that are.",
+                parameter="policies",
+            )
+    kinds = {type(policy.problem).__name__ for policy in given.values()}
+    if len(kinds) > 1:
+        raise InputError(
+            "'policies' must decide the same kind of problem, or their costs cannot be compared. "
+            f"Got {' and '.join(sorted(kinds))} instead.",
+            parameter="policies",
+        )
+    return dict(given)
+
+
+def _history(policies: Any) -> tuple[pd.DataFrame, pd.DataFrame]:
+    """What a single policy was fitted to."""
+    if not isinstance(policies, Policy):
+        raise InputError(
+            "'X' and 'Y' must be given; only for a single fitted Policy they may be left out.", parameter="X"
+        )
+    if not hasattr(policies, "weights_"):
+        raise NotFittedError("'X' and 'Y' may be left out for a fitted Policy only. Got one that is not fitted.")
+    return policies.X_, pd.DataFrame(policies.Y_, columns=policies.outcome_names_, index=policies.X_.index)
+
+
+def _check(risk: Any, against: Any, most_rows: Any, time_limit: Any) -> None:
+    if not isinstance(risk, Risk):
+        raise InputTypeError(
+            f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.", parameter="risk"
+        )
+    wrong = [against] if isinstance(against, str) else [name for name in against if name not in BASELINES]
+    if wrong:
+        known = " and ".join(map(repr, BASELINES))
+        raise InputError(f"'against' must be a collection of {known}. Got {wrong[0]!r} instead.", parameter="against")
+    whole = isinstance(most_rows, int | np.integer) and not isinstance(most_rows, bool)
+    if most_rows is not None and not (whole and most_rows >= 1):
+        raise InputError(f"'most_rows' must be an int >= 1 or None. Got {most_rows!r} instead.", parameter="most_rows")
+    number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
+    if time_limit is not None and not (number and float(time_limit) > 0):
+        raise InputError(
+            f"'time_limit' must be a positive number or None. Got {time_limit!r} instead.", parameter="time_limit"
+        )
+
+
+def _complete(results: Any, parts: int) -> dict[int, dict[str, Paid]]:
+    """The costs of every fold of which all parts are known."""
+    known: dict[int, dict[str, Paid]] = {}
+    counts: dict[int, int] = {}
+    for fold, costs in results:
+        if costs is not None:
+            known.setdefault(fold, {}).update(costs)
+            counts[fold] = counts.get(fold, 0) + 1
+    done = {fold: costs for fold, costs in known.items() if counts[fold] == parts}
+    if not done:
+        raise InputError(
+            "'time_limit' must leave time for at least one fold. The time was up before.", parameter="time_limit"
+        )
+    return done
+
+
+def _gathered(labels: pd.Index, folds: list[Fold], done: Mapping[int, Mapping[str, Paid]], what: str) -> pd.DataFrame:
+    """One row per held-out row, one column for everything that was tried."""
+    parts = []
+    for number, paid in done.items():
+        index = pd.MultiIndex.from_arrays(
+            [np.full(folds[number].test.size, number + 1), labels[folds[number].test]], names=["fold", "row"]
+        )
+        parts.append(pd.DataFrame({name: getattr(one, what) for name, one in paid.items()}, index=index))
+    return pd.concat(parts)
+
+
+def is_frozen(policy: Policy) -> bool:
+    """Whether the model was fitted elsewhere, so that no row is surely new to it."""
+    return getattr(policy.weights, "frozen", None) is not None

@@ -1,0 +1,24 @@
+// How good the policy is on observations that it was not fitted to: a sentence under the question, once it is known.
+
+import { api } from "./api.js";
+import { byId } from "./dom.js";
+
+let asked = 0;
+
+/** Ask for the sentence of a scene; the page does not wait for it, and says nothing where it is not known. */
+export async function showQuality(id) {
+  asked += 1;
+  const mine = asked;
+  const node = byId("quality");
+  node.hidden = true;
+  let found;
+  try {
+    found = await api.quality(id);
+  } catch {
+    return;
+  }
+  if (mine !== asked || !found.text) return;
+  node.textContent = found.text;
+  node.classList.toggle("doubtful", found.warning);
+  node.hidden = false;
+}
