@@ -25,6 +25,7 @@ from whence.question import Progress
 from whence.risk import Expectation, Risk
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
 from whence.weights import ForestWeights, InputMap, Weights
+from whence.weights.base import SeenColumn
 from whence.weights.refits import RefitKind
 
 __all__ = ["Decision", "Policy"]
@@ -135,10 +136,12 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._sees_units = weights.sees_units
+        self._sees_units, self._sees_levels = weights.sees_units, weights.sees_levels
+        weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
         self.input_map_ = self._input_map()
         self.weights_ = weights.fit(self._inputs(table), outcomes)
-        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units)
+        single = np.dtype(self.weights_.compared_as) == np.float32
+        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units, single)
         self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
         return self
 
@@ -409,16 +412,21 @@ class Policy(BaseEstimator):  # type: ignore[misc]
 
     def inputs_of(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """One context as the row that the weights' estimator sees."""
+        if self._sees_levels:
+            return self.schema_.levels_row(row, unknown)
         if self._sees_units:
             return self.schema_.numbers_row(row, unknown)
         return self.schema_.encode_row(row, unknown)
 
     def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
+        if self._sees_levels:
+            return self.schema_.levels_shown(X, unknown)
         return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.encode(X, unknown)
 
     def _cuts(self) -> dict[str, Floats]:
         """The thresholds at which the weights turn along features that go in whole steps, where these are known."""
-        names = self.schema_.columns if self._sees_units else self.schema_.feature_of_coordinate()
+        in_columns = self._sees_units and not self._sees_levels
+        names = self.schema_.columns if in_columns else self.schema_.feature_of_coordinate()
         cuts = {name: self.weights_.thresholds(names.index(name)) for name in self.schema_.stepped()}
         return {name: found for name, found in cuts.items() if found is not None}
 
@@ -433,8 +441,10 @@ class Policy(BaseEstimator):  # type: ignore[misc]
     def _input_map(self) -> InputMap:
         if not self._sees_units:
             return InputMap.identity(self.schema_.n_coordinates)
-        coordinate = self.schema_.coordinate_of_column()
         offset, scale = self.schema_.affine()
+        if self._sees_levels:
+            return InputMap(np.arange(offset.size), scale, offset)
+        coordinate = self.schema_.coordinate_of_column()
         return InputMap(coordinate, scale[coordinate], offset[coordinate])
 
     def _history(self) -> Floats:

@@ -45,6 +45,8 @@ class Source:
     def inputs(self, row: pd.Series | None = None) -> Floats:
         """The past contexts, or one context, as the weights' estimator sees them."""
         schema, units = self.schema, self.weights.sees_units
+        if self.weights.sees_levels:
+            return schema.levels_shown(self.X, "error") if row is None else schema.levels_row(row, "error")
         if row is None:
             return schema.numbers(self.X, "error") if units else schema.encode(self.X, "error")
         return schema.numbers_row(row, "error") if units else schema.encode_row(row, "error")

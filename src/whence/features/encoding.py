@@ -64,10 +64,10 @@ class NumberColumn(Column):
             return bool((value - self.low) % self.step == 0)
         return self.levels is None or bool((self.levels == value).any())
 
-    def cut_at(self, cuts: NDArray[np.floating], units: bool) -> NumberColumn:
+    def cut_at(self, cuts: NDArray[np.floating], units: bool, single: bool = True) -> NumberColumn:
         """This column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
 
-        With `units` the forest sees the user's units, otherwise coordinates.
+        With `units` the forest sees the user's units, otherwise coordinates; `single` says whether as float32.
         """
         if self.step is None or self.steps < LISTED:
             return self
@@ -75,7 +75,8 @@ class NumberColumn(Column):
         coordinate = [lambda k: (low + k * step - self.offset) / scale]
         # On the way from coordinates back to the user's units, the last digit may change.
         there_and_back = [lambda k: low + k * step, lambda k: coordinate[0](k) * scale + self.offset]
-        return replace(self, levels=low + step * _beside(cuts, there_and_back if units else coordinate, self.steps))
+        ways = there_and_back if units else coordinate
+        return replace(self, levels=low + step * _beside(cuts, ways, self.steps, single))
 
     def within(self, lower: float, upper: float) -> Floats:
         """Coordinates of the first and the last step between two coordinates."""
@@ -191,11 +192,14 @@ def _spread(last: int) -> Floats:
     return np.union1d(np.arange(0, last + 1, stride, dtype=np.float64), [float(last)])
 
 
-def _beside(cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats]], last: int) -> Floats:
+def _beside(
+    cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats]], last: int, single: bool = True
+) -> Floats:
     """The numbers from 0 to `last` beside every cut of a forest: in each cell, the nearest to any start is among them.
 
-    `seen` is what the forest is shown for a number, rising with it; it compares that as float32. Where there are
-    several ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed over.
+    `seen` is what the forest is shown for a number, rising with it; it compares that as float32, if `single`. Where
+    there are several ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed
+    over.
 
     Examples
     --------
@@ -208,7 +212,8 @@ def _beside(cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats
         low, high = np.full(thresholds.size, -1.0), np.full(thresholds.size, last + 1.0)
         while (high - low > 1.0).any():
             middle = np.floor((low + high) / 2.0)
-            left = extreme([way(middle).astype(np.float32) for way in seen], axis=0) <= thresholds
+            shown = [way(middle).astype(np.float32 if single else np.float64) for way in seen]
+            left = extreme(shown, axis=0) <= thresholds
             # An interval that is down to one step stays: its middle is its lower end again.
             low, high = np.where(left, middle, low), np.where(left | (middle <= low), high, middle)
         found.append(np.clip(low + beyond, 0.0, float(last)))

@@ -185,16 +185,17 @@ class Schema:
         """Features that go in whole steps."""
         return [c.name for c in self._numbers.columns if c.step is not None]
 
-    def cut_at(self, cuts: Mapping[str, NDArray[np.floating]], units: bool) -> Schema:
+    def cut_at(self, cuts: Mapping[str, NDArray[np.floating]], units: bool, single: bool = True) -> Schema:
         """This schema for a forest that splits features at these thresholds, in the user's units or in coordinates.
 
         Of the whole numbers of a wide range only those beside a threshold can be nearest: no other is looked at.
+        `single` says whether the forest compares float32.
         """
         columns = dict(self._columns)
         for name, thresholds in cuts.items():
             column = columns[name]
             if isinstance(column, NumberColumn):
-                columns[name] = column.cut_at(thresholds, units)
+                columns[name] = column.cut_at(thresholds, units, single)
         cut = Schema(self.features)
         cut._columns, cut._order = columns, self._order
         cut._lay_out(self.n_coordinates)
@@ -295,6 +296,21 @@ class Schema:
         numbers_of_row: Floats = self._raw_row(row.tolist(), unknown)[self.coordinate_of_column()]
         return numbers_of_row
 
+    def levels_shown(self, X: Any, unknown: Unknown = "error") -> Floats:
+        """Numbers in their own units, and 0/1 per level of a category: what a model that knows categories sees."""
+        table = as_table(X, "X", self._order)
+        return np.hstack([column.raw(table, unknown) for column in self._columns.values()])
+
+    def levels_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
+        """The same for one context."""
+        return self._raw_row(row.tolist(), unknown)
+
+    def seen_columns(self) -> list[tuple[str, int, tuple[Any, ...] | None]]:
+        """Of each column of the user's table: its name, its first coordinate, and its categories if they are names."""
+        named = {c.name: c.categories for c in self._categories if c.types is None}
+        place = {name: c.at.start + i for c in self._columns.values() for i, name in enumerate(c.columns)}
+        return [(name, place[name], named.get(name)) for name in self._order]
+
     def _check_numeric(self) -> None:
         for name, column in self._columns.items():
             if isinstance(column, CategoryColumn) and column.types is None:
@@ -342,7 +358,8 @@ class Schema:
         for argument, given in (("fixed", kept), ("bounds", limits)):
             for name in given:
                 self._column(name, argument)
-        start = self.encode_row(context)
+        given = self._raw_row(context.tolist())
+        start: Floats = (given - self._offset) / self._scale
         lower, upper = start.copy(), start.copy()
         least, most = np.full(start.size, -np.inf), np.full(start.size, np.inf)
         levels: list[Floats | None] = [None] * self.n_coordinates
@@ -357,7 +374,7 @@ class Schema:
             limit = limits.get(column.name) if restricted else None
             for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
                 lower[j], upper[j], levels[j] = allowed
-        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy(), (least, most))
+        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy(), (least, most), given)
 
     def restrictions_in_the_way(
         self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None

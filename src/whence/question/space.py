@@ -35,6 +35,8 @@ class Space:
         the others are 0. -1 for numbers.
     ends : pair of ndarray of shape (d,), optional
         The interval in the user's units, where a coordinate says it only up to rounding.
+    initial : ndarray of shape (d,), optional
+        The initial context in the user's units, a category by 0 and 1.
     """
 
     start: Floats
@@ -44,6 +46,7 @@ class Space:
     weight: Floats
     group: NDArray[np.int64]
     ends: tuple[Floats, Floats] | None = None
+    initial: Floats | None = None
 
     def distance(self, point: Floats) -> float:
         """Weighted L1 distance of `point` from the start."""

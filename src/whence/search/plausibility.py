@@ -58,7 +58,9 @@ def _join(question: Question, kept: KeptGrid, forest: IsolationForest) -> KeptGr
             at = nodes.column == c
             cut = _rounded_down(nodes.threshold[at])
             first, last = kept.face_start[c], kept.face_start[c + 1]
-            if place == "old":
+            if place == "old" and kept.threshold is not None:
+                nodes.split[at] = found.of_old[np.searchsorted(kept.threshold[first:last], nodes.threshold[at])]
+            elif place == "old":
                 nodes.split[at] = found.of_old[np.searchsorted(kept.cut[first:last], cut)]
             else:
                 nodes.split[at] = found.of_new[np.searchsorted(found.new, cut)]
@@ -78,7 +80,7 @@ def _join(question: Question, kept: KeptGrid, forest: IsolationForest) -> KeptGr
     below = np.concatenate([f.below for f in faces])
     beyond = np.concatenate([f.beyond for f in faces])
     cut = np.concatenate([f.cut for f in faces])
-    return KeptGrid(grid, face_start, cut, below, beyond, kept.samples, kept.first, kept.size)
+    return KeptGrid(grid, face_start, cut, below, beyond, kept.samples, kept.first, kept.size, regular=kept.regular)
 
 
 @dataclass(frozen=True)

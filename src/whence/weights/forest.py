@@ -9,7 +9,8 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble._forest import ForestClassifier, ForestRegressor
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
 from sklearn.utils.validation import check_is_fitted
@@ -21,8 +22,9 @@ from whence.weights.trees import TreeWeights
 
 __all__ = ["ForestWeights"]
 
-#: What may be frozen: estimators whose trees count alike and see all columns.
-FORESTS = (RandomForestRegressor, RandomForestClassifier, ExtraTreesRegressor, ExtraTreesClassifier)
+#: What may be frozen as it is: estimators of scikit-learn's own trees, all of which see all columns. Random forests,
+#: extra-trees and the quantile forests of another package derive from the first two.
+FORESTS = (ForestRegressor, ForestClassifier, GradientBoostingRegressor, GradientBoostingClassifier)
 FITTED = (*FORESTS, DecisionTreeRegressor, DecisionTreeClassifier)
 
 
@@ -95,24 +97,52 @@ class ForestWeights(TreeWeights):
             )
 
     @classmethod
-    def of(cls, fitted: Any) -> ForestWeights:
-        """Weights of a forest, extra-trees or single tree that scikit-learn has already fitted.
+    def of(cls, fitted: Any, counted: ArrayLike | None = None) -> ForestWeights:
+        """Weights of a tree ensemble that is already fitted.
 
         It is frozen: ``fit`` only records which samples stand in which leaf. It sees the user's own
-        columns in their own units.
+        columns in their own units. Every tree counts alike, whatever it adds to a forecast.
+
+        Parameters
+        ----------
+        fitted : estimator
+            A random forest, extra-trees, decision tree, GradientBoosting or HistGradientBoosting of scikit-learn, a
+            quantile forest of the package quantile-forest (all samples of a leaf count), or a model of XGBoost,
+            LightGBM or CatBoost.
+        counted : array of bool of shape (trees, n), optional
+            Which past observations count in which tree. In an honest forest, those that the tree was not grown on.
+            A leaf without any of them has those of the smallest branch around it that holds some.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.ensemble import GradientBoostingRegressor
+        >>> X = np.linspace(0, 1, 20)[:, None]
+        >>> boosted = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, X.ravel() ** 2)
+        >>> ForestWeights.of(boosted).fit(X, X).weights([[0.5]]).sum().round(12)
+        np.float64(1.0)
         """
-        if not isinstance(fitted, FITTED):
+        if isinstance(fitted, FITTED) and counted is None:
+            try:
+                check_is_fitted(fitted)
+            except SklearnNotFittedError:
+                raise NotFittedError(
+                    f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead."
+                ) from None
+            weights = cls(n_trees=len(_trees_of(fitted)), max_depth=getattr(fitted, "max_depth", None))
+            weights.frozen = fitted
+            return weights
+        from whence.weights.adapters import read
+        from whence.weights.read_forest import ReadForestWeights
+
+        found = read(fitted)
+        if found is None or not found.trees:
             raise InputTypeError(
-                "'fitted' must be a fitted scikit-learn random forest, extra-trees or decision tree. "
+                "'fitted' must be a fitted scikit-learn random forest, extra-trees or decision tree, a gradient "
+                "boosting model of scikit-learn, XGBoost, LightGBM or CatBoost, or a quantile forest. "
                 f"Got {type(fitted).__name__} instead."
             )
-        try:
-            check_is_fitted(fitted)
-        except SklearnNotFittedError:
-            raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
-        weights = cls(n_trees=len(_trees_of(fitted)), max_depth=getattr(fitted, "max_depth", None))
-        weights.frozen = fitted
-        return weights
+        return ReadForestWeights.made(fitted, found, None if counted is None else np.asarray(counted, dtype=np.bool_))
 
     def __sklearn_clone__(self) -> ForestWeights:
         if self.frozen is not None:
@@ -171,4 +201,4 @@ class ForestWeights(TreeWeights):
 
 
 def _trees_of(fitted: Any) -> list[Any]:
-    return [fitted.tree_] if hasattr(fitted, "tree_") else [tree.tree_ for tree in fitted.estimators_]
+    return [fitted.tree_] if hasattr(fitted, "tree_") else [tree.tree_ for tree in np.ravel(fitted.estimators_)]

@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError
+from whence.weights.array_trees import ArrayTree, single_turns
 from whence.weights.base import Box, InputMap, Weights, as_matrix
 
 __all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "turning_points"]
@@ -67,6 +68,13 @@ class LeafMembers:
         """Number of training samples."""
         return int(self.order.shape[1])
 
+    def leaf_of(self) -> NDArray[np.int64]:
+        """Leaf of every sample in every tree, of shape (trees, n)."""
+        leaf = np.empty(self.order.shape, dtype=np.int64)
+        for t, size in enumerate(self.size):
+            leaf[t, self.order[t]] = np.repeat(np.arange(size.size), size)
+        return leaf
+
     def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For the nodes of all trees, one after the other: first place in ``order.ravel()``, and number of samples."""
         tree = np.repeat(np.arange(len(self.trees)), np.diff(np.append(self._root, self._size.size)))
@@ -115,7 +123,7 @@ class TreeWeights(Weights):
 
     kind: ClassVar[str] = "trees"
     label: ClassVar[str] = "trees"
-    dtype: ClassVar[DTypeLike] = np.float32
+    dtype: DTypeLike = np.float32
 
     members_: LeafMembers
     inputs_: NDArray[np.float32]
@@ -189,12 +197,16 @@ def common_cell(trees: Iterable[tuple[Tree, InputMap, Floats]], coordinates: int
     """The box of coordinates in which every tree keeps the leaf of its row, what it sees of a context."""
     low, high = np.full(coordinates, -np.inf), np.full(coordinates, np.inf)
     for tree, inputs, row in trees:
-        seen = np.asarray(row, dtype=np.float32)
+        read = isinstance(tree, ArrayTree)
+        seen = np.asarray(row, dtype=np.float64 if read and not tree.single else np.float32)
         path = tree.decision_path(seen[None, :]).indices
         split = path[tree.children_left[path] >= 0]
         feature, threshold = tree.feature[split], tree.threshold[split]
         left, at = seen[feature] <= threshold, inputs.coordinate[feature]
-        below, beyond = inputs.sides(feature, *turning_points(threshold))
+        if read:
+            below, beyond = inputs.turns(feature, *tree.turns(threshold))
+        else:
+            below, beyond = inputs.sides(feature, *turning_points(threshold))
         np.minimum.at(high, at[left], below[left])
         np.maximum.at(low, at[~left], beyond[~left])
     return low, high
@@ -212,10 +224,4 @@ def turning_points(thresholds: Floats) -> Box:
     >>> float(last[0]), bool(np.float32(last[0]) <= 0.5), bool(np.float32(first[0]) <= 0.5)
     (0.5000000298023224, True, False)
     """
-    below = thresholds.astype(np.float32)
-    over = below.astype(np.float64) > thresholds
-    below[over] = np.nextafter(below[over], np.float32(-np.inf))
-    above = np.nextafter(below, np.float32(np.inf))
-    middle = 0.5 * (below.astype(np.float64) + above.astype(np.float64))
-    last = np.where(middle.astype(np.float32) == below, middle, np.nextafter(middle, -np.inf))
-    return last, np.nextafter(last, np.inf)
+    return single_turns(thresholds)
