@@ -11,7 +11,9 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence import plot
+    from whence.ensemble import Ensemble
     from whence.errors import WhenceError
+    from whence.explain.crossing import Crossing
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
     from whence.features import Binary, Categorical, Continuous, Discrete, Schema
@@ -28,8 +30,10 @@ __all__ = [
     "CVaR",
     "Categorical",
     "Continuous",
+    "Crossing",
     "DecisionProblem",
     "Discrete",
+    "Ensemble",
     "Expectation",
     "Explanation",
     "Explanations",
@@ -50,7 +54,9 @@ __all__ = [
 #: Where the public names are defined. They are imported when they are first used: the command `whence` has to be
 #: able to answer Ctrl-C before the seconds that scikit-learn takes.
 _HOMES = {
+    "ensemble": ("Ensemble",),
     "errors": ("WhenceError",),
+    "explain.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
     "question": ("Progress",),

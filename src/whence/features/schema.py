@@ -358,8 +358,8 @@ class Schema:
         for argument, given in (("fixed", kept), ("bounds", limits)):
             for name in given:
                 self._column(name, argument)
-        given = self._raw_row(context.tolist())
-        start: Floats = (given - self._offset) / self._scale
+        raw = self._raw_row(context.tolist())
+        start: Floats = (raw - self._offset) / self._scale
         lower, upper = start.copy(), start.copy()
         least, most = np.full(start.size, -np.inf), np.full(start.size, np.inf)
         levels: list[Floats | None] = [None] * self.n_coordinates
@@ -374,7 +374,7 @@ class Schema:
             limit = limits.get(column.name) if restricted else None
             for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
                 lower[j], upper[j], levels[j] = allowed
-        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy(), (least, most), given)
+        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy(), (least, most), raw)
 
     def restrictions_in_the_way(
         self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None

@@ -159,11 +159,14 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     yield
     place = np.repeat(np.arange(face_start.size - 1), np.diff(face_start))
     if read:
-        last, beyond_it = trees[0].turns(cuts)
+        thresholds = cuts.astype(np.float64)
+        last, beyond_it = trees[0].turns(thresholds)
         below, beyond = inputs.turns(place, last, beyond_it)
         begin, many = first[leaves], size[leaves]
         regular = bool((np.diff(begin) == many[:-1]).all())
-        return KeptGrid(grid, face_start, told, below, beyond, members.order, begin, many, None, regular, cuts, last)
+        return KeptGrid(
+            grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last
+        )
     below, beyond = inputs.sides(place, *turning_points(cuts.astype(np.float64)))
     return KeptGrid(grid, face_start, told, below, beyond, members.order, first[leaves], size[leaves])
 

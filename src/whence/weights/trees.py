@@ -197,13 +197,13 @@ def common_cell(trees: Iterable[tuple[Tree, InputMap, Floats]], coordinates: int
     """The box of coordinates in which every tree keeps the leaf of its row, what it sees of a context."""
     low, high = np.full(coordinates, -np.inf), np.full(coordinates, np.inf)
     for tree, inputs, row in trees:
-        read = isinstance(tree, ArrayTree)
-        seen = np.asarray(row, dtype=np.float64 if read and not tree.single else np.float32)
+        compared = np.float64 if isinstance(tree, ArrayTree) and not tree.single else np.float32
+        seen: NDArray[Any] = np.asarray(row, dtype=compared)
         path = tree.decision_path(seen[None, :]).indices
         split = path[tree.children_left[path] >= 0]
         feature, threshold = tree.feature[split], tree.threshold[split]
         left, at = seen[feature] <= threshold, inputs.coordinate[feature]
-        if read:
+        if isinstance(tree, ArrayTree):
             below, beyond = inputs.turns(feature, *tree.turns(threshold))
         else:
             below, beyond = inputs.sides(feature, *turning_points(threshold))

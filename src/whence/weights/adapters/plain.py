@@ -113,9 +113,10 @@ class PlainTrees(FittedTrees):
         if hasattr(self.model, "predict_proba"):
             k = 1 if label is None else self.labels().index(label)
             return np.asarray(self.model.predict_proba(table), dtype=np.float64)[:, k]
-        found = np.mean([member.predict(np.asarray(X, dtype=np.float32)) for member in self._members], axis=0)
         if self._boosted:
-            found = np.asarray(self.model.predict(table), dtype=np.float64)
+            return np.asarray(self.model.predict(table), dtype=np.float64)
+        seen = np.asarray(X, dtype=np.float32)
+        found: Floats = np.mean([member.predict(seen) for member in self._members], axis=0)
         return found if label is None else found[:, self.labels().index(label)]
 
 
