@@ -84,15 +84,16 @@ class Ensemble:
     def fit(self, X: Any) -> Self:
         """Learn from past contexts `X` how far each feature ranges; the model stays as it is."""
         X = as_pandas(X)
-        table = as_table(X, "X")
+        table = as_table(X, "X", missing=True)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
             check_names(self._read, list(table.columns))
-        schema = (self.schema or Schema()).fit(table)
+        schema = (self.schema or Schema()).fit(table, missing=True)
         self._layout = Layout.of(self._read, [SeenColumn(*column) for column in schema.seen_columns()])
         offset, scale = schema.affine()
         self.input_map_ = InputMap(np.arange(offset.size), scale, offset)
         self._inputs = schema.levels_shown(table)
         self._summed = self._laid(frozenset())
+        self._views: dict[frozenset[int], SummedTrees] = {frozenset(): self._summed}
         names = schema.feature_of_coordinate()
         cuts = {name: self._thresholds(names.index(name)) for name in schema.stepped()}
         self.schema_ = schema.cut_at(cuts, True, self._read.single)
@@ -177,8 +178,12 @@ class Ensemble:
         return what, self.unit, f"{self._read.kind}, {len(self._forecast.trees)} trees"
 
     def summed(self, context: pd.Series) -> SummedTrees:
-        """The trees with their values, as they are for a context."""
-        return self._summed
+        """The trees with their values, with splits on what a context lacks decided."""
+        gone = np.isnan(self.seen(context))
+        lacking = frozenset(j for j, place in enumerate(self._layout.places) if gone[place.at])
+        if lacking not in self._views:
+            self._views[lacking] = self._laid(lacking)
+        return self._views[lacking]
 
     def seen(self, context: pd.Series) -> Floats:
         """One context as the trees see it."""
@@ -197,19 +202,29 @@ class Ensemble:
 
     def size(self) -> float:
         """The largest sum over the trees in the history."""
-        return float(np.abs(self._summed.sums(self._inputs)).max())
+        return float(np.abs(self._past_sums).max())
 
     def _laid(self, missing: frozenset[int]) -> SummedTrees:
         forecast = self._forecast
         trees = self._layout.trees(self._read, missing)
         return SummedTrees([trees[t] for t in forecast.trees], forecast.values, forecast.offset, self._inputs)
 
+    def _sums_by_leaves(self, X: Floats) -> Floats:
+        """What the library's trees add up to, for rows with missing values too."""
+        forecast, rows = self._forecast, self._layout.model_rows(X)
+        if self._read.single:
+            rows = rows.astype(np.float32).astype(np.float64)
+        total = np.full(len(rows), forecast.offset)
+        for t, values in zip(forecast.trees, forecast.values, strict=True):
+            total += values[self._read.trees[t].apply(rows)]
+        return total
+
     def _thresholds(self, column: int) -> Floats:
         return np.concatenate([tree.threshold[tree.feature == column] for tree in self._summed.trees])
 
     def _check_read(self) -> None:
         """The trees that are searched must add up to what the model forecasts, for every past context."""
-        sums = self._summed.sums(self._inputs)
+        sums = self._past_sums = self._sums_by_leaves(self._inputs)
         if self.link == "log":
             sums = np.exp(sums)
         elif self.link == "logit":

@@ -116,7 +116,8 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         """Learn from contexts `X` and outcomes `Y`, row by row: tables of pandas or polars, or arrays."""
         self._check_parameters()
         X, Y = as_pandas(X), as_pandas(Y)
-        table = as_table(X, "X")
+        missing = self.weights is not None and self.weights.knows_missing
+        table = as_table(X, "X", missing=missing)
         check_order(X, Y)
         outcomes, names = as_outcomes(Y, len(table))
         columns = self.problem.outcome_columns()
@@ -129,7 +130,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
             weights.check_columns(list(table.columns))
-        self.schema_ = (self.schema or Schema()).fit(table)
+        self.schema_ = (self.schema or Schema()).fit(table, missing)
         self.risk_ = Expectation() if self.risk is None else self.risk
         self.n_features_in_ = table.shape[1]
         if named:
@@ -416,12 +417,12 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             return self.schema_.levels_row(row, unknown)
         if self._sees_units:
             return self.schema_.numbers_row(row, unknown)
-        return self.schema_.encode_row(row, unknown)
+        return self.schema_.coordinates_row(row, unknown)
 
     def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
         if self._sees_levels:
             return self.schema_.levels_shown(X, unknown)
-        return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.encode(X, unknown)
+        return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.coordinates_shown(X, unknown)
 
     def _cuts(self) -> dict[str, Floats]:
         """The thresholds at which the weights turn along features that go in whole steps, where these are known."""

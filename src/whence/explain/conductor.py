@@ -21,6 +21,7 @@ from whence.explain.verification import confirmed
 from whence.problems.base import cost_unit_of
 from whence.question import Answer, Isolation, Limits, Nearby, Question
 from whence.risk import Risk
+from whence.weights.base import Weights
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -130,7 +131,7 @@ def _question(
 
     return Question(
         space=policy.schema_.space(initial, request.fixed, request.bounds),
-        weights=policy.weights_,
+        weights=_weights(policy, initial),
         inputs=policy.input_map_,
         alternative=alternative,
         decision=decision,
@@ -144,14 +145,26 @@ def _question(
         options=dict(request.options),
         within=float(request.within),
         margin=request.margin_parts,
-        plausible=_plausible(policy, request),
+        plausible=_plausible(policy, request, initial),
         threads=None if request.threads is None else int(request.threads),
         linear=linear,
     )
 
 
-def _plausible(policy: Policy, request: Request) -> Isolation | Nearby | None:
-    share = request.plausible
+def _weights(policy: Policy, initial: pd.Series) -> Weights:
+    """The policy's weights, with splits on what the initial context lacks decided."""
+    if not policy.schema_.takes_missing:
+        return policy.weights_
+    return policy.weights_.lacking(frozenset(np.flatnonzero(np.isnan(policy.inputs_of(initial))).tolist()))
+
+
+def _plausible(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
+    share, schema = request.plausible, policy.schema_
+    if share is not None and (schema.lacks(policy.X_) or schema.lacks(initial.to_frame().T)):
+        raise InputError(
+            "'plausible' needs a context and a history without missing numbers. Got some that are.",
+            parameter="plausible",
+        )
     return None if share is None else usual_in(policy.weights_, policy.schema_, policy.X_).at_least(float(share))
 
 

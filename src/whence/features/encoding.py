@@ -46,6 +46,8 @@ class NumberColumn(Column):
     levels: Floats | None
     type: NumberType
     step: int | None = None
+    #: Whether a context may lack it: its value is then NaN.
+    missing: bool = False
 
     @property
     def steps(self) -> int:
@@ -88,17 +90,17 @@ class NumberColumn(Column):
         return points[[0, -1]] if points.size else points
 
     def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
-        raw = numbers(self.name, table[self.name])
+        raw = numbers(self.name, table[self.name], self.missing)
         self._check_binary(raw)
         return raw[:, None]
 
     def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
-        raw = number(self.name, values[self.name])
+        raw = number(self.name, values[self.name], self.missing)
         self._check_binary(np.array([raw]))
         return [raw]
 
     def _check_binary(self, raw: Floats) -> None:
-        bad = raw[(raw != 0.0) & (raw != 1.0)]
+        bad = raw[(raw != 0.0) & (raw != 1.0) & ~np.isnan(raw)]
         if isinstance(self.feature, Binary) and bad.size:
             raise InputError(f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}.")
 
@@ -143,12 +145,18 @@ class NumberColumn(Column):
         return (raw - self.offset) / self.scale
 
 
-def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) -> Column:
-    """The feature with its place in the coordinates, from `start` on, and its training range."""
+def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int, missing: bool = False) -> Column:
+    """The feature with its place in the coordinates, from `start` on, and its training range.
+
+    Numbers may be `missing`, where that is allowed; categories may not.
+    """
     if isinstance(feature, Categorical):
         return _fitted_category(name, feature, table, start)
     values = table[name]
-    raw = numbers(name, values)
+    raw = numbers(name, values, missing)
+    raw = raw[~np.isnan(raw)]
+    if not raw.size:
+        raise InputError(f"The column {name!r} must hold at least one number. Got only missing values.")
     low, high = float(raw.min()), float(raw.max())
     offset, scale = (low, high - low) if high > low else (low, 1.0)
     levels = None
@@ -165,7 +173,8 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) 
             )
     place = slice(start, start + 1)
     step = getattr(feature, "step", None)
-    column = NumberColumn(name, feature, (name,), place, offset, scale, low, high, levels, _type_of(values), step)
+    kind = _type_of(values)
+    column = NumberColumn(name, feature, (name,), place, offset, scale, low, high, levels, kind, step, missing)
     column.raw(table)
     return column
 

@@ -52,6 +52,7 @@ class Schema:
                     f"Got {feature!r} instead."
                 )
         self._columns: dict[str, Column] = {}
+        self._missing = False
         self._order: tuple[str, ...] = ()
         self._offset, self._scale, self._weight = np.zeros(0), np.ones(0), np.ones(0)
         self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -78,20 +79,23 @@ class Schema:
 
     # ---- fitting -----------------------------------------------------------------------------
 
-    def fit(self, X: Any) -> Schema:
-        """A copy of this schema that knows every feature of `X` and its training range."""
-        table = as_table(X, "X")
+    def fit(self, X: Any, missing: bool = False) -> Schema:
+        """A copy of this schema that knows every feature of `X` and its training range.
+
+        With `missing`, numbers may be missing (NaN), in `X` and in contexts.
+        """
+        table = as_table(X, "X", missing=missing)
         owner = self._owners(list(table.columns))
         columns: dict[str, Column] = {}
         start = 0
         for label in table.columns:
             name = owner.get(label, label)
             if name not in columns:
-                feature = self.features.get(name) or inferred(name, table[label])
-                columns[name] = fitted_column(name, feature, table, start)
+                feature = self.features.get(name) or inferred(name, table[label], missing)
+                columns[name] = fitted_column(name, feature, table, start, missing)
                 start = columns[name].at.stop
         fitted = Schema({name: column.feature for name, column in columns.items()})
-        fitted._columns, fitted._order = columns, tuple(table.columns)
+        fitted._columns, fitted._order, fitted._missing = columns, tuple(table.columns), missing
         fitted._lay_out(start)
         return fitted
 
@@ -197,7 +201,7 @@ class Schema:
             if isinstance(column, NumberColumn):
                 columns[name] = column.cut_at(thresholds, units, single)
         cut = Schema(self.features)
-        cut._columns, cut._order = columns, self._order
+        cut._columns, cut._order, cut._missing = columns, self._order, self._missing
         cut._lay_out(self.n_coordinates)
         return cut
 
@@ -225,13 +229,33 @@ class Schema:
         """Coordinates of every row of `X`, as an array of shape (rows, n_coordinates).
 
         A category that the history has not seen is an error, or with ``unknown="ignore"`` none of those known: all its
-        coordinates are 0.
+        coordinates are 0. A number that is missing, where it may be, has the coordinate 0.
         """
+        return self._placed(self.coordinates_shown(X, unknown))
+
+    def coordinates_shown(self, X: Any, unknown: Unknown = "error") -> Floats:
+        """Coordinates as an estimator sees them: those of missing numbers are NaN."""
         self._check_fitted()
-        table = as_table(X, "X", self._order)
+        table = self._table(X)
         raw = np.hstack([column.raw(table, unknown) for column in self._columns.values()])
         coordinates: Floats = (raw - self._offset) / self._scale
         return coordinates
+
+    def _placed(self, coordinates: Floats) -> Floats:
+        """Coordinates with a number in every place."""
+        return np.nan_to_num(coordinates, nan=0.0, posinf=np.inf, neginf=-np.inf) if self._missing else coordinates
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether numbers of a context may be missing."""
+        return self._missing
+
+    def lacks(self, table: pd.DataFrame) -> bool:
+        """Whether numbers are missing in a table with the user's columns."""
+        return self._missing and bool(table.isna().to_numpy().any())
+
+    def _table(self, X: Any) -> pd.DataFrame:
+        return as_table(X, "X", self._order, self._missing)
 
     def row(self, context: Any) -> pd.Series:
         """One context (Series, mapping, one-row table or 1-D array) as a Series in the user's units."""
@@ -240,6 +264,10 @@ class Schema:
 
     def encode_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """Coordinates of one context as given by :meth:`row`; `unknown` as in :meth:`encode`."""
+        return self._placed(self.coordinates_row(row, unknown))
+
+    def coordinates_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
+        """Coordinates of one context as an estimator sees them: those of missing numbers are NaN."""
         coordinates: Floats = (self._raw_row(row.tolist(), unknown) - self._offset) / self._scale
         return coordinates
 
@@ -284,11 +312,11 @@ class Schema:
 
     def numbers(self, X: Any, unknown: Unknown = "error") -> Floats:
         """The user's columns as plain numbers in their own units: what a frozen forest sees."""
-        table = as_table(X, "X", self._order)
+        table = self._table(X)
         self._check_numeric()
         for column in self._columns.values():
             column.raw(table, unknown)
-        return np.column_stack([numbers(name, table[name]) for name in self._order])
+        return np.column_stack([numbers(name, table[name], self._missing) for name in self._order])
 
     def numbers_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """One context as plain numbers in its own units."""
@@ -298,7 +326,7 @@ class Schema:
 
     def levels_shown(self, X: Any, unknown: Unknown = "error") -> Floats:
         """Numbers in their own units, and 0/1 per level of a category: what a model that knows categories sees."""
-        table = as_table(X, "X", self._order)
+        table = self._table(X)
         return np.hstack([column.raw(table, unknown) for column in self._columns.values()])
 
     def levels_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
@@ -359,14 +387,17 @@ class Schema:
             for name in given:
                 self._column(name, argument)
         raw = self._raw_row(context.tolist())
-        start: Floats = (raw - self._offset) / self._scale
+        start = self._placed((raw - self._offset) / self._scale)
+        gone = np.isnan(raw)
         lower, upper = start.copy(), start.copy()
         least, most = np.full(start.size, -np.inf), np.full(start.size, np.inf)
         levels: list[Floats | None] = [None] * self.n_coordinates
         at = self._numbers.at
         lower[at], upper[at], discrete = self._numbers.ranges(start, kept, limits, restricted)
+        # What is missing stays so.
+        lower[gone], upper[gone] = start[gone], start[gone]
         for j, values in discrete.items():
-            levels[j] = values
+            levels[j] = None if gone[j] else values
         initial = self._numbers.raw(context.tolist())
         least[at], most[at] = self._numbers.ends(lower[at], upper[at], initial, limits if restricted else {})
         for column in self._categories:

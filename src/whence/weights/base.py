@@ -146,6 +146,15 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """Whether such an estimator knows categories: it is then shown a 0/1 column per level for each of them."""
         return False
 
+    @property
+    def knows_missing(self) -> bool:
+        """Whether numbers of a context may be missing (NaN)."""
+        return False
+
+    def lacking(self, columns: frozenset[int]) -> Weights:
+        """These weights for contexts in which some columns that the estimator sees are missing."""
+        return self
+
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
         """Take note of what the user's columns are, before `fit`."""
 
@@ -161,7 +170,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def weights(self, X: ArrayLike, as_sparse: bool = False) -> Any:
         """Weights of every training sample for each row of `X`: an array (rows, n), or a CSR matrix if `as_sparse`."""
         self._check_fitted()
-        inputs = as_matrix(X, self.dtype, self.n_features_in_)
+        inputs = as_matrix(X, self.dtype, self.n_features_in_, self.knows_missing)
         step = max(1, BATCH // self.n_samples_)
         parts = [self.rows(inputs[i : i + step]) for i in range(0, len(inputs), step)]
         if as_sparse:
@@ -246,12 +255,12 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
 
-def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None) -> NDArray[Any]:
-    """`X` as a finite 2-D array, of so many columns where that is known."""
+def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missing: bool = False) -> NDArray[Any]:
+    """`X` as a finite 2-D array, of so many columns where that is known; with `missing`, NaN is allowed."""
     matrix = np.ascontiguousarray(X, dtype=dtype)
     if matrix.ndim != 2 or (columns is not None and matrix.shape[1] != columns):
         wanted = "2-D" if columns is None else f"of shape (rows, {columns})"
         raise InputError(f"'X' must be {wanted}. Got shape {matrix.shape} instead.", parameter="X")
-    if not np.isfinite(matrix).all():
+    if not np.isfinite(matrix).all() and (not missing or np.isinf(matrix).any()):
         raise InputError("'X' must be finite. Got NaN or infinity.", parameter="X")
     return matrix

@@ -13,11 +13,12 @@ from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegress
 from sklearn.ensemble._forest import ForestClassifier, ForestRegressor
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
-from whence.weights.base import as_matrix
+from whence.weights.base import Weights, as_matrix
 from whence.weights.trees import TreeWeights
 
 __all__ = ["ForestWeights"]
@@ -46,6 +47,8 @@ class ForestWeights(TreeWeights):
         Seed of the forest.
     min_samples_leaf : int
         Smallest number of bootstrap samples in a leaf.
+    missing : bool
+        Whether numbers of a context may be missing (NaN): every split then sends them to a side of its own.
 
     Examples
     --------
@@ -63,12 +66,14 @@ class ForestWeights(TreeWeights):
         max_features: str | int | float = "sqrt",
         random_state: int | np.random.RandomState | None = None,
         min_samples_leaf: int = 1,
+        missing: bool = False,
     ) -> None:
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.max_features = max_features
         self.random_state = random_state
         self.min_samples_leaf = min_samples_leaf
+        self.missing = missing
 
     kind: ClassVar[str] = "forest"
     label: ClassVar[str] = "forest"
@@ -80,6 +85,24 @@ class ForestWeights(TreeWeights):
     def sees_units(self) -> bool:
         """Whether the forest was fitted by the user, on the user's own columns."""
         return self.frozen is not None
+
+    @property
+    def knows_missing(self) -> bool:
+        """Whether that was asked for, or a forest that was given fitted takes NaN."""
+        return bool(self.missing) if self.frozen is None else bool(get_tags(self.frozen).input_tags.allow_nan)
+
+    def lacking(self, columns: frozenset[int]) -> Weights:
+        """The same forest, in which splits on missing columns are decided."""
+        if not columns:
+            return self
+        known: dict[str, Any] = self.__dict__.setdefault("_lacking", {})
+        if known.get("of") is not self.members_:
+            from whence.weights.read_forest import ReadForestWeights
+
+            known.clear()
+            known["of"], known["view"] = self.members_, ReadForestWeights.view_of(self)
+        view: Weights = known["view"]
+        return view.lacking(columns)
 
     @property
     def can_refit(self) -> bool:
@@ -152,7 +175,7 @@ class ForestWeights(TreeWeights):
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
         """Train the forest on contexts `X` (coordinates) and outcomes `Y`, or record the samples of a frozen one."""
-        inputs = as_matrix(X, self.dtype)
+        inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
         if self.frozen is None:
             self._check_parameters()
             self.forest_ = self._trained(inputs, np.asarray(Y, dtype=np.float64))

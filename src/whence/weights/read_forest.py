@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
@@ -10,7 +11,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
-from whence.weights.adapters import FittedTrees
+from whence.weights.adapters import FittedTrees, read
 from whence.weights.base import SeenColumn, as_matrix
 from whence.weights.forest import ForestWeights
 from whence.weights.layout import Layout, check_names, check_width
@@ -32,6 +33,7 @@ class ReadForestWeights(ForestWeights):
     read: FittedTrees
     counted: NDArray[np.bool_] | None = None
     _layout: Layout | None = None
+    _views: dict[frozenset[int], ReadForestWeights]
 
     @classmethod
     def made(cls, fitted: Any, read: FittedTrees, counted: NDArray[np.bool_] | None = None) -> ReadForestWeights:
@@ -64,19 +66,45 @@ class ReadForestWeights(ForestWeights):
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
         """Record which rows of `X` stand in which leaf."""
-        inputs = as_matrix(X, self.dtype)
+        inputs = as_matrix(X, self.dtype, missing=True)
         if self._layout is None:
             check_width(self.read, inputs.shape[1])
             self._layout = Layout.plain(inputs.shape[1])
-        trees = self._layout.trees(self.read)
         leaves = self._leaves(inputs)
-        self._check_read(inputs, leaves, trees)
+        self._check_read(inputs, leaves)
         self._check_counted(leaves.shape[0])
-        self.members_ = ReadMembers(self.read.trees, trees, leaves, self.counted)
+        self.members_ = ReadMembers(self.read.trees, self._layout.trees(self.read), leaves, self.counted)
+        self._views = {}
         self.forest_ = self.frozen
         self.inputs_ = inputs
         self.n_samples_, self.n_features_in_ = inputs.shape
         return self
+
+    @property
+    def knows_missing(self) -> bool:
+        """The libraries that are read send a missing number to a side of its own."""
+        return True
+
+    @classmethod
+    def view_of(cls, forest: ForestWeights) -> ReadForestWeights:
+        """A forest of scikit-learn's own trees as one that was read."""
+        found = read(forest.forest_)
+        assert found is not None
+        view = cls.made(forest.forest_, found)
+        view._layout = Layout.plain(forest.n_features_in_)
+        return view.fit(forest.inputs_, np.zeros((forest.n_samples_, 1)))
+
+    def lacking(self, columns: frozenset[int]) -> ReadForestWeights:
+        """The same trees, in which splits on missing columns are decided."""
+        if not columns:
+            return self
+        if columns not in self._views:
+            assert self._layout is not None
+            gone = frozenset(j for j, place in enumerate(self._layout.places) if place.at in columns)
+            view = copy.copy(self)
+            view.members_ = self._members.laid_anew(self._layout.trees(self.read, gone))
+            self._views[columns] = view
+        return self._views[columns]
 
     def _leaves(self, X: NDArray[Any]) -> NDArray[np.int64]:
         """Leaves, as nodes of the library's trees, by the model itself."""
@@ -106,10 +134,14 @@ class ReadForestWeights(ForestWeights):
         """How many trees of which library."""
         return f"{len(self.trees)} trees of a {self.read.kind} model"
 
-    def _check_read(self, inputs: Floats, leaves: NDArray[np.int64], trees: list[Any]) -> None:
+    def _check_read(self, inputs: Floats, leaves: NDArray[np.int64]) -> None:
         """The arrays that are searched must lead every past context to the leaf that the model itself names."""
-        for t, tree in enumerate(trees):
-            if not np.array_equal(tree.leaf[tree.apply(inputs)], leaves[:, t]):
+        assert self._layout is not None
+        rows = self._layout.model_rows(inputs)
+        if self.read.single:
+            rows = rows.astype(np.float32).astype(np.float64)
+        for t, tree in enumerate(self.read.trees):
+            if not np.array_equal(tree.apply(rows), leaves[:, t]):
                 raise InternalError(
                     f"Tree {t} that was read from the fitted {self.read.kind} model has other leaves than the model."
                 )

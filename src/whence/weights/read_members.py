@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Sequence
 from typing import Any
 
@@ -67,6 +68,14 @@ class ReadMembers(LeafMembers):
             leaf = tree.leaf >= 0
             first, size = self.slices_of[t]
             self.first[t][leaf], self.size[t][leaf] = first[tree.leaf[leaf]], size[tree.leaf[leaf]]
+
+    def laid_anew(self, trees: Sequence[ArrayTree]) -> ReadMembers:
+        """The same samples with another layout of the same trees."""
+        found = copy.copy(self)
+        # Grids are kept by the order of the samples: another layout has a grid of its own.
+        found.order = self.order.copy()
+        found.lay(trees)
+        return found
 
     def leaf_of(self) -> Ints:
         """A leaf of every sample in every tree, of shape (trees, n)."""

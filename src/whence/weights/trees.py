@@ -130,7 +130,7 @@ class TreeWeights(Weights):
 
     def record(self, trees: Sequence[Tree], X: ArrayLike) -> Self:
         """Keep fitted trees, and which rows of `X` stand in which of their leaves; returns the object itself."""
-        inputs = as_matrix(X, self.dtype)
+        inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
         self.members_ = LeafMembers(list(trees), inputs)
         for t, (tree, size) in enumerate(zip(trees, self.members_.size, strict=True)):
             for leaf in np.flatnonzero((tree.children_left < 0) & (size == 0)):
