@@ -114,6 +114,7 @@ class Ensemble:
         between: tuple[float, float] | None = None,
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
+        fill: Collection[str] = (),
         time_limit: float | None = None,
         node_limit: int | None = None,
         tolerance: float = 1e-6,
@@ -134,6 +135,9 @@ class Ensemble:
             Features that must stay as they are.
         bounds : mapping, optional
             Feature name to (low, high), or to the categories allowed.
+        fill : collection of str
+            Features that may be filled in where they are missing, which counts 1 like another category; otherwise
+            what is missing stays so.
         time_limit, node_limit : float, int, optional
             When to stop with the best found so far and a bound.
         tolerance : float
@@ -154,6 +158,7 @@ class Ensemble:
             between=_limits(at_most, at_least, between),
             fixed=fixed,
             bounds=bounds,
+            fill=fill,
             time_limit=time_limit,
             node_limit=node_limit,
             tolerance=tolerance,

@@ -250,6 +250,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
         decision: Any = None,
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
+        fill: Collection[str] = (),
         engine: str = "auto",
         time_limit: float | None = None,
         node_limit: int | None = None,
@@ -295,6 +296,9 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             Features that must stay as they are.
         bounds : mapping, optional
             Feature name to (low, high), or to the categories allowed.
+        fill : collection of str
+            Features that an explanation may fill in where they are missing, which counts 1 like another category;
+            otherwise what is missing stays so.
         engine : {"auto", "search", "milp"}
             The native search (auto), or the integer program of the paper.
         time_limit, node_limit : float, int, optional
@@ -338,6 +342,7 @@ class Policy(BaseEstimator):  # type: ignore[misc]
             decision=decision,
             fixed=fixed,
             bounds=bounds,
+            fill=fill,
             engine=engine,
             time_limit=time_limit,
             node_limit=node_limit,

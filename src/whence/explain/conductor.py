@@ -12,6 +12,7 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.filling import nearest_filled, weights_for
 from whence.explain.plans import in_order, sample_costs
 from whence.explain.reliance import Refitted, explained_reliably
 from whence.explain.request import Request
@@ -21,7 +22,6 @@ from whence.explain.verification import confirmed
 from whence.problems.base import cost_unit_of
 from whence.question import Answer, Isolation, Limits, Nearby, Question
 from whence.risk import Risk
-from whence.weights.base import Weights
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -72,7 +72,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
         if answer is None:
             names = policy.schema_.feature_of_coordinate()
             policy.weights_.check_start(asked.space.start, asked.separation, names)
-            answer = search(asked)
+            asked, answer = nearest_filled(policy, request, initial, asked, search)
         explanation = _completed(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
         if explanation.status == "optimal" and explanation.distance == 0.0:
             explanation = replace(explanation, status="already")
@@ -131,7 +131,7 @@ def _question(
 
     return Question(
         space=policy.schema_.space(initial, request.fixed, request.bounds),
-        weights=_weights(policy, initial),
+        weights=weights_for(policy, initial),
         inputs=policy.input_map_,
         alternative=alternative,
         decision=decision,
@@ -149,13 +149,6 @@ def _question(
         threads=None if request.threads is None else int(request.threads),
         linear=linear,
     )
-
-
-def _weights(policy: Policy, initial: pd.Series) -> Weights:
-    """The policy's weights, with splits on what the initial context lacks decided."""
-    if not policy.schema_.takes_missing:
-        return policy.weights_
-    return policy.weights_.lacking(frozenset(np.flatnonzero(np.isnan(policy.inputs_of(initial))).tolist()))
 
 
 def _plausible(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
@@ -330,8 +323,7 @@ def changes_between(policy: Policy, question: Question, initial: pd.Series, cont
     schema = policy.schema_
     rows = []
     if context is not None:
-        moved = np.abs(schema.encode_row(context) - question.space.start) * question.space.weight
-        distances = schema.by_feature(moved)
+        distances = schema.by_feature(question.space.moved(schema.encode_row(context)))
         before, after = (schema.feature_values(row, distances) for row in (initial, context))
         rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
     return pd.DataFrame(rows, columns=NO_CHANGES.columns)
@@ -352,8 +344,8 @@ def _without_restrictions(
     left = question.limits.remaining
     limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress)
     limits.reserve = question.limits.reserve
-    wider = replace(question, space=free, limits=limits)
-    answer = search(wider)
+    wider = replace(question, space=free, weights=weights_for(policy, explanation.initial), limits=limits)
+    wider, answer = nearest_filled(policy, request, explanation.initial, wider, search, restricted=False)
     relaxed = _completed(policy, wider, answer, replace(explanation, status="none", note=""))
     _check_accepted(policy, request, wider, relaxed)
     blocking = (

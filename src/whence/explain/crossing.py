@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Protocol
 
@@ -13,13 +13,14 @@ import pandas as pd
 from whence.aliases import Floats, Status
 from whence.errors import InputError, InternalError
 from whence.explain.certificate import Verification
+from whence.explain.filling import merged, sets_to_fill
 from whence.features import Schema
 from whence.files import write_text
 from whence.plain_values import finite, to_plain
-from whence.question import Answer, InputMap, Limits, Progress, Space
+from whence.question import Answer, InputMap, Limits, Progress, Question, Space
 from whence.report import crossing as words
 from whence.report.words import wrapped
-from whence.search.crossing import SummedTrees
+from whence.search.crossing import SummedTrees, question_of
 from whence.search.crossing import crossing as searched
 from whence.weights.adapters.base import Link
 
@@ -190,6 +191,7 @@ class CrossingRequest:
     between: tuple[float, float]
     fixed: Collection[str] = ()
     bounds: Mapping[str, Any] | None = None
+    fill: Collection[str] = ()
     time_limit: float | None = None
     node_limit: int | None = None
     tolerance: float = 1e-6
@@ -248,21 +250,39 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
         model=model,
     )
 
-    def answered(space: Space, limits: Limits) -> Crossing:
+    def answered(restricted: bool, limits: Limits) -> Crossing:
         now = float(summed.sums(ensemble.seen(initial)[None, :])[0])
         if wanted[0] - tau <= now <= wanted[1] + tau:
             answer = Answer("already", space.start, 0.0, 0.0)
         elif wanted[0] == np.inf or wanted[1] == -np.inf:
             answer = Answer("none", None, np.inf, np.inf)
         else:
-            answer = searched(summed, space, ensemble.input_map_, wanted, tau, limits, request.threads)
+            return filled(restricted, limits)
         return _completed(ensemble, summed, space, wanted, answer, draft)
 
-    found = answered(space, limits)
+    def filled(restricted: bool, limits: Limits) -> Crossing:
+        """The nearest answer, whatever is filled in for it."""
+        sets = sets_to_fill(schema, initial, request.fill, request.fixed if restricted else ())
+        made: dict[int, tuple[Space, SummedTrees]] = {}
+
+        def questions() -> Iterator[Question]:
+            for names in sets:
+                room = schema.space(initial, request.fixed, request.bounds, restricted, names)
+                row = initial.copy()
+                for name in names:
+                    row[name] = schema.training_range(name)[0]
+                trees = ensemble.summed(row)
+                made[id(room)] = room, trees
+                yield question_of(trees, room, ensemble.input_map_, tau, limits, request.threads)
+
+        question, answer = merged(questions(), lambda one: searched(one, wanted))
+        return _completed(ensemble, made[id(question.space)][1], question.space, wanted, answer, draft)
+
+    found = answered(True, limits)
     free = schema.space(initial, restricted=False)
     if found.status == "none" and not free.same_as(space) and limits.remaining > 0:
         left = None if np.isinf(limits.remaining) else limits.remaining
-        inner = answered(free, Limits(left, request.node_limit, request.on_progress))
+        inner = answered(False, Limits(left, request.node_limit, request.on_progress))
         blocking = []
         if inner.context is not None:
             point = schema.encode_row(inner.context)
@@ -349,8 +369,7 @@ def _confirmed(
 def _changes(schema: Schema, space: Space, initial: pd.Series, context: pd.Series | None) -> pd.DataFrame:
     rows = []
     if context is not None:
-        moved = np.abs(schema.encode_row(context) - space.start) * space.weight
-        distances = schema.by_feature(moved)
+        distances = schema.by_feature(space.moved(schema.encode_row(context)))
         before, after = (schema.feature_values(row, distances) for row in (initial, context))
         rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
     return pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])

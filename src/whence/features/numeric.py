@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from whence.aliases import Floats
+from whence.errors import InputError
 from whence.features.encoding import NumberColumn, interval
 from whence.features.kinds import Binary, Continuous
 
@@ -83,6 +84,25 @@ class Numbers:
                 inside = np.union1d(inside, self.columns[i].within(lower[i], upper[i]))
             allowed = _with(inside, at[i])
             lower[i], upper[i], levels[int(self.at[i])] = allowed[0], allowed[-1], allowed
+        return lower, upper, levels
+
+    def filling(self, name: str, limits: Mapping[str, Any]) -> tuple[float, float, Floats | None]:
+        """Where a missing number may be filled in: between which ends, and at which levels.
+
+        An InputError where the bounds leave nothing of its range.
+        """
+        i = self._index[name]
+        floor, ceiling = self._limits(limits, True)
+        lower, upper = max(float(self._low[i]), float(floor[i])), min(float(self._high[i]), float(ceiling[i]))
+        every = self._levels.get(i)
+        levels = None if every is None else every[(every >= lower) & (every <= upper)]
+        if levels is not None and i in self._unlisted:
+            levels = np.union1d(levels, self.columns[i].within(lower, upper))
+        if lower > upper or (levels is not None and not levels.size):
+            raise InputError(
+                f"The 'bounds' of {name!r} must leave a value to fill in. Got {limits.get(name)!r} instead.",
+                parameter="bounds",
+            )
         return lower, upper, levels
 
     def ends(self, lower: Floats, upper: Floats, initial: Floats, limits: Mapping[str, Any]) -> tuple[Floats, Floats]:

@@ -25,6 +25,9 @@ from whence.tables import as_row, as_table, numbers
 
 __all__ = ["Schema"]
 
+#: The coordinate of a missing number: outside every range, and none that a number would have.
+NOWHERE = -1.6180339887498949
+
 
 class Schema:
     """The features of a context, by name.
@@ -229,7 +232,7 @@ class Schema:
         """Coordinates of every row of `X`, as an array of shape (rows, n_coordinates).
 
         A category that the history has not seen is an error, or with ``unknown="ignore"`` none of those known: all its
-        coordinates are 0. A number that is missing, where it may be, has the coordinate 0.
+        coordinates are 0. A number that is missing, where it may be, has a coordinate that no other number has.
         """
         return self._placed(self.coordinates_shown(X, unknown))
 
@@ -243,7 +246,7 @@ class Schema:
 
     def _placed(self, coordinates: Floats) -> Floats:
         """Coordinates with a number in every place."""
-        return np.nan_to_num(coordinates, nan=0.0, posinf=np.inf, neginf=-np.inf) if self._missing else coordinates
+        return np.where(np.isnan(coordinates), NOWHERE, coordinates) if self._missing else coordinates
 
     @property
     def takes_missing(self) -> bool:
@@ -375,11 +378,14 @@ class Schema:
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
         restricted: bool = True,
+        filled: Collection[str] = (),
     ) -> Space:
         """Where an explanation of a decision in `context`, as given by :meth:`row`, may lie.
 
         Features in `fixed` stay as they are, those in `bounds` keep to (low, high) or to some categories. Without
-        `restricted`, every restriction of the user is left out: fixed, monotone and bounded features.
+        `restricted`, every restriction of the user is left out: fixed, monotone and bounded features. What is missing
+        stays so, apart from features in `filled`, which may take any allowed value of their range for a fee of 1, like
+        a category.
         """
         kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
         limits = {str(name): limit for name, limit in (bounds or {}).items()}
@@ -398,6 +404,12 @@ class Schema:
         lower[gone], upper[gone] = start[gone], start[gone]
         for j, values in discrete.items():
             levels[j] = None if gone[j] else values
+        weight, fee = self._weight.copy(), None
+        for name in filled:
+            j = self._columns[name].at.start
+            lower[j], upper[j], levels[j] = self._numbers.filling(name, limits if restricted else {})
+            fee = np.zeros(start.size) if fee is None else fee
+            start[j], fee[j], weight[j] = lower[j], weight[j], 0.0
         initial = self._numbers.raw(context.tolist())
         least[at], most[at] = self._numbers.ends(lower[at], upper[at], initial, limits if restricted else {})
         for column in self._categories:
@@ -405,7 +417,17 @@ class Schema:
             limit = limits.get(column.name) if restricted else None
             for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
                 lower[j], upper[j], levels[j] = allowed
-        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy(), (least, most), raw)
+        ends = least, most
+        return Space(start, lower, upper, tuple(levels), weight, self._group.copy(), ends, raw, fee)
+
+    def fillable(self, context: pd.Series, names: Collection[str], fixed: Collection[str] = ()) -> list[str]:
+        """Which of `names` are missing in a context and may be filled in: those that may change."""
+        wanted = [names] if isinstance(names, str) else [str(name) for name in names]
+        kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
+        for name in wanted:
+            self._column(name, "fill")
+        gone = {name for name, value in context.items() if pd.api.types.is_scalar(value) and pd.isna(value)}
+        return [n for n in wanted if n in gone and n not in kept and self._columns[n].feature.change != "fixed"]
 
     def restrictions_in_the_way(
         self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None

@@ -36,7 +36,9 @@ class Space:
     ends : pair of ndarray of shape (d,), optional
         The interval in the user's units, where a coordinate says it only up to rounding.
     initial : ndarray of shape (d,), optional
-        The initial context in the user's units, a category by 0 and 1.
+        The initial context in the user's units, a category by 0 and 1, what is missing by NaN.
+    fee : ndarray of shape (d,), optional
+        What a coordinate costs however far it moves: for a number that is missing and is filled in.
     """
 
     start: Floats
@@ -47,10 +49,17 @@ class Space:
     group: NDArray[np.int64]
     ends: tuple[Floats, Floats] | None = None
     initial: Floats | None = None
+    fee: Floats | None = None
 
     def distance(self, point: Floats) -> float:
-        """Weighted L1 distance of `point` from the start."""
-        return float(np.abs(point - self.start) @ self.weight)
+        """Weighted L1 distance of `point` from the start, and what is paid for filling in."""
+        fee = 0.0 if self.fee is None else float(self.fee.sum())
+        return float(np.abs(point - self.start) @ self.weight) + fee
+
+    def moved(self, point: Floats) -> Floats:
+        """The part of each coordinate in that."""
+        parts: Floats = np.abs(point - self.start) * self.weight
+        return parts if self.fee is None else parts + self.fee
 
     def allows(self, point: Floats, slack: float = 1e-9) -> NDArray[np.bool_]:
         """For every coordinate, whether `point` may lie there."""

@@ -18,7 +18,7 @@ from whence.search.grid import KeptGrid, grid_of
 from whence.weights import TreeWeights
 from whence.weights.array_trees import ArrayTree
 
-__all__ = ["SummedTrees", "crossing"]
+__all__ = ["SummedTrees", "crossing", "question_of"]
 
 
 class SummedTrees:
@@ -85,18 +85,12 @@ class CrossingFrontier(ForestFrontier):
             self.criterion.add_rival(row)
 
 
-def crossing(
-    summed: SummedTrees,
-    space: Space,
-    inputs: InputMap,
-    between: tuple[float, float],
-    tau: float,
-    limits: Limits,
-    threads: int | None = None,
-) -> Answer:
-    """The nearest context in which the sum lies between two numbers, either of which may be infinite."""
+def question_of(
+    summed: SummedTrees, space: Space, inputs: InputMap, tau: float, limits: Limits, threads: int | None = None
+) -> Question:
+    """What an engine is asked, in which the sum over trees stands in the place of costs."""
     none = np.zeros(1)
-    question = Question(
+    return Question(
         space=space,
         weights=cast(TreeWeights, cast(Any, summed)),
         inputs=inputs,
@@ -110,6 +104,11 @@ def crossing(
         limits=limits,
         threads=threads,
     )
+
+
+def crossing(question: Question, between: tuple[float, float]) -> Answer:
+    """The nearest context in which the sum lies between two numbers, either of which may be infinite."""
+    summed = cast(SummedTrees, cast(Any, question.weights))
     kept = grid_of(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
