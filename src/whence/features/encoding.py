@@ -125,11 +125,13 @@ class NumberColumn(Column):
                 return short
         # A large offset beside a small range swallows the last digits: step into the room until the value fits.
         inward = np.inf if coordinate - low <= high - coordinate else -np.inf
-        value, step = raw, abs(float(np.nextafter(raw, inward) - raw))
-        for _ in range(64):
-            if fits(value, 1e-7):
-                return value
-            value, step = raw + np.copysign(step, inward), 2.0 * step
+        # Beside 0 there are numbers so small that none of the first steps would matter to the coordinate.
+        for first in (abs(float(np.nextafter(raw, inward) - raw)), float(np.spacing(abs(self.offset)))):
+            value, step = raw, first
+            for _ in range(64):
+                if fits(value, 1e-7):
+                    return value
+                value, step = raw + np.copysign(step, inward), 2.0 * step
         return raw
 
     def clipped(self, value: float, least: float, most: float) -> Any:

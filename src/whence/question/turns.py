@@ -52,7 +52,7 @@ def settled(
 
 def _number_at(space: Space, q: int, at: float, scale: float, offset: float) -> float | None:
     """The number, in the user's units, that the question names at coordinate `at` of column `q`; None for none."""
-    if space.start[q] == at and space.initial is not None:
+    if space.start[q] == at and space.initial is not None and not np.isnan(space.initial[q]):
         return float(space.initial[q])
     for end, coordinate in enumerate((space.lower[q], space.upper[q])):
         if coordinate == at and space.ends is not None and np.isfinite(space.ends[end][q]):

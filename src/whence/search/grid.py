@@ -52,7 +52,7 @@ class KeptGrid:
     past : ndarray of shape (n, d), optional
         Cells of the past contexts, once they were needed.
     regular : bool
-        Whether the samples of each leaf begin where those of the leaf before it end.
+        Whether the samples of each leaf begin where those of the leaf before it end, and the leaves hold them all.
     threshold : ndarray of shape (faces,), optional
         For trees of other libraries, whose faces are told by coordinates alone: the threshold of every face.
     last : ndarray of shape (faces,), optional
@@ -163,7 +163,8 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
         last, beyond_it = trees[0].turns(thresholds)
         below, beyond = inputs.turns(place, last, beyond_it)
         begin, many = first[leaves], size[leaves]
-        regular = bool((np.diff(begin) == many[:-1]).all())
+        follow = np.diff(np.append(begin, members.order.size))
+        regular = bool(begin[0] == 0 and (follow == many).all())
         return KeptGrid(
             grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last
         )

@@ -93,14 +93,17 @@ class ForestWeights(TreeWeights):
 
     def lacking(self, columns: frozenset[int]) -> Weights:
         """The same forest, in which splits on missing columns are decided."""
-        if not columns:
-            return self
         known: dict[str, Any] = self.__dict__.setdefault("_lacking", {})
         if known.get("of") is not self.members_:
+            known.clear()
+            known["of"], known["gaps"] = self.members_, bool(np.isnan(self.inputs_).any())
+        # A split that sets missing values apart from all numbers has an infinite threshold, and is to be left out.
+        if not columns and not known["gaps"]:
+            return self
+        if "view" not in known:
             from whence.weights.read_forest import ReadForestWeights
 
-            known.clear()
-            known["of"], known["view"] = self.members_, ReadForestWeights.view_of(self)
+            known["view"] = ReadForestWeights.view_of(self)
         view: Weights = known["view"]
         return view.lacking(columns)
 

@@ -13,6 +13,8 @@ from whence.weights.adapters.base import FittedTrees, Forecast, Link, nested
 
 __all__ = ["LightGBMTrees"]
 
+#: Numbers up to this size are taken for 0, whatever a threshold says.
+ZERO = float(np.float32(1e-35))
 #: Objectives whose forecast is not the sum over the trees itself.
 LINKS: dict[str, Link] = {"binary": "logit", "poisson": "log", "gamma": "log", "tweedie": "log"}
 
@@ -105,10 +107,17 @@ def _split(item: dict[str, Any]) -> Any:
         raise InputError(
             "'fitted' must not take 0 for a missing value. Got LightGBM with zero_as_missing=True.", parameter="fitted"
         )
-    threshold = float(item["threshold"])
+    threshold = _seen_as_zero(float(item["threshold"]))
     # Where the model has not met missing values, it takes them for 0.
     to_left = bool(item["default_left"]) if item["missing_type"] == "NaN" else threshold >= 0.0
     return column, threshold, to_left, None
+
+
+def _seen_as_zero(threshold: float) -> float:
+    """A threshold among the numbers that LightGBM takes for 0, as it then really works."""
+    if abs(threshold) > ZERO:
+        return threshold
+    return ZERO if threshold >= 0.0 else float(np.nextafter(-ZERO, -np.inf))
 
 
 def _categories(told: dict[str, Any], names: list[str] | None) -> dict[int, list[Any]]:
