@@ -223,9 +223,7 @@ LIBRARIES: dict[str, Library] = {
     "gradient": Library(_sklearn(GradientBoostingRegressor), _sklearn_leaves, _sklearn_splits, True, missing=False),
     "forest": Library(_sklearn(RandomForestRegressor), _sklearn_leaves, _sklearn_splits, single=True),
     "extra": Library(_sklearn(ExtraTreesRegressor), _sklearn_leaves, _sklearn_splits, single=True),
-    "quantile": Library(
-        _sklearn(RandomForestQuantileRegressor), _sklearn_leaves, _sklearn_splits, True, missing=False
-    ),
+    "quantile": Library(_sklearn(RandomForestQuantileRegressor), _sklearn_leaves, _sklearn_splits, True, missing=False),
 }
 
 
@@ -396,13 +394,16 @@ def _bounds(rng: np.random.Generator, X: pd.DataFrame) -> dict[str, Any]:
 # ---- brute force -----------------------------------------------------------------------------------------------------
 
 
-def brute_force(asked: PredictorCase) -> float | None:
-    """The nearest distance, infinite for none; None where there are too many cells."""
+def brute_force(asked: PredictorCase, judged: Any = None) -> float | None:
+    """The nearest distance, infinite for none; None where there are too many cells.
+
+    `judged` says of a case and rows which of them are explanations.
+    """
     X = asked.policy.X_
-    if asked.library == "histogram" and _alike(asked.model):
+    if judged is None and asked.library == "histogram" and _alike(asked.model):
         return None
-    before = _judged(asked, _rows(asked, [tuple(asked.context[name] for name in X.columns)]))
-    if before[0]:
+    judged = judged or _judged
+    if judged(asked, _rows(asked, [tuple(asked.context[name] for name in X.columns)]))[0]:
         return 0.0
     choices = [_choices(asked, j, name) for j, name in enumerate(X.columns)]
     if np.prod([len(c) for c in choices], dtype=float) > MOST_CELLS:
@@ -412,7 +413,7 @@ def brute_force(asked: PredictorCase) -> float | None:
     order = np.argsort(distance, kind="stable")
     for block in np.array_split(order, max(1, len(order) // 2000)):
         rows = _rows(asked, [tuple(value for value, _ in combined[i]) for i in block])
-        holds = _judged(asked, rows)
+        holds = judged(asked, rows)
         if holds.any():
             return float(distance[block[int(np.argmax(holds))]])
     return np.inf
@@ -486,7 +487,10 @@ def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]
     low, high = float(X[name].min()), float(X[name].max())
     scale = high - low if high > low else 1.0
     first, last = (low, high) if gone or low == high else (min(low, float(start)), max(high, float(start)))
-    first, last = max(first, asked.bounds.get(name, (first, last))[0]), min(last, asked.bounds.get(name, (first, last))[1])
+    first, last = (
+        max(first, asked.bounds.get(name, (first, last))[0]),
+        min(last, asked.bounds.get(name, (first, last))[1]),
+    )
     if low == high and name not in asked.bounds:
         first, last = low, high
     if not gone:
@@ -539,9 +543,11 @@ def _turn(cut: float, how: Library) -> tuple[float, float]:
 def disagreement(asked: PredictorCase, **how: Any) -> str:
     """In what the policy's answer differs from brute force; empty where it does not."""
     wanted = brute_force(asked)
-    if wanted is None:
-        return ""
-    why = asked.explained(**how)
+    return "" if wanted is None else differing(asked, wanted, asked.explained(**how))
+
+
+def differing(asked: PredictorCase, wanted: float, why: Any) -> str:
+    """In what an answer differs from the nearest distance by brute force."""
     if why.status not in ("optimal", "already", "none"):
         return f"status {why.status}"
     offset, scale = asked.policy.schema_.affine()

@@ -162,7 +162,9 @@ def test_columns_must_be_those_of_the_model() -> None:
     X, Y = table()
     weights = ForestWeights.of(MODELS["lightgbm"]().fit(X, Y["sold"]))
     problem = Newsvendor(holding=1, backorder=3)
-    with pytest.raises(InputError, match=r"'X' must have the columns that the fitted LightGBM model has seen, in their"):
+    with pytest.raises(
+        InputError, match=r"'X' must have the columns that the fitted LightGBM model has seen, in their"
+    ):
         Policy(problem, weights).fit(X[["rain", "heat", "day"]], Y)
     numbers = X.assign(day=X["day"].cat.codes)
     with pytest.raises(InputError, match=r"The column 'day' must be a category, as the fitted LightGBM model"):

@@ -119,6 +119,9 @@ class NumberColumn(Column):
             back = (value - self.offset) / self.scale
             return low <= back <= high and abs(back - coordinate) <= slack
 
+        if low <= self.coordinate(0.0) == coordinate <= high:
+            # What is computed at the coordinate of 0 is hardly ever 0 itself.
+            return 0.0
         for digits in range(6, 18):
             short = float(f"{raw:.{digits}g}")
             if fits(short, SHORT if low < high else 0.0):

@@ -34,6 +34,9 @@ def settled(
     named = np.array([levels is not None for levels in space.levels])[at]
     for values in (space.start, space.lower, space.upper):
         named |= values[at] == between
+    # 0 is a number of its own for many a model, and what a context is given at its coordinate.
+    zero = -inputs.offset[column] / inputs.scale[column]
+    named |= zero == between
     unsure = np.flatnonzero(named & (np.nextafter(between, np.inf) == beyond))
     if not unsure.size:
         return below, beyond
@@ -58,6 +61,8 @@ def _number_at(space: Space, q: int, at: float, scale: float, offset: float) -> 
         if coordinate == at and space.ends is not None and np.isfinite(space.ends[end][q]):
             return float(space.ends[end][q])
     levels = space.levels[q]
+    if (0.0 - offset) / scale == at:
+        return 0.0
     if at not in (space.lower[q], space.upper[q]) and (levels is None or at not in levels):
         return None
     # Such numbers are written with few digits: what is meant is the shortest one.

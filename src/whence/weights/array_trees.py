@@ -23,6 +23,8 @@ __all__ = ["ArrayTree", "Place", "RawTree", "double_turns", "laid", "single_turn
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
+#: The largest number, by whether float32 or float64 are compared: splits beyond set missing values apart from all others.
+LARGEST = {True: float(np.finfo(np.float32).max), False: float(np.finfo(np.float64).max)}
 #: Nodes that a tree may have once its splits on categories are taken apart.
 MOST_NODES = 1_000_000
 
@@ -191,7 +193,7 @@ class Place:
 
 def laid(raw: RawTree, places: Sequence[Place], single: bool, missing: frozenset[int] = frozenset()) -> ArrayTree:
     """A tree of a library in the columns that the searches see, for contexts in which some columns are missing."""
-    made = _Laying(raw, places, missing)
+    made = _Laying(raw, places, missing, LARGEST[single])
     made.run()
     arrays = (np.array(column) for column in (made.feature, made.threshold, made.left, made.right, made.leaf))
     feature, threshold, left, right, leaf = arrays
@@ -205,8 +207,8 @@ _Known = dict[int, Any]
 class _Laying:
     """One pass over a tree, parents before their children."""
 
-    def __init__(self, raw: RawTree, places: Sequence[Place], missing: frozenset[int]) -> None:
-        self.raw, self.places, self.missing = raw, places, missing
+    def __init__(self, raw: RawTree, places: Sequence[Place], missing: frozenset[int], largest: float) -> None:
+        self.raw, self.places, self.missing, self.largest = raw, places, missing, largest
         self.feature: list[int] = []
         self.threshold: list[float] = []
         self.left: list[int] = []
@@ -262,7 +264,7 @@ class _Laying:
                     node = left if sides[0] else right
                     continue
                 return node, known, self._asked(node, known, column, place, levels, sides)
-            low, high = known.get(column, (-np.inf, np.inf))
+            low, high = known.get(column, (-self.largest, self.largest))
             threshold = float(raw.threshold[node])
             if threshold >= high or threshold <= low:
                 node = left if threshold >= high else right
