@@ -52,7 +52,7 @@ def forecast_of(asked: PredictorCase, rows: pd.DataFrame) -> np.ndarray:
 
 @pytest.mark.parametrize("library", LIBRARIES)
 def test_the_nearest_crossing_agrees_with_brute_force(library: str) -> None:
-    """Random models, restrictions and missing numbers: the nearest context is the one found by looking at every cell."""
+    """Random models, restrictions and missing numbers: the answer is the one found by looking at every cell."""
     looked = 0
     for seed in range(20):
         made = asked_of(library, seed)

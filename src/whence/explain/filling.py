@@ -30,7 +30,7 @@ def weights_for(policy: Policy, initial: pd.Series, filled: Collection[str] = ()
     """The policy's weights, with splits on what the initial context lacks decided, apart from what is `filled` in."""
     schema = policy.schema_
     if not schema.takes_missing:
-        return policy.weights_
+        return policy.weights_.lacking(frozenset())
     row = initial.copy()
     for name in filled:
         row[name] = schema.training_range(name)[0]

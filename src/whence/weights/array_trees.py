@@ -23,7 +23,7 @@ __all__ = ["ArrayTree", "Place", "RawTree", "double_turns", "laid", "single_turn
 Ints = NDArray[np.int64]
 Bools = NDArray[np.bool_]
 
-#: The largest number, by whether float32 or float64 are compared: splits beyond set missing values apart from all others.
+#: The largest number, by whether float32 are compared: splits beyond it set missing values apart from all numbers.
 LARGEST = {True: float(np.finfo(np.float32).max), False: float(np.finfo(np.float64).max)}
 #: Nodes that a tree may have once its splits on categories are taken apart.
 MOST_NODES = 1_000_000

@@ -9,7 +9,14 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.ensemble import GradientBoostingClassifier, GradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
 from sklearn.ensemble._forest import ForestClassifier, ForestRegressor
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
@@ -96,9 +103,10 @@ class ForestWeights(TreeWeights):
         known: dict[str, Any] = self.__dict__.setdefault("_lacking", {})
         if known.get("of") is not self.members_:
             known.clear()
-            known["of"], known["gaps"] = self.members_, bool(np.isnan(self.inputs_).any())
-        # A split that sets missing values apart from all numbers has an infinite threshold, and is to be left out.
-        if not columns and not known["gaps"]:
+            # A split that sets missing values apart from all numbers has an infinite threshold, and is to be left out.
+            gaps = self.knows_missing and bool(np.isnan(self.inputs_).any())
+            known["of"], known["read"] = self.members_, gaps or self._by_own_numbers
+        if not columns and not known["read"]:
             return self
         if "view" not in known:
             from whence.weights.read_forest import ReadForestWeights
@@ -106,6 +114,13 @@ class ForestWeights(TreeWeights):
             known["view"] = ReadForestWeights.view_of(self)
         view: Weights = known["view"]
         return view.lacking(columns)
+
+    @property
+    def _by_own_numbers(self) -> bool:
+        """Whether the faces of the trees are told by the user's own numbers, so that a context may lie on one."""
+        own = (RandomForestRegressor, RandomForestClassifier, ExtraTreesRegressor, ExtraTreesClassifier)
+        plain = (*own, DecisionTreeRegressor, DecisionTreeClassifier)
+        return self.frozen is not None and not isinstance(self.frozen, plain)
 
     @property
     def can_refit(self) -> bool:
