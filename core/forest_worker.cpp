@@ -108,6 +108,7 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     open_.key = key;
     open_.link = link;
     if (!queue_.rebuild(link, open_.box)) return false;
+    open_.plans = queue_.plans(link);
     open_.etas = link == Queue::WHOLE ? EtaRange{0, criterion_.etas() - 1} : queue_.etas(link);
     open_.near = open_.box.project(open_.cells);
     const double room = cutoff - open_.near;
@@ -235,7 +236,9 @@ ForestWorker::Verdict ForestWorker::examine(Hard hard, double cutoff) {
 
 // Bound the box and narrow it to the hull of the leaves left.
 ForestWorker::Verdict ForestWorker::refine(double cutoff) {
+    const PlansLeft known = open_.plans;
     if (!criterion_.bound(open_, tau_)) return Verdict::done;
+    if (open_.plans != known) queue_.set_plans(open_.link, open_.plans);
     if (open_.plausible != nullptr) {
         if (!open_.plausible->bound(open_)) return Verdict::done;
         share_pull();

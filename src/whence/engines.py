@@ -24,25 +24,28 @@ ENGINES: dict[str, str | type[Engine]] = {
     "search": "whence.search.engine:Search",
     "milp": "whence.milp.engine:IntegerProgram",
 }
-#: Who answers where nobody is named.
+#: Which engine answers where none is named.
 AUTO = "search"
 
 #: For each kind of weights, and all that derive from it, its part of every engine that can deal with it: a function
-#: from a question to an answer for the search, a :class:`whence.milp.weighting.Weighting` for the integer program.
+#: from a question to an answer for the search ("sets" where some plan of a set must be better), and a
+#: :class:`whence.milp.weighting.Weighting` for the integer program.
 PARTS: dict[str, dict[str, str]] = {
     "whence.weights.trees.TreeWeights": {
         "search": "whence.search.forest:explain",
+        "sets": "whence.search.plan_sets:explain",
         "milp": "whence.milp.forest:ForestWeighting",
     },
     "whence.weights.knn.KNNWeights": {
         "search": "whence.search.knn:explain",
+        "sets": "whence.search.knn_plan_sets:explain",
         "milp": "whence.milp.knn:NeighbourWeighting",
     },
 }
 
 
 class Engine(ABC):
-    """What answers a question: one of the two ways to find the nearest context, or a way of one's own.
+    """What answers a question: one of the two ways to find the nearest context, or one of your own.
 
     An engine sees a :class:`~whence.question.Question`, which holds coordinates and costs, and nothing else. Whatever
     it answers is computed once more by the fitted estimator and the problem before anybody sees it.

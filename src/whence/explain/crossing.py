@@ -136,8 +136,9 @@ class Crossing:
                 differences.append(f"The model forecasts {here:.9g} there. The explanation says {said:.9g}.")
         if self.context is not None:
             fixed, bounds = self.asked.get("fixed", ()), self.asked.get("bounds")
-            filled = [name for name, gone in self.initial.isna().items() if gone and not pd.isna(self.context[name])]
-            space = ensemble.schema_.space(self.initial, fixed, bounds, filled=list(map(str, filled)))
+            names = map(str, self.initial.index)
+            filled = [name for name in names if pd.isna(self.initial[name]) and not pd.isna(self.context[name])]
+            space = ensemble.schema_.space(self.initial, fixed, bounds, filled=filled)
             point = ensemble.schema_.encode_row(self.context)
             if abs(space.distance(point) - self.distance) > SLACK * max(1.0, self.distance):
                 differences.append(

@@ -19,6 +19,7 @@ from whence.explain.source import Source
 from whence.files import write_text
 from whence.plain_values import number_from_plain
 from whence.problems.base import DecisionProblem, cost_unit_of
+from whence.problems.sets import PlanSet
 from whence.question import Question
 from whence.report.build import document_digest, document_of, report_of
 from whence.report.model import Report
@@ -35,7 +36,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Costs", "Explanation"]
 
-#: What is the same in an explanation and in its report.
+#: What an explanation and its report have in common.
 SAME = (
     "status",
     "kind",
@@ -50,6 +51,7 @@ SAME = (
     "separation",
     "blocking",
     "note",
+    "among",
 )
 #: One entry per past observation each, and what stands for those without any weight.
 SILENT = {"weights_before": 0.0, "weights_after": 0.0, "costs_decision": np.nan, "costs_alternative": np.nan}
@@ -122,7 +124,7 @@ class Explanation:
     margin: tuple[float, float] = (0.0, 0.0)
     #: By how many standard errors over the trees of a forest the alternative had to be better.
     confidence: float = 0.0
-    #: The share of the history than which the context had to be no less usual.
+    #: The share of the history that the context had to be at least as usual as.
     plausible: float | None = None
     tolerance: float = 0.0
     separation: float | None = None
@@ -144,6 +146,10 @@ class Explanation:
     #: The box of contexts around it in which it stays true, where that was found out (see `region`).
     rule: Region | None = None
     note: str = ""
+    #: Where some plan of a set had to be better: what one of them is called, such as "a route through Ring Road".
+    among: str = ""
+    #: The set itself; None in a light explanation.
+    plans: PlanSet | None = None
     #: The question in plain values, apart from context and plans: what may be asked again.
     asked: dict[str, Any] = field(default_factory=dict)
     #: The parts of the policy that the explanation speaks of; None in a light one.
@@ -243,16 +249,17 @@ class Explanation:
         """Write a self-contained report to `path`, under `title` and after a sentence that says what was asked."""
         from whence.report.html import write
 
-        write(self.with_rule(), path, title=title, question=question)
+        write(self.with_rule(nearest=True), path, title=title, question=question)
 
     def plot(self) -> Figure:
         """A matplotlib figure with the charts of :mod:`whence.plot`: changes, plans, costs, outcomes and observations.
 
-        It needs matplotlib: ``pip install whence[plot]``.
+        The rule is found out where it is not known yet, and drawn with the changes. Matplotlib is needed for it:
+        ``pip install whence[plot]``.
         """
         from whence.plot import overview
 
-        return overview(self)
+        return overview(self.with_rule())
 
     def light(self) -> Explanation:
         """A copy without its `source` (model, history and problem), cheap to keep, to pickle and to send.
@@ -265,7 +272,7 @@ class Explanation:
         written = document_of(self)
         inner = None if self.unrestricted is None else self.unrestricted.light()
         near = None if self.nearest is None else self.nearest.light()
-        gone: dict[str, Any] = {"source": None, "question": None}
+        gone: dict[str, Any] = {"source": None, "question": None, "plans": None}
         return replace(self, **arrays_of(written), **gone, written=written, unrestricted=inner, nearest=near)
 
     # ---- how far it can be relied on -----------------------------------------------------------------------
@@ -294,6 +301,7 @@ class Explanation:
         """
         if not isinstance(refits, int | np.integer) or isinstance(refits, bool) or refits < 1:
             raise InputError(f"'refits' must be an int >= 1. Got {refits!r} instead.", parameter="refits")
+        self._one_plan("held against refits")
         found = Refitted(self._source("refitted"), kind).held(self, range(int(refits)), within)
         if found is None:
             raise InputError(f"An explanation without a context holds nowhere; its status is {self.status!r}.")
@@ -324,19 +332,22 @@ class Explanation:
         Your plan is better whenever x0 is at least 0.297: 70 % of past contexts.
         """
         source = self._source("grown into a region")
+        self._one_plan("grown into a region")
         if self.context is None or self.question is None:
             raise InputError(f"An explanation without a context has no region; its status is {self.status!r}.")
         if not source.weights.per_tree_known:
             raise InputError(f"A region needs weights made of trees. Got {type(source.weights).__name__} instead.")
         return region_of(self, time_limit)
 
-    def with_rule(self, time_limit: float | None = 2.0) -> Explanation:
-        """A copy that tells its rule in texts, reports and documents; as it is where weights or status allow for none.
+    def with_rule(self, time_limit: float | None = 2.0, *, nearest: bool = False) -> Explanation:
+        """A copy that tells its rule in texts, reports and documents; itself where weights or status allow for none.
 
         Parameters
         ----------
         time_limit : float or None
             Seconds after which to stop with what is known.
+        nearest : bool
+            Whether to find out that of the `nearest` explanation as well, where that is another one.
 
         Examples
         --------
@@ -348,11 +359,20 @@ class Explanation:
         >>> why.rule.share > 0.5
         True
         """
+        if nearest and self.nearest is not None:
+            return replace(self.with_rule(time_limit), nearest=self.nearest.with_rule(time_limit))
         source = self.source
-        known = self.rule is not None or self.context is None or self.question is None
+        known = self.rule is not None or self.context is None or self.question is None or bool(self.among)
         if known or source is None or not source.weights.per_tree_known:
             return self
         return replace(self, rule=self.region(time_limit))
+
+    def _one_plan(self, what: str) -> None:
+        if self.among:
+            raise InputError(
+                f"An explanation about a set of plans cannot be {what}: explain the plan that takes over, "
+                "instead=why.alternative."
+            )
 
     def _source(self, what: str) -> Source:
         if self.source is None:
@@ -367,14 +387,14 @@ class Explanation:
         policy : Policy
             Fitted: the one that gave the explanation, or one that should be the same.
         prove : bool
-            Whether to ask the same question once more, so that status and bound are found out anew as well.
+            Whether to ask the same question once more, so that status and bound are proved again as well.
         time_limit : float, optional
             Seconds for that search.
 
         Returns
         -------
         Verification
-            True where everything agrees; otherwise its `differences` say what does not, in a sentence each.
+            True where everything agrees; otherwise its `differences` say what does not, one sentence each.
 
         Examples
         --------
@@ -384,7 +404,7 @@ class Explanation:
         >>> why.verify(policy).agrees
         True
         >>> print(why.verify(policy.fit([[0.0], [2.0]], [[10.0], [20.0]])).differences[0])
-        The history is another one than that of the explanation.
+        The history is not the one behind the explanation.
         """
         from whence.explain.certificate import verify
 
@@ -393,7 +413,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, numbers and texts: strict JSON, by the schema "whence/explanation/1".
 
-        Infinity is the text "Infinity", a missing value None. Everything is in it that it takes to print, plot and
+        Infinity is the text "Infinity", a missing value None. It holds everything needed to print, plot and
         report the explanation again; see :meth:`from_dict`.
         """
         document: dict[str, Any] = to_builtins(document_of(self))

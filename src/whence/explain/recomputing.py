@@ -15,6 +15,7 @@ from whence.errors import InternalError
 from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.filling import filled_question
+from whence.explain.plan_sets import read_set, taking_over
 from whence.explain.reliance import CHOOSING, JUDGING, Refitted, Rung
 from whence.explain.request import Request
 from whence.explain.verification import confirmed
@@ -28,14 +29,14 @@ if TYPE_CHECKING:
 
 __all__ = ["recomputed", "request_of"]
 
-#: What of a question says only how hard to try, and whom to tell.
+#: The parts of a question that say only how hard to try, and whom to tell.
 EFFORT = ("engine", "time_limit", "node_limit", "threads", "options", "on_progress", "on_nearest", "rule")
 
 
 def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str]]:
-    """`said` computed again, with status, bound and counts as they were said, and what of it is not so.
+    """`said` computed again, with status, bound and counts as stated, and what in it is wrong.
 
-    An InputError where its context or its plans are nothing to this policy.
+    An InputError where its context or its plans mean nothing to this policy.
     """
     asked: list[Question] = []
 
@@ -71,21 +72,29 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
             wanted = said.asked.get("holds", found.wanted)
             fresh = replace(fresh, reliance=replace(found, wanted=wanted), agreed=chosen.with_others(judged))
     if said.nearest is not None and asked:
-        plain = replace(draft, confidence=0.0, asked={})
-        near = _completed(said.nearest, policy, plain, replace(asked[0], confidence=0.0), faults)
+        plain = explain(policy, replace(request, confidence=0.0), search=remember)
+        assert plain.question is not None
+        near = _completed(said.nearest, policy, replace(plain, asked={}), plain.question, faults)
         faults += _faults_of_numbers(said.nearest)
         if said.reliance is not None and said.nearest.agreed is not None:
             numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]
             near = replace(near, agreed=Refitted.of(policy, said.reliance.refits).held(near, numbers))
-        fresh = replace(fresh, nearest=replace(near, asked=said.nearest.asked))
+        fresh = replace(fresh, nearest=_ruled(said.nearest, replace(near, asked=said.nearest.asked)))
     if fresh.reliance is not None:
         ladder = _ladder(said, fresh, Refitted.of(policy, fresh.reliance.refits))
         fresh = replace(fresh, reliance=replace(fresh.reliance, ladder=ladder))
-    if said.rule is not None:
-        # A rule that was found before its time was up is found again; another one is as large as there was time for.
-        same = said.rule.maximal and fresh.question is not None
-        fresh = fresh.with_rule(None) if same else replace(fresh, rule=said.rule)
-    return replace(fresh, **_of_the_search(said)), faults
+    return replace(_ruled(said, fresh), **_of_the_search(said)), faults
+
+
+def _ruled(said: Explanation, fresh: Explanation) -> Explanation:
+    """`fresh` with its rule, where the document tells one.
+
+    A rule that was found before its time was up is found again; another one is as large as there was time for.
+    """
+    if said.rule is None:
+        return fresh
+    same = said.rule.maximal and fresh.question is not None
+    return fresh.with_rule(None) if same else replace(fresh, rule=said.rule)
 
 
 def _ladder(said: Explanation, fresh: Explanation, refitted: Refitted) -> tuple[Rung, ...]:
@@ -110,6 +119,7 @@ def request_of(said: Explanation, policy: Policy) -> Request:
     """The question of an explanation, to be asked once more, without its limits and by the usual engine."""
     record = said.asked
     plans = [_plan(said, plan, policy) for plan in (said.alternative, said.decision)]
+    instead = plans[0] if "instead" not in record else read_set(policy, record["instead"])
     tolerance = record.get("tolerance")
     if tolerance is None:
         # Documents without a question name the tolerance in the unit of the costs.
@@ -123,7 +133,7 @@ def request_of(said: Explanation, policy: Policy) -> Request:
         **{name: value for name, value in record.items() if name in known}
         | {
             "context": row_of(policy, said.initial),
-            "instead": plans[0],
+            "instead": instead,
             "decision": plans[1],
             "kind": said.kind,
             "fixed": tuple(record.get("fixed", ())),
@@ -195,6 +205,10 @@ def _completed(
     point = schema.encode_row(context)
     distance = question.space.distance(point)
     answer = Answer("time_limit", point, distance, said.bound)
+    if draft.plans is not None:
+        question, draft = taking_over(
+            policy, question, draft, draft.plans, policy.weights_.at(policy.inputs_of(context))
+        )
     try:
         # For this schema the context is the one that is written, to the last digit.
         written: Any = SimpleNamespace(decode=lambda *point: context, encode_row=schema.encode_row)

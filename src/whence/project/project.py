@@ -24,6 +24,7 @@ from whence.project.csv_files import CsvFormat, decoded, load_csv
 from whence.project.features import built_features, read_declared
 from whence.project.findings import Finding, Findings, Place, ProjectError
 from whence.project.history import read_format, read_history
+from whence.project.plan_sets import is_set, read_plan_set
 from whence.project.problems import edge_columns, problem_files, read_network, read_problem
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
 from whence.project.source import TEXT, Section, Source
@@ -114,7 +115,7 @@ class Project:
         columns, outcomes = list(map(str, self.X.columns)), list(map(str, self.Y.columns))
         if list(policy.schema_.columns) != columns or list(policy.outcome_names_) != outcomes:
             raise InputError(
-                f"The saved policy was fitted to other columns than {self.path.name} names: fit it again. "
+                f"The saved policy was fitted to columns other than those of {self.path.name}: fit it again. "
                 f"Expected {', '.join(columns)}; got {', '.join(policy.schema_.columns)}."
             )
         self._fitted, self.policy_digest = policy, digest
@@ -138,7 +139,7 @@ class Project:
         return self._contexts.read(value, files)
 
     def outside(self, context: pd.Series) -> list[str]:
-        """What of a context lies beyond the history, one sentence per feature; the nearest rows decide there."""
+        """What lies outside the history in a context, one sentence per feature; the nearest rows decide there."""
         return outside(self._contexts.schema, context)
 
     def context_of_cells(
@@ -155,13 +156,17 @@ class Project:
         ----------
         value : str, list, mapping or array
             JSON; a CSV or JSON file; ``"part=value, part=value"``; for routes the stops with ``>`` or commas between
-            them; ``"row:12"`` or ``"context:temp=20, ..."`` for what the policy decides there.
+            them; ``"row:12"`` or ``"context:temp=20, ..."`` for what the policy decides there; and for a set of plans
+            ``"any"``, ``"through:Ring Road"``, ``"at-least:rye=80"`` and so on.
         files : bool
             Whether a text may be the name of a file.
         """
         policy = self.fitted()
         if isinstance(value, str):
             text = value.strip()
+            if is_set(text):
+                typed = partial(_quantity, decimal=self.decimal)
+                return read_plan_set(policy.problem, text, policy.outcome_names_, typed)
             for mark in ("row:", "context:"):
                 if text.startswith(mark):
                     return policy.decide(self.context(text.removeprefix(mark).strip(), files))

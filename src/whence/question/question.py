@@ -16,6 +16,7 @@ import numpy as np
 from whence.aliases import Floats, Kind, Status
 from whence.problems._deadline import check_time, until
 from whence.question.isolation import Isolation
+from whence.question.plans import Plans
 from whence.question.space import Space
 from whence.risk import Risk
 from whence.weights import InputMap, Weights
@@ -58,7 +59,7 @@ class Limits:
         return self.time_limit - min(self.reserve, 0.5 * self.time_limit) - self.seconds
 
     def reached(self, nodes: int, distance: float, bound: float) -> Status | None:
-        """The status to stop with, or None to go on; tells the progress on the way."""
+        """The status to stop with, or None to go on; reports progress on the way."""
         if self.on_progress is not None and (self.on_progress(Progress(nodes, distance, bound, self.seconds)) is False):
             return "interrupted"
         if self.remaining <= 0 or (self.node_limit is not None and nodes >= self.node_limit):
@@ -113,6 +114,8 @@ class Question:
     linear : callable, optional
         Gives, where plans form a polytope and costs are linear, that polytope, the cost vectors of the past
         observations, and the alternative as a vector; None where it is not so.
+    plans : Plans, optional
+        A set of plans of which some one must be better; `alternative` is then the best of them in the initial context.
     """
 
     space: Space
@@ -135,6 +138,7 @@ class Question:
     memo: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
+    plans: Plans | None = None
 
     @property
     def rival_decision(self) -> Floats:
@@ -153,7 +157,7 @@ class Question:
         return replace(self, limits=Limits(seconds, None, self.limits.on_progress))
 
     def holds(self, weights: Floats) -> bool:
-        """Whether the alternative costs no more than the decision under these weights, or that share more."""
+        """Whether the alternative costs no more than the decision here, `within` and `margin` included."""
         return self.risk.of(self.alternative, weights) <= self.risk.of(self.rival_decision, weights) + self.tau
 
     def rival(self, weights: Floats) -> Floats | None:

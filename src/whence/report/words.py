@@ -13,16 +13,34 @@ import numpy as np
 from whence.plain_values import number_from_plain
 from whence.report.model import Change, Report, Shown, ShownChange
 from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
-from whence.report.reliance import reliance_in_words, rule_in_words, usual_in_words
+from whence.report.ranges import ranges_of
+from whence.report.reliance import (
+    agreed_in_words,
+    gain_in_words,
+    reliance_in_words,
+    rule_in_words,
+    usual_in_words,
+    where_to_rely,
+)
 from whence.report.routes import routes_in_words
+from whence.report.set_words import (
+    heading,
+    other_plan,
+    set_already,
+    set_certainty,
+    set_none,
+    set_open,
+    set_would,
+)
+from whence.report.speaking import speaking_of
 
 __all__ = ["answer", "changes_shown", "sentences", "shown_of", "wrapped"]
 
-#: Up to so many changes are told in one sentence, more of them one per line.
+#: Up to this many changes are told in one sentence; more get one line each.
 IN_A_SENTENCE = 3
-#: Most changes that get a line; of more, the smallest are only counted.
+#: Most changes that get a line; beyond that, the smallest are only counted.
 LISTED = 12
-#: Up to so many features that stay are named.
+#: Up to this many features that stay are named.
 NAMED = 5
 #: Lines are not broken narrower than this, whatever the terminal says of itself.
 NARROWEST = 30
@@ -36,6 +54,7 @@ def shown_of(report: Report) -> Shown:
     before, after = _costs_shown(report)
     unit = report.cost_unit
     priced = [[with_unit(text, unit) for text in texts] for texts in (before, after)]
+    cost_headings = [_in_unit(title, unit) for title in ("cost of decision", f"cost of {other_plan(report)}")]
     return Shown(
         axis=_in_unit(report.risk_words, unit),
         verdict=_verdict(report, changes),
@@ -47,14 +66,19 @@ def shown_of(report: Report) -> Shown:
         reliance=reliance_in_words(report),
         usual=usual_in_words(report),
         rule=rule_in_words(report),
+        where="" if report.reliance is None else where_to_rely(report),
+        agreed=agreed_in_words(report),
+        gain=gain_in_words(report),
+        ranges=ranges_of(report),
+        speaking=speaking_of(report, cost_headings),
         changes=changes,
         cost_before=before,
         cost_after=after,
         priced_before=priced[0],
         priced_after=priced[1],
-        cost_headings=[_in_unit(title, unit) for title in ("cost of decision", "cost of your plan")],
+        cost_headings=cost_headings,
         outcome_axis=_in_unit("cost under past observations", unit),
-        routes="" if report.plans.map is None else routes_in_words(report.plans.map),
+        routes="" if report.plans.map is None else routes_in_words(report.plans.map, other_plan(report)),
         certificate=_certificate(report),
     )
 
@@ -62,7 +86,8 @@ def shown_of(report: Report) -> Shown:
 def sentences(report: Report, shown: Shown) -> str:
     """The report as text: both plans, the verdict, what stays, the costs, and how sure it is."""
     plans = (report.plans.decision_text, report.plans.alternative_text)
-    return "Decision: {}.\nYour plan: {}.\n".format(*map(_shortened, plans)) + answer(shown)
+    named = f"Decision: {{}}.\n{heading(report)}: {{}}.\n"
+    return named.format(*map(_shortened, plans)) + answer(shown)
 
 
 def answer(shown: Shown) -> str:
@@ -131,6 +156,8 @@ def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
     """The smallest change of context that turns the verdict, or why there is none."""
     absolute, nearly = report.kind == "absolute", _nearly_best(report)
     if report.status == "already":
+        if report.among:
+            return set_already(report)
         if nearly:
             return f"Nothing has to change: your plan is {nearly} in the context as it is."
         if absolute:
@@ -139,7 +166,9 @@ def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
     if report.context is None:
         return _without_context(report)
     would = f"Your plan would have been {nearly}" if nearly else "No plan would have been better than yours"
-    if not absolute:
+    if report.among:
+        would = set_would(report)
+    elif not absolute:
         would = f"Your plan would have been {_compared(report)} the decision"
     if len(changes) <= IN_A_SENTENCE:
         return f"{would} if {_listed([f'{one.feature} were {one.to} rather than {one.from_}' for one in changes])}."
@@ -188,7 +217,7 @@ def _costs_shown(report: Report) -> tuple[list[str], list[str]]:
 
 def _costs(report: Report, before: list[str], after: list[str]) -> str:
     """What both plans cost in the context as it is and in the changed one."""
-    risk, said = report.risk_words, "{} for the decision, {} for your plan"
+    risk, said = report.risk_words, f"{{}} for the decision, {{}} for {other_plan(report)}"
     first, *second = (said.format(*pair) for pair in (before, after) if pair)
     if not second:
         return f"{risk}: {first}." + (_allowance(report, before) if report.status == "already" else "")
@@ -236,7 +265,7 @@ def _certainty(report: Report) -> str:
             said = f"{best}; if there is one, it is no nearer than {bound}."
     if report.separation is not None and found:
         said += f" The nearest neighbours there are set apart from all others by at least {report.separation:g}."
-    return said
+    return _joined(set_certainty(report), said)
 
 
 def _standard_errors(report: Report) -> str:
@@ -251,7 +280,7 @@ def _certificate(report: Report) -> list[list[str]]:
     lines = {
         "status": report.status,
         "kind": report.kind,
-        "asked for": _nearly_best(report),
+        "asked for": _joined(report.among, _nearly_best(report)),
         "risk": report.risk,
         "distance": plain(distance, 9),
         "proved lower bound": plain(bound, 9),
@@ -280,6 +309,8 @@ def _refits(report: Report) -> str:
 
 def _without_context(report: Report) -> str:
     nearly = _nearly_best(report)
+    if report.status != "none" and report.among:
+        return set_open(report)
     if report.status != "none":
         better = "no plan would have been better than yours" if report.kind == "absolute" else ""
         better = f"your plan would have been {nearly}" if nearly else better
@@ -292,6 +323,8 @@ def _without_context(report: Report) -> str:
         said = f"{where}, some other plan is better than yours in every context."
     if nearly:
         said = f"{where}, there is no context in which your plan would have been {nearly}."
+    if report.among:
+        said = set_none(report, where)
     return f"{said} The reason: {report.note}." if report.note else said
 
 

@@ -10,10 +10,10 @@ from whence.aliases import Floats
 from whence.question import Question
 from whence.search.grid import KeptGrid, leaf_means
 
-__all__ = ["add_plan", "add_rival", "criterion_of", "rival_row"]
+__all__ = ["add_plan", "add_rival", "criterion_of", "distinct", "rival_row"]
 
 
-#: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes a number).
+#: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes per number).
 TABLE_LIMIT = 20_000_000
 #: The same for all plans together.
 TABLES_LIMIT = 60_000_000
@@ -25,7 +25,7 @@ SAME = 1e-12
 
 
 def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) -> _core.Criterion:
-    """The criterion of the question's risk, without any rival yet, plus so many standard errors over the trees."""
+    """The criterion of the question's risk, without any rival yet, plus this many standard errors over the trees."""
     tail = question.risk.tail
     if tail is None and confidence == 0.0:
         return _core.MeanCriterion(kept.leaves)
@@ -62,14 +62,14 @@ def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats
 
 def add_plan(criterion: _core.TailCriterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
     """Add the table of a plan with these sample costs."""
-    etas, rank = _distinct(costs)
+    etas, rank = distinct(costs)
     numbers = kept.leaves * etas.size
     in_time = 0.2 * max(question.limits.remaining, 0.0) / ONE_NUMBER
     room = TABLES_LIMIT - kept.leaves * criterion.all_etas
     criterion.add_plan(etas, rank, kept=numbers <= min(TABLE_LIMIT, in_time, room))
 
 
-def _distinct(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:
+def distinct(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:
     """The distinct costs in ascending order, and which of them each cost is.
 
     Sums such as 0.1 + 0.2 and 0.3 are one number that was computed in two ways. A group reaches as far as `SAME` from

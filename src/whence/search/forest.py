@@ -36,7 +36,7 @@ SHARP_TO, SHARP_FROM = 24, np.inf
 LARGE, SHORT = 200_000, 0.25
 #: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
 #: begins anew, such that each box asks for the best plan at its nearest point.
-COMMON, EAGER_FROM = 32, 8000
+COMMON, EAGER_FROM = 32, 32_000
 #: Boxes to examine before its first proposals, the factor until the next ones, rivals that they are judged by, and how
 #: many of them may be refuted in a row.
 FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8
@@ -50,6 +50,7 @@ class ForestFrontier:
         question: Question,
         kept: KeptGrid,
         plausible: _core.Plausibility | None = None,
+        criterion: _core.Criterion | None = None,
     ) -> None:
         self.question = question
         self.kept = kept
@@ -59,8 +60,10 @@ class ForestFrontier:
         self.tail = question.risk.tail is not None
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.given = self.tail and question.confidence > 0.0
-        if self.given:
-            self.criterion: _core.Criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
+        if criterion is not None:
+            self.criterion: _core.Criterion = criterion
+        elif self.given:
+            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
         else:
             self.criterion = criterion_of(question, kept, question.confidence)
         self.absolute = question.kind == "absolute"

@@ -1,7 +1,7 @@
 """A fitted forest as a grid: cells between thresholds, faces between cells, leaves as bits.
 
 Contexts that fall between the same thresholds have the same weights, so the search walks over cells. What
-depends on the forest alone is built once a fitted policy (`KeptGrid`); what depends on the question, the
+depends on the forest alone is built once per fitted policy (`KeptGrid`); what depends on the question, the
 allowed cells and their distances, is laid over it (`locate`).
 """
 
@@ -23,7 +23,7 @@ from whence.weights import TreeWeights
 from whence.weights.array_trees import ArrayTree
 from whence.weights.trees import LeafMembers, turning_points
 
-__all__ = ["KeptGrid", "grid_of", "leaf_means", "locate", "weights_at"]
+__all__ = ["KeptGrid", "grid_of", "leaf_means", "leaf_sums", "locate", "weights_at"]
 
 Ints = NDArray[np.int32]
 
@@ -137,10 +137,14 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     threshold = np.empty(ends[-1])
     # Whole trees at a time, as many as have about so many nodes.
     for part in np.split(np.arange(len(trees)), np.flatnonzero(np.diff(ends // STEP)) + 1):
-        for t in part.tolist():
-            at, tree = slice(root[t], ends[t]), trees[t]
-            column[at], threshold[at] = tree.feature, tree.threshold
-            left[at], right[at] = tree.children_left + root[t], tree.children_right + root[t]
+        some, at = [trees[t] for t in part], slice(root[part[0]], ends[part[-1]])
+        up = np.repeat(root[part], counts[part])
+        np.concatenate([tree.feature for tree in some], out=column[at], casting="same_kind")
+        np.concatenate([tree.threshold for tree in some], out=threshold[at])
+        np.concatenate([tree.children_left for tree in some], out=left[at], casting="same_kind")
+        np.concatenate([tree.children_right for tree in some], out=right[at], casting="same_kind")
+        left[at] += up
+        right[at] += up
         yield
     inner = np.flatnonzero(column >= 0)
     leaves = column < 0
@@ -231,14 +235,19 @@ def _settled(question: Question, kept: KeptGrid) -> KeptGrid:
 
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
     """Mean of `values` over the samples of every leaf, divided by the number of trees."""
-    if kept.regular:
-        sums = np.add.reduceat(values[kept.samples.ravel()], kept.first)
-    else:
-        # Leaves may share samples, and some samples may count in no leaf: every leaf is summed from end to end.
-        ends = np.stack([kept.first, kept.first + kept.size], axis=1).ravel()
-        sums = np.add.reduceat(np.append(values[kept.samples.ravel()], 0.0), ends)[::2]
-    means: Floats = sums / (kept.size * kept.trees)
+    means: Floats = leaf_sums(kept, values) / (kept.size * kept.trees)
     return means
+
+
+def leaf_sums(kept: KeptGrid, values: Floats) -> Floats:
+    """Sum of `values`, one or one row per sample, over the samples of every leaf."""
+    in_order = values[kept.samples.ravel()]
+    if kept.regular:
+        return np.add.reduceat(in_order, kept.first, axis=0)
+    # Leaves may share samples, and some samples may count in no leaf: every leaf is summed from end to end.
+    ends = np.stack([kept.first, kept.first + kept.size], axis=1).ravel()
+    padded = np.concatenate([in_order, np.zeros((1, *in_order.shape[1:]))])
+    return np.add.reduceat(padded, ends, axis=0)[::2]
 
 
 def weights_at(kept: KeptGrid, leaves: Ints, samples: int) -> Floats:

@@ -124,7 +124,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def rows(self, X: NDArray[Any]) -> sparse.csr_matrix | Floats:
-        """Weights of shape (rows of `X`, n_samples_), each row summing to one, sparse or dense."""
+        """Weights of shape ``(rows of X, n_samples_)``, each row summing to one, sparse or dense."""
 
     # ---- how a context is seen ---------------------------------------------------------------------
 
@@ -214,7 +214,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return None
 
     def usual_measure(self, points: Floats) -> UsuallyNear | None:
-        """How usual contexts are among past ones, `points` in coordinates; None where an isolation forest is to say."""
+        """How usual contexts are among past ones, `points` in coordinates; None to ask an isolation forest."""
         return None
 
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box | None:
@@ -256,7 +256,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missing: bool = False) -> NDArray[Any]:
-    """`X` as a finite 2-D array, of so many columns where that is known; with `missing`, NaN is allowed."""
+    """`X` as a finite 2-D array, with that many columns where their number is given; with `missing`, NaN is allowed."""
     matrix = np.ascontiguousarray(X, dtype=dtype)
     if matrix.ndim != 2 or (columns is not None and matrix.shape[1] != columns):
         wanted = "2-D" if columns is None else f"of shape (rows, {columns})"

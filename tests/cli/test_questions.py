@@ -1,0 +1,71 @@
+"""The options of a question: the same ones for `explain` and `batch`, and what they become for the policy."""
+
+from __future__ import annotations
+
+import inspect
+from dataclasses import fields
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.cli.support import refused, run
+from tests.project.samples import PROJECT, SAMPLE
+from typer.testing import CliRunner
+
+from whence.cli import root
+from whence.cli.batch import batch
+from whence.cli.explain import explain
+from whence.cli.questions import QuestionOptions
+from whence.errors import InputError
+from whence.project import Project
+
+FOREST = PROJECT.replace('kind = "knn"\nk = 5', 'kind = "forest"\nn_trees = 10')
+
+
+def test_both_commands_take_them() -> None:
+    """Every field is an option of both commands, and the object that holds them is none."""
+    names = {one.name for one in fields(QuestionOptions)}
+    for command in (explain, batch):
+        options = set(inspect.signature(command).parameters)
+        assert names < options
+        assert "asked" not in options
+
+
+def test_what_the_policy_gets(small: Path) -> None:
+    """Names, bounds and margins are read; what is not given comes from the project, and `no_holds` takes its holds."""
+    small.write_text(f"{FOREST}holds = 0.8\nfixed = ['rain']\n", "utf-8")
+    project = Project.load(small)
+    given = QuestionOptions(fix=["day, events"], bound=["temp=0:20"], margin="5%", kind="absolute", within=0.02)
+    found = given.arguments(project)
+    assert found["fixed"] == ("rain", "day", "events")
+    assert found["bounds"] == {"temp": (0.0, 20.0)}
+    assert (found["margin"], found["kind"], found["within"], found["holds"]) == (0.05, "absolute", 0.02, 0.8)
+    assert QuestionOptions(no_holds=True).arguments(project)["holds"] is None
+    assert not {"fix", "bound", "no_holds"} & set(found)
+    with pytest.raises(InputError, match="leave out '--holds' and '--refits'"):
+        QuestionOptions(no_holds=True, refits="seed")
+
+
+def test_a_batch_without_refits(small: Path, tmp_path: Path) -> None:
+    """`--no-holds` keeps a batch from asking refits where the project would, and excludes `--holds`."""
+    small.write_text(f"{FOREST}holds = 0.5\n", "utf-8")
+    questions, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
+    questions.write_text('context,instead\n3,"rolls=20, cakes=30"\n', "utf-8")
+    for more, asked_refits in (((), True), (("--no-holds", "--overwrite"), False)):
+        assert run("batch", small, questions, answers, *more).exit_code == 0
+        assert pd.read_csv(answers)["refits"].notna().all() == asked_refits
+    both = run("batch", small, questions, tmp_path / "other.csv", "--no-holds", "--holds", "0.9")
+    assert "'--no-holds' asks for no refits" in refused(both)
+
+
+def test_shell_completion() -> None:
+    """The shell is offered commands, and the features of the project for `--fix`."""
+    environment = {
+        "_WHENCE_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"whence explain {SAMPLE}/whence.toml --fix t",
+        "COMP_CWORD": "4",
+    }
+    told = CliRunner().invoke(root.app, [], env=environment, prog_name="whence")
+    assert told.stdout.split() == ["temperature"]
+    environment |= {"COMP_WORDS": "whence ch", "COMP_CWORD": "1"}
+    assert CliRunner().invoke(root.app, [], env=environment, prog_name="whence").stdout.split() == ["check"]
