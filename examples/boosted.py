@@ -18,7 +18,7 @@ def history(days: int = 600) -> tuple[pd.DataFrame, pd.Series]:
         }
     )
     sold = 20 + 3 * X["temperature"] - 4 * X["rain"] + 30 * (X["day"] == "Sunday") + 10 * (X["day"] == "Saturday")
-    sold = np.maximum(0, sold + rng.normal(0, 8, days)).round()
+    sold = (sold + rng.normal(0, 8, days)).clip(lower=0).round()
     X.loc[rng.random(days) < 0.1, "rain"] = np.nan
     return X, sold.rename("cones")
 
