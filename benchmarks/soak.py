@@ -2,12 +2,15 @@
 
     python benchmarks/soak.py --cases 20000 --weights forest
     python benchmarks/soak.py --cases 5000 --weights knn --milp
+    python benchmarks/soak.py --cases 10000 --weights contexts
     python benchmarks/soak.py --weights forest --seed 1348
+    python benchmarks/soak.py --cases 20000 --weights sets
 
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
-contexts outside the history, both kinds and all risks (see ``tests/soaking.py``). With ``--milp`` the integer program
-answers too, as a second judge. Seeds that are done are kept in a results file, and the next run goes on behind them. A
-disagreement is written there with its seed, and the exit code is then 1.
+contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "contexts" are questions with steps,
+scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``). With ``--milp``
+the integer program answers too, as a second judge. Seeds that are done are kept in a results file, and the next run
+goes on behind them. A disagreement is written there with its seed, and the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -18,10 +21,14 @@ import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.cases import Case
+from tests.context_cases import TooMany, soaked
+from tests.context_cases import disagreement as contexts_disagreement
+from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import disagreement, forest_case, neighbour_case
 
 MAKERS: dict[str, Callable[[int], Case]] = {"forest": forest_case, "knn": neighbour_case}
@@ -34,11 +41,16 @@ MILP_SECONDS = 20.0
 def judged(weights: str, seed: int, milp: bool) -> str:
     """What is wrong with the answers to the question of `seed`; empty where nothing is."""
     try:
-        case = MAKERS[weights](seed)
-        found = disagreement(case)
+        if weights == "sets":
+            return set_disagreement(set_case(seed))
+        judge = contexts_disagreement if weights == "contexts" else disagreement
+        case: Any = soaked(seed) if weights == "contexts" else MAKERS[weights](seed)
+        found = judge(case)
         if milp and not found:
-            found = disagreement(case, engine="milp", time_limit=MILP_SECONDS)
+            found = judge(case, engine="milp", time_limit=MILP_SECONDS)
             found = "" if found == "status time_limit" else found and f"integer program: {found}"
+    except TooMany:
+        return ""
     except Exception as error:  # Whatever else goes wrong is a finding too.
         found = f"{type(error).__name__}: {error}"
     return found
@@ -82,7 +94,9 @@ def soak(weights: str, milp: bool, cases: int, until: float, results: Path) -> i
 def main() -> int:
     """Run the soak, or repeat one seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--weights", choices=["forest", "knn", "both"], default="both", help="which policies to ask")
+    parser.add_argument(
+        "--weights", choices=["forest", "knn", "both", "contexts", "sets"], default="both", help="what to ask about"
+    )
     parser.add_argument("--cases", type=int, default=1000, help="questions in all, those of earlier runs included")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this many minutes")
     parser.add_argument("--milp", action="store_true", help="let the integer program answer too")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from whence.explain.crossing import Crossing
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
-    from whence.features import Binary, Categorical, Continuous, Discrete, Schema
+    from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
@@ -32,6 +32,7 @@ __all__ = [
     "Continuous",
     "Crossing",
     "DecisionProblem",
+    "Derived",
     "Discrete",
     "Ensemble",
     "Expectation",
@@ -48,6 +49,7 @@ __all__ = [
     "ShortestPath",
     "WhenceError",
     "__version__",
+    "observed",
     "plot",
 ]
 
@@ -60,7 +62,7 @@ _HOMES = {
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
     "question": ("Progress",),
-    "features": ("Binary", "Categorical", "Continuous", "Discrete", "Schema"),
+    "features": ("Binary", "Categorical", "Continuous", "Derived", "Discrete", "Schema", "observed"),
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from whence.aliases import Kind
@@ -13,6 +13,7 @@ from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
 from whence.explain.many import Batch, explain_many
 from whence.explain.request import Request
+from whence.features import Observed
 from whence.question import Progress
 from whence.weights.refits import RefitKind
 
@@ -75,6 +76,7 @@ class Policy(Decider):
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
         fill: Collection[str] = (),
+        relations: Sequence[str | Observed] = (),
         engine: str = "auto",
         time_limit: float | None = None,
         node_limit: int | None = None,
@@ -130,6 +132,9 @@ class Policy(Decider):
         fill : collection of str
             Features that an explanation may fill in where they are missing, which counts 1 like another category;
             otherwise what is missing stays so.
+        relations : list of str or observed
+            What must hold between features besides the schema's relations (see `Schema`), such as
+            ``"dew_point <= temperature"``.
         engine : {"auto", "search", "milp"}
             The native search (auto), or the integer program of the paper.
         time_limit, node_limit : float, int, optional
@@ -174,6 +179,7 @@ class Policy(Decider):
             fixed=fixed,
             bounds=bounds,
             fill=fill,
+            relations=relations,
             engine=engine,
             time_limit=time_limit,
             node_limit=node_limit,

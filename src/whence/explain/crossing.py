@@ -270,7 +270,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
 
         def questions() -> Iterator[Question]:
             for names in sets:
-                room = schema.space(initial, request.fixed, request.bounds, restricted, names)
+                room = schema.space(initial, request.fixed, request.bounds, restricted, filled=names)
                 row = initial.copy()
                 for name in names:
                     row[name] = schema.training_range(name)[0]

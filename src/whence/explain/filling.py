@@ -53,7 +53,8 @@ def filled_question(
     """The same question where some missing numbers are filled in."""
     if not filled:
         return question
-    space = policy.schema_.space(initial, request.fixed, request.bounds, restricted, filled)
+    relations = policy.schema_.related(request.relations, policy.X_)
+    space = policy.schema_.space(initial, request.fixed, request.bounds, restricted, relations, filled)
     # What an engine keeps of one question is of no use to another.
     return replace(question, space=space, weights=weights_for(policy, initial, filled), memo={})
 

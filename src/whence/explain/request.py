@@ -11,6 +11,7 @@ import numpy as np
 from whence.aliases import Kind
 from whence.engines import ENGINES, Engine, engine_named
 from whence.errors import InputError
+from whence.features.relations import relation_texts
 from whence.plain_values import to_plain
 from whence.question import Progress
 from whence.spelling import nearest
@@ -38,6 +39,7 @@ class Request:
     bounds: Mapping[str, Any] | None = None
     #: Features that may be filled in where they are missing.
     fill: Collection[str] = ()
+    relations: Any = ()
     engine: str = "auto"
     time_limit: float | None = None
     node_limit: int | None = None
@@ -61,6 +63,7 @@ class Request:
                 "'within' is a share of the best plan's cost: use it with kind='absolute'.", parameter="within"
             )
         self._check_reliance()
+        relation_texts(self.relations)
         for name in ("tolerance", "separation"):
             value = getattr(self, name)
             if not isinstance(value, int | float | np.number) or not 0 <= float(value) < np.inf:
@@ -140,6 +143,9 @@ class Request:
         # Who is told, and what else is found out about the answer, is no part of the question.
         for name in ("context", "instead", "on_progress", "on_nearest", "rule"):
             del said[name]
+        said["relations"] = list(relation_texts(self.relations))
+        if not said["relations"]:
+            del said["relations"]
         said["decision"] = "policy" if self.decision is None else "given"
         said["fixed"] = sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed))
         if len(self.fill):

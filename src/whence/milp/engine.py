@@ -18,6 +18,7 @@ from whence.milp.interrupts import Interrupts
 from whence.milp.model import Linear, Model, Program, Row
 from whence.milp.options import NAMES, Options
 from whence.milp.plausibility import Plausibility
+from whence.milp.relations import add_relations
 from whence.milp.solvers import solver_named
 from whence.milp.solvers.base import Outcome, Solver, SolverSettings
 from whence.milp.solvers.highs import Highs
@@ -115,6 +116,8 @@ class _Run:
         self.weighting: Weighting = part_of(question.weights, IntegerProgram.name)(self.model, question, more)
         if self.plausibility is not None:
             self.plausibility.add(self.model, self.weighting.axes)
+        if question.space.relations is not None:
+            add_relations(self.model, self.weighting.axes, question.space.relations)
         self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
         self.model.add(self.criterion.against(question.rival_decision))
         self.lazy = question.kind == "absolute" and options.method == "lazy"
@@ -187,6 +190,8 @@ class _Run:
         context = self.weighting.context(x)
         weights = self.weighting.confirmed(context)
         plausible = self.plausibility is None or self.plausibility.accepts(context)
+        relations = self.question.space.relations
+        plausible &= relations is None or relations.keeps(context)
         if not plausible or weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
             # Only feasible within the solver's tolerance: these binaries lead nowhere.
             return None, [_other_binaries(program, x)]

@@ -16,7 +16,7 @@ from whence.question import InputMap, Space
 from whence.question.turns import settled
 from whence.weights.array_trees import ArrayTree
 
-__all__ = ["Leaves", "add_trees", "splits_of"]
+__all__ = ["Box", "Leaves", "add_trees", "link", "splits_of"]
 
 Box = dict[int, tuple[int, int]]
 #: For every column of the estimator, what it sees at the points of its axis.
@@ -105,7 +105,7 @@ def _add_tree(
     for j in sorted({j for box in boxes.values() for j in box}):
         whole = (0, axes[j].jump.size)
         ranges = np.array([boxes[v].get(j, whole) for v in nodes.tolist()])
-        _link(model, axes[j], columns, ranges)
+        link(model, axes[j], columns, ranges)
     return Leaves(nodes, columns)
 
 
@@ -132,7 +132,7 @@ def _boxes(
     return found
 
 
-def _link(model: Model, axis: Axis, columns: Columns, ranges: NDArray[np.int64]) -> None:
+def link(model: Model, axis: Axis, columns: Columns, ranges: NDArray[np.int64]) -> None:
     """Leaves on one side of a step are out of reach on its other side, all of them in one row."""
     first, last = ranges.T
     for step in np.union1d(first[first > 0] - 1, last[last < axis.jump.size]):

@@ -75,13 +75,13 @@ class CrossingFrontier(ForestFrontier):
     """Boxes in the order of their distance, judged by rows of leaf values that must each add up to at most tau."""
 
     def __init__(self, question: Question, kept: KeptGrid, rows: Sequence[Floats]) -> None:
-        self.rows = rows
+        self.leaf_rows = rows
         super().__init__(question, kept)
 
     def cut(self, rival: Floats) -> None:
         """Ask for all limits."""
         assert isinstance(self.criterion, _core.MeanCriterion)
-        for row in self.rows:
+        for row in self.leaf_rows:
             self.criterion.add_rival(row)
 
 
