@@ -20,7 +20,7 @@ from whence.question.plans import Plans, Routes, Stock
 from whence.search import driver
 from whence.search.criteria import distinct
 from whence.search.forest import ForestFrontier
-from whence.search.grid import KeptGrid, grid_of, leaf_means, locate
+from whence.search.grid import KeptGrid, grid_of, leaf_means, leaf_sums, locate
 from whence.search.solved_boxes import SolvedBoxes
 
 __all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
@@ -143,10 +143,13 @@ def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
 
 def _means(kept: KeptGrid, values: Floats) -> Floats:
     """Mean of every column of `values` over the samples of each leaf, one row a leaf, over the number of trees."""
+    counted = (kept.size * kept.trees)[:, None]
+    if not kept.regular:
+        return np.asarray(leaf_sums(kept, np.ascontiguousarray(values)) / counted)
     samples = kept.samples.ravel()
     ends = np.append(kept.first, samples.size)
     members = csr_array((np.ones(samples.size), samples, ends), shape=(kept.leaves, kept.samples.shape[1]))
-    means: Floats = (members @ np.ascontiguousarray(values)) / (kept.size * kept.trees)[:, None]
+    means: Floats = (members @ np.ascontiguousarray(values)) / counted
     return means
 
 
