@@ -112,10 +112,12 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     open_.near = open_.box.project(open_.cells);
     const double room = cutoff - open_.near;
     if (room < INFINITE && !open_.box.tighten(open_.cells, room)) return false;
+    if (shared_.few != nullptr && !keep_few()) return false;
     if (absolute_) recall();
     look();
     open_.reach.gather(open_.box);
     if (room < INFINITE) open_.reach.drop_far(open_.cells, room);
+    if (shared_.few != nullptr) drop_many();
     if (absolute_ || shares_) criterion_.lean(open_);  // otherwise it is bounded next, which does the same
     if (absolute_) mix();
     return true;
@@ -249,6 +251,10 @@ ForestWorker::Verdict ForestWorker::refine(double cutoff) {
         open_.link = queue_.link(open_.link, j, to.low, to.high, open_.etas);
         if (!restrict(j, to.low, to.high)) return Verdict::done;
     }
+    if (shared_.few != nullptr) {
+        if (!keep_few()) return Verdict::done;
+        drop_many();
+    }
     const double near = open_.box.project(moved_);
     if (moved_ == open_.cells) return Verdict::again;
     open_.cells = moved_;
@@ -270,6 +276,41 @@ void ForestWorker::share_pull() {
     const double plausibility = open_.short_by <= 0.0 ? 0.0 : 1.0 / open_.short_by;
     for (std::size_t t = 0; t < open_.gains.size(); ++t)
         open_.gains[t] *= static_cast<std::int32_t>(t) < open_.trees ? criterion : plausibility;
+}
+
+// Keep the features at the start that may not change beside those that do everywhere in the box; false where these are
+// too many already. The nearest point of the box stays the same.
+bool ForestWorker::keep_few() {
+    const FewChanges& few = *shared_.few;
+    changed_.assign(few.features(), 0);
+    for (std::int32_t j = 0; j < open_.box.size(); ++j) {
+        const std::int32_t start = located_.column(j).start;
+        if (start < open_.box[j].low || start > open_.box[j].high) changed_[few.of(j)] = 1;
+    }
+    if (!few.settle(changed_, kept_)) return false;
+    for (std::int32_t j = 0; j < open_.box.size(); ++j) {
+        const std::int32_t start = located_.column(j).start;
+        if (kept_[few.of(j)] && !open_.box.restrict(j, start, start)) return false;
+    }
+    return true;
+}
+
+// Drop the leaves that ask for more changes than those of the box allow for.
+void ForestWorker::drop_many() {
+    const FewChanges& few = *shared_.few;
+    const Grid& grid = located_.grid();
+    for (std::int32_t t = 0; t < grid.trees(); ++t)
+        open_.reach.drop(t, [&](std::int32_t leaf) {
+            kept_ = changed_;
+            bool more = false;
+            for (const PathEntry& entry : grid.path(leaf)) {
+                if (entry.low > open_.box[entry.column].high || entry.high < open_.box[entry.column].low) return true;
+                if (entry.allows(located_.column(entry.column).start) || kept_[few.of(entry.column)]) continue;
+                kept_[few.of(entry.column)] = 1;
+                more = true;
+            }
+            return more && !few.allows(kept_);
+        });
 }
 
 // Restrict a column of the box and drop the leaves that it no longer meets; false where the box becomes empty.

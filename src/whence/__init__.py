@@ -12,8 +12,12 @@ from typing import TYPE_CHECKING, Any
 if TYPE_CHECKING:
     from whence import plot
     from whence.errors import WhenceError
+    from whence.explain.comparison import Comparison
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
+    from whence.explain.front import Front
+    from whence.explain.menu import Menu
+    from whence.explain.reasons import Reasons
     from whence.features import Binary, Categorical, Continuous, Discrete, Schema
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
@@ -27,6 +31,7 @@ __all__ = [
     "Binary",
     "CVaR",
     "Categorical",
+    "Comparison",
     "Continuous",
     "DecisionProblem",
     "Discrete",
@@ -34,11 +39,14 @@ __all__ = [
     "Explanation",
     "Explanations",
     "ForestWeights",
+    "Front",
     "KNNWeights",
     "LinearProblem",
+    "Menu",
     "Newsvendor",
     "Policy",
     "Progress",
+    "Reasons",
     "Schema",
     "Shipment",
     "ShortestPath",
@@ -51,8 +59,12 @@ __all__ = [
 #: able to answer Ctrl-C before the seconds that scikit-learn takes.
 _HOMES = {
     "errors": ("WhenceError",),
+    "explain.comparison": ("Comparison",),
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
+    "explain.front": ("Front",),
+    "explain.menu": ("Menu",),
+    "explain.reasons": ("Reasons",),
     "question": ("Progress",),
     "features": ("Binary", "Categorical", "Continuous", "Discrete", "Schema"),
     "policy": ("Policy",),

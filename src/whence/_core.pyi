@@ -144,6 +144,12 @@ class Shares:
     @property
     def part(self) -> Floats: ...
 
+class FewChanges:
+    """Which features may differ from the start together."""
+
+    def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ...) -> None: ...
+    def allows(self, features: list[int]) -> bool: ...
+
 class ForestSearch:
     """Best-first search over the boxes of a forest."""
 
@@ -154,6 +160,7 @@ class ForestSearch:
         tau: float,
         threads: int = 1,
         plausible: Plausibility | None = None,
+        few: FewChanges | None = None,
     ) -> None: ...
     def ask_in_boxes(self, eager: bool) -> None: ...
     def advance(
@@ -184,6 +191,7 @@ class Proposals:
         looks: int,
         seconds: float = ...,
         plausible: Plausibility | None = None,
+        few: FewChanges | None = None,
     ) -> None: ...
     def try_lines(self) -> None: ...
     def pull_back(self, starts: Ints, improved: int) -> None: ...
@@ -415,6 +423,8 @@ class NeighbourSearch:
         tail: float | None = None,
         widest: float = ...,
         confidence: float = 0.0,
+        most: int | None = None,
+        barred: list[list[int]] = ...,
     ) -> None: ...
     def cut(self, rival: Floats) -> None: ...
     def exclude(self, members: NDArray[np.int64]) -> None: ...

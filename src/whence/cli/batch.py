@@ -30,6 +30,7 @@ def batch(
     holds: options.HoldsOption = None,
     refits: options.RefitsOption = None,
     plausible: options.PlausibleOption = None,
+    max_changes: options.MaxChangesOption = None,
     rule: Annotated[bool, typer.Option("--rule", help="Find out the rule of every explanation as well.")] = False,
     fix: options.FixOption = None,
     bound: options.BoundOption = None,
@@ -73,6 +74,7 @@ def batch(
         holds=holds,
         refits=refits,
         plausible=plausible,
+        max_changes=max_changes,
         time_limit=time_limit,
         engine=engine,
     )

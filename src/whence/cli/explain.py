@@ -49,6 +49,7 @@ def explain(
     confidence: options.ConfidenceOption = None,
     refits: options.RefitsOption = None,
     plausible: options.PlausibleOption = None,
+    max_changes: options.MaxChangesOption = None,
     fix: options.FixOption = None,
     bound: options.BoundOption = None,
     time_limit: options.LimitOption = None,
@@ -73,6 +74,7 @@ def explain(
       whence explain whence.toml -c 12 -i plan.json --report why.html
       whence explain whence.toml -c 12 -i row:40 --fix weekday --json
       whence explain whence.toml -c 12 -i row:40 --margin 5% --holds 0.95
+      whence explain whence.toml -c 12 -i row:40 --max-changes 1
     """
     if report is not None and (report.is_dir() or not report.parent.is_dir()):
         raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
@@ -90,6 +92,7 @@ def explain(
         holds=False if no_holds else holds,
         refits=refits,
         plausible=plausible,
+        max_changes=max_changes,
         time_limit=time_limit,
         engine=engine,
         threads=threads,

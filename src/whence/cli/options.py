@@ -91,6 +91,9 @@ PlausibleOption = Annotated[
     float | None,
     _option("Forests: no context less usual than this share of the history, such as 0.1.", metavar="SHARE"),
 ]
+MaxChangesOption = Annotated[
+    int | None, _option("How many features may change at most; a category counts as one.", min=1, metavar="COUNT")
+]
 FixOption = Annotated[
     list[str] | None,
     _option("A feature that must stay as it is; may be repeated.", metavar="FEATURE", autocompletion=complete_features),

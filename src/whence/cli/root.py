@@ -19,6 +19,7 @@ from whence.cli.demo import demo
 from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED
 from whence.cli.explain import explain
 from whence.cli.init import init
+from whence.cli.questions import compare, front, menu, reasons
 from whence.cli.serve import serve
 from whence.cli.verifying import verify
 from whence.errors import WhenceError
@@ -131,6 +132,7 @@ def interrupted(error: BaseException | None) -> bool:
     return error is not None
 
 
-for _command in (demo, init, check, fit, decide, explain, batch, verify, serve, version):
-    _more = EXIT_CODES if _command is explain else ""
+_questions = (explain, front, menu, reasons)
+for _command in (demo, init, check, fit, decide, *_questions, compare, batch, verify, serve, version):
+    _more = EXIT_CODES if _command in _questions else ""
     app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))

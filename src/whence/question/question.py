@@ -15,6 +15,7 @@ import numpy as np
 
 from whence.aliases import Floats, Kind, Status
 from whence.problems._deadline import check_time, until
+from whence.question.few import Few
 from whence.question.isolation import Isolation
 from whence.question.space import Space
 from whence.risk import Risk
@@ -113,6 +114,8 @@ class Question:
     linear : callable, optional
         Gives, where plans form a polytope and costs are linear, that polytope, the cost vectors of the past
         observations, and the alternative as a vector; None where it is not so.
+    few : Few, optional
+        How many features may change, and which never together.
     """
 
     space: Space
@@ -135,6 +138,7 @@ class Question:
     memo: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
+    few: Few | None = None
 
     @property
     def rival_decision(self) -> Floats:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,6 +45,13 @@ class Space:
     weight: Floats
     group: NDArray[np.int64]
     ends: tuple[Floats, Floats] | None = None
+
+    @cached_property
+    def feature(self) -> NDArray[np.int64]:
+        """Number of the feature that each coordinate belongs to, counted from 0: a category is one feature."""
+        names = np.where(self.group >= 0, self.group + self.start.size, np.arange(self.start.size))
+        numbers: NDArray[np.int64] = np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
+        return numbers
 
     def distance(self, point: Floats) -> float:
         """Weighted L1 distance of `point` from the start."""

@@ -64,6 +64,7 @@ class ForestFrontier:
         else:
             self.criterion = criterion_of(question, kept, question.confidence)
         self.absolute = question.kind == "absolute"
+        self.few = _few_changes(question)
         self.search = self._new_search()
         self.columns = kept.grid.columns
         self.shown = self.located.start
@@ -145,7 +146,8 @@ class ForestFrontier:
     def _new_search(self) -> _core.ForestSearch:
         question = self.question
         threads = question.threads or 1
-        return _core.ForestSearch(self.located, self.criterion, float(question.tau), threads, self.plausible)
+        tau = float(question.tau)
+        return _core.ForestSearch(self.located, self.criterion, tau, threads, self.plausible, self.few)
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -184,7 +186,7 @@ class ForestFrontier:
             self.search.show_latest(RECENT)
         left = contexts_in_time(self.kept, self.criterion, seconds)
         tau = float(self.question.tau)
-        proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible)
+        proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible, self.few)
         if stage == 2:
             return climbed(proposals, cutoff)
         if self.kept.past is None:
@@ -222,6 +224,15 @@ class ForestFrontier:
             else:
                 low[q] = min(point[q], space.lower[q])
         return low, high
+
+
+def _few_changes(question: Question) -> _core.FewChanges | None:
+    """Which columns of the forest may change together, where the question says so."""
+    few = question.few
+    if few is None:
+        return None
+    feature = question.space.feature[question.inputs.coordinate].astype(np.int32)
+    return _core.FewChanges(feature, few.most, [list(one) for one in few.barred])
 
 
 def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:

@@ -1,0 +1,161 @@
+"""At most so many changes: against every cell and every vertex, both engines, and beside everything else."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.cases import Case
+from tests.changing import asked, forest_or_several, nearest_with, same_distance, sets_of
+from tests.soaking import forest_case, neighbour_case
+
+import whence as wh
+from whence.errors import InputError, InternalError
+from whence.explain import conductor
+from whence.question import Few
+from whence.search import forest as forest_search
+from whence.search.engine import Search
+
+#: Other ways to search, which large questions take: sharp splits, the strong bound, proposals at once.
+WAYS = (
+    {},
+    {"PATIENCE": (1, 1), "SHARP_FROM": 0.0},
+    {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
+)
+
+
+def assert_few(case: Case, why: wh.Explanation, most: int, wanted: float) -> None:
+    """The explanation is the brute-force one, and has as few changes as asked for."""
+    where = f"seed {case.seed}, at most {most}"
+    assert why.status == ("already" if wanted == 0.0 else "none" if np.isinf(wanted) else "optimal"), where
+    assert same_distance(case, why.distance, wanted), f"{where}: {why.distance!r}, brute force {wanted!r}"
+    assert len(why.changes) <= most, where
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_forests_against_every_cell(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """400 questions over awkward data, every number of changes, all ways to search: the same distance, or none."""
+    changed = 0
+    for seed in range(40 * block, 40 * block + 40):
+        case = forest_or_several(seed)
+        try:
+            sets = sets_of(case)
+        except AssertionError:
+            continue  # more cells than can be looked at
+        for name, value in WAYS[seed % len(WAYS)].items():
+            monkeypatch.setattr(forest_search, name, value)
+        names = case.policy.schema_.names
+        for most in range(1, len(names) + 1):
+            wanted = nearest_with(sets, most)
+            why = case.policy.explain(case.context, case.instead, max_changes=most, **asked(case))
+            assert_few(case, why, most, wanted)
+            changed += most < len(names) and wanted != nearest_with(sets, len(names))
+        monkeypatch.undo()
+    assert changed > 3
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_neighbours_against_every_vertex(block: int) -> None:
+    """100 questions about neighbours, every number of changes: the same distance, or none alike."""
+    for seed in range(25 * block, 25 * block + 25):
+        case = neighbour_case(seed)
+        sets = sets_of(case)
+        for most in range(1, len(case.policy.schema_.names) + 1):
+            why = case.policy.explain(case.context, case.instead, max_changes=most, **asked(case))
+            assert_few(case, why, most, nearest_with(sets, most))
+
+
+@pytest.mark.parametrize("make", [forest_case, neighbour_case])
+def test_both_engines_agree(make: object) -> None:
+    """The integer program and the search find the same distance for every number of changes."""
+    for seed in range(1000, 1024):
+        case = make(seed)  # type: ignore[operator]
+        most = 1 + seed % max(1, len(case.policy.schema_.names) - 1)
+        found = [
+            case.policy.explain(case.context, case.instead, max_changes=most, engine=engine, **asked(case))
+            for engine in ("search", "milp")
+        ]
+        assert found[0].status == found[1].status, seed
+        assert found[0].distance == pytest.approx(found[1].distance, rel=1e-6, abs=1e-6), seed
+        assert all(len(why.changes) <= most for why in found), seed
+
+
+@pytest.mark.parametrize("make", [forest_case, neighbour_case])
+def test_as_many_changes_as_features_change_nothing(make: object) -> None:
+    """With all features allowed to change the answer is the plain one, bit for bit."""
+    for seed in range(25):
+        case = make(seed)  # type: ignore[operator]
+        plain = case.policy.explain(case.context, case.instead, **asked(case))
+        many = case.policy.explain(
+            case.context, case.instead, max_changes=len(case.policy.schema_.names), **asked(case)
+        )
+        assert (plain.status, plain.distance, plain.bound, plain.nodes) == (
+            many.status,
+            many.distance,
+            many.bound,
+            many.nodes,
+        )
+        assert (plain.context is None) == (many.context is None)
+        if plain.context is not None:
+            assert plain.context.equals(many.context)
+
+
+def test_threads_confidence_margin_and_plausible_contexts(bakery: wh.Policy, day: object) -> None:
+    """Beside everything else, no more features change than asked for, and more changes never lie farther away."""
+    instead = warm_saturday(bakery)
+    for options in ({"threads": 2}, {"confidence": 1.5}, {"margin": 0.02}, {"plausible": 0.1}, {"holds": 0.8}):
+        found = [bakery.explain(day, instead, max_changes=k, time_limit=60, **options) for k in (1, 2, 3)]
+        assert all(len(why.changes) <= k for k, why in zip((1, 2, 3), found, strict=True))
+        if "holds" not in options:
+            distances = [why.distance for why in found]
+            assert distances == sorted(distances, reverse=True)
+
+
+@pytest.fixture(scope="module")
+def bakery() -> wh.Policy:
+    from whence.examples import bakery
+
+    example = bakery.load()
+    return example.policy.fit(example.X, example.Y)
+
+
+@pytest.fixture(scope="module")
+def day() -> object:
+    return {"weekday": "Thursday", "temperature": 7.0, "rain": False, "promotion": False}
+
+
+def warm_saturday(bakery: wh.Policy) -> object:
+    """What is decided on another day: best of all only where two features change."""
+    return bakery.decide({"weekday": "Saturday", "temperature": 20.0, "rain": False, "promotion": False})
+
+
+def test_sentences_and_documents(bakery: wh.Policy, day: object) -> None:
+    """An explanation says how many changes it was allowed, in words, in its certificate and in its document."""
+    instead = warm_saturday(bakery)
+    why = bakery.explain(day, instead, max_changes=1)
+    assert "with at most one change" in str(why)
+    again = wh.Explanation.from_json(why.to_json())
+    assert (again.max_changes, str(again)) == (1, str(why))
+    assert again.verify(bakery, prove=True).agrees
+    assert "max_changes" not in bakery.explain(day, instead).to_dict()["question"]
+
+
+def test_the_re_check_counts_changes(bakery: wh.Policy, day: object, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An engine that changes more features than asked for is found out."""
+    instead = warm_saturday(bakery)
+    plain = bakery.explain(day, instead, kind="absolute")
+    assert len(plain.changes) > 1
+    monkeypatch.setattr(conductor, "_few", lambda *_: Few(1))
+    answer = Search().answer
+    monkeypatch.setattr(Search, "answer", lambda self, question: answer(replace(question, few=None)))
+    with pytest.raises(InternalError, match="More features change"):
+        bakery.explain(day, instead, kind="absolute")
+
+
+@pytest.mark.parametrize("given", [0, -1, 1.5, True, "2"])
+def test_refusals(bakery: wh.Policy, day: object, given: object) -> None:
+    """Anything but a positive whole number is refused in a sentence that names the parameter."""
+    with pytest.raises(InputError, match="'max_changes' must be an int >= 1, or None") as error:
+        bakery.explain(day, bakery.decide(day), max_changes=given)  # type: ignore[arg-type]
+    assert error.value.parameter == "max_changes"
