@@ -36,7 +36,7 @@ MEGABYTE = 1e6
 
 
 def questions(quick: bool) -> Iterator[tuple[str, wh.Policy, pd.DataFrame, Any]]:
-    """A name, a fitted policy, contexts, and the plan to be put instead."""
+    """A name, a fitted policy, contexts, and the plan proposed instead."""
     rows = 60 if quick else 400
     for example, label, size in (
         (bakery.load(), "bakery: newsvendor, forest, expected cost", rows),
@@ -119,7 +119,7 @@ def cost_of_one(report: Report, settings: Settings) -> list[dict[str, str]]:
             policy_pickled_MB=shown(shipped),
             explanation_kept_kB=shown(kept),
             row_of_the_table_kB=shown(line),
-            caller_ms_a_row=shown(1e3 * caller),
+            caller_ms_per_row=shown(1e3 * caller),
         )
         millions.append(
             {
@@ -155,7 +155,7 @@ def _received(found: list[wh.Explanation]) -> float:
 
 
 def scaling(report: Report, settings: Settings) -> None:
-    """Rows a second in every way of sharing out the work."""
+    """Rows per second in every way of sharing out the work."""
     for label, policy, contexts, plan in questions(settings.quick):
         base, expected = 0.0, None
         for way, (share, workers) in WAYS.items():

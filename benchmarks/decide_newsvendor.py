@@ -46,7 +46,7 @@ def forest_like_weights(contexts: Floats, rng: np.random.Generator) -> Floats:
 
 
 def textbook(Y: Floats, w: Floats, problem: Newsvendor, alpha: float | None) -> float:
-    """Optimal value by the LP with an overage and an underage a sample and product, built and solved by HiGHS.
+    """Optimal value by the LP with an overage and an underage per sample and product, built and solved by HiGHS.
 
     Samples of no weight are left out, as anyone would.
     """

@@ -31,7 +31,7 @@ Floats = NDArray[np.float64]
 
 
 def forest_weights(X: Floats, Y: Floats, contexts: Floats) -> Floats:
-    """Weights of a forest of 100 trees of depth 4, one row a context."""
+    """Weights of a forest of 100 trees of depth 4, one row per context."""
     forest = RandomForestRegressor(n_estimators=100, max_depth=4, max_features="sqrt", random_state=0).fit(X, Y)
     leaves = forest.apply(X)
     same = forest.apply(contexts)[:, None, :] == leaves[None]

@@ -52,7 +52,7 @@ def history(length: int, rng: np.random.Generator) -> tuple[Floats, Floats]:
 
 
 def forest_weights(X: Floats, Y: Floats, contexts: Floats) -> Floats:
-    """Weights of a forest of 100 trees of depth 4, one row a context."""
+    """Weights of a forest of 100 trees of depth 4, one row per context."""
     forest = RandomForestRegressor(n_estimators=100, max_depth=4, max_features="sqrt", random_state=0).fit(X, Y)
     leaves = forest.apply(X)
     same = forest.apply(contexts)[:, None, :] == leaves[None]
@@ -60,7 +60,7 @@ def forest_weights(X: Floats, Y: Floats, contexts: Floats) -> Floats:
 
 
 def neighbour_weights(X: Floats, contexts: Floats, k: int) -> Floats:
-    """Equal weights of the `k` nearest samples in L1, contexts scaled to [0, 1], one row a context."""
+    """Equal weights of the `k` nearest samples in L1, contexts scaled to [0, 1], one row per context."""
     scale = X.max(axis=0) - X.min(axis=0)
     distance = np.abs((contexts[:, None] - X[None]) / scale).sum(axis=2)
     weights = np.zeros(distance.shape)
@@ -69,7 +69,7 @@ def neighbour_weights(X: Floats, contexts: Floats, k: int) -> Floats:
 
 
 def textbook(Y: Floats, weights: Floats, alpha: float | None) -> tuple[float, float]:
-    """Optimal value and milliseconds of the program with last-minute production and shipments a sample."""
+    """Optimal value and milliseconds of the program with last-minute production and shipments per sample."""
     support = np.flatnonzero(weights)
     Y, weights = Y[support], weights[support]
     n, k = Y.shape

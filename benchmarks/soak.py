@@ -84,7 +84,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--weights", choices=["forest", "knn", "both"], default="both", help="which policies to ask")
     parser.add_argument("--cases", type=int, default=1000, help="questions in all, those of earlier runs included")
-    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after so many minutes")
+    parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this many minutes")
     parser.add_argument("--milp", action="store_true", help="let the integer program answer too")
     parser.add_argument("--seed", type=int, help="repeat this one question")
     parser.add_argument("--results", type=Path, default=Path("soak.jsonl"), help="file with the seeds done")

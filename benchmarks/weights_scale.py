@@ -51,7 +51,7 @@ def measure(samples: int, trees: int, depth: int) -> None:
     began = time.perf_counter()
     batch = weights.weights(contexts, as_sparse=True)
     print(f"a batch of {CONTEXTS}, each          {1e3 * (time.perf_counter() - began) / CONTEXTS:10.2f} ms, sparse")
-    print(f"samples that speak            {batch.nnz / CONTEXTS:10.0f} a context")
+    print(f"samples that speak            {batch.nnz / CONTEXTS:10.0f} per context")
 
 
 if __name__ == "__main__":

@@ -37,7 +37,7 @@ Floats = NDArray[np.float64]
 
 @dataclass(frozen=True)
 class Scene:
-    """A policy on two features from 0 to 1, a context, and the plan put instead."""
+    """A policy on two features from 0 to 1, a context, and the plan proposed instead."""
 
     policy: wh.Policy
     start: Floats
@@ -70,7 +70,7 @@ def scene(weights: Any, n: int, seed: int, start: tuple[float, float], like: tup
 
 
 def verdict(scene: Scene, point: Floats) -> int:
-    """0 where the decision is cheaper, 1 where the plan is, 2 where no plan is better than it."""
+    """0 where the decision is cheaper, 1 where the plan is, 2 where no plan is better than that plan."""
     policy = scene.policy
     weights = policy.weights_at(point)
     if weights @ scene.difference() > 0:
@@ -288,7 +288,7 @@ def boxes(scene: Scene) -> None:
     legend(
         figure,
         [
-            Patch(**looks["dropped"], label="dropped: no point in it can do"),
+            Patch(**looks["dropped"], label="dropped: no point in it would do"),
             Patch(**looks["answer"], label="its nearest point is the answer"),
             Patch(**looks["waiting"], label="waiting: no nearer than the answer"),
             dot("o", "initial context x₀", **START),

@@ -18,7 +18,7 @@ def main() -> None:
     example, trip = bakery.load(), city.load()
     policy = example.policy.fit(example.X, example.Y)
     why = policy.explain(example.today, example.alternative)
-    best = policy.explain(example.today, example.alternative, kind="absolute")
+    best = policy.explain(example.today, example.alternative, kind="absolute", rule=True)
     route = trip.policy.fit(trip.X, trip.Y).explain(trip.today, trip.alternative)
     drawn = {
         "overview": best.plot(),

@@ -8,8 +8,8 @@ import typer
 
 from paper.command import reproduce
 from paper.page import serve
+from whence import WhenceError
 from whence.cli.exits import BAD_INPUT
-from whence.errors import WhenceError
 
 app = typer.Typer(
     name="paper",

@@ -11,8 +11,8 @@ import numpy as np
 
 from paper.experiment import Row
 from paper.instances import Instance
+from whence import Explanation
 from whence.aliases import Kind
-from whence.explain.explanation import Explanation
 
 __all__ = ["KINDS", "Answered", "ask"]
 

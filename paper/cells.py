@@ -15,7 +15,7 @@ from paper.asking import KINDS, ask
 from paper.experiment import Family, Label, Row, Setup, Task
 from paper.histories import PROBLEMS
 from paper.instances import instance
-from whence.weights import ForestWeights, KNNWeights
+from whence import ForestWeights, KNNWeights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -33,7 +33,7 @@ DEPTHS = ("depth=3", "T=100", "depth=5", "depth=6")
 
 
 def predictor(trees: int = 0, depth: int = 0, k: int = 0) -> ForestWeights | KNNWeights:
-    """A forest of so many trees of that depth, or `k` neighbours."""
+    """A forest of `trees` trees of that depth, or `k` neighbours."""
     return KNNWeights(k) if k else ForestWeights(trees, depth)
 
 

@@ -38,7 +38,7 @@ MARKERS = ("o", "s", "^", "D", "v", "P")
 
 
 def panels(titles: Sequence[str], size: tuple[float, float], *, share: bool = True) -> tuple[Figure, list[Axes]]:
-    """A figure with a row of axes, one a title.
+    """A figure with a row of axes, one per title.
 
     Parameters
     ----------

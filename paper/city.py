@@ -19,10 +19,8 @@ from paper.instances import Instance
 from paper.los_angeles import MISSING_HOP, NORTHERN_GATE, PUBLISHED, SOURCE, TARGET, LosAngeles
 from paper.los_angeles_files import digest
 from paper.sensitivity import warm
+from whence import DecisionProblem, Policy, ShortestPath
 from whence.examples import city as built_in
-from whence.policy import Policy
-from whence.problems.base import DecisionProblem
-from whence.problems.shortest_path import ShortestPath
 
 __all__ = ["LABELS"]
 

@@ -16,8 +16,7 @@ from paper.catalogue import registry
 from paper.experiment import Family, Label, Setup
 from paper.output import print_outcome, summarise, write_outcome
 from paper.runner import Outcome, run
-from whence.cli.exits import STOPPED
-from whence.cli.root import interrupted
+from whence.cli.exits import STOPPED, interrupted
 from whence.errors import InputError, MissingDataError
 
 __all__ = ["reproduce", "reproduce_labels"]

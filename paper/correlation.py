@@ -15,8 +15,7 @@ from paper.experiment import Family, Label, Row, Setup, Task
 from paper.histories import History, newsvendor
 from paper.instances import Instance, Study, study
 from paper.sensitivity import PREDICTORS, warm
-from whence.policy import Policy
-from whence.weights import ForestWeights
+from whence import ForestWeights, Policy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

@@ -9,12 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy import stats
 
+from whence import CVaR, DecisionProblem, Expectation, Newsvendor, Shipment, ShortestPath
 from whence.errors import InputError
-from whence.problems.base import DecisionProblem
-from whence.problems.newsvendor import Newsvendor
-from whence.problems.shipment import Shipment
-from whence.problems.shortest_path import ShortestPath
-from whence.risk import CVaR, Expectation, Risk
+from whence.risk import Risk
 
 __all__ = ["PROBLEMS", "History", "cvar_shortest_path", "newsvendor", "shipment", "shortest_path"]
 

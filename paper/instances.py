@@ -11,9 +11,8 @@ from numpy.typing import NDArray
 from sklearn.base import clone
 
 from paper.histories import PROBLEMS, History
+from whence import ForestWeights, KNNWeights, Policy
 from whence.errors import InputError, InputTypeError
-from whence.policy import Policy
-from whence.weights import ForestWeights, KNNWeights
 
 __all__ = ["Instance", "Study", "instance", "study"]
 

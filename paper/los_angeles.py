@@ -22,12 +22,8 @@ import numpy as np
 import pandas as pd
 
 from paper.los_angeles_files import COLUMNS, VARIABLE, once, read
+from whence import Categorical, Continuous, CVaR, Discrete, ForestWeights, Policy, Schema, ShortestPath
 from whence.errors import InputError
-from whence.features import Categorical, Continuous, Discrete, Schema
-from whence.policy import Policy
-from whence.problems.shortest_path import ShortestPath
-from whence.risk import CVaR
-from whence.weights import ForestWeights
 
 __all__ = [
     "ALPHA",

@@ -13,8 +13,8 @@ from paper import charts
 from paper.asking import ask
 from paper.experiment import Family, Label, Row, Setup, Task
 from paper.instances import instance, study
+from whence import ForestWeights, KNNWeights
 from whence.milp.ceilings import w_max
-from whence.weights import ForestWeights, KNNWeights
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

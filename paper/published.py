@@ -26,7 +26,7 @@ def _everything() -> pd.DataFrame:
 
 
 def published(label: str) -> pd.DataFrame:
-    """What the paper prints under `label`, one row a cell, values as text.
+    """What the paper prints under `label`, one row per cell, values as text.
 
     Examples
     --------
@@ -39,7 +39,7 @@ def published(label: str) -> pd.DataFrame:
 
 
 def numbers(label: str) -> pd.DataFrame:
-    """What the paper prints under `label` as numbers, one row a cell; the value is in the column `paper`.
+    """What the paper prints under `label` as numbers, one row per cell; the value is in the column `paper`.
 
     Examples
     --------

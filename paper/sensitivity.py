@@ -12,7 +12,7 @@ from paper import charts
 from paper.asking import KINDS, ask
 from paper.experiment import Family, Label, Row, Setup, Task
 from paper.instances import Study, instance, study
-from whence.weights import ForestWeights, KNNWeights
+from whence import ForestWeights, KNNWeights
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure

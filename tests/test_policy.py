@@ -374,7 +374,7 @@ def test_unknown_categories_in_their_own_columns() -> None:
     policy = Policy(Newsvendor(holding=1, backorder=2), forest, schema=schema, unknown="ignore").fit(X, Y)
     none = X.iloc[[0]].assign(am=0, pm=0, night=0)
     assert policy.predict(none).shape == (1, 1)
-    with pytest.raises(InputError, match="must hold one 1 and else 0"):
+    with pytest.raises(InputError, match="must hold a single 1 and otherwise 0"):
         policy.set_params(unknown="error").predict(none)
 
 

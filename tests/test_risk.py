@@ -177,3 +177,13 @@ def test_the_tail_is_the_share_that_counts():
     """A CVaR at 0.8 looks at a fifth."""
     assert CVaR(0.8).tail == pytest.approx(0.2)
     assert Expectation().tail is None
+
+
+def test_cvar_is_found_by_its_name():
+    """A name leads back to the risk that has it, to the digits it shows; what only looks like one leads nowhere."""
+    for alpha in (*np.random.default_rng(0).random(200), 0.5, 0.05, 1e-9):
+        found = CVaR.named(CVaR(alpha).name)
+        assert found is not None
+        assert found.alpha == pytest.approx(alpha, rel=1e-5)
+    for other in ("expected cost", "0.8", "CVaR at -1", "CVaR at 0.80", "CVaR at  0.5", "CVaR at 1", "CVaR at nan", ""):
+        assert CVaR.named(other) is None

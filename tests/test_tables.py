@@ -133,7 +133,7 @@ def test_outcomes() -> None:
     ],
 )
 def test_outcomes_that_cannot_be_read(Y: Any, message: str) -> None:
-    """Outcomes must be finite numbers, one row a context."""
+    """Outcomes must be finite numbers, one row per context."""
     with pytest.raises(InputError) as found:
         as_outcomes(Y, 2)
     assert message in str(found.value)

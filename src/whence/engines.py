@@ -24,7 +24,7 @@ ENGINES: dict[str, str | type[Engine]] = {
     "search": "whence.search.engine:Search",
     "milp": "whence.milp.engine:IntegerProgram",
 }
-#: Who answers where nobody is named.
+#: Which engine answers where none is named.
 AUTO = "search"
 
 #: For each kind of weights, and all that derive from it, its part of every engine that can deal with it: a function
@@ -42,7 +42,7 @@ PARTS: dict[str, dict[str, str]] = {
 
 
 class Engine(ABC):
-    """What answers a question: one of the two ways to find the nearest context, or a way of one's own.
+    """What answers a question: one of the two ways to find the nearest context, or one of your own.
 
     An engine sees a :class:`~whence.question.Question`, which holds coordinates and costs, and nothing else. Whatever
     it answers is computed once more by the fitted estimator and the problem before anybody sees it.

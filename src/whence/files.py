@@ -1,4 +1,4 @@
-"""Files that are there complete or not at all, what a folder stands for, and what is no file to be read."""
+"""Files that are written completely or not at all, what a folder stands for, and what is not a file to read."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ def complete(path: Path) -> Iterator[Path]:
 
 
 def write_text(path: Any, text: str, what: str) -> None:
-    """Write `text` to `path` as UTF-8, complete or not at all; `what` it is stands in an error message."""
+    """Write `text` to `path` as UTF-8, completely or not at all; error messages call it `what`."""
     target = Path(path)
     if not target.parent.is_dir():
         raise InputError(f"The 'path' of {what} must lie in a folder that exists. Got {str(target)!r} instead.")

@@ -1,10 +1,10 @@
-"""What the decision maker minimises: the mean of the costs, the mean of their worst tail, or a risk of one's own."""
+"""What the decision maker minimises: the mean of the costs, the mean of their worst tail, or a risk of your own."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
 from numbers import Real
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -65,7 +65,7 @@ class Risk:
         return None
 
     def values(self, costs: Floats) -> Floats | None:
-        """What each observation counts for under these costs; None where the risk is no weighted mean of anything."""
+        """What each observation counts for under these costs; None where the risk is not a weighted mean."""
         return None
 
     def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
@@ -80,7 +80,7 @@ class Risk:
         return float(tail_flow(w[order], tail) @ values[order] / tail)
 
     def contributions(self, costs: ArrayLike, weights: ArrayLike) -> Floats | None:
-        """What each observation adds to the risk: they sum to it. None where it is no sum over the observations.
+        """What each observation adds to the risk: they sum to it. None where it is not a sum over the observations.
 
         Examples
         --------
@@ -186,6 +186,9 @@ class CVaR(_OfCosts):
 
     alpha: float
 
+    #: What stands before alpha in the name.
+    _PREFIX: ClassVar = "CVaR at "
+
     def __post_init__(self) -> None:
         wanted = f"The 'alpha' parameter of CVaR must be a float in [0, 1). Got {self.alpha!r} instead."
         if isinstance(self.alpha, bool) or not isinstance(self.alpha, Real):
@@ -196,11 +199,29 @@ class CVaR(_OfCosts):
     @property
     def name(self) -> str:
         """What reports call it."""
-        return Expectation.name if self.tail is None else f"CVaR at {self.alpha:g}"
+        return Expectation.name if self.tail is None else f"{self._PREFIX}{self.alpha:g}"
+
+    @classmethod
+    def named(cls, name: str) -> CVaR | None:
+        """The risk that has this `name`, for documents that hold nothing else of a risk; None where it is another one.
+
+        Examples
+        --------
+        >>> CVaR.named("CVaR at 0.8")
+        CVaR(alpha=0.8)
+        >>> CVaR.named("CVaR at noon") is CVaR.named("expected cost") is None
+        True
+        """
+        try:
+            found = cls(float(name.removeprefix(cls._PREFIX)))
+        except ValueError:
+            return None
+        # A name is written in one way only: what would be written differently is the name of something else.
+        return found if found.name == name else None
 
     @property
     def words(self) -> str:
-        """The name, and what it means for those who have forgotten.
+        """The name, with a reminder of what it means.
 
         Examples
         --------

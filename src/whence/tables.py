@@ -34,7 +34,7 @@ def dates(values: pd.Series) -> bool:
 
 
 def as_pandas(table: Any) -> Any:
-    """A polars table or column as that of pandas, names, categories and their order included; all else as it is."""
+    """A polars table or column as one of pandas, with names, categories and their order; anything else as it is."""
     if type(table).__module__.partition(".")[0] != "polars":
         return table
     kind = type(table).__name__

@@ -15,7 +15,7 @@ _BETWEEN = re.compile(r",(?=[^,=]+=)")
 
 
 def number(text: str, decimal: str = ".") -> float | None:
-    """One number as it is typed, or None where it is none.
+    """One number as it is typed, or None where it is not a number.
 
     Examples
     --------

@@ -1,4 +1,4 @@
-"""What several commands share: opening a project, saved policies, completion in the shell."""
+"""What several commands share: opening a project, saved policies."""
 
 from __future__ import annotations
 
@@ -10,10 +10,7 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.cli.support import refused, run
-from tests.project.samples import SAMPLE, csv_text, days
-from typer.testing import CliRunner
-
-from whence.cli import root
+from tests.project.samples import csv_text, days
 
 PIECES = ("1", "row:2", "context:3", "20,30", "rolls=20, cakes=30", "[20, 30]", "[]", "{}", "temp=1", "0", "row:", "-1")
 
@@ -74,16 +71,3 @@ def test_any_text_on_the_command_line(small: Path, context: str, plan: str) -> N
     told = run("explain", small, f"--context={context}", f"--instead={plan}")
     assert told.exit_code in (0, 2, 3), (told.output, told.exception)
     assert (told.stderr.strip() != "") == (told.exit_code == 2)
-
-
-def test_shell_completion() -> None:
-    """The shell is offered commands, and the features of the project for `--fix`."""
-    environment = {
-        "_WHENCE_COMPLETE": "complete_bash",
-        "COMP_WORDS": f"whence explain {SAMPLE}/whence.toml --fix t",
-        "COMP_CWORD": "4",
-    }
-    told = CliRunner().invoke(root.app, [], env=environment, prog_name="whence")
-    assert told.stdout.split() == ["temperature"]
-    environment |= {"COMP_WORDS": "whence ch", "COMP_CWORD": "1"}
-    assert CliRunner().invoke(root.app, [], env=environment, prog_name="whence").stdout.split() == ["check"]

@@ -1,73 +1,71 @@
-"""`whence front`, `menu`, `reasons` and `compare`: in words, as JSON, as reports, and their exit codes."""
+"""The options of a question: the same ones for `explain` and `batch`, and what they become for the policy."""
 
 from __future__ import annotations
 
-import json
+import inspect
+from dataclasses import fields
 from pathlib import Path
 
+import pandas as pd
 import pytest
 from tests.cli.support import refused, run
+from tests.project.samples import PROJECT, SAMPLE
+from typer.testing import CliRunner
 
-QUESTION = ("-c", "2024-01-04", "-i", "context:2024-07-13")
+from whence.cli import root
+from whence.cli.batch import batch
+from whence.cli.explain import explain
+from whence.cli.questions import QuestionOptions
+from whence.errors import InputError
+from whence.project import Project
 
-
-@pytest.mark.parametrize(
-    ("command", "said", "schema"),
-    [
-        ("front", "With one change", "whence/front/1"),
-        ("menu", "would do:", "whence/menu/1"),
-        ("reasons", "As long as ", "whence/reasons/1"),
-    ],
-)
-def test_in_words_as_json_and_as_a_report(bakery: Path, tmp_path: Path, command: str, said: str, schema: str) -> None:
-    """The sentences are on stdout, the report in its file; JSON tells the same; proved is exit code 0."""
-    told = run(command, bakery, *QUESTION, "--report", tmp_path / "page.html")
-    assert told.exit_code == 0, told.output
-    assert said in told.stdout
-    assert "The report is in" in told.stderr
-    assert told.stdout.split("\n")[0][:30] in (tmp_path / "page.html").read_text("utf-8")
-    document = json.loads(run(command, bakery, *QUESTION, "--json").stdout)
-    assert document["schema"] == schema
-    assert said in document["text"]
+FOREST = PROJECT.replace('kind = "knn"\nk = 5', 'kind = "forest"\nn_trees = 10')
 
 
-def test_compare(bakery: Path, tmp_path: Path) -> None:
-    """Both plans, contributions that add up, and a report."""
-    asked = ("compare", bakery, "--before", "2024-01-04", "--after", "2024-07-13")
-    told = run(*asked, "--report", tmp_path / "since.html")
-    assert told.exit_code == 0, told.output
-    assert told.stdout.startswith("Before: ")
-    assert "<svg" in (tmp_path / "since.html").read_text("utf-8")
-    document = json.loads(run(*asked, "--json").stdout)
-    assert sum(one["contribution"] for one in document["contributions"]) == pytest.approx(document["turn"])
+def test_both_commands_take_them() -> None:
+    """Every field is an option of both commands, and the object that holds them is none."""
+    names = {one.name for one in fields(QuestionOptions)}
+    for command in (explain, batch):
+        options = set(inspect.signature(command).parameters)
+        assert names < options
+        assert "asked" not in options
 
 
-def test_few_changes(bakery: Path) -> None:
-    """`--max-changes` limits the changes of an explanation, and so does the project file."""
-    told = run("explain", bakery, *QUESTION, "--max-changes", "1", "--no-holds", "--json")
-    assert told.exit_code == 0, told.output
-    document = json.loads(told.stdout)
-    assert (document["max_changes"], len(document["changes"])) == (1, 1)
-    folder = bakery if bakery.is_dir() else bakery.parent
-    file = folder / "whence.toml"
-    text = file.read_text("utf-8")
-    file.write_text(text.replace("[explain]", "[explain]\nmax_changes = 1"), "utf-8")
-    try:
-        again = json.loads(run("explain", bakery, *QUESTION, "--no-holds", "--json").stdout)
-        assert again["max_changes"] == 1
-        # A limit for single explanations is nothing that a menu could keep to.
-        assert run("menu", bakery, *QUESTION).exit_code == 0
-        file.write_text(text.replace("[explain]", "[explain]\nmax_changes = 0"), "utf-8")
-        assert "max_changes" in refused(run("explain", bakery, *QUESTION))
-    finally:
-        file.write_text(text, "utf-8")
+def test_what_the_policy_gets(small: Path) -> None:
+    """Names, bounds and margins are read; what is not given comes from the project, and `no_holds` takes its holds."""
+    small.write_text(f"{FOREST}holds = 0.8\nfixed = ['rain']\n", "utf-8")
+    project = Project.load(small)
+    given = QuestionOptions(fix=["day, events"], bound=["temp=0:20"], margin="5%", kind="absolute", within=0.02)
+    found = given.arguments(project)
+    assert found["fixed"] == ("rain", "day", "events")
+    assert found["bounds"] == {"temp": (0.0, 20.0)}
+    assert (found["margin"], found["kind"], found["within"], found["holds"]) == (0.05, "absolute", 0.02, 0.8)
+    assert QuestionOptions(no_holds=True).arguments(project)["holds"] is None
+    assert not {"fix", "bound", "no_holds"} & set(found)
+    with pytest.raises(InputError, match="leave out '--holds' and '--refits'"):
+        QuestionOptions(no_holds=True, refits="seed")
 
 
-def test_limits_and_refusals(bakery: Path, tmp_path: Path) -> None:
-    """A time limit that is too short is exit code 4; what is wrong is told in a sentence, and nothing is written."""
-    assert run("menu", bakery, *QUESTION, "--time-limit", "0.000001").exit_code == 4
-    assert "'--report' must be a file" in refused(run("reasons", bakery, *QUESTION, "--report", tmp_path / "no" / "x"))
-    assert "'--report' must be a file" in refused(
-        run("compare", bakery, "-b", "2024-01-04", "-a", "2024-07-13", "--report", tmp_path)
-    )
-    assert list(tmp_path.iterdir()) == [bakery.parent]
+def test_a_batch_without_refits(small: Path, tmp_path: Path) -> None:
+    """`--no-holds` keeps a batch from asking refits where the project would, and excludes `--holds`."""
+    small.write_text(f"{FOREST}holds = 0.5\n", "utf-8")
+    questions, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
+    questions.write_text('context,instead\n3,"rolls=20, cakes=30"\n', "utf-8")
+    for more, asked_refits in (((), True), (("--no-holds", "--overwrite"), False)):
+        assert run("batch", small, questions, answers, *more).exit_code == 0
+        assert pd.read_csv(answers)["refits"].notna().all() == asked_refits
+    both = run("batch", small, questions, tmp_path / "other.csv", "--no-holds", "--holds", "0.9")
+    assert "'--no-holds' asks for no refits" in refused(both)
+
+
+def test_shell_completion() -> None:
+    """The shell is offered commands, and the features of the project for `--fix`."""
+    environment = {
+        "_WHENCE_COMPLETE": "complete_bash",
+        "COMP_WORDS": f"whence explain {SAMPLE}/whence.toml --fix t",
+        "COMP_CWORD": "4",
+    }
+    told = CliRunner().invoke(root.app, [], env=environment, prog_name="whence")
+    assert told.stdout.split() == ["temperature"]
+    environment |= {"COMP_WORDS": "whence ch", "COMP_CWORD": "1"}
+    assert CliRunner().invoke(root.app, [], env=environment, prog_name="whence").stdout.split() == ["check"]

@@ -2,10 +2,16 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
+import os
+import pty
+import re
 import signal
 import subprocess
 import sys
+import termios
+import time
 from pathlib import Path
 
 import numpy as np
@@ -71,3 +77,111 @@ def test_ctrl_c_gives_the_best_found_so_far(tmp_path: Path) -> None:
     assert answer["bound"] >= 0
     assert "boxes, " in shown + more
     assert "Stopping with the best found so far" in more
+
+
+def refitted_project(folder: Path) -> Path:
+    """A project whose question is answered at once."""
+    rng = np.random.default_rng(2)
+    warmth = rng.uniform(0, 30, 120).round(1)
+    ice = (20 + 2 * warmth + rng.normal(0, 4, 120)).round(1)
+    pd.DataFrame({"warmth": warmth, "ice": ice}).to_csv(folder / "days.csv", index=False)
+    path = folder / "whence.toml"
+    path.write_text(
+        '[data]\nhistory = "days.csv"\n[outcomes]\ncolumns = ["ice"]\n[weights]\nkind = "forest"\nn_trees = 20\n'
+        '[problem]\nkind = "newsvendor"\nholding = 1\nbackorder = 2\n',
+        "utf-8",
+    )
+    return path
+
+
+#: The command, with refits that take their time.
+SLOW_REFITS = """
+import time
+from whence.cli import main
+from whence.weights.refits import Refits
+original = Refits._made
+def slow(self, number):
+    time.sleep(0.4)
+    return original(self, number)
+Refits._made = slow
+main()
+"""
+
+
+def in_a_terminal(arguments: list[str], interrupts: int) -> tuple[int, str, bool]:
+    """Run the slow command in a terminal of its own, where Ctrl-C is typed as soon as an answer is there.
+
+    Its exit code, all that it wrote, and whether it left the terminal's settings as they were.
+    """
+    master, slave = pty.openpty()
+    before = termios.tcgetattr(slave)
+
+    def take_the_terminal() -> None:
+        fcntl.ioctl(0, termios.TIOCSCTTY, 0)
+        signal.signal(signal.SIGINT, signal.default_int_handler)
+
+    with subprocess.Popen(
+        [sys.executable, "-c", SLOW_REFITS, "explain", *arguments],
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        env={**ENVIRONMENT, "TERM": "xterm"},
+        start_new_session=True,
+        preexec_fn=take_the_terminal,
+    ) as running:
+        written, typed, deadline = "", 0, time.monotonic() + 120
+        os.set_blocking(master, False)
+        while time.monotonic() < deadline:
+            ended = running.poll() is not None
+            try:
+                written += os.read(master, 65536).decode(errors="replace")
+            except (BlockingIOError, OSError):
+                if ended:
+                    break
+                time.sleep(0.02)
+            # The nearest answer is printed, and the line that tells of the search is back: refits are being made.
+            if typed < interrupts and re.search(r"Proved nearest.*Searching", written, re.DOTALL):
+                time.sleep(0.6 if typed == 0 else 0.05)
+                os.write(master, b"\x03")
+                typed += 1
+        code = running.wait(10)
+        after = termios.tcgetattr(slave)
+    os.close(master)
+    os.close(slave)
+    return code, written, before == after
+
+
+def left_clean(written: str) -> str:
+    """What stands on the terminal in the end, where the cursor is shown and at the beginning of a line."""
+    assert "Traceback" not in written
+    assert written.rfind("\x1b[?25h") > written.rfind("\x1b[?25l") >= 0
+    plain = re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", written)
+    assert plain.endswith("\n")
+    return plain
+
+
+def test_ctrl_c_among_the_refits(tmp_path: Path) -> None:
+    """Ctrl-C while refits are made: the nearest answer stays, the refits are counted, and the terminal is clean."""
+    asked = [str(refitted_project(tmp_path)), "-c", "warmth=8", "-i", "60"]
+    code, written, same = in_a_terminal(asked, 1)
+    plain = left_clean(written)
+    assert code == 130, plain
+    assert same
+    assert plain.count("Proved nearest") == 1
+    found = re.search(
+        r"How far you may rely on it is not known: there was time for (\d+) refits", " ".join(plain.split())
+    )
+    assert found, plain
+    assert 0 < int(found[1]) < 20
+    assert "Stopping with the best found so far" in plain
+
+
+def test_second_ctrl_c_ends_at_once(tmp_path: Path) -> None:
+    """The second Ctrl-C does not wait for the refit under way, and leaves the terminal clean as well."""
+    asked = [str(refitted_project(tmp_path)), "-c", "warmth=8", "-i", "60"]
+    code, written, same = in_a_terminal(asked, 2)
+    plain = left_clean(written)
+    assert code == 130, plain
+    assert same
+    assert plain.rstrip().endswith("whence: stopped.")
+    assert "How far you may rely on it" not in plain

@@ -51,7 +51,7 @@ def test_verify_says_what_differs(bakery: Path, certificate: Path) -> None:
     data.write_text("\n".join([first, second[:-1] + "9", *rest]) + "\n", "utf-8")
     told = run("verify", certificate, bakery)
     assert told.exit_code == 1
-    assert "The history is another one than that of the explanation." in told.stdout.splitlines()
+    assert "The history is not the one behind the explanation." in told.stdout.splitlines()
 
 
 def test_verify_refuses(bakery: Path, certificate: Path) -> None:

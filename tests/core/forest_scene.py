@@ -60,7 +60,7 @@ class Scene:
 
     @cached_property
     def cells(self) -> Ints:
-        """Every allowed cell, one a row: of each category's columns exactly one is on."""
+        """Every allowed cell, one per row: of each category's columns exactly one is on."""
         picks = np.stack(np.meshgrid(*self.allowed, indexing="ij"), axis=-1).reshape(-1, self.grid.columns)
         group = self.located.group
         for g in np.unique(group[group >= 0]):

@@ -219,9 +219,9 @@ def test_a_room_that_is_too_wide_is_noticed() -> None:
         (("kind",), "absolute", "The question was 'relative', the answer is 'absolute'."),
         (("engine",), "search (nearest neighbours)", "engine is 'search (nearest neighbours)' in the document"),
         (("plans", "decision", 0), 1.0, "The policy decides otherwise in the initial context"),
-        (("fingerprints", "model"), "0" * 64, "The model is another one than that of the explanation."),
+        (("fingerprints", "model"), "0" * 64, "The model is not the one behind the explanation."),
         (("text",), "All is well.", "text is 'All is well.' in the document"),
-        (("more",), 1, "more is in the document, where nothing of that name belongs."),
+        (("more",), 1, "more is in the document, but no entry of that name belongs there."),
     ],
 )
 def test_what_differs_is_said(path: tuple[Any, ...], value: Any, expected: str) -> None:
@@ -262,13 +262,13 @@ def test_another_policy() -> None:
     example = bakery.load(n=40)
     why = asked(FOREST)
     other_model = clone(FOREST).set_params(weights__random_state=1).fit(example.X, example.Y)
-    assert why.verify(other_model).differences[0] == "The model is another one than that of the explanation."
+    assert why.verify(other_model).differences[0] == "The model is not the one behind the explanation."
     dearer = clone(FOREST).set_params(problem=wh.Newsvendor(1, 2)).fit(example.X, example.Y)
-    assert why.verify(dearer).differences[0] == "The problem is another one than that of the explanation."
+    assert why.verify(dearer).differences[0] == "The problem is not the one behind the explanation."
     shorter = clone(FOREST).fit(example.X[:30], example.Y[:30])
     assert why.verify(shorter).differences[:2] == [
-        "The model is another one than that of the explanation.",
-        "The history is another one than that of the explanation.",
+        "The model is not the one behind the explanation.",
+        "The history is not the one behind the explanation.",
     ]
     fewer = clone(FOREST).set_params(schema=None).fit(example.X[["temperature", "rain"]], example.Y)
     assert "The question cannot be put to this policy" in why.verify(fewer).differences[-1]
@@ -335,7 +335,7 @@ def test_a_problem_of_ones_own() -> None:
     why = wh.Explanation.from_json(policy.explain([0.1], instead="ABCD").to_json())
     found = why.verify(policy)
     assert found.differences == []
-    assert found.remarks[0] == "The problem's fingerprint does not cover rule, of which no state can be taken."
+    assert found.remarks[0] == "The problem's fingerprint does not cover rule, whose state cannot be read."
     dearer = wh.Policy(Staffing(lambda size: 2 * size), wh.KNNWeights(k=3)).fit(X, 1 + 3 * X)
     assert why.verify(dearer).differences != []
 

@@ -202,11 +202,11 @@ def test_progress_is_told(policy: wh.Policy, contexts: pd.DataFrame) -> None:
     assert told == [(8, 20), (16, 20), (20, 20)]
 
 
-# ---- one plan, or one a row ----------------------------------------------------------------------------------------
+# ---- one plan, or one per row ----------------------------------------------------------------------------------------
 
 
 def test_one_plan_or_one_a_row() -> None:
-    """What the problem accepts is one plan for all rows; as many plans as rows are one a row, tables always so."""
+    """What the problem accepts is one plan for all rows; as many plans as rows are one per row, tables always so."""
     X, Y = demand()
     policy = wh.Policy(wh.Newsvendor([1.0, 2.0], [3.0, 4.0], budget=100)).fit(X, np.column_stack([Y, Y]))
     two = X.head(2)
@@ -222,7 +222,7 @@ def test_one_plan_or_one_a_row() -> None:
 
 
 def test_decisions_one_a_row(policy: wh.Policy, contexts: pd.DataFrame) -> None:
-    """The plans to be explained may be given, one a row."""
+    """The plans to be explained may be given, one per row."""
     carried_out = [[20.0 + i] for i in range(len(contexts))]
     found = policy.explain_many(contexts, PLAN, decision=carried_out)
     assert [entry.decision for entry in found] == carried_out  # type: ignore[union-attr]
@@ -280,7 +280,7 @@ def test_plans_of_the_wrong_number(policy: wh.Policy, contexts: pd.DataFrame) ->
 def test_what_concerns_all_rows_is_refused_at_once(
     policy: wh.Policy, contexts: pd.DataFrame, options: dict[str, Any], sentence: str
 ) -> None:
-    """A wrong option is one error of the call, not one a row."""
+    """A wrong option is one error of the call, not one per row."""
     with pytest.raises(WhenceError, match=sentence):
         policy.explain_many(contexts, PLAN, **options)
 

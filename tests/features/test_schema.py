@@ -367,9 +367,9 @@ def test_the_affine_map_leads_to_the_users_units() -> None:
 def test_one_hot_columns_must_hold_one_one(row: list[float]) -> None:
     """Two ones, none, or halves in declared 0/1 columns are refused."""
     _, schema = one_hot()
-    with pytest.raises(InputError, match="must hold one 1 and else 0"):
+    with pytest.raises(InputError, match="must hold a single 1 and otherwise 0"):
         schema.encode_row(schema.row(row))
-    with pytest.raises(InputError, match="must hold one 1 and else 0"):
+    with pytest.raises(InputError, match="must hold a single 1 and otherwise 0"):
         schema.encode([row])
 
 

@@ -131,3 +131,48 @@ def test_whole_numbers_are_asked_at_whole_numbers() -> None:
     assert all(float(value).is_integer() for value in across.values)
     assert len(across.values) < 20
     assert up.values == [float(hour) for hour in range(24)]
+
+
+def boxes(ax: Axes) -> list[tuple[float, float, float, float]]:
+    """The hatched boxes of a map: left, right, bottom, top."""
+    found = [patch for patch in ax.patches if patch.get_hatch()]
+    return [(b.get_x(), b.get_x() + b.get_width(), b.get_y(), b.get_y() + b.get_height()) for b in found]
+
+
+def test_the_rule_is_a_box_of_its_colour(policy: wh.Policy) -> None:
+    """Every cell inside the box of the rule has the colour of the alternative, and the nearest context is inside."""
+    why = policy.explain([0.2, 0.5], instead=[26.0])
+    assert boxes(wh.plot.plane(policy, why, ("x0", "x1"), resolution=15)) == []
+    why = why.with_rule()
+    assert why.rule is not None
+    assert why.context is not None
+    ax = wh.plot.plane(policy, why, ("x0", "x1"), resolution=15)
+    [(left, right, bottom, top)] = boxes(ax)
+    asked = {one.feature: one for one in why.rule.conditions}
+    assert left == pytest.approx(asked["x0"].low)
+    assert left <= why.context["x0"] <= right
+    assert bottom <= why.context["x1"] <= top
+    centres, verdicts = cells(ax)
+    inside = (centres[..., 0] > left) & (centres[..., 0] < right)
+    inside &= (centres[..., 1] > bottom) & (centres[..., 1] < top)
+    assert inside.sum() > 20
+    assert (verdicts[inside] == 1).all()
+    said = [text.get_text() for text in ax.get_legend().get_texts()]
+    assert said.count("rule: your plan is better") == 1
+
+
+def test_a_rule_of_other_features_is_dashed() -> None:
+    """Where the rule asks for another weekday than the map has, its box is dashed and the legend says which one."""
+    example = bakery.load(n=150)
+    policy = example.policy.fit(example.X, example.Y)
+    why = policy.explain(example.today, example.alternative, kind="absolute").with_rule()
+    assert why.rule is not None
+    asked = {one.feature: one for one in why.rule.conditions}
+    assert asked["weekday"].was not in (asked["weekday"].values or ())
+    ax = wh.plot.plane(policy, why, ("temperature", "rain"), resolution=12)
+    assert [patch.get_linestyle() for patch in ax.patches if patch.get_hatch()] == ["--"]
+    assert any("where weekday is" in text.get_text() for text in ax.get_legend().get_texts())
+    ax = wh.plot.plane(policy, why, ("temperature", "weekday"), resolution=12)
+    assert len(boxes(ax)) == len(asked["weekday"].values or ())
+    for _, _, bottom, top in boxes(ax):
+        assert top - bottom == pytest.approx(1.0)

@@ -317,3 +317,35 @@ def make_warm() -> wh.Explanation:
     X = pd.DataFrame({"temperature": [0.0, 30.0]})
     policy = wh.Policy(wh.Newsvendor(1, 1), wh.KNNWeights(k=1), schema=schema).fit(X, [[10.0], [20.0]])
     return policy.explain([6.0], instead=[20.0])
+
+
+def shaded(ax: Axes) -> list[tuple[float, float, float]]:
+    """The shaded parts of a chart of changes: the row, and from where to where."""
+    return [(bar.get_y() + bar.get_height() / 2, bar.get_x(), bar.get_x() + bar.get_width()) for bar in ax.patches]
+
+
+@pytest.mark.parametrize("light", [False, True])
+def test_changes_shade_the_rule(light: bool, baked: Asked) -> None:
+    """The rule is shaded where it holds, on the line of its feature; one that it only names gets a line as well."""
+    why = baked.absolute.with_rule()
+    assert why.rule is not None
+    assert why.rule.short
+    drawn = wh.plot.changes(wh.Explanation.from_dict(why.to_dict()) if light else why)
+    names = [label.get_text() for label in drawn.get_yticklabels()]
+    asked = {one.feature: one for one in why.rule.conditions}
+    assert set(names) == set(why.changes["feature"]) | set(asked)
+    parts = {names[round(y)]: (first, last) for y, first, last in shaded(drawn)}
+    assert set(parts) == set(asked)
+    low, high = baked.policy.schema_.training_range("temperature")
+    one = asked["temperature"]
+    ends = [(end - low) / (high - low) for end in (one.low if one.low is not None else low, one.high or high)]
+    assert parts["temperature"] == pytest.approx(ends)
+    assert "shaded: no plan is better wherever all of this holds" in drawn.get_xlabel()
+
+
+def test_changes_without_a_rule_are_as_before(baked: Asked) -> None:
+    """Nothing is shaded where no rule is known, and `why.plot()` finds it out by itself."""
+    assert shaded(wh.plot.changes(baked.absolute)) == []
+    assert shaded(baked.absolute.plot().axes[0]) == shaded(wh.plot.changes(baked.absolute.with_rule()))
+    unknown = wh.Explanation.from_dict(baked.absolute.to_dict())
+    assert shaded(unknown.plot().axes[0]) == []

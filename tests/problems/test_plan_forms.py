@@ -78,7 +78,7 @@ def test_text_that_names_two_nodes() -> None:
     assert problem.from_plain([0, 1, 2]) == [0, 1, 2]
     twins = [Fraction(1, 2), Path("1/2")]
     doubtful = wh.ShortestPath(nx.DiGraph([(0, twins[0]), (0, twins[1]), (twins[0], 2), (twins[1], 2)]), 0, 2)
-    with pytest.raises(InputError, match=r"name its nodes without doubt\. Got '1/2', which is several"):
+    with pytest.raises(InputError, match=r"name its nodes unambiguously\. Got '1/2', which fits several"):
         doubtful.from_plain([0, "1/2", 2])
 
 

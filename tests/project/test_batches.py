@@ -201,7 +201,7 @@ def test_files_that_are_allowed(project: Project, tmp_path: Path) -> None:
     table = answered(asked(project, tmp_path, text, files=True))
     assert (table["status"] == "error").tolist() == [False, True, True, True, False, True]
     assert "swordfish" not in (tmp_path / "answered.csv").read_text("utf-8")
-    assert "bad.json' does not hold what can be used here." in table["error"].iloc[1]
+    assert "bad.json' does not hold anything that can be used here." in table["error"].iloc[1]
     assert table["error"].iloc[5] == "The history has the rows 1 to 40. Got row 99 instead."
 
 

@@ -6,6 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
@@ -45,6 +46,15 @@ JSON = st.recursive(
     st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=5),
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.sampled_from([*WORDS[:6], "x"]), inner, max_size=4),
     max_leaves=8,
+)
+#: Contexts with a value for every feature, most of them good ones.
+CONTEXTS = st.fixed_dictionaries(
+    {
+        "temp": st.floats(-5, 25) | st.sampled_from(["3,5", "7.5", "warm"]),
+        "rain": st.sampled_from(["yes", "no", True, 0, "perhaps"]),
+        "day": st.sampled_from(["Monday", "Tuesday", "monday", "Sunday"]),
+        "events": st.integers(-1, 4),
+    }
 )
 #: Values of TOML, a line each.
 VALUES = '''1
@@ -94,13 +104,13 @@ def sentence_or(call: Any, *arguments: Any) -> Any:
     try:
         return call(*arguments)
     except InputError as error:
-        if not str(error).strip():
-            raise
-        return error
+        found = error
+    assert str(found).strip()
+    return found
 
 
-def load(path: Path) -> None:
-    """Load a project and look for findings: both agree on whether it can be used."""
+def assert_findings_agree(path: Path) -> None:
+    """Loading a project and looking for findings agree on whether it can be used, and every error has a place."""
     errors = [finding for finding in findings(path) if finding.severity == "error"]
     loaded = sentence_or(Project.load, path)
     assert isinstance(loaded, Project) == (not errors)
@@ -118,7 +128,7 @@ def test_any_project_file(tmp_path: Path, text: str | bytes) -> None:
     """A file of any content is no reason for an exception."""
     path = tmp_path / "whence.toml"
     path.write_bytes(text if isinstance(text, bytes) else text.encode("utf-8", "surrogatepass"))
-    load(path)
+    assert_findings_agree(path)
 
 
 @FUZZ
@@ -138,7 +148,7 @@ def test_a_project_file_with_other_values(tmp_path: Path, data: st.DataObject) -
             del lines[at]
         else:
             lines.insert(at, lines[at])
-    load(write_project(tmp_path, "\n".join(lines)))
+    assert_findings_agree(write_project(tmp_path, "\n".join(lines)))
 
 
 @FUZZ
@@ -171,7 +181,8 @@ def test_any_parameters_of_a_problem(tmp_path: Path, kind: str, data: st.DataObj
     ]
     values = data.draw(st.dictionaries(st.sampled_from(keys), TOML_VALUES, max_size=6))
     text = PROJECT[: PROJECT.index("[problem]")] + f'[problem]\nkind = "{kind}"\n'
-    load(write_project(tmp_path, text + "".join(f"{key} = {value}\n" for key, value in values.items())))
+    text += "".join(f"{key} = {value}\n" for key, value in values.items())
+    assert_findings_agree(write_project(tmp_path, text))
 
 
 @FUZZ
@@ -186,11 +197,11 @@ def test_any_csv_file(tmp_path: Path, content: str | bytes) -> None:
     path = write_project(tmp_path)
     file = tmp_path / "days.csv"
     file.write_bytes(content if isinstance(content, bytes) else content.encode())
-    load(path)
+    assert_findings_agree(path)
     made = sentence_or(starter, file)
     if not isinstance(made, InputError):
         path.write_text(made.text, "utf-8")
-        load(path)
+        assert_findings_agree(path)
 
 
 @FUZZ
@@ -204,56 +215,103 @@ def test_data_with_other_cells(tmp_path: Path, data: st.DataObject) -> None:
     for _ in range(data.draw(st.integers(1, 6))):
         rows[data.draw(st.integers(0, 12))][data.draw(st.integers(0, 5))] = data.draw(cells)
     path = write_project(tmp_path, data=csv_text(rows))
-    load(path)
+    assert_findings_agree(path)
     made = sentence_or(starter, tmp_path / "days.csv")
     if not isinstance(made, InputError):
         path.write_text(made.text, "utf-8")
-        load(path)
+        assert_findings_agree(path)
 
 
-@FUZZ
-@given(value=st.one_of(TEXTS, JSON, JSON.map(json.dumps), st.lists(TEXTS, max_size=3)))
-@example(value="{" * 3000)
-@example(value='{"temp": ' + "9" * 5000 + "}")
-@example(value="a\0b.csv")
-@example(value="x" * 5000)
-def test_any_context(project: Project, value: Any) -> None:
-    """A context of any text or JSON value is read or refused in a sentence."""
-    sentence_or(project.context, value)
+def test_any_context(project: Project) -> None:
+    """A context of any text or JSON value is one to decide in, or is refused in a sentence; both occur."""
+    outcomes: set[str] = set()
 
-
-@FUZZ
-@given(value=st.one_of(TEXTS, JSON, JSON.map(json.dumps)))
-@example(value="[" * 3000)
-@example(value="context:")
-@example(value="row:\0")
-def test_any_plan(project: Project, city: Project, value: Any) -> None:
-    """A plan of any text or JSON value is read or refused in a sentence, for quantities and for routes."""
-    sentence_or(project.plan, value)
-    sentence_or(city.plan, value)
-
-
-@FUZZ
-@given(text=st.one_of(TEXTS, st.from_regex(r"(temp|day|rain)=[0-9a-zA-Z:|.-]*", fullmatch=True)))
-def test_any_bound(project: Project, text: str) -> None:
-    """A bound of any text is read or refused in a sentence."""
-    schema = project.fitted().schema_
-    bounds = sentence_or(read_bounds, [text], schema)
-    if isinstance(bounds, dict):
-        sentence_or(schema.space, project.context(1), (), bounds)
-
-
-@FUZZ
-@given(
-    content=st.one_of(
-        st.binary(max_size=60),
-        st.lists(st.lists(TEXTS, min_size=2, max_size=2), max_size=3).map(
-            lambda rows: "context;instead\n" + "".join(";".join(row) + "\n" for row in rows)
-        ),
+    @FUZZ
+    @given(
+        value=st.one_of(TEXTS, st.lists(TEXTS, max_size=3), *(one | one.map(json.dumps) for one in (JSON, CONTEXTS)))
     )
-)
-def test_any_questions(project: Project, tmp_path: Path, content: str | bytes) -> None:
-    """A file of questions of any content is read, with errors in their rows, or refused in a sentence."""
+    @example(value="{" * 3000)
+    @example(value='{"temp": ' + "9" * 5000 + "}")
+    @example(value="a\0b.csv")
+    @example(value="x" * 5000)
+    @example(value=["1", "temp=3,5"])
+    def asked(value: Any) -> None:
+        found = sentence_or(project.context, value)
+        outcomes.add("refused" if isinstance(found, InputError) else "read")
+        if not isinstance(found, InputError):
+            assert list(found.index) == list(project.X.columns)
+            assert np.isfinite(project.fitted().weights_at(found)).all()
+
+    asked()
+    assert outcomes == {"read", "refused"}
+
+
+def test_any_plan(project: Project, city: Project) -> None:
+    """A plan of any text or JSON value is feasible, or refused in a sentence, for quantities and for routes."""
+    outcomes: set[tuple[str, str]] = set()
+
+    @FUZZ
+    @given(value=st.one_of(TEXTS, JSON, JSON.map(json.dumps)))
+    @example(value="[" * 3000)
+    @example(value="context:")
+    @example(value="row:\0")
+    @example(value="row:1")
+    def asked(value: Any) -> None:
+        for name, one in (("quantities", project), ("route", city)):
+            plan = sentence_or(one.plan, value)
+            outcomes.add((name, "refused" if isinstance(plan, InputError) else "read"))
+            if not isinstance(plan, InputError):
+                assert one.policy.problem.check(plan) is None
+
+    asked()
+    assert outcomes == {(name, how) for name in ("quantities", "route") for how in ("read", "refused")}
+
+
+def test_any_bound(project: Project) -> None:
+    """A bound of any text leaves the initial context allowed, or is refused in a sentence; both occur."""
+    schema = project.fitted().schema_
+    outcomes: set[str] = set()
+
+    @FUZZ
+    @given(text=st.one_of(TEXTS, st.from_regex(r"(temp|day|rain)=[0-9a-zA-Z:|.-]*", fullmatch=True)))
+    @example(text="temp=0:20")
+    def asked(text: str) -> None:
+        bounds = sentence_or(read_bounds, [text], schema)
+        found = bounds if isinstance(bounds, InputError) else sentence_or(schema.space, project.context(1), (), bounds)
+        outcomes.add("refused" if isinstance(found, InputError) else "read")
+        if not isinstance(found, InputError):
+            assert set(bounds) <= set(schema.names)
+            assert found.contains(found.start)
+
+    asked()
+    assert outcomes == {"read", "refused"}
+
+
+def test_any_questions(project: Project, tmp_path: Path) -> None:
+    """A file of questions is read, each row with a context and a plan or an error, or refused in a sentence."""
     path = tmp_path / "asked.csv"
-    path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
-    sentence_or(read_questions, project, path)
+    outcomes: set[str] = set()
+
+    @FUZZ
+    @given(
+        content=st.one_of(
+            st.binary(max_size=60),
+            st.lists(st.lists(TEXTS, min_size=2, max_size=2), max_size=3).map(
+                lambda rows: "context;instead\n" + "".join(";".join(row) + "\n" for row in rows)
+            ),
+        )
+    )
+    @example(content="context;instead\n1;row:2\n")
+    def asked(content: str | bytes) -> None:
+        path.write_bytes(content if isinstance(content, bytes) else content.encode("utf-8", "surrogatepass"))
+        found = sentence_or(read_questions, project, path)
+        if isinstance(found, InputError):
+            outcomes.add("file refused")
+            return
+        assert len(found.rows) == len(found.table.cells) > 0
+        for row in found.rows:
+            assert (row.error == "") == (row.context is not None and row.plan is not None)
+            outcomes.add("row refused" if row.error else "read")
+
+    asked()
+    assert outcomes == {"read", "row refused", "file refused"}

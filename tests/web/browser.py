@@ -241,11 +241,12 @@ def opened(browser: Browser, url: str, *, scene: str = "", width: int = 1280, **
 
 
 def asked(page: Page) -> None:
-    """Ask, and wait for both answers."""
+    """Ask, and wait for both answers, and for how far they can be relied on."""
     page.get_by_role("button", name="Why not mine?").click()
     for kind in ("relative", "absolute"):
         # The workers have to start first.
         expect(page.locator(f"[data-kind={kind}] .verdict")).to_be_visible(timeout=8 * PATIENCE)
+    expect(page.locator(".explanation-card[aria-busy=true]")).to_have_count(0, timeout=8 * PATIENCE)
 
 
 def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import socket
 import time
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, suppress
 from urllib.parse import urlsplit
 
 import httpx
@@ -42,8 +42,8 @@ def rest_of(line: socket.socket) -> bytes:
     return heard
 
 
-def sent_until_broken(line: socket.socket, piece: bytes, seconds: float) -> None:
-    """Send the same again and again, until the connection is broken."""
+def broken_while_sending(line: socket.socket, piece: bytes, seconds: float) -> bool:
+    """Send the same again and again: whether the connection is broken within that many seconds."""
     deadline = time.monotonic() + seconds
     while time.monotonic() < deadline:
         try:
@@ -51,12 +51,13 @@ def sent_until_broken(line: socket.socket, piece: bytes, seconds: float) -> None
         except TimeoutError:
             pass
         except ConnectionError:
-            return
+            return True
         time.sleep(0.1)
-    raise AssertionError(f"not broken after {seconds:g} s")
+    return False
 
 
 def still_answers(live: Live) -> None:
+    """A proper request gets its answer."""
     with live.client(headers={"authorization": f"Bearer {TOKEN}"}) as client:
         assert client.get("/api/scenes").status_code == 200
 
@@ -86,7 +87,7 @@ def test_a_trickle_does_not_start_the_clock_again(strict: Live) -> None:
     began = time.monotonic()
     with line_to(strict) as line:
         line.sendall(b"GET / HTTP/1.1\r\n")
-        sent_until_broken(line, b"X-Slow: 1\r\n", ARRIVAL + SLACK)
+        assert broken_while_sending(line, b"X-Slow: 1\r\n", ARRIVAL + SLACK)
     assert time.monotonic() - began < ARRIVAL + SLACK
 
 
@@ -129,7 +130,7 @@ def test_an_answer_that_nobody_takes_is_given_up(strict: Live) -> None:
     with line_to(strict) as line:
         line.setsockopt(socket.SOL_SOCKET, socket.SO_RCVBUF, 4096)
         line.settimeout(0.2)
-        sent_until_broken(line, whole * 2000, 30.0)
+        assert broken_while_sending(line, whole * 2000, 30.0)
     still_answers(strict)
 
 
@@ -160,14 +161,16 @@ def test_where_all_are_busy_the_newest_is_refused() -> None:
 def test_what_is_no_request_is_refused_with_a_sentence(strict: Live) -> None:
     """Garbage, and headers beyond all measure, get 400 in the form that all errors have."""
     for garbage in (b"\x16\x03\x01\x02\x00\x01\r\n\r\n", b"GET / HTTP/1.1\r\n" + b"X: " + b"y" * 100_000):
-        with line_to(strict) as line:
-            try:
+        heard = b""
+        # The connection may be cut while the rest of a long header is still on its way, and the answer with it.
+        for _ in range(10 if len(garbage) > 1000 else 1):
+            with line_to(strict) as line, suppress(ConnectionError):
                 line.sendall(garbage)
-            except ConnectionError:
-                continue
-            heard = rest_of(line)
-            assert heard.startswith(b"HTTP/1.1 400")
-            assert heard.endswith(b'{"detail": "What came is not a request that can be read."}')
+                heard = rest_of(line)
+            if heard:
+                break
+        assert heard.startswith(b"HTTP/1.1 400")
+        assert heard.endswith(b'{"detail": "What came is not a request that can be read."}')
     still_answers(strict)
 
 

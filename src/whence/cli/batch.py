@@ -9,11 +9,13 @@ import typer
 
 from whence.cli import options
 from whence.cli.exits import BAD_INPUT, STOPPED
+from whence.cli.questions import QuestionOptions, asking
 from whence.cli.screen import counting, ending_well, note, print_text, waiting
 from whence.errors import InputError
 from whence.project.batches import BatchRun, read_questions
 
 
+@asking
 def batch(
     project: options.ProjectArgument,
     questions: Annotated[Path, typer.Argument(metavar="INPUT.csv", help="Contexts and plans, one per row.")],
@@ -23,24 +25,14 @@ def batch(
         typer.Option("--instead", "-i", metavar="PLAN", help="Your plan in every row, where INPUT.csv has none."),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")] = 1,
-    kind: options.KindOption = None,
-    within: options.WithinOption = None,
-    margin: options.MarginOption = None,
-    confidence: options.ConfidenceOption = None,
-    holds: options.HoldsOption = None,
-    refits: options.RefitsOption = None,
-    plausible: options.PlausibleOption = None,
-    max_changes: options.MaxChangesOption = None,
-    rule: Annotated[bool, typer.Option("--rule", help="Find out the rule of every explanation as well.")] = False,
-    fix: options.FixOption = None,
-    bound: options.BoundOption = None,
-    time_limit: options.LimitOption = None,
-    engine: options.EngineOption = None,
+    *,
+    asked: QuestionOptions,
+    rule: Annotated[bool, typer.Option("--rule", help="Find the rule of every explanation as well.")] = False,
     policy: options.PolicyOption = None,
     allow_files: Annotated[
         bool, typer.Option("--allow-files", help="Let cells of INPUT.csv name files, which are then opened.")
     ] = False,
-    restart: Annotated[bool, typer.Option("--restart", help="Forget what an earlier run did.")] = False,
+    restart: Annotated[bool, typer.Option("--restart", help="Discard what an earlier run did.")] = False,
     overwrite: Annotated[
         bool, typer.Option("--overwrite", "--force", help="Replace an OUTPUT.csv that already exists.")
     ] = False,
@@ -51,7 +43,7 @@ def batch(
     'instead' with what '--instead' takes, or a column for every part of the plan. Names of files are taken only with
     '--allow-files'. Other columns are carried over. A row that is wrong gets its error in the output and does not
     stop the others (the exit code is then 2; the column 'status' says how the other rows ended). A run that was
-    stopped continues where it was when the same command is given again.
+    stopped picks up where it left off when the same command is given again.
 
     [bold]Examples[/bold]
 
@@ -63,25 +55,10 @@ def batch(
     if jobs == 0:
         raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
     ready = options.open_project(project, policy)
-    asked = options.explain_options(
-        ready,
-        fix,
-        bound,
-        kind=kind,
-        within=within,
-        margin=margin,
-        confidence=confidence,
-        holds=holds,
-        refits=refits,
-        plausible=plausible,
-        max_changes=max_changes,
-        time_limit=time_limit,
-        engine=engine,
-    )
-    asked["rule"] = rule
+    arguments = {**asked.arguments(ready), "rule": rule}
     with waiting(f"Reading {questions.name} ..."):
         rows = read_questions(ready, questions, instead, allow_files)
-        run = BatchRun(ready, rows, answers, asked, restart)
+        run = BatchRun(ready, rows, answers, arguments, restart)
     if run.done:
         note(f"{run.done} of {run.total} rows were done before.")
     with ending_well() as ended:

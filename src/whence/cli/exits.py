@@ -1,4 +1,4 @@
-"""What the command's exit codes mean."""
+"""How a command ends: what its exit codes mean, and whether Ctrl-C is behind an error."""
 
 from __future__ import annotations
 
@@ -33,3 +33,18 @@ EXIT_CODES = """
 def exit_code(status: Status) -> int:
     """The exit code for how an explanation ended."""
     return {"optimal": FOUND, "already": FOUND, "none": NONE, "time_limit": TIME_LIMIT, "interrupted": STOPPED}[status]
+
+
+def interrupted(error: BaseException | None) -> bool:
+    """Whether Ctrl-C is behind an error: a library that is interrupted may raise an error of its own.
+
+    Examples
+    --------
+    >>> error = RuntimeError("solving failed")
+    >>> error.__context__ = KeyboardInterrupt()
+    >>> interrupted(error), interrupted(RuntimeError())
+    (True, False)
+    """
+    while error is not None and not isinstance(error, KeyboardInterrupt):
+        error = error.__cause__ or error.__context__
+    return error is not None

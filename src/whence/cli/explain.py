@@ -9,16 +9,14 @@ import typer
 
 from whence.cli import options
 from whence.cli.exits import STOPPED, exit_code
+from whence.cli.questions import QuestionOptions, asking
 from whence.cli.screen import note, print_text, searching
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
-from whence.explain.reliance import why_not_refitted
+from whence.explain.reliance import HOLDS, why_not_refitted
 from whence.project import Project
 from whence.report.reliance import followed
 from whence.report.words import wrapped
-
-#: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.
-HOLDS = 0.9
 
 InsteadOption = Annotated[
     str,
@@ -33,6 +31,7 @@ InsteadOption = Annotated[
 ]
 
 
+@asking
 def explain(
     project: options.ProjectArgument,
     context: options.ContextOption,
@@ -41,30 +40,22 @@ def explain(
         str | None,
         typer.Option(metavar="PLAN", help="The plan to be explained, where it is not what the policy decides."),
     ] = None,
-    kind: options.KindOption = None,
-    within: options.WithinOption = None,
-    margin: options.MarginOption = None,
-    holds: options.HoldsOption = None,
-    no_holds: Annotated[bool, typer.Option("--no-holds", help="Only the nearest, without any refits.")] = False,
-    confidence: options.ConfidenceOption = None,
-    refits: options.RefitsOption = None,
-    plausible: options.PlausibleOption = None,
-    max_changes: options.MaxChangesOption = None,
-    fix: options.FixOption = None,
-    bound: options.BoundOption = None,
-    time_limit: options.LimitOption = None,
-    engine: options.EngineOption = None,
-    threads: options.ThreadsOption = None,
+    *,
+    asked: QuestionOptions,
+    threads: Annotated[
+        int | None,
+        typer.Option(min=1, max=256, help="Threads that search together; 1 unless the project says otherwise."),
+    ] = None,
     report: Annotated[
         Path | None, typer.Option(metavar="FILE", help="Write an HTML report here.", show_default=False)
     ] = None,
     policy: options.PolicyOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Explain: the nearest context in which your plan would have been the better one.
+    """Explain: the nearest context in which your plan would have been better.
 
     First comes the nearest context, then where you may rely on it: in 9 of 10 refits of the forest, unless --holds
-    says otherwise. Ctrl-C or the time limit ends a search with the best found so far, and with what is proved by then.
+    says otherwise. Ctrl-C or the time limit ends a search with the best found and what is proved so far.
 
     [bold]Examples[/bold]
 
@@ -79,38 +70,23 @@ def explain(
     if report is not None and (report.is_dir() or not report.parent.is_dir()):
         raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
     ready = options.open_project(project, policy)
-    if no_holds and (holds is not None or refits is not None):
-        raise InputError("'--no-holds' asks for no refits: leave out '--holds' and '--refits'.")
-    asked = options.explain_options(
-        ready,
-        fix,
-        bound,
-        kind=kind,
-        within=within,
-        margin=margin,
-        confidence=confidence,
-        holds=False if no_holds else holds,
-        refits=refits,
-        plausible=plausible,
-        max_changes=max_changes,
-        time_limit=time_limit,
-        engine=engine,
-        threads=threads,
-    )
+    arguments = asked.arguments(ready)
+    if threads is not None:
+        arguments["threads"] = threads
     if decision is not None:
-        asked["decision"] = ready.plan(decision)
+        arguments["decision"] = ready.plan(decision)
     given, plan = ready.context(context), ready.plan(instead)
     for sentence in ready.outside(given):
         note(sentence)
     told = _Told(as_json)
-    unknown = _set_holds(ready, asked, no_holds)
-    with searching(asked["time_limit"]) as search:
+    unknown = "" if asked.no_holds else _set_holds(ready, arguments)
+    with searching(arguments["time_limit"]) as search:
 
         def on_nearest(found: Explanation) -> None:
             with search.aside():
                 told.nearest(found)
 
-        why = ready.fitted().explain(given, plan, on_progress=search, on_nearest=on_nearest, rule=True, **asked)
+        why = ready.fitted().explain(given, plan, on_progress=search, on_nearest=on_nearest, rule=True, **arguments)
     told.all_of(why, unknown)
     if report is not None:
         texts = {"title": ready.title} if ready.title else {}
@@ -121,14 +97,14 @@ def explain(
     raise typer.Exit(STOPPED if search.stopping else exit_code(status))
 
 
-def _set_holds(project: Project, asked: dict[str, Any], no_holds: bool) -> str:
-    """Ask for what holds unless the user or the project has spoken; a sentence where nothing can be known of refits."""
-    said = project.explain_defaults.holds is not None or asked["holds"] is not None
-    if no_holds or said or asked["confidence"]:
+def _set_holds(project: Project, arguments: dict[str, Any]) -> str:
+    """Ask for what holds unless the user or the project has spoken; a sentence where refits tell nothing."""
+    said = project.explain_defaults.holds is not None or arguments["holds"] is not None
+    if said or arguments["confidence"]:
         return ""
-    unknown = why_not_refitted(project.fitted().weights_, asked["engine"])
+    unknown = why_not_refitted(project.fitted().weights_, arguments["engine"])
     if not unknown:
-        asked["holds"] = HOLDS
+        arguments["holds"] = HOLDS
     return unknown
 
 

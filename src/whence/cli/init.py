@@ -29,7 +29,7 @@ def init(
 ) -> None:
     """Write a first project file for a CSV file, with column types detected and everything commented.
 
-    Without a file, takes the one CSV file of this folder.
+    Without a file, takes the only CSV file in this folder.
 
     [bold]Examples[/bold]
 

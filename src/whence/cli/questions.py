@@ -1,195 +1,132 @@
-"""`whence front`, `menu`, `reasons` and `compare`: other questions about the same decisions."""
+"""The options with which a question is asked: `whence explain` and `whence batch` take the same ones."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from pathlib import Path
-from typing import Annotated, Any
+import functools
+import inspect
+import os
+from collections.abc import Callable, Collection
+from contextlib import suppress
+from dataclasses import dataclass, fields
+from typing import Annotated, Any, get_args, get_type_hints
 
 import typer
 
-from whence.cli import options
-from whence.cli.exits import FOUND, NONE, STOPPED, TIME_LIMIT
-from whence.cli.explain import InsteadOption
-from whence.cli.screen import note, print_text, searching, waiting
-from whence.errors import InputError
-from whence.explain.asking import SINGLE, Told
+from whence.aliases import Kind
+from whence.engines import engine_names
+from whence.errors import InputError, WhenceError
 from whence.project import Project
-
-ReportOption = Annotated[
-    Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report here.", show_default=False)
-]
+from whence.project.contexts import read_bounds
+from whence.project.margins import read_margin
 
 
-def front(
-    project: options.ProjectArgument,
-    context: options.ContextOption,
-    instead: InsteadOption,
-    kind: options.KindOption = None,
-    within: options.WithinOption = None,
-    margin: options.MarginOption = None,
-    confidence: options.ConfidenceOption = None,
-    plausible: options.PlausibleOption = None,
-    fix: options.FixOption = None,
-    bound: options.BoundOption = None,
-    time_limit: options.LimitOption = None,
-    engine: options.EngineOption = None,
-    threads: options.ThreadsOption = None,
-    report: ReportOption = None,
-    policy: options.PolicyOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
-    """Front: the nearest context with one change, with at most two, and so on, each proved.
+def complete_features(incomplete: str) -> list[str]:
+    """Names of features of the project in the line that is being typed, for completion in the shell."""
+    # The line is not complete, so that its arguments cannot be asked for: shells hand over its words.
+    words = (os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")).split()
+    projects = [word for word in words if word.endswith(".toml")]
+    with suppress(WhenceError):
+        return [name for path in projects[:1] for name in Project.load(path).X.columns if name.startswith(incomplete)]
+    return []
 
-    [bold]Examples[/bold]
 
-      whence front whence.toml --context 12 --instead row:40
-      whence front whence.toml -c 12 -i row:40 --time-limit 10 --json
+def _option(help: str, metavar: str, **settings: Any) -> Any:
+    return typer.Option(help=help, metavar=metavar, **settings)
+
+
+@dataclass(frozen=True, kw_only=True)
+class QuestionOptions:
+    """What the command line says about a question; None where it leaves that to the project.
+
+    Each field is an option of the commands that are :func:`asking`. One that is an argument of `Policy.explain` needs
+    no further line to get there.
     """
-    asked = locals()
-    found, stopped = _asked(asked, lambda policy, given, plan, more: policy.front(given, plan, **more))
-    last = found[-1].status
-    code = NONE if last == "none" else FOUND if found.complete else TIME_LIMIT
-    raise typer.Exit(STOPPED if stopped else code)
 
-
-def menu(
-    project: options.ProjectArgument,
-    context: options.ContextOption,
-    instead: InsteadOption,
-    up_to: Annotated[
-        int, typer.Option("--up-to", metavar="COUNT", min=1, help="The largest number of features in a set.")
-    ] = 3,
-    apart: Annotated[
-        float, typer.Option(metavar="DISTANCE", min=0.0, help="The least distance between any two answers.")
-    ] = 0.0,
-    kind: options.KindOption = None,
-    within: options.WithinOption = None,
-    margin: options.MarginOption = None,
-    confidence: options.ConfidenceOption = None,
-    plausible: options.PlausibleOption = None,
-    fix: options.FixOption = None,
-    bound: options.BoundOption = None,
-    time_limit: options.LimitOption = None,
-    engine: options.EngineOption = None,
-    threads: options.ThreadsOption = None,
-    report: ReportOption = None,
-    policy: options.PolicyOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
-    """Menu: what else would do; the nearest context for every smallest set of features that suffices.
-
-    [bold]Examples[/bold]
-
-      whence menu whence.toml --context 12 --instead row:40
-      whence menu whence.toml -c 12 -i row:40 --up-to 2 --apart 0.2
-    """
-    asked = locals()
-    found, stopped = _asked(
-        asked, lambda policy, given, plan, more: policy.menu(given, plan, up_to, apart=apart, **more)
-    )
-    code = {"complete": FOUND if len(found) else NONE, "already": FOUND}.get(found.status, TIME_LIMIT)
-    raise typer.Exit(STOPPED if stopped else code)
-
-
-def reasons(
-    project: options.ProjectArgument,
-    context: options.ContextOption,
-    instead: InsteadOption,
-    kind: options.KindOption = None,
-    within: options.WithinOption = None,
-    margin: options.MarginOption = None,
-    confidence: options.ConfidenceOption = None,
-    plausible: options.PlausibleOption = None,
-    fix: options.FixOption = None,
-    bound: options.BoundOption = None,
-    time_limit: options.LimitOption = None,
-    engine: options.EngineOption = None,
-    threads: options.ThreadsOption = None,
-    report: ReportOption = None,
-    policy: options.PolicyOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
-    """Reasons: which facts of the context settle that your plan is not better, whatever else changes.
-
-    [bold]Examples[/bold]
-
-      whence reasons whence.toml --context 12 --instead row:40
-      whence reasons whence.toml -c 12 -i row:40 --kind absolute --report reasons.html
-    """
-    asked = locals()
-    found, stopped = _asked(asked, lambda policy, given, plan, more: policy.reasons(given, plan, **more))
-    code = FOUND if found.status in ("proved", "none", "already") else TIME_LIMIT
-    raise typer.Exit(STOPPED if stopped else code)
-
-
-def compare(
-    project: options.ProjectArgument,
-    before: Annotated[
-        list[str], typer.Option("--before", "-b", metavar="CONTEXT", help="The first context; see --after.")
-    ],
-    after: Annotated[
-        list[str],
-        typer.Option(
-            "--after",
-            "-a",
-            metavar="CONTEXT",
-            help="The second one: a row of the history, name=value pairs, JSON, or a file; may be repeated.",
+    kind: Annotated[
+        str | None,
+        _option("Better than the decision (relative), or the best of all plans (absolute).", "|".join(get_args(Kind))),
+    ] = None
+    within: Annotated[
+        float | None,
+        _option(
+            "With --kind absolute: how much more than the best plan yours may cost, such as 0.02 for 2 %.", "SHARE"
         ),
-    ],
-    time_limit: options.LimitOption = None,
-    report: ReportOption = None,
-    policy: options.PolicyOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
-    """Compare: why it is another plan in one context than in another, in contributions that add up.
+    ] = None
+    margin: Annotated[
+        str | None,
+        _option(
+            "Cheaper by at least this much: a share of the decision's cost (0.05 or 5%), or an amount (10cost).",
+            "MARGIN",
+        ),
+    ] = None
+    holds: Annotated[
+        float | None, _option("The share of refits in which an answer to rely on must hold, such as 0.9.", "SHARE")
+    ] = None
+    no_holds: Annotated[bool, typer.Option("--no-holds", help="Only the nearest, without any refits.")] = False
+    confidence: Annotated[
+        float | None,
+        _option("Forests: better by this many standard errors over the trees, instead of --holds.", "ERRORS"),
+    ] = None
+    refits: Annotated[
+        str | None, _option("What is drawn anew in refits: the random numbers, or the data.", "seed|bootstrap")
+    ] = None
+    plausible: Annotated[
+        float | None, _option("Forests: no context less usual than this share of the history, such as 0.1.", "SHARE")
+    ] = None
+    max_changes: Annotated[
+        int | None, _option("How many features may change at most; a category counts as one.", "COUNT", min=1)
+    ] = None
+    fix: Annotated[
+        list[str] | None,
+        _option("A feature that must stay as it is; may be repeated.", "FEATURE", autocompletion=complete_features),
+    ] = None
+    bound: Annotated[
+        list[str] | None,
+        _option("The values a feature may take: temp=0:20 or day=Saturday|Sunday; may be repeated.", "BOUND"),
+    ] = None
+    time_limit: Annotated[float | None, _option("Stop after this many seconds.", "SECONDS")] = None
+    engine: Annotated[str | None, _option("The native search, or the integer program.", "|".join(engine_names()))] = (
+        None
+    )
 
-    [bold]Examples[/bold]
+    def __post_init__(self) -> None:
+        if self.no_holds and (self.holds is not None or self.refits is not None):
+            raise InputError("'--no-holds' asks for no refits: leave out '--holds' and '--refits'.")
 
-      whence compare whence.toml --before 11 --after 12
-      whence compare whence.toml -b 11 -a 12 -a temperature=20 --report since.html
+    def arguments(self, project: Project) -> dict[str, Any]:
+        """Arguments of `Policy.explain`: what the command line says, and otherwise the project."""
+        schema, defaults = project.fitted().schema_, project.explain_defaults
+        given = {**vars(self)}
+        named, bounds, no_holds = given.pop("fix") or (), given.pop("bound") or (), given.pop("no_holds")
+        fixed = [name.strip() for names in named for name in ([names] if names in schema.names else names.split(","))]
+        if self.margin is not None:
+            given["margin"] = read_margin(self.margin)
+        if no_holds:
+            given["holds"] = False
+        return defaults.options(fixed=(*defaults.fixed, *fixed), bounds=read_bounds(bounds, schema) or None, **given)
+
+
+def asking(command: Callable[..., None], *, without: Collection[str] = ()) -> Callable[..., None]:
+    """`command` with an option for each field of the `QuestionOptions` that it takes as its argument `asked`.
+
+    Fields in `without` are left to the project.
     """
-    _check_report(report)
-    ready = options.open_project(project, policy)
-    contexts = ready.context(before), ready.context(after)
-    for given in contexts:
-        for sentence in ready.outside(given):
-            note(sentence)
-    with waiting("Comparing ..."):
-        found = ready.fitted().compare(*contexts, time_limit=time_limit)
-    _tell(ready, found, report, as_json)
+    parameters = dict(inspect.signature(command, eval_str=True).parameters)
+    hints = get_type_hints(QuestionOptions, include_extras=True)
+    shared = [
+        inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
+        for one in fields(QuestionOptions)
+        if one.name not in without
+    ]
+    names = {one.name for one in shared}
 
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        asked = QuestionOptions(**{name: given.pop(name) for name in list(given) if name in names})
+        command(**given, asked=asked)
 
-def _asked(asked: dict[str, Any], ask: Callable[[Any, Any, Any, dict[str, Any]], Any]) -> tuple[Any, bool]:
-    """Ask what the options of a command say, and tell the answer; whether Ctrl-C ended it."""
-    report = asked["report"]
-    _check_report(report)
-    ready = options.open_project(asked["project"], asked["policy"])
-    said = ("kind", "within", "margin", "confidence", "plausible", "time_limit", "engine", "threads")
-    more = options.explain_options(ready, asked["fix"], asked["bound"], **{name: asked[name] for name in said})
-    # A project may say of single explanations what nobody has asked for here.
-    for name in SINGLE:
-        more.pop(name, None)
-    given, plan = ready.context(asked["context"]), ready.plan(asked["instead"])
-    for sentence in ready.outside(given):
-        note(sentence)
-    with searching(more["time_limit"]) as search:
-        found = ask(ready.fitted(), given, plan, {**more, "on_progress": search})
-    _tell(ready, found, report, asked["as_json"])
-    return found, search.stopping
-
-
-def _tell(ready: Project, found: Told, report: Path | None, as_json: bool) -> None:
-    """Print the answer, and write the report where one is wanted."""
-    if as_json:
-        print(found.to_json(indent=2), flush=True)
-    else:
-        print_text(str(found))
-    if report is not None:
-        found.to_html(report, question=ready.question)
-        note(f"The report is in {report}.")
-
-
-def _check_report(report: Path | None) -> None:
-    if report is not None and (report.is_dir() or not report.parent.is_dir()):
-        raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
+    # Typer reads the options from the signature, where the shared ones stand in the place of `asked`.
+    every = [one for name, own in parameters.items() for one in (shared if name == "asked" else [own])]
+    run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    run.__annotations__ = {one.name: one.annotation for one in every}
+    return run

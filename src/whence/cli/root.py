@@ -16,17 +16,17 @@ from whence.cli.batch import batch
 from whence.cli.check import check, fit
 from whence.cli.decide import decide
 from whence.cli.demo import demo
-from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED
+from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED, interrupted
 from whence.cli.explain import explain
 from whence.cli.init import init
-from whence.cli.questions import compare, front, menu, reasons
+from whence.cli.other_questions import compare, front, menu, reasons
 from whence.cli.serve import serve
 from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.report.versions import versions
 
 HELP = f"""
-Explains data-driven decisions: in what context would your plan have been the better one?
+Explains data-driven decisions: in what context would your plan have been better?
 
 [bold]Examples[/bold]
 
@@ -50,7 +50,7 @@ app = typer.Typer(
 
 
 def version() -> None:
-    """Print versions of everything that has a part in a result, for a bug report.
+    """Print the versions of everything that plays a part in a result, for a bug report.
 
     [bold]Example[/bold]
 
@@ -115,21 +115,6 @@ def _give_up_on_stdout() -> None:
         sys.stdout.flush()
     except OSError:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
-
-
-def interrupted(error: BaseException | None) -> bool:
-    """Whether Ctrl-C is behind an error: a library that is interrupted may raise an error of its own.
-
-    Examples
-    --------
-    >>> error = RuntimeError("solving failed")
-    >>> error.__context__ = KeyboardInterrupt()
-    >>> interrupted(error), interrupted(RuntimeError())
-    (True, False)
-    """
-    while error is not None and not isinstance(error, KeyboardInterrupt):
-        error = error.__cause__ or error.__context__
-    return error is not None
 
 
 _questions = (explain, front, menu, reasons)

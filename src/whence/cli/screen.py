@@ -35,7 +35,7 @@ def print_text(text: str) -> None:
 
 
 def note(text: str) -> None:
-    """Say something on stderr that is no part of the result."""
+    """Say something on stderr that is not part of the result."""
     console(stderr=True).print(f"[bold]whence:[/bold] {escape(text)}")
 
 

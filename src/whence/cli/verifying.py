@@ -22,7 +22,7 @@ def verify(
     explanation: Annotated[Path, typer.Argument(metavar="WHY.json", help="What 'whence explain --json' has printed.")],
     project: ProjectArgument,
     prove: Annotated[
-        bool, typer.Option("--prove", help="Search once more, so that status and bound are found out anew.")
+        bool, typer.Option("--prove", help="Search again, so that status and bound are proved anew.")
     ] = False,
     time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Seconds for that search.")] = None,
     policy: PolicyOption = None,
@@ -31,10 +31,10 @@ def verify(
     """Verify: whether an explanation is still what the project says.
 
     Weights, costs, distance and criterion are computed again, fingerprints of model, history, problem and question
-    are compared, and whatever differs is said, a line each. A file that was changed after it was written is noticed.
+    are compared, and every difference is listed, one per line. A file that was changed after it was written is noticed.
 
     The exit code is 0 where everything agrees, 1 where something differs, 2 where the file or the project cannot be
-    used, and 4 where '--prove' came to no end in time.
+    used, and 4 where '--prove' did not finish in time.
 
     [bold]Examples[/bold]
 

@@ -45,7 +45,7 @@ PLACES = {
     "Ring South-East": (3.8, 0.2),
 }
 
-# Street, the places along it, minutes a kilometre without traffic, and what kind of street it is.
+# Street, the places along it, minutes per kilometre without traffic, and what kind of street it is.
 STREETS = (
     ("Station Street", ("Depot", "North Gate", "Station", "Opera", "Fairground"), 2.6, "centre"),
     ("Market Street", ("Depot", "Market Square", "Town Hall", "Library", "Gasworks"), 2.0, "centre"),
@@ -71,7 +71,7 @@ TRAFFIC = {
 }
 # On a weekend, this share of what traffic adds remains.
 QUIET = {"working day": 1.0, "Saturday": 0.45, "Sunday": 0.1}
-# Share of the time that a millimetre of rain an hour adds, and how uneven the times are from day to day.
+# Share of the time that a millimetre of rain per hour adds, and how uneven the times are from day to day.
 WET = {"centre": 0.008, "riverside": 0.040, "ring": 0.015}
 UNEVEN = {"centre": 0.16, "riverside": 0.08, "ring": 0.07}
 
@@ -141,7 +141,7 @@ def _contexts(n: int, seed: int) -> pd.DataFrame:
 
 
 def _minutes(X: pd.DataFrame, graph: nx.DiGraph, seed: int) -> pd.DataFrame:
-    """Driving time of every stretch on every trip: traffic, rain, a good or bad day a kind of street, and chance."""
+    """Driving time of every stretch on every trip: traffic, rain, good and bad days of each kind of street, chance."""
     rng = np.random.default_rng([seed, 1])
     n = len(X)
     quiet = X["day"].astype(str).map(QUIET).to_numpy(dtype=np.float64)

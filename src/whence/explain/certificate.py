@@ -27,7 +27,7 @@ __all__ = ["Verification", "verify"]
 
 #: Distances of two searches may differ by this much.
 NEAR = 1e-6
-#: What a search says that came to its end.
+#: How a search ends that came to an end.
 ENDED = ("optimal", "already", "none")
 #: What is not compared entry by entry: told by a search, or dealt with in a sentence of its own.
 LEFT_OUT = ("schema", "status", "bound", "note", "seconds", "nodes", "cuts", "versions", "question", "fingerprints")
@@ -40,7 +40,7 @@ class Verification:
     Attributes
     ----------
     differences : list of str
-        What does not agree, a sentence each; empty where everything does.
+        What does not agree, one sentence each; empty where everything does.
     remarks : list of str
         What else is worth knowing: what the certificate does not carry, and what was not checked.
     proved : bool or None
@@ -105,19 +105,19 @@ def _fingerprints(said: Explanation, written: Mapping[str, Any], policy: Policy)
         differences.append("The document carries fingerprints, but none of itself: it was taken out.")
     for name in ("model", "history", "problem"):
         if name in claimed and claimed[name] != here[name]:
-            differences.append(f"The {name} is another one than that of the explanation.")
+            differences.append(f"The {name} is not the one behind the explanation.")
     if "question" in claimed and ("question" not in written or claimed["question"] != question_digest(written)):
-        differences.append("The question is another one than the one that was asked.")
+        differences.append("The question is not the one that was asked.")
     if written.get("question", {}).get("kind", said.kind) != said.kind:
         differences.append(f"The question was {written['question']['kind']!r}, the answer is {said.kind!r}.")
     lacking = [name for name in ("model", "history", "problem") if name not in claimed]
     if lacking:
-        remarks.append(f"The document carries no fingerprint of {', '.join(lacking)}: it says only what it says.")
+        remarks.append(f"The document carries no fingerprint of {', '.join(lacking)}, so that was not compared.")
     if not said.asked:
-        remarks.append("The document does not say what was fixed or bounded, so that this was not checked.")
+        remarks.append("The document does not say what was fixed or bounded, so this was not checked.")
     if claimed.get("not_covered"):
         parts = ", ".join(claimed["not_covered"])
-        remarks.append(f"The problem's fingerprint does not cover {parts}, of which no state can be taken.")
+        remarks.append(f"The problem's fingerprint does not cover {parts}, whose state cannot be read.")
     version = said.report.versions.get("whence")
     if version != __version__:
         remarks.append(f"The explanation was written by whence {version}; this is {__version__}.")
@@ -167,7 +167,7 @@ def _proof(
     record, request = said.asked, request_of(said, policy)
     options = {name: value for name, value in record.items() if name not in Request.__dataclass_fields__}
     dropped = [name for name, value in options.items() if not _askable(value)]
-    remarks = [f"The option {name!r} cannot be read back, so that it was left out." for name in dropped]
+    remarks = [f"The option {name!r} cannot be read back, so it was left out." for name in dropped]
     again = explain(
         policy,
         replace(
@@ -194,7 +194,7 @@ def _proof(
     if ended and not had_ended:
         remarks.append(f"A new search ends as {again.status!r}, at distance {again.distance:.9g}.")
     if not ended:
-        remarks.append(f"A new search did not end: nothing is nearer than {again.bound:.9g} is what it proved.")
+        remarks.append(f"A new search did not end; it proved that nothing is nearer than {again.bound:.9g}.")
     return differences, remarks, ended
 
 

@@ -64,7 +64,8 @@ def explain(
     question = replace(question, few=_few(policy, request, question, barred))
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
-    engine.check(replace(question, confidence=1.0 if climbs else float(request.confidence)))
+    confidence = 1.0 if climbs else float(request.confidence)
+    engine.check(replace(question, confidence=confidence) if confidence else question)
     label = engine.label(policy.weights_, request.options)
     draft = _draft(policy, request, question, initial, decided.weights, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.
@@ -203,7 +204,7 @@ def _check_not_negative(costs: Floats, name: str) -> None:
     if costs.min() < 0.0:
         whose = "the best plan" if name == "within" else "the decision"
         raise InputError(
-            f"{name!r} is a share of {whose}'s cost, so that no cost may be negative. Got a cost of {costs.min():g}.",
+            f"{name!r} is a share of {whose}'s cost, so no cost may be negative. Got a cost of {costs.min():g}.",
             parameter=name,
         )
 
@@ -225,7 +226,7 @@ def _without_search(question: Question, before: Floats, best: float) -> Answer |
     if question.kind == "absolute":
         best_over = cost - (1.0 + question.within) * best
         over = max(best_over, over) if any(question.margin) else best_over
-    # By how many standard errors it holds, and how usual the context is, is for the search to say.
+    # Only the search can say by how many standard errors it holds, and how usual the context is.
     if over <= question.tau and not question.confidence and question.plausible is None:
         return Answer("already", question.space.start, 0.0, 0.0)
     if (question.alternative - question.rival_decision > question.tau).all():

@@ -35,7 +35,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Costs", "Explanation"]
 
-#: What is the same in an explanation and in its report.
+#: What an explanation and its report have in common.
 SAME = (
     "status",
     "kind",
@@ -123,7 +123,7 @@ class Explanation:
     margin: tuple[float, float] = (0.0, 0.0)
     #: By how many standard errors over the trees of a forest the alternative had to be better.
     confidence: float = 0.0
-    #: The share of the history than which the context had to be no less usual.
+    #: The share of the history that the context had to be at least as usual as.
     plausible: float | None = None
     #: How many features may change at most, where that was limited.
     max_changes: int | None = None
@@ -246,16 +246,17 @@ class Explanation:
         """Write a self-contained report to `path`, under `title` and after a sentence that says what was asked."""
         from whence.report.html import write
 
-        write(self.with_rule(), path, title=title, question=question)
+        write(self.with_rule(nearest=True), path, title=title, question=question)
 
     def plot(self) -> Figure:
         """A matplotlib figure with the charts of :mod:`whence.plot`: changes, plans, costs, outcomes and observations.
 
-        It needs matplotlib: ``pip install whence[plot]``.
+        The rule is found out where it is not known yet, and drawn with the changes. Matplotlib is needed for it:
+        ``pip install whence[plot]``.
         """
         from whence.plot import overview
 
-        return overview(self)
+        return overview(self.with_rule())
 
     def light(self) -> Explanation:
         """A copy without its `source` (model, history and problem), cheap to keep, to pickle and to send.
@@ -333,13 +334,15 @@ class Explanation:
             raise InputError(f"A region needs weights made of trees. Got {type(source.weights).__name__} instead.")
         return region_of(self, time_limit)
 
-    def with_rule(self, time_limit: float | None = 2.0) -> Explanation:
-        """A copy that tells its rule in texts, reports and documents; as it is where weights or status allow for none.
+    def with_rule(self, time_limit: float | None = 2.0, *, nearest: bool = False) -> Explanation:
+        """A copy that tells its rule in texts, reports and documents; itself where weights or status allow for none.
 
         Parameters
         ----------
         time_limit : float or None
             Seconds after which to stop with what is known.
+        nearest : bool
+            Whether to find out that of the `nearest` explanation as well, where that is another one.
 
         Examples
         --------
@@ -351,6 +354,8 @@ class Explanation:
         >>> why.rule.share > 0.5
         True
         """
+        if nearest and self.nearest is not None:
+            return replace(self.with_rule(time_limit), nearest=self.nearest.with_rule(time_limit))
         source = self.source
         known = self.rule is not None or self.context is None or self.question is None
         if known or source is None or not source.weights.per_tree_known:
@@ -370,14 +375,14 @@ class Explanation:
         policy : Policy
             Fitted: the one that gave the explanation, or one that should be the same.
         prove : bool
-            Whether to ask the same question once more, so that status and bound are found out anew as well.
+            Whether to ask the same question once more, so that status and bound are proved again as well.
         time_limit : float, optional
             Seconds for that search.
 
         Returns
         -------
         Verification
-            True where everything agrees; otherwise its `differences` say what does not, in a sentence each.
+            True where everything agrees; otherwise its `differences` say what does not, one sentence each.
 
         Examples
         --------
@@ -387,7 +392,7 @@ class Explanation:
         >>> why.verify(policy).agrees
         True
         >>> print(why.verify(policy.fit([[0.0], [2.0]], [[10.0], [20.0]])).differences[0])
-        The history is another one than that of the explanation.
+        The history is not the one behind the explanation.
         """
         from whence.explain.certificate import verify
 
@@ -396,7 +401,7 @@ class Explanation:
     def to_dict(self) -> dict[str, Any]:
         """The explanation as plain dicts, lists, numbers and texts: strict JSON, by the schema "whence/explanation/1".
 
-        Infinity is the text "Infinity", a missing value None. Everything is in it that it takes to print, plot and
+        Infinity is the text "Infinity", a missing value None. It holds everything needed to print, plot and
         report the explanation again; see :meth:`from_dict`.
         """
         document: dict[str, Any] = to_builtins(document_of(self))

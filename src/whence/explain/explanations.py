@@ -1,4 +1,4 @@
-"""What many explanations come as: a sequence with one entry per context, and a table of all of them."""
+"""How many explanations are returned: a sequence with one entry per context, and a table of all of them."""
 
 from __future__ import annotations
 

@@ -33,9 +33,9 @@ __all__ = ["Batch", "explain_many"]
 Row = tuple[Any, Any, Any]
 Answers = Generator[list[Entry], None, None]
 
-#: Every worker gets about so many batches, so that a slow one holds up little at the end.
+#: Every worker gets about this many batches, so that a slow one holds up little at the end.
 BATCHES_PER_WORKER = 8
-#: Rows that travel together at most: what a lost worker costs, and how often progress is told.
+#: Most rows that travel together: what a lost worker costs, and how often progress is reported.
 ROWS_PER_BATCH = 50
 #: Batches that wait for each worker, so that it never waits for one.
 ON_THEIR_WAY = 2
@@ -136,7 +136,7 @@ def _is_per_row(policy: Policy, name: str, given: Any, as_rows: list[Any], match
     if unfit is None:
         if matching and some_fit and len(as_rows) > 1:
             raise InputError(
-                f"{name!r} reads as one plan for all rows and as one plan per row alike: say which it is with "
+                f"{name!r} could be one plan for all rows or one plan per row: say which it is with "
                 "plan_per_row=False or plan_per_row=True."
             )
         return False
@@ -204,7 +204,7 @@ class _Parcel:
 def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
     """The explanations of the rows, batch by batch, in their order, also where worker processes die.
 
-    Which row was the death of a worker is not known, so the rows that were on their way are asked again one at a
+    Which row killed a worker is not known, so the rows that were on their way are asked again one at a
     time; the row that ends a worker all by itself gets the error.
     """
     workers = effective_n_jobs(asked.n_jobs)

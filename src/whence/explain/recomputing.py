@@ -27,14 +27,14 @@ if TYPE_CHECKING:
 
 __all__ = ["recomputed", "request_of"]
 
-#: What of a question says only how hard to try, and whom to tell.
+#: The parts of a question that say only how hard to try, and whom to tell.
 EFFORT = ("engine", "time_limit", "node_limit", "threads", "options", "on_progress", "on_nearest", "rule")
 
 
 def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str]]:
-    """`said` computed again, with status, bound and counts as they were said, and what of it is not so.
+    """`said` computed again, with status, bound and counts as stated, and what in it is wrong.
 
-    An InputError where its context or its plans are nothing to this policy.
+    An InputError where its context or its plans mean nothing to this policy.
     """
     asked: list[Question] = []
 
@@ -76,15 +76,22 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         if said.reliance is not None and said.nearest.agreed is not None:
             numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]
             near = replace(near, agreed=Refitted.of(policy, said.reliance.refits).held(near, numbers))
-        fresh = replace(fresh, nearest=replace(near, asked=said.nearest.asked))
+        fresh = replace(fresh, nearest=_ruled(said.nearest, replace(near, asked=said.nearest.asked)))
     if fresh.reliance is not None:
         ladder = _ladder(said, fresh, Refitted.of(policy, fresh.reliance.refits))
         fresh = replace(fresh, reliance=replace(fresh.reliance, ladder=ladder))
-    if said.rule is not None:
-        # A rule that was found before its time was up is found again; another one is as large as there was time for.
-        same = said.rule.maximal and fresh.question is not None
-        fresh = fresh.with_rule(None) if same else replace(fresh, rule=said.rule)
-    return replace(fresh, **_of_the_search(said)), faults
+    return replace(_ruled(said, fresh), **_of_the_search(said)), faults
+
+
+def _ruled(said: Explanation, fresh: Explanation) -> Explanation:
+    """`fresh` with its rule, where the document tells one.
+
+    A rule that was found before its time was up is found again; another one is as large as there was time for.
+    """
+    if said.rule is None:
+        return fresh
+    same = said.rule.maximal and fresh.question is not None
+    return fresh.with_rule(None) if same else replace(fresh, rule=said.rule)
 
 
 def _ladder(said: Explanation, fresh: Explanation, refitted: Refitted) -> tuple[Rung, ...]:

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "CHOOSING",
+    "HOLDS",
     "JUDGING",
     "KAPPAS",
     "WITHIN",
@@ -36,6 +37,8 @@ __all__ = [
 KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
 #: Refits by which a rung of the ladder is chosen, and others by which the choice is judged.
 CHOOSING, JUDGING = range(10), range(10, 20)
+#: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.
+HOLDS = 0.9
 #: An absolute explanation holds in a refit where the alternative costs at most this share more than the best plan
 #: there: the best plan itself is another one in nearly every refit.
 WITHIN = 0.01
@@ -62,7 +65,7 @@ class Held(NamedTuple):
 
 @dataclass(frozen=True)
 class Rung:
-    """One step of the ladder: so many standard errors, the distance of the nearest context, and how often it holds.
+    """One step of the ladder: its standard errors, the distance of the nearest context, and how often it holds.
 
     Attributes
     ----------
@@ -212,7 +215,7 @@ def explained_reliably(
     Parameters
     ----------
     at : callable
-        The nearest explanation by so many standard errors.
+        The nearest explanation by that many standard errors.
     refitted : Refitted
         The refits by which it is chosen and judged.
     wanted : float
@@ -220,7 +223,7 @@ def explained_reliably(
     limits : Limits, optional
         Of the whole ladder, the making of refits included.
     on_nearest : callable, optional
-        Called with the nearest explanation in this fit, as soon as it is there.
+        Called with the nearest explanation in this fit, as soon as it is found.
     """
     nearest = at(0.0)
     if on_nearest is not None:

@@ -74,7 +74,7 @@ class Request:
         self._check_options()
 
     def _check_reliance(self) -> None:
-        """Refuse a margin, a confidence or a share of refits that cannot be."""
+        """Refuse an impossible margin, confidence or share of refits."""
         _ = self.margin_parts
         if not _is_number(self.confidence) or not 0 <= float(self.confidence) < np.inf:
             raise _refused("confidence", "a number of standard errors >= 0", self.confidence)
@@ -130,7 +130,7 @@ class Request:
     def as_plain(self) -> dict[str, Any]:
         """The question in plain values, for a certificate; context and plans, which stand beside it, are left out.
 
-        Whatever is added to a request is in it without a word here.
+        Whatever is added to a request is in it without a change here.
         """
         said = {one.name: getattr(self, one.name) for one in fields(self)}
         # Who is told, and what else is found out about the answer, is no part of the question.

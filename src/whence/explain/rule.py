@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 __all__ = ["Condition", "Region", "region_of"]
 
-#: Conditions up to which a rule is short enough to be told.
+#: Most conditions of a rule that is short enough to be told.
 SHORT = 4
 #: By which share of a feature's range an end that the explanation touches may be rounded past it.
 NEAR = 0.01
@@ -40,6 +40,12 @@ class Condition:
         Of a category or switch: the values allowed.
     text : str
         The condition as it is written, such as "temperature is at most 21.7 °C".
+    was, found : object
+        The feature in the initial context and in the one found.
+    room : pair of float or None
+        Of a number: from where to where the question let it change.
+    known : tuple or None
+        Of a category or switch: all of its values.
     """
 
     feature: str
@@ -47,6 +53,10 @@ class Condition:
     high: float | None
     values: tuple[Any, ...] | None
     text: str
+    was: Any = None
+    found: Any = None
+    room: tuple[float, float] | None = None
+    known: tuple[Any, ...] | None = None
 
 
 @dataclass(frozen=True)
@@ -77,7 +87,17 @@ class Region:
     def of_entry(cls, entry: RegionEntry) -> Region:
         """What a document says of it."""
         conditions = tuple(
-            Condition(one.feature, one.low, one.high, None if one.values is None else tuple(one.values), one.text)
+            Condition(
+                one.feature,
+                one.low,
+                one.high,
+                None if one.values is None else tuple(one.values),
+                one.text,
+                one.was,
+                one.found,
+                None if one.room is None else (one.room[0], one.room[1]),
+                None if one.known is None else tuple(one.known),
+            )
             for one in entry.conditions
         )
         return cls(conditions, entry.share, entry.maximal, entry.proved, entry.sentence)
@@ -126,19 +146,23 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
     offset, scale = schema.affine()
     found = []
     names = schema.feature_of_coordinate()
-    values = schema.feature_values(explanation.context)
+    values, before = (schema.feature_values(row) for row in (explanation.context, explanation.initial))
     for name in schema.names:
         at = [j for j, owner in enumerate(names) if owner == name]
         if box.full[at].all():
             continue
         unit, kind = schema.unit(name), schema.kinds()[name]
+        both = {"was": before[name], "found": values[name]}
         if len(at) > 1 or kind == "categorical":
-            levels = [level for level, j in zip(schema.categories(name), at, strict=True) if box.categories[j]]
-            found.append(Condition(name, None, None, tuple(levels), f"{name} is {_or(list(map(str, levels)))}"))
+            known = tuple(schema.categories(name))
+            levels = [level for level, j in zip(known, at, strict=True) if box.categories[j]]
+            text = f"{name} is {_or(list(map(str, levels)))}"
+            found.append(Condition(name, None, None, tuple(levels), text, **both, known=known))
             continue
         j = at[0]
         if kind == "binary":
-            found.append(Condition(name, None, None, (values[name],), f"{name} is {_switch(values[name])}"))
+            text = f"{name} is {_switch(values[name])}"
+            found.append(Condition(name, None, None, (values[name],), text, **both, known=(False, True)))
             continue
         slack = 0.0 if space.levels[j] is not None else 1e-9 * max(scale[j], abs(offset[j]))
         # The explanation itself often lies on the edge, and belongs to the region to the last digit.
@@ -149,7 +173,10 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
             low = min(here, float(offset[j] + scale[j] * box.lower[j] + slack))
         if box.upper[j] < max(space.upper[j], space.start[j]):
             high = max(here, float(offset[j] + scale[j] * box.upper[j] - slack))
-        found.append(Condition(name, low, high, None, f"{name} is {_between(low, high, here, scale[j], unit)}"))
+        ends = min(space.lower[j], space.start[j]), max(space.upper[j], space.start[j])
+        room = float(offset[j] + scale[j] * ends[0]), float(offset[j] + scale[j] * ends[1])
+        text = f"{name} is {_between(low, high, here, scale[j], unit)}"
+        found.append(Condition(name, low, high, None, text, **both, room=room))
     return found
 
 

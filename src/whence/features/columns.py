@@ -23,9 +23,9 @@ from whence.tables import missing_error, no_missing, number, numbers
 __all__ = ["CategoryColumn", "Column", "NumberType", "Range", "Unknown", "restored"]
 
 NumberType = Literal["bool", "int", "float"]
-#: What to do with a category that the history has not seen: refuse it, or take it for none of those known.
+#: What to do with a category that the history has not seen: refuse it, or treat it as none of the known ones.
 Unknown = Literal["error", "ignore"]
-#: Categories that an error names at most.
+#: Most categories that an error names.
 OFFERED = 12
 
 
@@ -50,7 +50,7 @@ class Column(ABC):
 
     @abstractmethod
     def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
-        """Numbers before scaling, of shape (rows, coordinates): the values, or 0/1 a category."""
+        """Numbers before scaling, of shape (rows, coordinates): the values, or 0/1 per category."""
 
     @abstractmethod
     def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
@@ -135,8 +135,8 @@ class CategoryColumn(Column):
         one = (most == 1.0) | (most == 0.0) if unknown == "ignore" else most == 1.0
         if not ((raw == 0.0) | (raw == 1.0)).all() or not one.all():
             raise InputError(
-                f"The columns {', '.join(map(repr, self.columns))} of {self.name!r} must hold one 1 and else 0 "
-                "in every row."
+                f"The columns {', '.join(map(repr, self.columns))} of {self.name!r} must hold a single 1 and "
+                "otherwise 0 in every row."
             )
 
     def decoded(self, point: Floats, low: Floats, high: Floats) -> dict[str, Any]:

@@ -22,9 +22,9 @@ from whence.tables import no_missing, number, numbers
 
 __all__ = ["NumberColumn", "fitted_column", "interval", "sorted_categories"]
 
-#: So many values can be chosen from a list; of more, only the range is shown.
+#: Up to this many values can be chosen from a list; beyond that, only the range is shown.
 CHOICES = 100
-#: Up to so many steps are simply listed; of more, a forest needs only those beside its thresholds.
+#: Up to this many steps are simply listed; beyond that, a forest needs only those beside its thresholds.
 LISTED = 1_000
 #: Most values of one feature that a search among neighbours looks at.
 MOST = 10_000
@@ -130,7 +130,7 @@ class NumberColumn(Column):
         return raw
 
     def clipped(self, value: float, least: float, most: float) -> Any:
-        """`value`, or the end that it lies beyond by a rounding error; a larger one is not for here to hide."""
+        """`value`, or the end that it lies beyond by a rounding error; a larger error is not hidden here."""
         end = float(min(max(value, least), most))
         return restored(end, self.type) if abs(value - end) <= ROUNDING * max(self.scale, abs(end)) else value
 
@@ -180,7 +180,7 @@ def _steps(name: str, raw: Floats, step: int) -> Floats:
 
 
 def _spread(last: int) -> Floats:
-    """The numbers from 0 to `last`: all of them, or every second, third, ... so that there are at most `MOST` and two.
+    """The numbers from 0 to `last`: all of them, or every second, third, ... so that there are at most ``MOST + 2``.
 
     Examples
     --------
@@ -237,6 +237,7 @@ def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
     try:
         kinds = pd.unique(values).tolist()
     except TypeError:
+        # In scikit-learn's own words, which its estimator checks look for.
         raise InputTypeError(
             f"The column {name!r} cannot be a category: every argument must be a string or a number. "
             f"Got {values.iloc[0]!r} instead."

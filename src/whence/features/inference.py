@@ -15,12 +15,12 @@ __all__ = ["FEW_LEVELS", "MANY_CATEGORIES", "inferred"]
 
 #: Integer columns with at most this many distinct values keep to these; with more, to whole numbers.
 FEW_LEVELS = 20
-#: Distinct texts in a column, beyond which it is rather a note or a number than a category.
+#: A column with more distinct texts than this is a note or a number rather than a category.
 MANY_CATEGORIES = 50
 
 
 def inferred(name: str, values: pd.Series) -> Feature:
-    """The kind of feature that a column's dtype tells."""
+    """The kind of feature that a column's dtype suggests."""
     dtype = values.dtype
     no_missing(name, values)
     if isinstance(dtype, pd.CategoricalDtype):
@@ -45,12 +45,12 @@ def inferred(name: str, values: pd.Series) -> Feature:
 
 
 def _doubt(name: str, values: pd.Series, levels: int) -> None:
-    """Warn of texts that are hardly a category: dates, and what is hardly ever the same twice."""
+    """Warn about texts that are unlikely to be a category: dates, and texts that hardly ever repeat."""
     said = ""
     if levels > 1 and dates(values):
         said = (
-            f"The column {name!r} holds dates or times as text, which become a category of {levels} levels without a "
-            "nearest other. Put what matters about them (month, weekday, hour) in columns of their own and leave it out"
+            f"The column {name!r} holds dates or times as text, which become a category of {levels} levels, none of "
+            "them near another. Put what matters (month, weekday, hour) in columns of their own and leave it out"
         )
     elif levels > MANY_CATEGORIES and levels > 0.5 * len(values):
         said = (

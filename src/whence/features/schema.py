@@ -64,7 +64,7 @@ class Schema:
         Bools, and integers 0 and 1, are on or off; strings and categories are categories, ordered where the dtype is.
         Integers stay whole: with at most 20 different values an explanation keeps to these, with more it may suggest
         any whole number between the smallest and the largest. Other numbers are continuous. Text that looks like
-        dates, or is hardly ever the same twice, gets a warning.
+        dates, or hardly ever repeats, gets a warning.
         """
         return cls(overrides).fit(X)
 
@@ -120,7 +120,7 @@ class Schema:
             if parts is None:
                 continue
             if name in known and name not in parts:
-                raise InputError(f"The schema's category {name!r} needs another name: 'X' has a column called so.")
+                raise InputError(f"The schema's category {name!r} needs another name: 'X' has a column of that name.")
             for column in parts:
                 if column in owner or (column != name and column in self.features):
                     raise InputError(f"The schema must name the column {column!r} of {name!r} only once.")
@@ -223,8 +223,8 @@ class Schema:
     def encode(self, X: Any, unknown: Unknown = "error") -> Floats:
         """Coordinates of every row of `X`, as an array of shape (rows, n_coordinates).
 
-        A category that the history has not seen is an error, or with ``unknown="ignore"`` none of those known: all its
-        coordinates are 0.
+        A category that the history has not seen is an error, or with ``unknown="ignore"`` none of the known ones: all
+        its coordinates are 0.
         """
         self._check_fitted()
         table = as_table(X, "X", self._order)

@@ -55,14 +55,14 @@ class IntegerProgram(Engine):
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
         if question.confidence:
             raise InputError(
-                "'confidence' and 'holds' are for the search: the integer program cannot say them.",
+                "'confidence' and 'holds' are for the search: the integer program cannot express them.",
                 parameter="confidence",
             )
         check_reliance(question)
         _prepared(question)
 
     def answer(self, question: Question) -> Answer:
-        """Solve until a context stands the test.
+        """Solve until a context passes the test.
 
         Examples
         --------
@@ -125,7 +125,7 @@ class _Run:
         self._refused: set[bytes] = set()
 
     def answer(self) -> Answer:
-        """Solve until a context stands the test, none is left, or a limit is reached."""
+        """Solve until a context passes the test, none is left, or a limit is reached."""
         try:
             return self._solved()
         except KeyboardInterrupt:
@@ -228,7 +228,7 @@ class _Run:
         )
 
     def _reporter(self, limits: Limits) -> Callable[[int, float, float], bool]:
-        """Tells the progress from within a solver, not too often; also lets Python take notice of Ctrl-C."""
+        """Reports progress from within a solver, not too often; also lets Python take notice of Ctrl-C."""
         tell = limits.on_progress
         before, told = self.nodes, time.perf_counter()
         settled = self.question.kind == "relative"

@@ -22,7 +22,7 @@ MARGIN = 1e-8
 
 
 class NeighbourWeighting(Weighting):
-    """Weights of the k nearest neighbours: a binary per sample, and a radius that separates those in from those out."""
+    """Weights of the k nearest neighbours: one binary per sample, and a radius between neighbours and the rest."""
 
     def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
         self.model, self.separation, space = model, question.separation, question.space

@@ -54,7 +54,7 @@ class Row:
 class Program:
     """Minimise ``cost @ x + offset`` over ``row_lower <= rows @ x <= row_upper`` and ``lower <= x <= upper``.
 
-    Limits may be infinite. Variables that are `integer` must be whole; those that are `implied` cannot but be whole
+    Limits may be infinite. Variables that are `integer` must be whole; those that are `implied` are always whole
     where the integer ones are, so that a solver may take them as integer.
     """
 
@@ -122,7 +122,7 @@ class Model:
         self.rows(at, expression.columns, expression.coefficients, lower - constant, upper - constant, 1)
 
     def add(self, row: Row) -> None:
-        """A row that is made already."""
+        """A row that has already been made."""
         self.row(row.expression, row.lower, row.upper)
 
     def rows(

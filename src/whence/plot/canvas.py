@@ -62,7 +62,7 @@ def empty(ax: Axes, said: str) -> Axes:
 
 
 def fitting(name: str, width: int = 24, lines: int = 2) -> str:
-    """`name` in at most so many lines of so many letters, shortened with an ellipsis.
+    """`name` in at most `lines` lines of `width` letters, shortened with an ellipsis.
 
     Examples
     --------

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.plot.canvas import INK, RULE, SOFT, axes_for, empty, fitting, quiet, report_in, titled, written
-from whence.report.numbers import plain, with_unit
+from whence.report.colours import THEN
+from whence.report.model import RegionCondition
+from whence.report.numbers import plain, value, with_unit
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -24,7 +27,9 @@ SWITCH = (0.15, 0.85)
 def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes:
     """Every feature that changes, from its value to the changed one, on the range that the history has seen.
 
-    At most `most` features are drawn, those that change most; the others are counted.
+    At most `most` features are drawn, those that change most; the others are counted. Where the explanation knows its
+    rule (see :meth:`~whence.explain.explanation.Explanation.with_rule`), the part of a feature's range in which that
+    holds is shaded, and features that it names without changing them follow.
 
     Examples
     --------
@@ -36,56 +41,98 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
     """
     report = report_in(why)
     shown = np.sort(np.argsort([-change.distance for change in report.changes], kind="stable")[:most])
+    texts = report.shown.changes if report.shown else []
+    asked = {} if report.region is None or not report.region.short else {c.feature: c for c in report.region.conditions}
+    changed = {change.feature for change in report.changes}
+    further = [one for name, one in asked.items() if name not in changed] if len(shown) else []
     # A few changes on axes of the user's own stay at the top, close to the title.
-    rows = max(len(shown), 1 if ax is None else 4)
+    rows = max(len(shown) + len(further), 1 if ax is None else 4)
     ax = axes_for(ax, (6.4, 0.9 + 0.62 * rows))
     titled(ax, "What would have to be different")
     if not len(shown):
         already = report.status == "already"
         return empty(ax, "Nothing: it holds as it is." if already else "There is no context to show.")
-    texts = report.shown.changes if report.shown else []
     for y, row in enumerate(shown):
         change, text = report.changes[row], texts[row]
         unit = report.units.get(change.feature, "")
         after = text.to
         if after.startswith("about "):
             after = with_unit(f"≈ {plain(float(change.to or 0.0), 4)}", unit)
-        _change(ax, y, (change.from_, change.to), (text.from_, after), report.ranges.get(change.feature), unit)
-    ax.set_yticks(range(len(shown)), [fitting(texts[row].feature) for row in shown])
+        line = _line(report.ranges.get(change.feature), asked.get(change.feature), (change.from_, change.to))
+        _change(ax, y, line, (text.from_, after), unit)
+    for y, one in enumerate(further, len(shown)):
+        unit = report.units.get(one.feature, "")
+        here = value(one.found, report.kinds.get(one.feature, ""), unit)
+        _change(ax, y, _line(one.room, one, (one.found, one.found)), (here,), unit)
+    names = [texts[row].feature for row in shown] + [one.feature for one in further]
+    ax.set_yticks(range(len(names)), list(map(fitting, names)))
     ax.set_ylim(rows - 0.4, -0.75)
     ax.set_xlim(-0.3, 1.3)
     ax.set_xticks([])
     rest = len(texts) - len(shown)
-    if rest:
-        ax.set_xlabel(f"{rest} more features change less and are not drawn", color=SOFT, fontsize="small")
+    said = [f"{rest} more features change less and are not drawn"] if rest else []
+    better = "no plan is better" if report.kind == "absolute" else "your plan is better"
+    said += [f"shaded: {better} wherever all of this holds"] if asked else []
+    if said:
+        ax.set_xlabel("; ".join(said), color=SOFT, fontsize="small")
     quiet(ax, left=False)
     ax.spines["bottom"].set_visible(False)
     return ax
 
 
-def _change(
-    ax: Axes, y: int, values: Sequence[Any], texts: Sequence[str], seen: Sequence[float] | None, unit: str
-) -> None:
-    """One feature: the range `seen` as a line, a ring where it is, an arrow to a dot where it would have to be."""
-    start, end = SWITCH
+@dataclass(frozen=True)
+class _Line:
+    """A feature's line: its ends (None for a category or switch), where it starts and ends, and what a rule allows."""
+
+    ends: tuple[float, float] | None
+    start: float
+    end: float
+    shaded: tuple[float, float] | None
+
+
+def _line(seen: Sequence[float] | None, asked: RegionCondition | None, values: tuple[Any, Any]) -> _Line:
+    if seen is None:
+        start, end = SWITCH if values[0] != values[1] else (SWITCH[1], SWITCH[1])
+        # Without a scale, what can be said is that the value found is among those allowed.
+        return _Line(None, start, end, None if asked is None else (end - 0.06, end + 0.06))
+    room = (asked.room or ()) if asked is not None else ()
+    low, high = min(*seen, *values, *room), max(*seen, *values, *room)
+
+    def place(number: float) -> float:
+        return (float(number) - low) / ((high - low) or 1.0)
+
+    shaded = None
+    if asked is not None and room:
+        first, last = (room[i] if found is None else found for i, found in enumerate((asked.low, asked.high)))
+        shaded = place(first), place(last)
+    return _Line((low, high), place(values[0]), place(values[1]), shaded)
+
+
+def _change(ax: Axes, y: int, line: _Line, texts: Sequence[str], unit: str) -> None:
+    """One feature: its range as a line, a ring where it is, an arrow to a dot where it would have to be."""
+    start, end = line.start, line.end
     beside: dict[str, Any] = {"textcoords": "offset points"}
-    if seen is not None:
-        low, high = min(*seen, *values), max(*seen, *values)
-        start, end = ((float(value) - low) / ((high - low) or 1.0) for value in values)
+    if line.ends is not None:
         ax.plot([0, 1], [y, y], color=RULE, linewidth=5, solid_capstyle="round", zorder=1)
-        for x, number, side in ((0.0, low, "left"), (1.0, high, "right")):
+        for x, number, side in ((0.0, line.ends[0], "left"), (1.0, line.ends[1], "right")):
             edge = written(with_unit(plain(number, 4), unit))
             ax.annotate(edge, (x, y), (0, -8), ha=side, va="top", color=SOFT, fontsize=7, **beside)
     else:
-        ax.plot([start, end], [y, y], color=RULE, linewidth=1.5, linestyle=":", zorder=1)
-    arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 4, "shrinkB": 3, "linewidth": 1.4}
-    ax.annotate("", (end, y), (start, y), arrowprops=arrow, zorder=2)
-    ax.plot(start, y, "o", markersize=7, markerfacecolor="white", markeredgecolor=INK, zorder=3)
+        ax.plot(SWITCH, [y, y], color=RULE, linewidth=1.5, linestyle=":", zorder=1)
+    if line.shaded is not None:
+        first, last = line.shaded
+        look = {"facecolor": f"{THEN}38", "edgecolor": THEN, "linewidth": 1.0, "zorder": 1.5, "label": "rule"}
+        ax.barh(y, max(last - first, 0.005), height=0.22, left=first, **look)
+    if len(texts) == 2:
+        arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 4, "shrinkB": 3, "linewidth": 1.4}
+        ax.annotate("", (end, y), (start, y), arrowprops=arrow, zorder=2)
+        ax.plot(start, y, "o", markersize=7, markerfacecolor="white", markeredgecolor=INK, zorder=3)
     ax.plot(end, y, "o", markersize=7, color=INK, zorder=3)
     forward = end >= start
     # Numbers of values that are close stand away from each other, those of others over their marks.
     apart = abs(end - start) > 0.2
-    for x, text, to_the_right, weight in ((start, texts[0], not forward, "normal"), (end, texts[1], forward, "bold")):
+    both = ((start, texts[0], not forward, "normal"), (end, texts[-1], forward, "bold"))
+    for x, text, to_the_right, weight in both if len(texts) == 2 else ((end, texts[0], end < 0.5, "normal"),):
         place, side = (-3 if to_the_right == apart else 3, 6), "left" if to_the_right else "right"
         look = {"ha": side, "va": "bottom", "fontsize": 9, "fontweight": weight, "color": INK, **beside}
         ax.annotate(fitting(text, 22, 1), (x, y), place, **look)

@@ -71,7 +71,7 @@ def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) 
     spread = report.spread
     ax = axes_for(ax, (5.0, 3.0))
     if spread is None:
-        return empty(ax, "The costs of the single observations are not at hand.")
+        return empty(ax, "The costs of the individual observations are not available.")
     if when == "after" and len(spread.panels) == 1:
         return empty(ax, "There is no changed context.")
     panel = spread.panels[0 if when == "before" else 1]

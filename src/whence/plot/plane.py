@@ -13,6 +13,7 @@ from numpy.typing import NDArray
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.features import Binary, Categorical, Discrete
+from whence.plot.boxes import draw_rule
 from whence.plot.canvas import INK, SOFT, axes_for, fitting, report_in, titled
 from whence.report.colours import ALTERNATIVE, DECISION
 from whence.report.numbers import value
@@ -58,7 +59,8 @@ def plane(
     """Where each plan wins over two features, all other features being as in the initial context.
 
     The policy's own weights are asked on a grid, for both plans of `why`. Where an explanation among `why` and `others`
-    is an absolute one, the map also shows where no plan at all is better than the alternative.
+    is an absolute one, the map also shows where no plan at all is better than the alternative. Where one of them knows
+    its rule (``why.with_rule()``), the box of that is hatched.
 
     Parameters
     ----------
@@ -97,6 +99,8 @@ def plane(
     ax.pcolormesh(across.edges, up.edges, winners, cmap=ListedColormap(COLOURS), vmin=-0.5, vmax=2.5, zorder=1)
     if not across.named and not up.named:
         ax.contour(across.at, up.at, winners, levels=[0.5, 1.5], colors=SOFT, linewidths=0.7, zorder=2)
+    for one in marked:
+        draw_rule(ax, one, (across, up))
     _marks(ax, marked, (across, up))
     for side, set_label, set_ticks in ((across, ax.set_xlabel, ax.set_xticks), (up, ax.set_ylabel, ax.set_yticks)):
         unit = policy.schema_.unit(side.name)

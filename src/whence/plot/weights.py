@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 from whence.plot.canvas import LINES, RULE, SOFT, axes_for, fitting, quiet, report_in, titled
 from whence.report.model import Observation, Report
 from whence.report.numbers import plain, value, with_unit
-from whence.report.observations import most_moved, moved_share
+from whence.report.observations import KEPT, most_moved
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -32,7 +32,11 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     ['1 (x0 1)', '0 (x0 0)']
     """
     report = report_in(why)
-    gaining, losing = most_moved(why, count)
+    seen, speaking = report.observations, report.shown.speaking if report.shown else None
+    turned = speaking.moved if speaking else 0.0
+    gaining, losing = seen.gaining[:count], seen.losing[:count]
+    if count > KEPT:
+        gaining, losing = most_moved(why, count)
     chosen = gaining + losing
     ax = axes_for(ax, (6.4, 1.3 + 0.3 * len(chosen)))
     moved = report.context is not None and report.status != "already"
@@ -54,7 +58,7 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     ax.set_xlim(left=-0.03 * max((100 * max(o.before, o.after) for o in chosen), default=1.0))
     if gaining and losing:
         ax.axhline(len(gaining) - 0.5, color=RULE, linewidth=1)
-    share = f", from the ring to the mark; {100 * moved_share(why):.0f} % of all weight moves" if moved else ""
+    share = f", from the ring to the mark; {100 * turned:.0f} % of all weight moves" if moved else ""
     ax.set_xlabel(fitting(f"weight (%){share}", 44))
     ax.grid(axis="x", color=RULE, linewidth=0.6)
     ax.set_axisbelow(True)

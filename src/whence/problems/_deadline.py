@@ -1,4 +1,4 @@
-"""By when a decision problem must be solved: what a time limit says to solvers that know nothing of the search."""
+"""By when a decision problem must be solved: what a time limit means for solvers that know nothing of the search."""
 
 from __future__ import annotations
 

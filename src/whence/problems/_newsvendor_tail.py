@@ -72,7 +72,7 @@ def _costs(plan: Floats, y: Floats, terms: Terms) -> Floats:
 
 
 def _tail(cost: Floats, w: Floats, mass: float) -> NDArray[np.intp]:
-    """Samples of largest cost that together weigh `mass` at least."""
+    """Samples of largest cost that together weigh at least `mass`."""
     order = np.argsort(-cost, kind="stable")
     return order[: int(np.searchsorted(np.cumsum(w[order]), mass)) + 1]
 

@@ -179,7 +179,7 @@ class _NodeNames:
             return None
         written = self._written.get(entry, []) if isinstance(entry, str) else []
         if len(written) > 1:
-            raise InputError(f"The route must name its nodes without doubt. Got {quoted(entry)}, which is several.")
+            raise InputError(f"The route must name its nodes unambiguously. Got {quoted(entry)}, which fits several.")
         return (written[0],) if written else None
 
     def node(self, entry: Any) -> Any:

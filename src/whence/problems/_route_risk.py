@@ -95,7 +95,7 @@ def _continuations(
 
 
 def _root(network: RouteNetwork, y: Floats, w: Floats, tail: float) -> tuple[float, list[int], Floats, Floats]:
-    """Best route seen and the strongest bounds: edge costs, and costs to the target, one row a distribution.
+    """Best route seen and the strongest bounds: edge costs, and costs to the target, one row per distribution.
 
     Averages of the tail distributions met approach the envelope's best bound (Frank-Wolfe on a concave function). The
     bounds are empty where they prove the route optimal.

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 __all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of"]
 
 
-#: So many quantities are named where all of them are 0.
+#: Where all quantities are 0, up to this many are named.
 FEW_PARTS = 8
 #: Room above the largest quantity on record.
 HEADROOM = 1.25
@@ -87,7 +87,7 @@ class DecisionProblem(ABC):
         return None
 
     def describe(self, decision: Any, outcomes: Sequence[str] = ()) -> str:
-        """`decision` as short readable text: its quantities, or what it says of itself where it is no numbers."""
+        """`decision` as short readable text: its quantities, or its own text where it does not consist of numbers."""
         try:
             values = self.vector(decision)
         except (TypeError, ValueError):

@@ -29,7 +29,7 @@ _FEASIBILITY = 1e-6
 class Polytope:
     """What plans of a linear problem must satisfy: ``A_ub @ z <= b_ub``, ``A_eq @ z == b_eq``, bounds and integrality.
 
-    There are no rows where nothing limits the plans so, and bounds are infinite where there are none.
+    Without such constraints a matrix has no rows; without a bound, the bound is infinite.
     """
 
     A_ub: sparse.csr_array

@@ -24,7 +24,7 @@ __all__ = ["Newsvendor"]
 _FEASIBILITY = 1e-6
 #: Quantities are taken as the demand next to them where they differ by less than this share of the largest one.
 _HAIR = 1e-10
-# Gains this small against holding + backorder are roundoff of the cumulated weights: the smaller order wins the tie.
+# Gains this small against holding + backorder are rounding errors of summed weights: the smaller order wins the tie.
 _TIE = 1e-12
 
 _wrong = partial(parameter_error, "Newsvendor")

@@ -64,7 +64,7 @@ class PlanEditor:
 
 @dataclass(frozen=True)
 class QuantityLimits:
-    """What the quantities of a plan may be, all of them or each; None for a limit that there is not."""
+    """What the quantities of a plan may be, all of them or each; None where there is no limit."""
 
     lower: Any = None
     upper: Any = None
@@ -95,7 +95,7 @@ def finite_quantity(entry: Any, name: str) -> float:
 
 
 def plan_numbers(plan: Any, size: int | None, what: str, name: Callable[[int], str]) -> Floats | str:
-    """The finite numbers of a plan, or one sentence that says why they are none.
+    """The finite numbers of a plan, or one sentence that says what is wrong with them.
 
     `what` they are reads like "quantities, one per product", and `name` gives that of each of them.
     """

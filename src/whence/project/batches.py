@@ -1,4 +1,4 @@
-"""Many questions from a CSV file, answered into another one; a run that was stopped goes on where it was."""
+"""Many questions from a CSV file, answered into another one; a run that was stopped picks up where it left off."""
 
 from __future__ import annotations
 
@@ -136,7 +136,7 @@ def _sealed(text: str, files: bool) -> Iterator[None]:
         name = text.removeprefix(named).strip()
         if not files or not (is_file(name) or Path(name).suffix):
             raise
-        raise InputError(f"The file {quoted(Path(name).name)} does not hold what can be used here.") from None
+        raise InputError(f"The file {quoted(Path(name).name)} does not hold anything that can be used here.") from None
 
 
 class BatchRun:
@@ -227,7 +227,7 @@ class BatchRun:
             of, records = None, {}
         if of != self.fingerprint:
             raise InputError(
-                f"{self.partial.name} holds rows of another question: finish that one with its own command, or forget "
+                f"{self.partial.name} holds rows of another question: finish that one with its own command, or discard "
                 "it with --restart."
             )
         if last or not whole:

@@ -33,7 +33,7 @@ def content(table: CsvTable, column: str) -> Content:
         return "empty"
     if _all(_WHOLE, distinct):
         return "whole"
-    # A code such as 007 is a number to no one but a computer.
+    # A code such as 007 is a number only to a computer.
     codes = any(_CODE.fullmatch(cell) for cell in distinct)
     if not codes and not np.isnan(_numbers(np.array(distinct, dtype=object), table.decimal)).any():
         return "number"
@@ -74,7 +74,7 @@ def binary_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
     cells = table.cells[column].str.lower()
     if cells.isin(list(YES_AND_NO)).all():
         return cells.map(YES_AND_NO).astype(bool)
-    # The spelling of most cells is meant: a single bad cell must not make all others the faulty ones.
+    # The spelling of most cells is what is meant: a single bad cell must not make all the others wrong.
     words, digits = cells.isin(list(YES_AND_NO)), cells.isin(["0", "1"])
     wrong = np.flatnonzero(~(words if words.sum() > digits.sum() else digits))
     listed(found, table, column, wrong, "must be 0 or 1, or yes or no throughout. Got {} instead.")

@@ -86,7 +86,7 @@ def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
     if holds == "date":
         found.error(
             where,
-            "holds dates or times of day, which have no nearest other. Put what matters about them (month, weekday, "
+            "holds dates or times of day, which cannot be a feature. Put what matters about them (month, weekday, "
             f"hour) in columns of their own, and name the rows after it with [data] index = {name!r} or leave it out "
             f"with [data] ignore = [{name!r}].",
         )

@@ -114,7 +114,7 @@ class Project:
         columns, outcomes = list(map(str, self.X.columns)), list(map(str, self.Y.columns))
         if list(policy.schema_.columns) != columns or list(policy.outcome_names_) != outcomes:
             raise InputError(
-                f"The saved policy was fitted to other columns than {self.path.name} names: fit it again. "
+                f"The saved policy was fitted to columns other than those of {self.path.name}: fit it again. "
                 f"Expected {', '.join(columns)}; got {', '.join(policy.schema_.columns)}."
             )
         self._fitted, self.policy_digest = policy, digest
@@ -138,7 +138,7 @@ class Project:
         return self._contexts.read(value, files)
 
     def outside(self, context: pd.Series) -> list[str]:
-        """What of a context lies beyond the history, one sentence per feature; the nearest rows decide there."""
+        """What lies outside the history in a context, one sentence per feature; the nearest rows decide there."""
         return outside(self._contexts.schema, context)
 
     def context_of_cells(

@@ -31,7 +31,7 @@ def save_policy(project: Project, path: Path) -> None:
 
 
 def load_policy(project: Project, path: Path) -> list[str]:
-    """Let `project` use the policy saved at `path`; what is worth a word about it.
+    """Let `project` use the policy saved at `path`; returns remarks on it.
 
     Opening the file runs whatever code it holds: open only what you have saved yourself.
     """

@@ -50,7 +50,7 @@ MARGIN = Rule(MARGINS, _is_margin)
 THREADS = Rule("a whole number from 1 to 256", lambda value: COUNT.fits(value) and value <= 256)
 
 #: The kinds of weights, and the keys of each with their defaults. The seed is 0 by default, so that the same project
-#: decides alike every time.
+#: makes the same decisions every time.
 WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
     "forest": (
         ForestWeights,

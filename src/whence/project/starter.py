@@ -30,7 +30,7 @@ FEATURES = """# What each column of the context is. Every feature may also have
 #   change = "fixed"    what an explanation may do with it: "free", "fixed", "increase" or "decrease"
 #   weight = 2          how much a change of it counts in the distance
 #   unit = "°C"         for reports, where it is a number
-# low and high, where given, are limits for explanations; below they are what the data goes from and to."""
+# low and high, where given, are limits for explanations; below they are the smallest and largest values in the data."""
 
 
 class Starter(NamedTuple):

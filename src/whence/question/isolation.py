@@ -47,7 +47,7 @@ class Isolation:
         return bool(self.forest.score_samples(point[None, :])[0] >= self.score - 2 * SCORE_SLACK)
 
     def short_by(self) -> Floats:
-        """For the leaves of all trees: by how much each one's path is short of that, divided by the number of trees."""
+        """For the leaves of all trees: by how much each path falls short of that, divided by the number of trees."""
         trees = [tree.tree_ for tree in self.forest.estimators_]
         lengths = [path_lengths(tree)[tree.children_left < 0] for tree in trees]
         return (self.least_depth - np.concatenate(lengths)) / len(trees)

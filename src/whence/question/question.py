@@ -59,7 +59,7 @@ class Limits:
         return self.time_limit - min(self.reserve, 0.5 * self.time_limit) - self.seconds
 
     def reached(self, nodes: int, distance: float, bound: float) -> Status | None:
-        """The status to stop with, or None to go on; tells the progress on the way."""
+        """The status to stop with, or None to go on; reports progress on the way."""
         if self.on_progress is not None and (self.on_progress(Progress(nodes, distance, bound, self.seconds)) is False):
             return "interrupted"
         if self.remaining <= 0 or (self.node_limit is not None and nodes >= self.node_limit):
@@ -157,7 +157,7 @@ class Question:
         return replace(self, limits=Limits(seconds, None, self.limits.on_progress))
 
     def holds(self, weights: Floats) -> bool:
-        """Whether the alternative costs no more than the decision under these weights, or that share more."""
+        """Whether the alternative costs no more than the decision here, `within` and `margin` included."""
         return self.risk.of(self.alternative, weights) <= self.risk.of(self.rival_decision, weights) + self.tau
 
     def rival(self, weights: Floats) -> Floats | None:

@@ -12,7 +12,7 @@ from whence.plain_values import to_plain
 from whence.problems.plan_forms import ShownPlans
 from whence.report.fingerprints import digest
 from whence.report.model import NOT_ASKED, SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
-from whence.report.observations import most_moved
+from whence.report.observations import KEPT, most_moved
 from whence.report.outcomes import spread_of
 from whence.report.reliance import held_of, region_of, reliance_of
 from whence.report.routes import map_of
@@ -25,11 +25,9 @@ if TYPE_CHECKING:
 
 __all__ = ["changes_of", "document_digest", "document_of", "question_digest", "report_of"]
 
-#: How many observations that gain weight, and as many that lose it, are kept with their contexts.
-KEPT = 8
-#: What is the same in an explanation and in its report.
+#: What an explanation and its report have in common.
 SAME = ("status", "kind", "risk", "risk_words", "kinds", "units", "cost_unit", "outcomes", "engine", "note")
-#: What of a question says how hard to try, not what is asked.
+#: The parts of a question that say how hard to try, not what is asked.
 EFFORT = ("engine", "time_limit", "node_limit", "threads")
 
 

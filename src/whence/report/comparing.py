@@ -1,4 +1,4 @@
-"""Two documents side by side: what one says and the other says otherwise, one sentence per entry."""
+"""Two documents side by side: where they differ, one sentence per entry."""
 
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ def differing(written: Any, computed: Any, largest: float = 1.0, leave_out: Coll
             lines += [f"{name}.{line}" for line in differing(*pair, largest, leave_out)]
             continue
         if name not in computed:
-            lines.append(f"{name} is in the document, where nothing of that name belongs.")
+            lines.append(f"{name} is in the document, but no entry of that name belongs there.")
             continue
         found = list(_entries(written.get(name), computed[name], name, largest))
         lines += found[:LISTED]

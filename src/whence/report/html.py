@@ -5,29 +5,23 @@ from __future__ import annotations
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
 from markupsafe import Markup
 from msgspec import structs
 
 from whence.files import write_text
 from whence.plain_values import number_from_plain
 from whence.report.build import document_of
-from whence.report.model import Observation, Plans, Report, Shown
-from whence.report.numbers import aligned, plain, share, value
+from whence.report.model import Plans, Report, Shown
+from whence.report.numbers import plain, share
 from whence.report.plans import most_different
-from whence.report.reliance import by_a_hair, where_to_rely
-from whence.report.svg import Bar, bars, distribution, route_map
+from whence.report.reliance import by_a_hair
+from whence.report.svg import Bar, bars, distribution, range_bar, route_map
 from whence.report.templating import rendered
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
 __all__ = ["fragment", "page", "write"]
-
-#: Most columns of a past context that are shown.
-COLUMNS = 6
-#: Observations that are listed as gaining weight, and as many that lose it.
-LISTED = 5
 
 
 def fragment(explanation: Explanation, title: str = "", question: str = "") -> str:
@@ -88,10 +82,9 @@ def _content(explanation: Explanation) -> dict[str, Any]:
         "quantities": quantities,
         "not_drawn": not_drawn,
         "distributions": _distributions(report, shown),
-        "observations": _observations(report),
+        "observations": shown.speaking,
         "relied": _relied(report),
-        "agreed": shown.reliance.partition("\n")[0],
-        "where": where_to_rely(report),
+        "rule": [range_bar(one) for one in shown.ranges],
         "hair": by_a_hair(report),
         "turning": None if report.nearest is None else report.nearest.shown,
         "fingerprints": [(name, text[:16]) for name, text in known.items() if text and isinstance(text, str)],
@@ -99,14 +92,11 @@ def _content(explanation: Explanation) -> dict[str, Any]:
 
 
 def _relied(report: Report) -> dict[str, Any]:
-    """The ladder of confidence as a table, and the shares of the history as widths of bars."""
-    found, region = report.reliance, report.region
-    bars = {
-        "usual": 0.0 if report.usual is None else round(100.0 * report.usual, 1),
-        "inside": round(100.0 * region.share, 1) if region is not None and region.short else 0.0,
-    }
+    """The ladder of confidence as a table, and how usual the context is as the width of a bar."""
+    found = report.reliance
+    bar = {"usual": 0.0 if report.usual is None else round(100.0 * report.usual, 1)}
     if found is None:
-        return {**bars, "rows": []}
+        return {**bar, "rows": []}
     rows = [
         [
             plain(rung.confidence, 3),
@@ -117,7 +107,7 @@ def _relied(report: Report) -> dict[str, Any]:
     ]
     head = ["standard errors", "distance", "holds in"]
     said = {"wanted": share(found.wanted), "others": found.judged.refits}
-    return {**bars, **said, "head": head, "rows": rows, "numbers": {0, 1, 2}}
+    return {**bar, **said, "head": head, "rows": rows, "numbers": {0, 1, 2}}
 
 
 def _costs(report: Report, shown: Shown) -> Markup:
@@ -163,54 +153,3 @@ def _distributions(report: Report, shown: Shown) -> list[tuple[Markup, str]]:
         caption = f"{panel.heading}; {report.risk}: {decision} for the decision, {plan} for your plan (marked)."
         drawn.append((distribution(panel, report.spread, caption, shown.outcome_axis), caption))
     return drawn
-
-
-def _observations(report: Report) -> dict[str, Any]:
-    """How many observations speak, tables of those that move most, and what these carry together."""
-    seen = report.observations
-    before, after = np.array(seen.weights_before), np.array(seen.weights_after or seen.weights_before)
-    moved = report.context is not None and report.status != "already"
-    said = f"{(before > 0).sum()} of {seen.count} past observations have a weight in the context as it is"
-    turned = share(float(np.abs(after - before).sum() / 2))
-    said += f", {(after > 0).sum()} in the changed one; {turned} of the weight moves." if moved else "."
-    gaining, losing = seen.gaining[:LISTED], seen.losing[:LISTED]
-    lists = [("They gain most weight", gaining), ("They lose most weight", losing)]
-    tables = [
-        (heading, *_observation_table(report, chosen, moved))
-        for heading, chosen in (lists if moved else [("They weigh most", gaining)])
-        if chosen
-    ]
-    parts = [one.part for one in gaining + losing if one.part is not None]
-    return {"said": said, "tables": tables, "share": share(sum(parts)) if parts else ""}
-
-
-def _observation_table(
-    report: Report, chosen: list[Observation], moved: bool
-) -> tuple[list[str], list[list[str]], set[int]]:
-    """Head, rows and which columns are numbers: what changes, then the numbers, then the rest of the context."""
-    changed = [change.feature for change in report.changes]
-    known = list(chosen[0].values)
-    first = [c for c in changed if c in known][:COLUMNS]
-    last = [c for c in known if c not in changed][: COLUMNS - len(first)]
-    costs = [(o.decision, o.alternative) for o in chosen if o.decision is not None and o.alternative is not None]
-    known_costs = len(costs) == len(chosen)
-    parts = any(o.part is not None for o in chosen)
-    titles = report.shown.cost_headings if known_costs and report.shown else []
-    numbers = ["weight", *titles, *(["share"] if parts else [])]
-
-    def written(o: Observation, columns: list[str]) -> list[str]:
-        return [value(o.values.get(c, ""), report.kinds.get(c, ""), report.units.get(c, "")) for c in columns]
-
-    rows = [
-        [
-            o.label,
-            *written(o, first),
-            f"{share(o.before)} → {share(o.after)}" if moved else share(o.before),
-            *cost,
-            *([share(o.part or 0.0)] if parts else []),
-            *written(o, last),
-        ]
-        for o, cost in zip(chosen, aligned(costs) if known_costs else [()] * len(chosen), strict=True)
-    ]
-    start = 1 + len(first)
-    return ["row", *first, *numbers, *last], rows, set(range(start, start + len(numbers)))

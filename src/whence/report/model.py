@@ -165,6 +165,50 @@ class ShownChange(Struct, frozen=True, kw_only=True, omit_defaults=True):
     exact: Annotated[str, about("The changed number to its last digit, where it was rounded.")] = ""
 
 
+class ShownTable(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """A table as it is written."""
+
+    heading: str
+    head: list[str]
+    rows: list[list[str]]
+    numbers: Annotated[list[Position], about("Which columns hold numbers.")]
+
+
+class ShownSpeaking(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """Which past observations speak, in words and tables."""
+
+    said: str
+    tables: list[ShownTable]
+    share: Annotated[str, about("How much of the turn those in the tables carry together.")] = ""
+    moved: Annotated[Amount, about("The share of all weight that moves from some of them to others.")] = 0.0
+
+
+class ShownValue(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One value of a category or switch, and whether a rule allows for it."""
+
+    text: str
+    inside: bool
+    was: Annotated[bool, about("Whether it is that of the initial context.")] = False
+    found: Annotated[bool, about("Whether it is that of the context found.")] = False
+
+
+class ShownRange(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """One condition of a rule as it is drawn: a part of a line, or some of the values that there are.
+
+    Places on the line are shares of its length.
+    """
+
+    feature: str
+    text: Annotated[str, about("The condition as it is written.")]
+    ends: Annotated[list[str], about("What stands at both ends of the line; empty for values.")] = []
+    begin: Annotated[Amount, about("Where the rule begins to hold.")] = 0.0
+    end: Annotated[Amount, about("Where it ends.")] = 1.0
+    was: Annotated[Amount | None, about("Where the initial context lies.")] = None
+    found: Annotated[Amount | None, about("Where the context found lies.")] = None
+    values: list[ShownValue] = []
+    left_out: Annotated[Count, about("How many further values are not listed.")] = 0
+
+
 class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """Numbers and sentences as people read them; all of it follows from the other entries."""
 
@@ -178,6 +222,11 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     reliance: Annotated[str, about("How far it can be relied on.")] = ""
     usual: Annotated[str, about("How usual the context found is.")] = ""
     rule: Annotated[str, about("Where else it stays true.")] = ""
+    where: Annotated[str, about("A heading for it, where it had to hold in refits.")] = ""
+    agreed: Annotated[str, about("How many refits agree with it, and nothing of the nearest one.")] = ""
+    gain: Annotated[str, about("By how much your plan is cheaper there.")] = ""
+    ranges: Annotated[list[ShownRange], about("The rule as it is drawn, where it is worth telling.")] = []
+    speaking: ShownSpeaking | None = None
     changes: list[ShownChange]
     cost_before: Annotated[list[str], about("Of the decision and the alternative, as numbers alone.")]
     cost_after: list[str]
@@ -225,6 +274,10 @@ class RegionCondition(Struct, frozen=True, kw_only=True, omit_defaults=True):
     high: Number | None = None
     values: list[Scalar] | None = None
     text: Annotated[str, about("The condition as it is written.")]
+    was: Annotated[Scalar, about("The feature in the initial context.")] = None
+    found: Annotated[Scalar, about("The feature in the context found.")] = None
+    room: Annotated[Interval | None, about("Of a number: from where to where it might have changed.")] = None
+    known: Annotated[list[Scalar] | None, about("Of a category or switch: all of its values.")] = None
 
 
 class RegionEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -287,7 +340,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     )
     margin: Annotated[Interval | None, about("Share of the decision's cost, and amount, by which to cost less.")] = None
     confidence: Annotated[Amount, about("Standard errors over the trees by which to be better.")] = NOT_ASKED
-    plausible: Annotated[Amount | None, about("The share of the history than which to be no less usual.")] = None
+    plausible: Annotated[Amount | None, about("Share of the history that it must be at least as usual as.")] = None
     max_changes: Annotated[Count | None, about("How many features may change at most, where that was limited.")] = None
     usual: Annotated[Amount | None, about("The share of the history that is not more usual than the context.")] = None
     reliance: Annotated[RelianceEntry | None, about("In how many refits it holds, where that was asked.")] = None

@@ -129,7 +129,7 @@ def value(raw: Any, kind: str = "", unit: str = "") -> str:
 
 
 def with_unit(text: str, unit: str = "") -> str:
-    """A number that is written already, with its unit where there is one.
+    """A number already written as text, with its unit where there is one.
 
     Examples
     --------

@@ -12,14 +12,17 @@ from whence.report.model import Observation, scalar
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["most_moved", "moved_share"]
+__all__ = ["KEPT", "most_moved", "moved_share"]
+
+#: How many observations that gain weight, and as many that lose it, a report keeps with their contexts.
+KEPT = 8
 
 
 def most_moved(explanation: Explanation, count: int = 5) -> tuple[list[Observation], list[Observation]]:
     """The observations that gain most weight and those that lose most, at most `count` each.
 
-    Without a changed context, those that weigh most, and none. An explanation that has let go of its source knows some
-    of them only.
+    Without a changed context, those that weigh most, and none. An explanation without its source knows only some of
+    them.
     """
     if explanation.source is None and explanation.written is not None:
         found = explanation.written.observations

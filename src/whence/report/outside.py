@@ -1,4 +1,4 @@
-"""What of a context lies beyond the history, in sentences."""
+"""What lies outside the history in a context, in sentences."""
 
 from __future__ import annotations
 

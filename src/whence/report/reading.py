@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import math
-import re
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
@@ -16,7 +15,7 @@ from whence.errors import InputError
 from whence.files import read_file
 from whence.plain_values import quoted, to_plain
 from whence.report.model import LARGEST, Map, Report
-from whence.report.numbers import share
+from whence.risk import CVaR
 
 __all__ = ["loaded", "report_from"]
 
@@ -57,7 +56,7 @@ def report_from(document: Any) -> Report:
     except msgspec.ValidationError:
         raise _fault(Report, given, "") from None
     except RecursionError:
-        raise InputError("The explanation must not be nested without end.") from None
+        raise InputError("The explanation must not be nested so deeply.") from None
     return _completed(structs.replace(report, unrestricted=_completed(structs.replace(inner, question={}))))
 
 
@@ -77,9 +76,8 @@ def _completed(report: Report) -> Report:
     """A report with the words for its risk, which documents did not carry at first."""
     if report.risk_words:
         return report
-    words, found = report.risk[:1].upper() + report.risk[1:], re.fullmatch(r"CVaR at (0\.\d+)", report.risk)
-    if found:
-        words += f" (mean of the worst {share(1.0 - float(found[1]))})"
+    known = CVaR.named(report.risk)
+    words = known.words if known else report.risk[:1].upper() + report.risk[1:]
     return structs.replace(report, risk_words=words)
 
 
@@ -103,7 +101,7 @@ def _no_constant(name: str) -> NoReturn:
 
 
 def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    """An object whose names occur once each: of two entries with one name, every reader takes another."""
+    """An object whose names occur once each: of two entries with one name, readers differ in which they take."""
     found = dict(pairs)
     if len(found) < len(pairs):
         names = [name for name, _ in pairs]
@@ -132,7 +130,7 @@ def _fault(kind: Any, value: Any, path: str) -> InputError:
         except msgspec.ValidationError:
             return _fault(inner, entry, f"{path}.{name}".lstrip(".") if isinstance(name, str) else f"{path}[{name}]")
         if isinstance(name, str) and name not in value:
-            return _refused(f"{path}.{name}".lstrip("."), "given, be it as null", None)
+            return _refused(f"{path}.{name}".lstrip("."), "given, even if as null", None)
     return _refused(path, _wanted(kind, meta), value)
 
 
@@ -188,7 +186,7 @@ def _wanted(kind: Any, limits: dict[str, Any]) -> str:
 
 
 def _check(report: Report, path: str = "") -> None:
-    """Refuse what fits the types and still cannot be so."""
+    """Refuse what fits the types and is still impossible."""
     _check_context(report, path)
     seen, plans = report.observations, report.plans
     if len(set(seen.rows)) != len(seen.rows) or max(seen.rows, default=0) >= seen.count:

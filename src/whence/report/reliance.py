@@ -14,15 +14,17 @@ from whence.report.model import (
     ShownHeld,
     scalar,
 )
-from whence.report.numbers import plain, share
+from whence.report.numbers import plain, share, with_unit
 
 if TYPE_CHECKING:
     from whence.explain.reliance import Held, Reliance
     from whence.explain.rule import Region
 
 __all__ = [
+    "agreed_in_words",
     "by_a_hair",
     "followed",
+    "gain_in_words",
     "held_of",
     "region_of",
     "reliance_in_words",
@@ -75,6 +77,10 @@ def region_of(region: Region | None) -> RegionEntry | None:
             high=one.high,
             values=None if one.values is None else [scalar(value) for value in one.values],
             text=one.text,
+            was=scalar(one.was),
+            found=scalar(one.found),
+            room=None if one.room is None else list(one.room),
+            known=None if one.known is None else [scalar(value) for value in one.known],
         )
         for one in region.conditions
     ]
@@ -93,21 +99,24 @@ def region_of(region: Region | None) -> RegionEntry | None:
 
 def reliance_in_words(report: Report) -> str:
     """In how many refits it holds, and where it turns by a hair."""
-    found = report.reliance
-    if found is None:
-        return ""
-    times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
-    enough = _enough(found)
-    agree = f"{times} of {refits} refits agree ({DRAWN[found.refits]})"
-    said = f"You may rely on it: {agree}." if enough else f"Do not rely on it: only {agree}."
-    if found.judged.refits == 0:
-        so_far = f", and it holds in {times} of those {refits}" if refits else ""
-        said = f"How far you may rely on it is not known: there was time for {refits} refits{so_far}."
-    near = report.nearest
-    if near is None or near.shown is None:
-        return said
+    said, near = agreed_in_words(report), report.nearest
+    if report.reliance is None or near is None or near.shown is None:
+        return said if report.reliance is not None else ""
     distance = plain(number_from_plain(near.distance), 4)
     return f"{said}\nNearest, at distance {distance}: {_lowered(near.shown.verdict)} {by_a_hair(report)}"
+
+
+def agreed_in_words(report: Report) -> str:
+    """In how many refits it holds; of one that had to hold in this fit alone, where that was found out."""
+    found = report.reliance
+    if found is None:
+        return "" if report.held is None else _hair(report.held)
+    times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
+    agree = f"{times} of {refits} refits agree ({DRAWN[found.refits]})"
+    if found.judged.refits == 0:
+        so_far = f", and it holds in {times} of those {refits}" if refits else ""
+        return f"How far you may rely on it is not known: there was time for {refits} refits{so_far}."
+    return f"You may rely on it: {agree}." if _enough(found) else f"Do not rely on it: only {agree}."
 
 
 def by_a_hair(report: Report) -> str:
@@ -116,7 +125,24 @@ def by_a_hair(report: Report) -> str:
     if near is None or found is None:
         return ""
     held = near.held or found.ladder[0].held
-    return "" if held is None else f"By a hair: only {held.times} of {held.refits} refits agree."
+    return "" if held is None else _hair(held)
+
+
+def _hair(held: ShownHeld) -> str:
+    return f"By a hair: only {held.times} of {held.refits} refits agree."
+
+
+def gain_in_words(report: Report) -> str:
+    """By how much the alternative is cheaper than the decision in the context found."""
+    costs = report.cost_after
+    if costs is None:
+        return ""
+    gain = costs.decision - costs.alternative
+    if abs(gain) <= report.tolerance:
+        return "Both plans cost the same there."
+    told = with_unit(plain(abs(gain), 3), report.cost_unit)
+    part = f" ({share(abs(gain) / costs.decision)})" if costs.decision > 0.0 else ""
+    return f"Your plan costs {told} {'less' if gain > 0.0 else 'more'} than the decision there{part}."
 
 
 def usual_in_words(report: Report) -> str:
@@ -155,6 +181,8 @@ def followed(report: Report) -> str:
 
 def where_to_rely(report: Report) -> str:
     """A heading for what holds in the share of refits that was wanted, or in as many as there are."""
+    if report.reliance is not None and report.reliance.judged.refits == 0:
+        return "How far you may rely on it"
     return "Where you may rely on it" if _enough(report.reliance) else "Where most refits agree"
 
 

@@ -9,17 +9,18 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from markupsafe import Markup
 
 from whence.problems.route_map import Point
 from whence.report.layout import LETTER, labels, placed, visited
-from whence.report.model import Map, Panel, Spread
+from whence.report.model import Map, Panel, ShownRange, ShownValue, Spread
 from whence.report.numbers import plain, share
 from whence.report.routes import streets_along
 from whence.report.templating import rendered
 
-__all__ = ["Bar", "Group", "bars", "distribution", "route_map", "ticks"]
+__all__ = ["Bar", "Group", "bars", "distribution", "range_bar", "route_map", "ticks"]
 
 WIDTH = 360
 
@@ -95,6 +96,45 @@ def distribution(panel: Panel, spread: Spread, title: str, axis: str) -> Markup:
         bottom=bottom,
         side=side,
     )
+
+
+def range_bar(drawn: ShownRange) -> Markup:
+    """One condition of a rule: the part of the feature's range in which it holds, or the values that it allows for."""
+    side, line = 8, 34
+    chips, height = _chips(drawn, line - 12)
+    across = WIDTH - 2 * side
+    return rendered(
+        "range.svg",
+        drawn=drawn,
+        name=_fitting(drawn.text, WIDTH),
+        begin=side + drawn.begin * across,
+        width=max((drawn.end - drawn.begin) * across, 2.0),
+        was=None if drawn.was is None else side + drawn.was * across,
+        found=None if drawn.found is None else side + drawn.found * across,
+        chips=chips,
+        side=side,
+        line=line,
+        right=WIDTH - side,
+        full=WIDTH,
+        height=height if chips else line + 24,
+    )
+
+
+def _chips(drawn: ShownRange, top: int) -> tuple[list[dict[str, Any]], int]:
+    """Where the values go, in as many rows as it takes, and where the last row ends."""
+    texts = [(one.text, one) for one in drawn.values]
+    if drawn.left_out:
+        texts.append((f"and {drawn.left_out} more", ShownValue(text="", inside=False)))
+    chips: list[dict[str, Any]] = []
+    x, y = 1.0, top
+    for text, one in texts:
+        text = _fitting(text, 0.6 * WIDTH)
+        width = LETTER * len(text) + (26 if one.was or one.found else 12)
+        if chips and x + width > WIDTH - 1:
+            x, y = 1.0, y + 24
+        chips.append({"x": x, "y": y, "width": width, "text": text, "one": one, "plain": not one.text})
+        x += width + 5
+    return chips, y + 24
 
 
 def ticks(low: float, high: float, wanted: int = 5) -> list[float]:

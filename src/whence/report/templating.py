@@ -9,7 +9,7 @@ from typing import Any
 from jinja2 import Environment, PackageLoader
 from markupsafe import Markup
 
-from whence.report.colours import ALTERNATIVE, DECISION
+from whence.report.colours import ALTERNATIVE, DECISION, THEN
 
 __all__ = ["rendered"]
 
@@ -31,7 +31,7 @@ def _environment() -> Environment:
     made = Environment(
         loader=PackageLoader("whence.report"), autoescape=True, trim_blocks=True, lstrip_blocks=True, auto_reload=False
     )
-    made.globals |= {"decision": DECISION, "alternative": ALTERNATIVE}
+    made.globals |= {"decision": DECISION, "alternative": ALTERNATIVE, "then": THEN}
     made.filters |= {"g": lambda number: f"{number:.5g}", "blocks": _blocks}
     return made
 

@@ -1,4 +1,4 @@
-"""Versions of everything that has a part in a result."""
+"""Versions of everything that plays a part in a result."""
 
 from __future__ import annotations
 

@@ -13,16 +13,25 @@ import numpy as np
 from whence.plain_values import number_from_plain
 from whence.report.model import Change, Report, Shown, ShownChange
 from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
-from whence.report.reliance import reliance_in_words, rule_in_words, usual_in_words
+from whence.report.ranges import ranges_of
+from whence.report.reliance import (
+    agreed_in_words,
+    gain_in_words,
+    reliance_in_words,
+    rule_in_words,
+    usual_in_words,
+    where_to_rely,
+)
 from whence.report.routes import routes_in_words
+from whence.report.speaking import speaking_of
 
 __all__ = ["answer", "changes_in_words", "changes_shown", "sentences", "shown_of", "wrapped"]
 
-#: Up to so many changes are told in one sentence, more of them one per line.
+#: Up to this many changes are told in one sentence; more get one line each.
 IN_A_SENTENCE = 3
-#: Most changes that get a line; of more, the smallest are only counted.
+#: Most changes that get a line; beyond that, the smallest are only counted.
 LISTED = 12
-#: Up to so many features that stay are named.
+#: Up to this many features that stay are named.
 NAMED = 5
 #: Lines are not broken narrower than this, whatever the terminal says of itself.
 NARROWEST = 30
@@ -36,6 +45,7 @@ def shown_of(report: Report) -> Shown:
     before, after = _costs_shown(report)
     unit = report.cost_unit
     priced = [[with_unit(text, unit) for text in texts] for texts in (before, after)]
+    cost_headings = [_in_unit(title, unit) for title in ("cost of decision", "cost of your plan")]
     return Shown(
         axis=_in_unit(report.risk_words, unit),
         verdict=_verdict(report, changes),
@@ -47,12 +57,17 @@ def shown_of(report: Report) -> Shown:
         reliance=reliance_in_words(report),
         usual=usual_in_words(report),
         rule=rule_in_words(report),
+        where="" if report.reliance is None else where_to_rely(report),
+        agreed=agreed_in_words(report),
+        gain=gain_in_words(report),
+        ranges=ranges_of(report),
+        speaking=speaking_of(report, cost_headings),
         changes=changes,
         cost_before=before,
         cost_after=after,
         priced_before=priced[0],
         priced_after=priced[1],
-        cost_headings=[_in_unit(title, unit) for title in ("cost of decision", "cost of your plan")],
+        cost_headings=cost_headings,
         outcome_axis=_in_unit("cost under past observations", unit),
         routes="" if report.plans.map is None else routes_in_words(report.plans.map),
         certificate=_certificate(report),

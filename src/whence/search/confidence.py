@@ -19,7 +19,7 @@ Ints = NDArray[np.int32]
 
 
 def confident_excess(question: Question, kept: KeptGrid, confidence: float, leaves: Ints, rival: Floats) -> float:
-    """By how much the alternative costs more than a rival, with so many standard errors, where trees have these leaves.
+    """By how much the alternative costs more than a rival, standard errors included, where trees have these leaves.
 
     Expected cost: the value of a tree is the mean difference in its leaf, and the standard error is that of the mean
     over the trees. CVaR: both plans are judged at the thresholds that suit the whole forest, so that the trees' values
@@ -33,7 +33,7 @@ def confident_excess(question: Question, kept: KeptGrid, confidence: float, leav
 def confidently(question: Question, kept: KeptGrid, confidence: float, leaves: Callable[[], Ints]) -> Question:
     """The question whose `better` refuses the alternative where the best plan beats it within its standard errors.
 
-    An absolute explanation with confidence stands, by so many standard errors, against the best plan at its context
+    An absolute explanation with confidence stands, by this many standard errors, against the best plan at its context
     and against every plan met on the way; all of these are necessary for standing against every plan there is, so
     that the distance is a lower bound on that too.
 

@@ -13,7 +13,7 @@ from whence.search.grid import KeptGrid, leaf_means
 __all__ = ["add_plan", "add_rival", "criterion_of", "rival_row"]
 
 
-#: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes a number).
+#: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes per number).
 TABLE_LIMIT = 20_000_000
 #: The same for all plans together.
 TABLES_LIMIT = 60_000_000
@@ -25,7 +25,7 @@ SAME = 1e-12
 
 
 def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) -> _core.Criterion:
-    """The criterion of the question's risk, without any rival yet, plus so many standard errors over the trees."""
+    """The criterion of the question's risk, without any rival yet, plus this many standard errors over the trees."""
     tail = question.risk.tail
     if tail is None and confidence == 0.0:
         return _core.MeanCriterion(kept.leaves)

@@ -1,6 +1,6 @@
 """The loop that every native engine shares: nearest candidate, check, cut, again.
 
-A frontier hands out candidate contexts in the order of their distance. The first one that stands the
+A frontier hands out candidate contexts in the order of their distance. The first one that passes the
 test is the nearest explanation. For an absolute explanation the test is a solve of the decision problem;
 a better plan found there becomes a cut, and the same frontier goes on: nothing is restarted. As there may be a
 continuum of plans, a frontier may hand out more points than those that satisfy all cuts, to learn the best plan there.
@@ -22,7 +22,7 @@ __all__ = ["Frontier", "run"]
 
 #: Seconds that a frontier should search before it is asked again whether to go on.
 SLICE = 0.05
-#: A slice has at most so many times the boxes of the one before: the next ones may take longer than those measured.
+#: A slice has at most this many times the boxes of the one before: the next ones may take longer than those measured.
 GROWTH = 8
 
 

@@ -36,7 +36,7 @@ SHARP_TO, SHARP_FROM = 24, np.inf
 LARGE, SHORT = 200_000, 0.25
 #: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
 #: begins anew, such that each box asks for the best plan at its nearest point.
-COMMON, EAGER_FROM = 32, 8000
+COMMON, EAGER_FROM = 32, 32_000
 #: Boxes to examine before its first proposals, the factor until the next ones, rivals that they are judged by, and how
 #: many of them may be refuted in a row.
 FIRST_LOOK, LATER, RECENT, REFUTED = 500, 4, 24, 8

@@ -1,7 +1,7 @@
 """A fitted forest as a grid: cells between thresholds, faces between cells, leaves as bits.
 
 Contexts that fall between the same thresholds have the same weights, so the search walks over cells. What
-depends on the forest alone is built once a fitted policy (`KeptGrid`); what depends on the question, the
+depends on the forest alone is built once per fitted policy (`KeptGrid`); what depends on the question, the
 allowed cells and their distances, is laid over it (`locate`).
 """
 
@@ -126,10 +126,14 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     threshold = np.empty(ends[-1])
     # Whole trees at a time, as many as have about so many nodes.
     for part in np.split(np.arange(len(trees)), np.flatnonzero(np.diff(ends // STEP)) + 1):
-        for t in part.tolist():
-            at, tree = slice(root[t], ends[t]), trees[t]
-            column[at], threshold[at] = tree.feature, tree.threshold
-            left[at], right[at] = tree.children_left + root[t], tree.children_right + root[t]
+        some, at = [trees[t] for t in part], slice(root[part[0]], ends[part[-1]])
+        up = np.repeat(root[part], counts[part])
+        np.concatenate([tree.feature for tree in some], out=column[at], casting="same_kind")
+        np.concatenate([tree.threshold for tree in some], out=threshold[at])
+        np.concatenate([tree.children_left for tree in some], out=left[at], casting="same_kind")
+        np.concatenate([tree.children_right for tree in some], out=right[at], casting="same_kind")
+        left[at] += up
+        right[at] += up
         yield
     inner = np.flatnonzero(column >= 0)
     leaves = column < 0

@@ -10,7 +10,7 @@ from whence.features import Binary, Categorical, Continuous, Discrete, Schema
 from whence.plain_values import to_plain
 from whence.web.models import Feature
 
-#: A continuous control has about so many steps.
+#: A continuous control has about this many steps.
 STEPS = 100
 
 

@@ -13,7 +13,9 @@ from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from whence.explain.explanation import Explanation
+from whence.explain.reliance import Refitted
 from whence.explain.request import Request as Question
+from whence.project.margins import read_margin
 from whence.report.html import page
 from whence.web import models
 from whence.web.lookup import IsJson, find_scene, in_thread
@@ -29,6 +31,7 @@ LONGEST_WAIT = 30.0
 Wait = Annotated[
     float, Query(ge=0, le=LONGEST_WAIT, description="Answer at the next news, at the latest after so many seconds.")
 ]
+Brief = Annotated[bool, Query(description="Until it is finished, leave out the nearest answer, which is known.")]
 
 
 def router() -> APIRouter:
@@ -59,13 +62,13 @@ def router() -> APIRouter:
         return _shown(request, job, 202, {"location": f"../../explanations/{job.id}"})
 
     @api.get("/explanations/{job}", response_model=models.Job)
-    async def show(job: str, request: Request, wait: Wait = 0.0) -> Response:
+    async def show(job: str, request: Request, wait: Wait = 0.0, brief: Brief = False) -> Response:
         """How far a question has come, and its answer; whoever goes away while waiting gives it up."""
         found = _find(request, job)
         _pool(request).visited(found)
         if wait > 0 and not found.finished:
             await _pool(request).follow(found, _while_there(request, found.news(wait)))
-        return _shown(request, found)
+        return _shown(request, found, brief=brief and not found.finished)
 
     @api.delete("/explanations/{job}", status_code=202, response_model=models.Job)
     async def cancel(job: str, request: Request) -> Response:
@@ -142,19 +145,31 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettin
         time_limit=min(asked.time_limit or scene.time_limit or settings.time_limit, settings.time_limit),
         within=asked.within,
         threads=scene.threads or settings.threads,
+        conditions=scene.conditions(
+            margin=None if asked.margin is None else read_margin(asked.margin),
+            holds=asked.holds,
+            refits=asked.refits,
+            confidence=asked.confidence,
+            plausible=asked.plausible,
+        ),
+        rule=asked.rule,
     )
 
 
 def _check(scene: Scene, asked: Asked) -> list[str]:
     """Refuse at once what the engine would refuse, an InputError saying why; what to know about the context."""
-    Question(asked.context, asked.plan, kind=asked.kind, within=asked.within)
+    Question(asked.context, asked.plan, kind=asked.kind, within=asked.within, **asked.conditions)
+    if asked.conditions["holds"] is not None:
+        Refitted.of(scene.policy, asked.conditions["refits"])
     row = scene.row_of(asked.context)
     scene.plan_of(asked.plan)
     scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))
     return scene.remarks(row)
 
 
-def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None) -> Response:
+def _shown(
+    request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None, brief: bool = False
+) -> Response:
     told = models.Job(
         job=job.id,
         scene=job.asked.scene,
@@ -168,10 +183,12 @@ def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str
     )
     # A proxy must pass it on as it comes.
     headers = {"x-accel-buffering": "no", **(headers or {})}
-    body = told.model_dump_json(exclude=None if job.answer is None else {"result"}).encode()
-    if job.answer is not None:
-        # The answer is kept as the text that goes out.
-        body = body.removesuffix(b"}") + b',"result":' + zlib.decompress(job.answer.result) + b"}"
+    # Answers are kept as the text that goes out.
+    kept = {"nearest": None if brief else job.nearest, "result": job.answer and job.answer.result}
+    texts = {name: zlib.decompress(text) for name, text in kept.items() if text is not None}
+    body = told.model_dump_json(exclude=set(texts)).encode()
+    for name, text in texts.items():
+        body = body.removesuffix(b"}") + f',"{name}":'.encode() + text + b"}"
     return Response(body, status, headers, "application/json")
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import pickle
 import struct
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import IO, Any
 
 _HEADER = struct.Struct(">Q")
@@ -28,6 +28,9 @@ class Asked:
     time_limit: float
     within: float = 0.0
     threads: int | None = None
+    #: What else the answer must keep to, as `Policy.explain` takes it.
+    conditions: dict[str, Any] = field(default_factory=dict)
+    rule: bool = False
 
 
 @dataclass(frozen=True)
@@ -43,12 +46,21 @@ class Ready:
 
 
 @dataclass(frozen=True)
+class FoundNearest:
+    """The nearest answer, for the page, while one that holds is still searched for; JSON, compressed."""
+
+    result: bytes
+
+
+@dataclass(frozen=True)
 class Answered:
-    """The answer: for the page, and the whole explanation as data; both JSON, compressed."""
+    """The answer: for the page, and the whole explanation as data; all JSON, compressed."""
 
     stopped: bool
     result: bytes
     data: bytes
+    #: For the page: the nearest answer, where that is another one.
+    nearest: bytes | None = None
 
 
 @dataclass(frozen=True)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field, StrictBool, StrictStr
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr
 
 from whence.problems.plan_forms import PlanEditor
 
@@ -17,6 +17,17 @@ Text = Annotated[StrictStr, Field(max_length=1000)]
 Value = StrictBool | Number | Text
 Context = Annotated[dict[Text, Value], Field(max_length=10_000)]
 State = Literal["queued", "running", "done", "cancelled", "failed"]
+
+
+def _not_zero(value: Any) -> Any:
+    """Refuse what only equals false."""
+    if not isinstance(value, bool):
+        raise ValueError("must be false")
+    return value
+
+
+#: False, and not 0.
+No = Annotated[Literal[False], BeforeValidator(_not_zero)]
 
 
 def _told(description: str, default: Any = None) -> Any:
@@ -112,6 +123,10 @@ class Scene(SceneEntry):
     outcomes: list[str] = Field(description="Names of what is uncertain.")
     plan: PlanShape
     alternative: Any = _told("A plan that somebody has in mind, or null.")
+    holds: float | None = _told("The share of refits in which the page asks an answer to hold; null for none.")
+    margin: float | str | None = _told("By how much a plan must be cheaper, where the project says so.")
+    plausible: float | None = _told("How usual a context found must be, where the project says so.")
+    unknown: str = _told("Why it is not known how far answers can be relied on, in a sentence.", "")
 
 
 class Observation(_Answer):
@@ -130,6 +145,31 @@ class Outcomes(_Answer):
 
     values: list[float]
     weights: list[float]
+
+
+class Marks(_Answer):
+    """What sums up the outcomes of either plan: expected cost or CVaR."""
+
+    decision: float
+    alternative: float | None = None
+
+
+class Panel(_Answer):
+    """The weight in every bin, for either plan in one context."""
+
+    heading: str
+    decision: list[float]
+    alternative: list[float] | None = None
+    marks: Marks
+
+
+class Spread(_Answer):
+    """How the outcomes spread, in the same bins for all that is drawn together; as in the report of an explanation."""
+
+    edges: list[float] = Field(description="Of the bins; the last one also holds rare costs beyond it.")
+    highest: float = Field(description="Largest weight in a bin.")
+    beyond: bool = Field(description="Whether there are costs beyond the last bin.")
+    panels: list[Panel]
 
 
 class Judged(_Answer):
@@ -152,6 +192,7 @@ class Decision(Judged):
 
     speaking: list[Speaker] = Field(description="The observations that weigh most, at most 8.")
     speakers: int = Field(description="How many have a weight at all.")
+    spread: Spread = Field(description="Its outcomes in bins.")
     remarks: list[str] = Field(description="What to know about the context, as where it lies outside the history.")
 
 
@@ -163,6 +204,7 @@ class Check(_Answer):
     text: str | None = None
     cost: float | None = None
     outcomes: Outcomes | None = None
+    spread: Spread | None = _told("The outcomes of the decision and of the plan in common bins.")
 
 
 class ContextRequest(_Request):
@@ -188,6 +230,23 @@ class ExplainRequest(PlanRequest):
         allow_inf_nan=False,
         description="For absolute questions: how much more than the best plan the plan may cost, as a share of it.",
     )
+    margin: Annotated[float, Field(ge=0, lt=1)] | Annotated[StrictStr, Field(max_length=100)] | None = _told(
+        "By how much the plan must be cheaper: a share of the decision's cost, or a text such as '10 cost'."
+    )
+    holds: Annotated[float, Field(gt=0, le=1)] | No | None = _told(
+        "The share of refits in which the answer must hold; the nearest one comes first, as `nearest` of the job. "
+        "False for none, whatever the project says."
+    )
+    refits: Literal["seed", "bootstrap"] | None = _told(
+        "What is drawn anew for a refit: random numbers, or the data; the former where there are any."
+    )
+    confidence: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] | None = _told(
+        "Standard errors over the trees by which the plan must be better; not together with `holds`."
+    )
+    plausible: Annotated[float, Field(gt=0, lt=1)] | None = _told(
+        "The share of past contexts than which the context found must be no less usual."
+    )
+    rule: bool = _told("Whether to find out where else the answer stays true.", False)
     fixed: list[Text] = Field(default=[], max_length=10_000, description="Features that cannot change.")
     bounds: dict[Text, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
         default={},
@@ -234,6 +293,10 @@ class Job(_Answer):
     ahead: int = _told("Questions that come before it, while it is queued.", 0)
     time_limit: float
     progress: JobProgress | None = None
+    nearest: Result | None = _told(
+        "Where an answer must hold in refits: the nearest one, while the search goes on; and in the end, unless it is "
+        "the result itself."
+    )
     result: Result | None = None
     error: str | None = _told("One sentence, where it failed.")
     remarks: list[str] = _told("What to know about the context asked about, as where it lies outside the history.", [])

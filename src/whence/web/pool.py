@@ -19,7 +19,7 @@ from typing import Any
 
 from whence.question import Progress
 from whence.web import models
-from whence.web.messages import Answered, Asked, Cancel, Failed, Ready, header_size, length, packed
+from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, header_size, length, packed
 from whence.web.scenes import Scene
 from whence.web.settings import ServerSettings
 
@@ -50,6 +50,8 @@ class Job:
     asked: Asked
     state: models.State = "queued"
     progress: Progress | None = None
+    #: The nearest answer for the page, as long as it is not the answer itself.
+    nearest: bytes | None = None
     answer: Answered | None = None
     error: str | None = None
     #: What to know about its context.
@@ -77,7 +79,7 @@ class Job:
         news.set()
 
     async def news(self, seconds: float) -> None:
-        """Return at the next change, or after so many seconds."""
+        """Return at the next change, or after that many seconds."""
         with contextlib.suppress(TimeoutError):
             await asyncio.wait_for(self._news.wait(), seconds)
 
@@ -307,8 +309,11 @@ class Pool:
     def _take(self, job: Job, message: Any) -> None:
         if isinstance(message, Progress):
             job.tell(progress=message)
+        elif isinstance(message, FoundNearest):
+            job.tell(nearest=message.result)
         elif isinstance(message, Answered):
-            job.tell(state="cancelled" if message.stopped else "done", answer=message)
+            state = "cancelled" if message.stopped else "done"
+            job.tell(state=state, answer=message, nearest=message.nearest)
         elif isinstance(message, Failed):
             job.tell(state="failed", error=message.reason)
 

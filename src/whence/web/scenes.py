@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -14,11 +14,14 @@ from whence.aliases import Floats
 from whence.errors import InfeasiblePlanError, InputError
 from whence.examples import bakery, city
 from whence.examples.example import Example
+from whence.explain.reliance import HOLDS, why_not_refitted
 from whence.features import Binary, Categorical, Discrete
 from whence.plain_values import to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.project import Project
+from whence.project.sections import ExplainDefaults
+from whence.report.outcomes import AS_IT_IS, binned
 from whence.report.outside import outside
 from whence.web import models
 from whence.web.controls import controls
@@ -27,6 +30,8 @@ from whence.web.controls import controls
 NAMED = 8
 #: Most values of a distribution of outcomes.
 ATOMS = 200
+#: What an answer may have to keep to, as `Policy.explain` names it.
+CONDITIONS = ("margin", "holds", "refits", "confidence", "plausible")
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,6 +48,8 @@ class Scene:
     engine: str = "auto"
     time_limit: float | None = None  # seconds for a question that does not say itself
     threads: int | None = None  # of a search; the server's own number where left out
+    # What an answer must keep to where a question does not say itself.
+    defaults: ExplainDefaults = field(default_factory=ExplainDefaults)
 
     # ---- contexts ------------------------------------------------------------------------------------
 
@@ -123,6 +130,24 @@ class Scene:
         label = row + 1 if _is_counted(X) else X.index[row]
         return models.Observation(row=row + 1, label=str(label), context=self.context_of(X.iloc[[row]]))
 
+    def conditions(self, **given: Any) -> dict[str, Any]:
+        """What an answer must keep to, as `Policy.explain` takes it: what is given, or else the scene's own."""
+        asked = self.defaults.options(**given)
+        return {name: asked[name] for name in CONDITIONS}
+
+    @property
+    def unknown(self) -> str:
+        """Why it is not known how far an answer can be relied on, in a sentence; empty where it can be found out."""
+        return why_not_refitted(self.policy.weights_, self.engine)
+
+    @property
+    def holds(self) -> float | None:
+        """The share of refits in which the page asks an answer to hold; None where it asks for none."""
+        own = self.conditions()
+        if self.unknown or own["confidence"] or self.defaults.holds is False:
+            return None
+        return float(own["holds"] or HOLDS)
+
     def remarks(self, row: pd.Series) -> list[str]:
         """What to know about a context in the user's columns, a sentence each."""
         return outside(self.policy.schema_, row)
@@ -166,7 +191,8 @@ class Scene:
         """Everything the page needs to draw its panels."""
         policy = self.policy
         plans = [policy.decide(self.today), *([] if self.alternative is None else [self.alternative])]
-        context = self.context_of(self.today)
+        context, own = self.context_of(self.today), self.conditions()
+        margin = own["margin"]
         return models.Scene(
             **dict(self.entry()),
             features=controls(policy.schema_, context, self.fixed),
@@ -177,6 +203,10 @@ class Scene:
             outcomes=list(policy.outcome_names_),
             plan=models.PlanShape.of(policy.problem.editor(policy.Y_, policy.outcome_names_, plans)),
             alternative=None if self.alternative is None else policy.problem.to_plain(self.alternative),
+            holds=self.holds,
+            margin=f"{margin[0]:g} cost" if isinstance(margin, tuple) else margin,
+            plausible=own["plausible"],
+            unknown="" if own["confidence"] else self.unknown,
         )
 
     def decided(self, row: Any) -> models.Decision:
@@ -188,6 +218,7 @@ class Scene:
             **dict(self.judged(made.plan, weights, made.costs)),
             speaking=[models.Speaker(**dict(self.observation(i)), weight=float(weights[i])) for i in heaviest],
             speakers=int((weights > 0).sum()),
+            spread=_spread([made.costs], weights, [made.cost]),
             remarks=self.remarks(self.policy.schema_.row(row)),
         )
 
@@ -198,8 +229,16 @@ class Scene:
         except InputError as error:
             reason = error.reason if isinstance(error, InfeasiblePlanError) else str(error)
             return models.Check(feasible=False, reason=reason)
-        judged = self.judged(plan, self.policy.weights_at(row))
-        return models.Check(feasible=True, text=judged.text, cost=judged.cost, outcomes=judged.outcomes)
+        # Both plans are drawn over each other: their bins must be the same.
+        made, costs = self.policy.decision(row), self._costs(plan)
+        judged = self.judged(plan, made.weights, costs)
+        return models.Check(
+            feasible=True,
+            text=judged.text,
+            cost=judged.cost,
+            outcomes=judged.outcomes,
+            spread=_spread([made.costs, costs], made.weights, [made.cost, judged.cost]),
+        )
 
 
 def _is_counted(table: pd.DataFrame) -> bool:
@@ -234,6 +273,18 @@ def _outcomes(costs: Floats, weights: Floats) -> models.Outcomes:
     return models.Outcomes(values=values.tolist(), weights=(shares / shares.sum()).tolist())
 
 
+def _spread(plans: list[Floats], weights: Floats, marks: list[float]) -> models.Spread:
+    """The costs of the decision, and of an alternative where there is one, in common bins."""
+    bins = binned([(costs, weights) for costs in plans], max(marks))
+    names = ("decision", "alternative")
+    panel = models.Panel(
+        heading=AS_IT_IS,
+        marks=models.Marks(**dict(zip(names, marks, strict=False))),
+        **dict(zip(names, bins.masses, strict=False)),
+    )
+    return models.Spread(edges=bins.edges, highest=bins.highest, beyond=bins.beyond, panels=[panel])
+
+
 # ---- where scenes come from ----------------------------------------------------------------------------
 
 
@@ -262,4 +313,5 @@ def project_scene(project: Project) -> Scene:
         engine=defaults.engine,
         time_limit=defaults.time_limit,
         threads=defaults.threads,
+        defaults=defaults,
     )

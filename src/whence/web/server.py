@@ -43,7 +43,7 @@ def serve(
     Parameters
     ----------
     project : path or Project, optional
-        A project of one's own; without one, the built-in examples are offered.
+        A project of your own; without one, the built-in examples are offered.
     host, port : str, int
         Where to listen; port 0 takes any that is free.
     open_browser : bool

@@ -23,13 +23,17 @@ from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.question import Progress
 from whence.web import models
-from whence.web.messages import Answered, Asked, Cancel, Failed, Ready, packed, receive
+from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, packed, receive
 from whence.web.scenes import Scene
 
 #: Least seconds between two reports of progress.
 PULSE = 0.1
 #: What of the past observations the page draws.
 DRAWN = ("gaining", "losing")
+#: Reports inside a report.
+INSIDE = ("unrestricted", "nearest")
+#: Seconds to find out where else an answer stays true.
+RULE = 2.0
 
 log = logging.getLogger("whence.web")
 
@@ -70,15 +74,16 @@ class Worker:
         self._sink.flush()
 
     def _answer(self, asked: Asked) -> Answered | Failed:
-        told = 0.0
+        told, stopped = 0.0, False
 
         def on_progress(progress: Progress) -> bool:
-            nonlocal told
+            nonlocal told, stopped
             now = time.monotonic()
             if now - told >= PULSE:
                 told = now
                 self._send(progress)
-            return asked.number not in self._cancelled
+            stopped = asked.number in self._cancelled
+            return not stopped
 
         try:
             scene = self._scenes[asked.scene]
@@ -93,8 +98,14 @@ class Worker:
                 time_limit=asked.time_limit,
                 threads=asked.threads,
                 on_progress=on_progress,
+                on_nearest=lambda found: self._send(FoundNearest(_result(scene, found))),
+                **asked.conditions,
             )
-            return _answered(scene, explanation)
+            # Without all of its refits an answer is not what was asked for, however exact it is.
+            cut = explanation.status == "interrupted" or (stopped and explanation.reliance is not None)
+            if asked.rule and not stopped:
+                explanation = explanation.with_rule(min(RULE, asked.time_limit), nearest=True)
+            return _answered(scene, explanation, cut)
         except WhenceError as error:
             return Failed(str(error))
         except Exception as error:  # a problem of the user's own may fail in any way
@@ -102,24 +113,27 @@ class Worker:
             return Failed(f"The explanation failed: {type(error).__name__}: {error}")
 
 
-def _answered(scene: Scene, explanation: Explanation) -> Answered:
-    report = explanation.to_dict()
-    result = models.Result(explanation=_short(report), sentence=report["text"], then=_then(scene, explanation))
+def _answered(scene: Scene, explanation: Explanation, stopped: bool) -> Answered:
+    near = explanation.nearest
     return Answered(
-        stopped=explanation.status == "interrupted",
-        result=zlib.compress(result.model_dump_json().encode()),
-        data=zlib.compress(msgspec.json.encode(report)),
+        stopped=stopped,
+        result=_result(scene, explanation),
+        data=zlib.compress(msgspec.json.encode(explanation.to_dict())),
+        nearest=None if near is None else _result(scene, near),
     )
 
 
+def _result(scene: Scene, explanation: Explanation) -> bytes:
+    """An answer for the page."""
+    report = explanation.to_dict()
+    result = models.Result(explanation=_short(report), sentence=report["text"], then=_then(scene, explanation))
+    return zlib.compress(result.model_dump_json().encode())
+
+
 def _short(report: dict[str, Any]) -> dict[str, Any]:
-    """A report without its numbers for every past observation."""
-    inner = report["unrestricted"]
-    return {
-        **report,
-        "observations": {name: report["observations"][name] for name in DRAWN},
-        "unrestricted": None if inner is None else _short(inner),
-    }
+    """A report without its numbers for every past observation, and those inside it as well."""
+    inner = {name: None if report.get(name) is None else _short(report[name]) for name in INSIDE}
+    return {**report, "observations": {name: report["observations"][name] for name in DRAWN}, **inner}
 
 
 def _then(scene: Scene, explanation: Explanation) -> models.Then | None:

@@ -171,7 +171,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return None
 
     def usual_measure(self, points: Floats) -> UsuallyNear | None:
-        """How usual contexts are among past ones, `points` in coordinates; None where an isolation forest is to say."""
+        """How usual contexts are among past ones, `points` in coordinates; None to ask an isolation forest."""
         return None
 
     def cell(self, point: Floats, row: Floats, inputs: InputMap) -> Box | None:
@@ -213,7 +213,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
 
 def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None) -> NDArray[Any]:
-    """`X` as a finite 2-D array, of so many columns where that is known."""
+    """`X` as a finite 2-D array, with that many columns where their number is given."""
     matrix = np.ascontiguousarray(X, dtype=dtype)
     if matrix.ndim != 2 or (columns is not None and matrix.shape[1] != columns):
         wanted = "2-D" if columns is None else f"of shape (rows, {columns})"

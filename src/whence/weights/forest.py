@@ -81,11 +81,11 @@ class ForestWeights(TreeWeights):
 
     @property
     def can_refit(self) -> bool:
-        """Whether the forest is not one that the user has fitted."""
+        """Whether the forest was fitted here, not by the user."""
         return self.frozen is None
 
     def check_columns(self, names: Sequence[str]) -> None:
-        """Refuse columns in another order than a frozen forest has seen them: it would take one for the other."""
+        """Refuse columns in an order other than the one a frozen forest has seen: it would mistake one for another."""
         seen = getattr(self.frozen, "feature_names_in_", None)
         if seen is not None and list(seen) != list(names):
             raise InputError(

@@ -1,4 +1,4 @@
-"""Nearest-neighbour weights: the k nearest past observations speak alike, the others not at all."""
+"""Nearest-neighbour weights: the k nearest past observations count alike, the others not at all."""
 
 from __future__ import annotations
 
@@ -144,7 +144,7 @@ class KNNWeights(Weights):
         step = np.where(free, FURTHER * (point - start), 0.0)
         moving = np.flatnonzero(step)
         for _ in range(HALVINGS if moving.size else 0):
-            # Whoever is further away than all steps together can bridge never comes into question.
+            # Observations farther away than all steps together can bridge are never candidates.
             reach = distance[members].max() + 2.0 * np.abs(step).sum() + CLEAR
             rivals = others[distance[others] <= reach]
             here, there = point[moving], point[moving] + step[moving]

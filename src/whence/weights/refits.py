@@ -75,7 +75,7 @@ class Refits:
         return refit.at(row, self._weights.n_samples_)
 
     def ready_within(self, number: int, seconds: float) -> bool:
-        """Whether refit `number` is there, or is made in about so many seconds: fitting cannot be interrupted."""
+        """Whether refit `number` exists, or can be made within about `seconds`: fitting cannot be interrupted."""
         if (self.kind, number) in self._kept or seconds == math.inf:
             return True
         if seconds <= 0.0:

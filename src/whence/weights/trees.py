@@ -186,7 +186,7 @@ class TreeWeights(Weights):
 
 
 def common_cell(trees: Iterable[tuple[Tree, InputMap, Floats]], coordinates: int) -> Box:
-    """The box of coordinates in which every tree keeps the leaf of its row, what it sees of a context."""
+    """The box of coordinates in which every tree keeps the leaf that its row (what it sees of a context) falls into."""
     low, high = np.full(coordinates, -np.inf), np.full(coordinates, np.inf)
     for tree, inputs, row in trees:
         seen = np.asarray(row, dtype=np.float32)

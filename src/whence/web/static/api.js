@@ -61,7 +61,8 @@ export const api = {
   decide: (id, context, signal) => request(at("scenes", id, "decide"), { method: "POST", body: { context }, signal, timeout: 60 }),
   check: (id, context, plan, signal) => request(at("scenes", id, "check"), { method: "POST", body: { context, plan }, signal, timeout: 60 }),
   explain: (id, question) => request(at("scenes", id, "explanations"), { method: "POST", body: question }),
-  job: (job, wait) => request(`${at("explanations", job)}?wait=${wait}`, { timeout: wait + 15 }),
+  /** Once its nearest answer is known, a `brief` one does not hold it again until it is finished. */
+  job: (job, wait, brief) => request(`${at("explanations", job)}?wait=${wait}${brief ? "&brief=true" : ""}`, { timeout: wait + 15 }),
   cancel: (job) => request(at("explanations", job), { method: "DELETE" }),
   /** The same from a page that is being closed: nobody waits for the answer. */
   abandon: (job) => navigator.sendBeacon(`${at("explanations", job)}/cancel`),

@@ -4,11 +4,10 @@ import { h, put, s } from "./dom.js";
 import { aligned, listed, plain, ticks, withUnit } from "./format.js";
 
 const WIDTH = 380;
-const BINS = 30;
-/** The share of the weight that may lie beyond the last bin. */
-const RARE = 0.005;
 
 const LEFT = 104;
+/** What the plans are called in the answers of the server. */
+const NAMES = { d: "decision", a: "alternative" };
 
 /** Bars from zero: what both plans cost and, in the context found, what the policy would decide there instead. */
 export function costBars(title) {
@@ -53,31 +52,6 @@ export function costBars(title) {
   };
 }
 
-/** Bins from the smallest cost to one that is hardly ever exceeded, common to all `curves`. */
-export function binEdges(curves) {
-  let low = Infinity;
-  let high = -Infinity;
-  for (const { values: costs, weights, mark } of curves) {
-    const order = [...costs.keys()].filter((i) => weights[i] > 0).sort((i, j) => costs[i] - costs[j]);
-    if (!order.length) continue;
-    low = Math.min(low, costs[order[0]]);
-    let mass = 0;
-    const last = order.find((i) => (mass += weights[i]) >= 1 - RARE) ?? order.at(-1);
-    high = Math.max(high, costs[last], mark);
-  }
-  if (!(high > low)) [low, high] = Number.isFinite(low) ? [low - 0.5, low + 0.5] : [0, 1];
-  return Array.from({ length: BINS + 1 }, (_, k) => low + ((high - low) * k) / BINS);
-}
-
-function masses({ values: costs, weights }, edges) {
-  const mass = new Array(BINS).fill(0);
-  const scale = BINS / (edges[BINS] - edges[0]);
-  costs.forEach((cost, i) => {
-    mass[Math.max(0, Math.min(BINS - 1, Math.floor((cost - edges[0]) * scale)))] += weights[i];
-  });
-  return mass;
-}
-
 /** How the costs of both plans spread over past observations, as weighted steps with a mark at their risk. */
 export function distribution() {
   const bottom = 132;
@@ -97,30 +71,31 @@ export function distribution() {
     axis);
   return {
     node,
-    /** `curves`: one a plan ({values, weights, mark}, or null); `beside`: others that share the scales. */
-    update(curves, beside = [], unit = "") {
+    /** `spread`: bins and the weights in them, as the server works them out; `index`: which of its panels to draw. */
+    update(spread, index, unit = "") {
       axis.textContent = `cost under past observations${unit && ` (${unit})`}`;
-      const every = [...curves, ...beside].filter(Boolean);
-      if (!every.length) return;
-      const edges = binEdges(every);
-      const highest = Math.max(...every.flatMap((curve) => masses(curve, edges)));
-      const at = (cost) => side + ((Math.min(Math.max(cost, edges[0]), edges[BINS]) - edges[0]) * (WIDTH - 2 * side)) / (edges[BINS] - edges[0]);
-      layers.forEach(({ steps, mark }, index) => {
-        const curve = curves[index];
-        steps.toggleAttribute("hidden", !curve);
-        mark.toggleAttribute("hidden", !curve);
-        if (!curve) return;
-        const heights = masses(curve, edges).map((mass) => bottom - ((bottom - 10) * mass) / (highest || 1));
+      if (!spread) return;
+      const { edges, highest, panels } = spread;
+      const [low, high] = [edges[0], edges.at(-1)];
+      const panel = panels[index];
+      const at = (cost) => side + ((Math.min(Math.max(cost, low), high) - low) * (WIDTH - 2 * side)) / (high - low);
+      layers.forEach(({ plan, steps, mark }) => {
+        const key = NAMES[plan];
+        const masses = panel[key];
+        steps.toggleAttribute("hidden", !masses);
+        mark.toggleAttribute("hidden", !masses);
+        if (!masses) return;
+        const heights = masses.map((mass) => bottom - ((bottom - 10) * mass) / (highest || 1));
         const path = heights.map((y, k) => `L${at(edges[k]).toFixed(1)} ${y.toFixed(1)}L${at(edges[k + 1]).toFixed(1)} ${y.toFixed(1)}`);
-        steps.setAttribute("d", `M${at(edges[0])} ${bottom}${path.join("")}L${at(edges[BINS])} ${bottom}`);
-        mark.style.transform = `translateX(${at(curve.mark)}px)`;
+        steps.setAttribute("d", `M${at(low)} ${bottom}${path.join("")}L${at(high)} ${bottom}`);
+        mark.style.transform = `translateX(${at(panel.marks[key])}px)`;
       });
-      put(scaleMarks, ticks(edges[0], edges[BINS]).map((tick) => [
+      put(scaleMarks, ticks(low, high).map((tick) => [
         s("line", { x1: at(tick), x2: at(tick), y1: bottom, y2: bottom + 4, class: "axis" }),
         s("text", { x: at(tick), y: bottom + 17, class: "small mid", text: plain(tick) }),
       ]));
-      const marks = curves.map((curve) => (curve ? withUnit(plain(curve.mark, 4), unit) : "not known"));
-      name.textContent = `Costs under past observations, from ${plain(edges[0], 3)} to ${withUnit(plain(edges[BINS], 3), unit)}; marked at ${marks[0]} for the decision and ${marks[1]} for your plan.`;
+      const marks = layers.map(({ plan }) => (panel[NAMES[plan]] ? withUnit(plain(panel.marks[NAMES[plan]], 4), unit) : "not known"));
+      name.textContent = `Costs under past observations, from ${plain(low, 3)} to ${withUnit(plain(high, 3), unit)}; marked at ${marks[0]} for the decision and ${marks[1]} for your plan.`;
     },
   };
 }

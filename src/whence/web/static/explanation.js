@@ -1,28 +1,20 @@
-// The explanation panel: ask, follow both searches, read both answers side by side.
+// The explanation panel: ask, follow both searches, read the answers: for each where it turns, and where it may be relied on.
 
+import { agreement, answer, linesOf } from "./answers.js";
 import { api } from "./api.js";
+import { asksRefits, conditionsDrawer } from "./conditions.js";
 import { startDock } from "./dock.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { count, duration, plain } from "./format.js";
 import { cancel, explain, pending } from "./jobs.js";
 import { announce } from "./notices.js";
 import { term } from "./terms.js";
-import { ask, KINDS, missing, state, subscribe, thenOf, update } from "./state.js";
+import { answersOf, KINDS, missing, state, subscribe, thenOf, update } from "./state.js";
 
 const TEXTS = {
   relative: ["Better than the decision", "Where would your plan have been at least as good as the decision?"],
   absolute: ["Best of all plans", "Where would no plan at all have been better than yours?"],
 };
-const BADGES = {
-  optimal: ["good", "check", "Proved nearest"],
-  already: ["good", "check", "Holds already"],
-  none: ["plain", "check", "Proved: none exists"],
-  time_limit: ["open", "warn", "Time is up: best so far"],
-  interrupted: ["open", "warn", "Stopped: best so far"],
-};
-/** Lines of the certificate with a word that needs one. */
-const NAMED = { distance: "distance", "boxes or nodes searched": "boxes" };
-const NOTHING_YET = { time_limit: "Time is up: nothing found", interrupted: "Stopped: nothing found yet" };
 
 /** Why there is nothing to ask at the moment, or an empty text. */
 function obstacle() {
@@ -40,53 +32,6 @@ function obstacle() {
   const wrong = Object.entries(state.limits).find(([, limit]) => limit.length === 2 && typeof limit[0] === "number" && typeof limit[1] === "number" && limit[0] > limit[1]);
   if (wrong) return `The limits of ${wrong[0]} exclude each other.`;
   return "";
-}
-
-/** The lines of an answer, the verdict first; both plans are on the page already. */
-function linesOf({ verdict, staying, exact, costs, certainty, remedy }) {
-  return [verdict, staying, exact, costs, certainty, remedy].flatMap((text) => text.split("\n")).filter(Boolean);
-}
-
-function spoken(shown) {
-  const [verdict, ...rest] = linesOf(shown);
-  const items = rest.filter((line) => line.startsWith("  - "));
-  return [h("p", { class: "verdict", text: verdict }),
-    items.length > 0 && h("ul", {}, items.map((line) => h("li", { text: line.slice(4) }))),
-    rest.filter((line) => !line.startsWith("  - ")).map((line) => h("p", { text: line.trim() }))];
-}
-
-function certificate(found) {
-  return h("details", { class: "certificate" }, h("summary", { text: "Certificate" }),
-    h("dl", {}, found.shown.certificate
-      .map(([name, text]) => h("div", {}, h("dt", {}, NAMED[name] ? term(NAMED[name], name) : name), h("dd", { text })))),
-    found.context && h("p", { class: "hint", text: "Computed once more from the fitted model and the decision problem before it was shown." }));
-}
-
-/** Switch the whole page to the context that was found, or back. */
-function showOnPage(kind, then) {
-  update({ selected: kind, stage: then ? "then" : "today" });
-  document.querySelector(`[data-kind="${kind}"] .answer .button`)?.focus({ preventScroll: true });
-  if (then) byId("plan-panel").scrollIntoView({ behavior: "smooth", block: "start" });
-}
-
-function answer(kind, entry) {
-  const { explanation: found } = entry.result;
-  const then = thenOf(entry.result);
-  const [tone, picture, said] = BADGES[found.status] ?? ["plain", "check", found.status];
-  const text = (!found.context && NOTHING_YET[found.status]) || said;
-  const shown = state.selected === kind && state.stage === "then";
-  return [
-    h("p", { class: `badge ${tone}` }, icon(picture), h("span", { text }),
-      Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance" }, term("distance"), ` ${plain(found.distance, 4)}`)),
-    h("div", { class: "spoken" }, spoken(found.shown)),
-    then && h("div", { class: "row" },
-      button(shown ? "Back to today" : "Show it", () => showOnPage(kind, !shown), { icon: shown ? "undo" : "play" }),
-      button("Set the controls to it", () => ask({ context: { ...then.context } }), { class: "button quiet" })),
-    certificate(found),
-    h("div", { class: "row downloads" },
-      h("a", { class: "button", href: api.report(entry.job), download: `${state.scene.id}-${kind}.html` }, icon("down"), h("span", { text: "Report (HTML)" })),
-      h("a", { class: "button", href: api.data(entry.job), download: `${state.scene.id}-${kind}.json` }, icon("down"), h("span", { text: "Data (JSON)" }))),
-  ];
 }
 
 /** What keeps a search waiting, or an empty text where it runs. */
@@ -115,36 +60,65 @@ function progressLine() {
   return { node, sync };
 }
 
-function explanationCard(kind) {
-  const [title, question] = TEXTS[kind];
-  const line = progressLine();
-  const stop = button("Cancel", () => cancel(kind), { icon: "cross", label: `Cancel the search: ${title}` });
-  const meter = h("div", { class: "progress" }, h("div", { class: "progress-track", "aria-hidden": "true" }, h("i")), line.node, stop);
+/** How far the search for an answer to rely on has come: mostly it waits for refits. */
+function refitLine() {
+  const text = h("span");
+  const node = h("p", { class: "progress-text" }, text, " ", term("refits", "What is a refit?"));
+  return { node, sync: (entry) => { text.textContent = waitingText(entry) || `Looking where refits agree, for ${duration(entry.progress?.seconds ?? 0)} so far.`; } };
+}
+
+function meterFor(kind, line, label) {
+  const stop = button("Cancel", () => cancel(kind), { icon: "cross", label });
+  const node = h("div", { class: "progress" }, h("div", { class: "progress-track", "aria-hidden": "true" }, h("i")), line.node, stop);
+  return {
+    node,
+    sync(entry, busy) {
+      node.hidden = !busy;
+      if (!busy) return;
+      line.sync(entry);
+      stop.disabled = !entry.job || Boolean(entry.cancelling);
+    },
+  };
+}
+
+/** Draw `content` anew without taking the focus away from who is at one of its buttons. */
+function redraw(body, ...content) {
+  const held = body.contains(document.activeElement) ? document.activeElement.textContent : null;
+  put(body, content);
+  if (held !== null) [...body.querySelectorAll("button, a, summary")].find((node) => node.textContent === held)?.focus({ preventScroll: true });
+}
+
+function downloads(kind, entry) {
+  const link = (href, ending, text) => h("a", { class: "button", href, download: `${state.scene.id}-${kind}.${ending}` }, icon("down"), h("span", { text }));
+  return h("div", { class: "row downloads" }, link(api.report(entry.job), "html", "Report (HTML)"), link(api.data(entry.job), "json", "Data (JSON)"));
+}
+
+/** The card of the nearest answer: where the verdict turns. */
+function turningCard(kind, title) {
+  const meter = meterFor(kind, progressLine(), `Cancel the search: ${title}`);
+  const heading = h("h4", { text: "Where it turns" });
   const body = h("div", { class: "answer" });
-  const node = h("section", { class: "card explanation-card", "aria-label": title, "data-kind": kind },
-    h("h3", { text: title }), h("p", { class: "hint", text: question }), meter, body);
+  const node = h("div", { class: "card explanation-card", role: "group", "aria-label": `${title}: where it turns`, "data-kind": kind }, heading, meter.node, body);
   let drawn = "";
   let told = "";
 
-  function sync() {
-    const entry = state.explanations[kind];
-    const busy = pending(kind);
-    node.classList.toggle("selected", state.selected === kind && Boolean(thenOf(entry.result)) && !state.stale);
+  function sync(entry, busy) {
+    const { turns } = answersOf(entry);
+    const waiting = busy && !turns;
+    node.classList.toggle("selected", state.selected === kind && state.answer === "turns" && Boolean(thenOf(turns)) && !state.stale);
     node.classList.toggle("stale", state.stale);
-    node.setAttribute("aria-busy", String(busy));
-    meter.hidden = !busy;
-    if (busy) {
-      line.sync(entry);
-      stop.disabled = !entry.job || Boolean(entry.cancelling);
-    }
-    const mark = [entry.state, entry.job, state.selected, state.stage, busy].join();
+    node.setAttribute("aria-busy", String(waiting));
+    heading.hidden = entry.state === "idle" || !asksRefits();
+    meter.sync(entry, waiting);
+    const mark = [entry.state === "running" ? "" : entry.state, entry.job, Boolean(turns), state.selected, state.answer, state.stage, busy].join();
     if (mark === drawn) return;
     drawn = mark;
-    if (busy) put(body);
-    else if (entry.result) {
-      put(body, answer(kind, entry));
+    if (waiting) put(body);
+    else if (turns) {
+      const unknown = turns.explanation.context && state.scene.unknown;
+      redraw(body, answer(kind, "turns", turns), unknown && h("p", { class: "hint", text: unknown }), !busy && downloads(kind, entry));
       // Once, not with every switch between today and then.
-      if (entry.job !== told) announce(`${title}: ${linesOf(entry.result.explanation.shown)[0]}`);
+      if (entry.job !== told) announce(`${title}: ${linesOf(turns.explanation.shown)[0]}`);
       told = entry.job;
     }
     else if (entry.state === "cancelled") put(body, h("p", { class: "soft", text: "Stopped before anything was found." }));
@@ -152,6 +126,45 @@ function explanationCard(kind) {
     else put(body, h("p", { class: "soft", text: "Not asked yet." }));
   }
   return { node, sync };
+}
+
+/** The card of the answer to rely on; it is there where that was asked for and there is something to rely on. */
+function reliableCard(kind, title) {
+  const meter = meterFor(kind, refitLine(), `Cancel the search for what holds: ${title}`);
+  const heading = h("h4");
+  const body = h("div", { class: "answer" });
+  const node = h("div", { class: "card explanation-card reliable", role: "group", "aria-label": `${title}: where you may rely on it`, "data-reliable": kind }, heading, meter.node, body);
+  let drawn = "";
+  let told = "";
+
+  function sync(entry, busy) {
+    const { turns, holds } = answersOf(entry);
+    const found = busy ? null : entry.result?.explanation;
+    const waiting = busy && Boolean(turns);
+    node.hidden = !waiting && !found?.reliance;
+    node.classList.toggle("selected", state.selected === kind && state.answer === "holds" && Boolean(thenOf(holds)) && !state.stale);
+    node.classList.toggle("stale", state.stale);
+    node.setAttribute("aria-busy", String(waiting));
+    meter.sync(entry, waiting);
+    const mark = [entry.state === "running" ? "" : entry.state, entry.job, waiting, state.selected, state.answer, state.stage].join();
+    if (mark === drawn) return;
+    drawn = mark;
+    heading.textContent = found?.shown.where || "Where you may rely on it";
+    if (node.hidden || waiting) put(body);
+    else redraw(body, holds ? answer(kind, "holds", holds) : [agreement(found), found.reliance.judged.refits > 0 && h("p", { class: "soft", text: "It is the context above." })]);
+    if (!waiting && found?.reliance && entry.job !== told) {
+      announce(`${title}, ${heading.textContent}: ${found.shown.agreed}`);
+      told = entry.job;
+    }
+  }
+  return { node, sync };
+}
+
+function explanationCards(kind) {
+  const [title, question] = TEXTS[kind];
+  const cards = [turningCard(kind, title), reliableCard(kind, title)];
+  const node = h("section", { class: "explanation-question", "aria-label": title }, h("h3", { text: title }), h("p", { class: "hint", text: question }), cards.map((card) => card.node));
+  return { node, sync: () => { for (const card of cards) card.sync(state.explanations[kind], pending(kind)); } };
 }
 
 function timeLimits() {
@@ -174,8 +187,9 @@ export function startExplanation() {
   const why = h("p", { class: "hint", id: "ask-note", role: "status" });
   go.setAttribute("aria-describedby", "ask-note");
   const limit = timeLimits();
-  const cards = KINDS.map(explanationCard);
-  put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node));
+  const cards = KINDS.map(explanationCards);
+  const conditions = conditionsDrawer();
+  put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node), conditions.node);
   startDock(h("div", { class: "question" }, go, why));
   put(byId("explanation"), h("div", { class: "pair" }, cards.map((card) => card.node)));
   api.health().then((health) => limit.sync(health.time_limit)).catch(() => limit.sync(30));
@@ -189,6 +203,7 @@ export function startExplanation() {
     why.classList.toggle("by-the-way", !blocked && !state.stale && !busy);
     byId("explanation").classList.toggle("idle", idle);
     byId("dock").classList.toggle("drawing", state.drawing);
+    conditions.sync();
     for (const card of cards) card.sync();
   });
 }

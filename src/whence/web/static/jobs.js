@@ -1,8 +1,9 @@
 // Searches: asked for, followed while they run, cancelled; what they found stays.
 
 import { api, ApiError } from "./api.js";
+import { conditionsAsked } from "./conditions.js";
 import { failed } from "./notices.js";
-import { KINDS, setExplanation, state, thenOf, update } from "./state.js";
+import { answersOf, KINDS, setExplanation, state, thenOf, update } from "./state.js";
 
 const RETRIES = 4;
 /** Seconds after which the server is asked for news at the latest. */
@@ -32,19 +33,21 @@ async function submit(kind, question, mine) {
 
 async function follow(kind, first, mine) {
   let job = first;
+  let nearest = null;
   while (job.state === "queued" || job.state === "running") {
-    job = await api.job(job.job, WAIT);
+    job = await api.job(job.job, WAIT, nearest !== null);
     if (mine !== round) return;
     const { state: was, progress } = job;
+    nearest = job.nearest ?? nearest;
     const cancelling = state.explanations[kind].cancelling;
-    if (was === "queued" || was === "running") setExplanation(kind, { state: was, job: job.job, ahead: job.ahead, progress, cancelling });
+    if (was === "queued" || was === "running") setExplanation(kind, { state: was, job: job.job, ahead: job.ahead, progress, nearest, cancelling });
   }
   if (mine !== round) return;
   if (job.state === "failed") {
     setExplanation(kind, { state: "error", error: job.error ?? "The search failed." });
     return;
   }
-  setExplanation(kind, { state: job.state, job: job.job, progress: job.progress, result: job.result });
+  setExplanation(kind, { state: job.state, job: job.job, progress: job.progress, nearest: job.nearest, result: job.result });
 }
 
 async function run(kind, question, mine) {
@@ -81,17 +84,19 @@ export async function explain(kinds = KINDS) {
     fixed: state.locks,
     bounds: state.limits,
     time_limit: state.timeLimit,
+    ...conditionsAsked(),
   };
   drop();
   update({
     explanations: Object.fromEntries(KINDS.map((kind) => [kind, { state: kinds.includes(kind) ? "queued" : "idle" }])),
     stale: false,
+    answer: "turns",
     stage: "today",
   });
   await Promise.all(kinds.map((kind) => run(kind, question, mine)));
   if (mine !== round) return;
   // Show the one that has found something, if only one has.
-  const found = KINDS.filter((kind) => thenOf(state.explanations[kind].result));
+  const found = KINDS.filter((kind) => Object.values(answersOf(state.explanations[kind])).some(thenOf));
   if (found.length && !found.includes(state.selected)) update({ selected: found[0] });
 }
 

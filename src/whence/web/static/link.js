@@ -1,6 +1,6 @@
 // The address of the page holds its whole state: scene, context, plan, locks, limits and what was asked.
 
-import { KINDS, state } from "./state.js";
+import { KINDS, ownConditions, state } from "./state.js";
 
 /** The address as it was last read or written: any other was put there by the reader and is not to be overwritten. */
 let known = null;
@@ -13,6 +13,9 @@ export function linkOf() {
   if (state.locks.length) parts.set("locks", JSON.stringify(state.locks));
   const limits = Object.fromEntries(Object.entries(state.limits).filter(([, limit]) => !limit.some(Number.isNaN)));
   if (Object.keys(limits).length) parts.set("limits", JSON.stringify(limits));
+  const own = ownConditions(state.scene);
+  const other = Object.fromEntries(Object.entries(state.conditions).filter(([name, part]) => part !== own[name]));
+  if (Object.keys(other).length) parts.set("conditions", JSON.stringify(other));
   const asked = state.stale ? [] : KINDS.filter((kind) => state.explanations[kind].state !== "idle");
   if (asked.length) {
     parts.set("asked", asked.join(" "));
@@ -24,10 +27,18 @@ export function linkOf() {
 const isPlain = (value) => ["string", "number", "boolean"].includes(typeof value);
 const isRecord = (value) => value !== null && typeof value === "object" && !Array.isArray(value);
 
+const isShare = (value) => typeof value === "number" && value >= 0 && value <= 1;
+const CONDITIONS = {
+  holds: (value) => value === false || (isShare(value) && value > 0),
+  margin: (value) => isShare(value) && value < 1,
+  plausible: (value) => isShare(value) && value < 1,
+};
+
 const CHECKS = {
   context: (value) => isRecord(value) && Object.values(value).every(isPlain),
   plan: (value) => value !== null,
   locks: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
+  conditions: (value) => isRecord(value) && Object.entries(value).every(([name, part]) => CONDITIONS[name]?.(part)),
   limits: (value) => isRecord(value) && Object.values(value).every((limit) => Array.isArray(limit) && limit.every((end) => end === null || isPlain(end))),
 };
 

@@ -4,11 +4,9 @@ import { costBars, distribution, legend } from "./charts.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { listed, plain, share, value, withUnit } from "./format.js";
 import { term } from "./terms.js";
-import { ask, shownChanges, shownThen, state, subscribe, update } from "./state.js";
+import { ask, shownChanges, shownResult, shownThen, state, subscribe, update } from "./state.js";
 
 const PLAY = 1500;
-
-const curve = (judged) => (judged?.outcomes ? { ...judged.outcomes, mark: judged.cost } : null);
 
 function speakerRow(speaker, heaviest, fresh) {
   const bar = h("i", { class: "weight" });
@@ -96,7 +94,7 @@ export function startOutcomes() {
 
   subscribe((changed) => {
     if (!state.scene) return;
-    if (!["scene", "decision", "check", "stage", "selected", "explanations", "stale"].some((key) => changed.has(key))) return;
+    if (!["scene", "decision", "check", "stage", "selected", "answer", "explanations", "stale"].some((key) => changed.has(key))) return;
     syncStage();
     const { decision, check } = state;
     const found = shownThen();
@@ -105,9 +103,9 @@ export function startOutcomes() {
     const there = found ? [found.decision.cost, found.alternative.cost, found.cost] : [];
     const unit = state.scene.cost_unit;
     costs.update(then ? there : today, then ? today : there, unit);
-    const curves = [curve(decision), curve(check)];
-    const later = found ? [curve(found.decision), curve(found.alternative)] : [];
-    spread.update(then ? later : curves, then ? curves : later, unit);
+    // With a context found, today and then are drawn in the same bins; without, both plans are.
+    const both = found && shownResult().explanation.spread;
+    spread.update(both || check?.spread || decision?.spread, both && then ? 1 : 0, unit);
     heading.textContent = state.scene.risk;
     caption.textContent = compared(then, then ? there : today);
     byId("outcomes").classList.toggle("stage-then", Boolean(then));

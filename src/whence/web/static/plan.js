@@ -128,7 +128,7 @@ export function startPlan() {
   subscribe((changed) => {
     if (!state.scene) return;
     if (changed.has("scene")) build();
-    if (["scene", "context", "decision", "deciding", "plan", "check", "drawing", "stage", "selected", "explanations", "stale"].some((key) => changed.has(key))) {
+    if (["scene", "context", "decision", "deciding", "plan", "check", "drawing", "stage", "selected", "answer", "explanations", "stale"].some((key) => changed.has(key))) {
       view.update(changed);
       showCards();
     }

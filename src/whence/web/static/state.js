@@ -22,11 +22,15 @@ export const state = {
   plan: null,
   drawing: false,
   check: null,
-  /** Both explanations: {state, job, progress, result, error}. */
+  /** What an answer must keep to: {holds, margin, plausible}. */
+  conditions: {},
+  /** Both explanations: {state, job, progress, nearest, result, error}. */
   explanations: nothingAsked(),
   /** Whether the controls, the plan or the restrictions have changed since they were asked for. */
   stale: false,
+  /** The explanation that is shown, and which of its answers: "turns" for the nearest one, "holds" for the one to rely on. */
   selected: "relative",
+  answer: "turns",
   stage: "today",
   online: true,
   timeLimit: 30,
@@ -59,6 +63,9 @@ export function ask(patch) {
   update({ ...patch, ...(asked ? { stale: true, stage: "today" } : {}) });
 }
 
+/** The conditions that a scene begins with. */
+export const ownConditions = (scene) => ({ holds: scene.holds ?? false, margin: scene.margin ?? 0, plausible: scene.plausible ?? 0 });
+
 /** Start over with a scene and what is to be kept of a link, as far as it fits the scene. */
 export function openScene(scene, kept = {}) {
   update({
@@ -66,6 +73,7 @@ export function openScene(scene, kept = {}) {
     context: { ...scene.context, ...kept.context },
     locks: kept.locks ?? [],
     limits: kept.limits ?? {},
+    conditions: { ...ownConditions(scene), ...kept.conditions },
     plan: kept.plan === undefined ? scene.alternative : kept.plan,
     decision: null,
     drawing: false,
@@ -73,6 +81,7 @@ export function openScene(scene, kept = {}) {
     explanations: nothingAsked(),
     stale: false,
     selected: kept.selected ?? "relative",
+    answer: "turns",
     stage: "today",
   });
 }
@@ -82,9 +91,21 @@ export function setExplanation(kind, entry) {
   update({ explanations: { ...state.explanations, [kind]: entry } });
 }
 
+/** Both answers to a question: the nearest one, and one to rely on where that is another. */
+export function answersOf({ nearest, result }) {
+  return { turns: nearest ?? result ?? null, holds: (nearest && result) ?? null };
+}
+
+/** The answer that is shown, or null. */
+export function shownResult() {
+  if (state.stale) return null;
+  const { turns, holds } = answersOf(state.explanations[state.selected]);
+  return state.answer === "holds" ? holds ?? turns : turns;
+}
+
 /** The explanation that is shown: the selected one, where it has found a context. */
 export function shownThen() {
-  return state.stale ? null : thenOf(state.explanations[state.selected].result);
+  return thenOf(shownResult());
 }
 
 /** The context that the page shows: that of the controls, or the one found. */
@@ -102,7 +123,7 @@ export function thenOf(result) {
 
 /** The features that the shown explanation changes: name to {from, to}, and how the new value is shown: {words, value}. */
 export function shownChanges() {
-  const result = state.stale ? null : state.explanations[state.selected].result;
+  const result = shownResult();
   const { changes, shown } = thenOf(result) ? result.explanation : { changes: [] };
   return new Map(changes.map((change, i) => [change.feature, { ...change, words: shown.changes[i].to, value: shown.changes[i].value }]));
 }

@@ -1,0 +1,233 @@
+"""From history to weights, and from weights to a plan: the half of a policy that decides."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Self
+
+import numpy as np
+import pandas as pd
+from sklearn.base import BaseEstimator, clone
+from sklearn.utils.metadata_routing import UNUSED
+
+from whence.aliases import Floats
+from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.explain.plans import sample_costs
+from whence.features import Schema, Unknown
+from whence.problems.base import DecisionProblem
+from whence.risk import Expectation, Risk
+from whence.tables import as_outcomes, as_pandas, as_table, check_order
+from whence.weights import ForestWeights, InputMap, Weights
+
+__all__ = ["Decider", "Decision"]
+
+
+@dataclass(frozen=True)
+class Decision:
+    """What a policy decides in one context, and why.
+
+    Attributes
+    ----------
+    plan : plan
+        The plan in its natural form.
+    cost : float
+        What is minimised: the expected cost, or whatever the policy's risk makes of the costs.
+    costs : ndarray of shape (n,)
+        What the plan costs under each past observation.
+    weights : ndarray of shape (n,)
+        How much each past observation counts in the context.
+    """
+
+    plan: Any
+    cost: float
+    costs: Floats
+    weights: Floats
+
+
+class Decider(BaseEstimator):  # type: ignore[misc]
+    """What a :class:`~whence.Policy` does as an estimator: learn from a history, decide, and score its decisions."""
+
+    #: The measure of `score` is an argument, not something that scikit-learn should route from fold to fold.
+    __metadata_request__score = {"risk": UNUSED}  # noqa: RUF012
+
+    def __init__(
+        self,
+        problem: DecisionProblem,
+        weights: Weights | None = None,
+        risk: Risk | None = None,
+        schema: Schema | None = None,
+        unknown: Unknown = "error",
+    ) -> None:
+        self.problem = problem
+        self.weights = weights
+        self.risk = risk
+        self.schema = schema
+        self.unknown = unknown
+
+    def fit(self, X: Any, Y: Any = None) -> Self:
+        """Learn from contexts `X` and outcomes `Y`, row by row: tables of pandas or polars, or arrays."""
+        self._check_parameters()
+        X, Y = as_pandas(X), as_pandas(Y)
+        table = as_table(X, "X")
+        check_order(X, Y)
+        outcomes, names = as_outcomes(Y, len(table))
+        columns = self.problem.outcome_columns()
+        if columns is not None and outcomes.shape[1] != columns:
+            raise InputError(
+                f"'Y' must have {columns} columns, as the {type(self.problem).__name__} problem asks. "
+                f"Got {outcomes.shape[1]} instead."
+            )
+        weights = ForestWeights() if self.weights is None else clone(self.weights)
+        named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
+        if named:
+            weights.check_columns(list(table.columns))
+        self.schema_ = (self.schema or Schema()).fit(table)
+        self.risk_ = Expectation() if self.risk is None else self.risk
+        self.n_features_in_ = table.shape[1]
+        if named:
+            self.feature_names_in_ = np.asarray(X.columns, dtype=object)
+        elif hasattr(self, "feature_names_in_"):
+            del self.feature_names_in_
+        self._sees_units = weights.sees_units
+        self.input_map_ = self._input_map()
+        self.weights_ = weights.fit(self._inputs(table), outcomes)
+        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units)
+        self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
+        return self
+
+    def decide(self, context: Any) -> Any:
+        """The plan for one context, in its natural form."""
+        return self.problem.solve(self._history(), self.weights_at(context), self.risk_)
+
+    def decision(self, context: Any) -> Decision:
+        """The plan for one context, with what it costs and the weights that it rests on.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X, Y = np.array([[0.0], [1.0], [2.0]]), np.array([[10.0], [12.0], [30.0]])
+        >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=3), wh.KNNWeights(k=2)).fit(X, Y)
+        >>> made = policy.decision([0.2])
+        >>> made.plan, made.cost, made.weights
+        (array([12.]), 1.0, array([0.5, 0.5, 0. ]))
+        """
+        self._history()
+        return self.decision_in(self.schema_.row(context))
+
+    def decision_in(self, row: pd.Series) -> Decision:
+        """What :meth:`decision` gives for a context that the schema has read (``schema_.row``)."""
+        weights = self.weights_.at(self.inputs_of(row, self.unknown))
+        plan = self.problem.solve(self.Y_, weights, self.risk_)
+        costs = sample_costs(self.problem, plan, self.Y_)
+        return Decision(plan, float(self.risk_.of(costs, weights)), costs, weights)
+
+    def predict(self, X: Any) -> Any:
+        """Decision vectors for many contexts, one per row: an array, or a DataFrame where `X` is one of pandas.
+
+        Plans that are not numbers, such as names, are returned as they are: an array of objects with one plan per row,
+        or a DataFrame with the column "plan".
+        """
+        plans = self._plans(X)
+        named = isinstance(X, pd.DataFrame)
+        try:
+            vectors = np.array([self.problem.vector(plan) for plan in plans])
+        except (TypeError, ValueError):
+            vectors = np.empty(len(plans), dtype=object)
+            vectors[:] = plans
+            return pd.DataFrame({"plan": vectors}, index=X.index) if named else vectors
+        if not named:
+            return vectors
+        names = self.problem.parts(self.outcome_names_)
+        return pd.DataFrame(vectors, index=X.index, columns=names or [f"z{j}" for j in range(vectors.shape[1])])
+
+    def weights_at(self, context: Any) -> Floats:
+        """Weight of every past observation in one context."""
+        self._history()
+        return self.weights_.at(self.inputs_of(self.schema_.row(context), self.unknown))
+
+    def score(self, X: Any, Y: Any, risk: Risk | None = None) -> float:
+        """Minus the policy's risk over what its decisions for contexts `X` cost under the outcomes `Y` that followed.
+
+        Parameters
+        ----------
+        X, Y : DataFrame or array
+            Contexts and outcomes, row by row.
+        risk : Risk, optional
+            A measure other than the policy's own: ``Expectation()`` for the mean cost, whatever the policy minimises.
+            In a grid search: ``scoring=lambda policy, X, Y: policy.score(X, Y, risk=wh.Expectation())``.
+
+        Returns
+        -------
+        float
+            The higher, the better; every row counts alike.
+        """
+        _check_risk(risk)
+        X, Y = as_pandas(X), as_pandas(Y)
+        plans = self._plans(X)
+        check_order(X, Y)
+        outcomes, names = as_outcomes(Y, len(plans))
+        if sorted(names) == sorted(self.outcome_names_):
+            outcomes = outcomes[:, [names.index(name) for name in self.outcome_names_]]
+        if outcomes.shape[1] != self.Y_.shape[1]:
+            raise InputError(
+                f"'Y' must have the {self.Y_.shape[1]} columns seen in fit. Got {outcomes.shape[1]} instead."
+            )
+        costs = [self.problem.costs(plan, outcomes[i : i + 1])[0] for i, plan in enumerate(plans)]
+        measure = self.risk_ if risk is None else risk
+        return -float(measure.of(costs, np.full(len(costs), 1.0 / len(costs))))
+
+    def _plans(self, X: Any) -> list[Any]:
+        """The plan for every row of `X`, in its natural form."""
+        history = self._history()
+        rows = self.weights_.weights(self._inputs(as_pandas(X), self.unknown), as_sparse=True)
+        return [self.problem.solve(history, row.toarray().ravel(), self.risk_) for row in rows]
+
+    # ---- what the estimators see -----------------------------------------------------------------
+
+    def inputs_of(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
+        """One context as the row that the weights' estimator sees."""
+        if self._sees_units:
+            return self.schema_.numbers_row(row, unknown)
+        return self.schema_.encode_row(row, unknown)
+
+    def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
+        return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.encode(X, unknown)
+
+    def _cuts(self) -> dict[str, Floats]:
+        """The thresholds at which the weights turn along features that go in whole steps, where these are known."""
+        names = self.schema_.columns if self._sees_units else self.schema_.feature_of_coordinate()
+        cuts = {name: self.weights_.thresholds(names.index(name)) for name in self.schema_.stepped()}
+        return {name: found for name, found in cuts.items() if found is not None}
+
+    def _input_map(self) -> InputMap:
+        if not self._sees_units:
+            return InputMap.identity(self.schema_.n_coordinates)
+        coordinate = self.schema_.coordinate_of_column()
+        offset, scale = self.schema_.affine()
+        return InputMap(coordinate, scale[coordinate], offset[coordinate])
+
+    def _history(self) -> Floats:
+        if not hasattr(self, "weights_"):
+            raise NotFittedError("This Policy is not fitted yet; call 'fit' with contexts and outcomes first.")
+        return self.Y_
+
+    def _check_parameters(self) -> None:
+        if not isinstance(self.problem, DecisionProblem):
+            raise InputTypeError(f"'problem' must be a DecisionProblem. Got {self.problem!r} instead.")
+        if self.weights is not None and not isinstance(self.weights, Weights):
+            raise InputTypeError(
+                f"'weights' must be a ForestWeights, KNNWeights or other Weights. Got {self.weights!r} instead.",
+                parameter="weights",
+            )
+        _check_risk(self.risk)
+        if self.schema is not None and not isinstance(self.schema, Schema):
+            raise InputTypeError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
+        if self.unknown not in ("error", "ignore"):
+            raise InputError(f"'unknown' must be 'error' or 'ignore'. Got {self.unknown!r} instead.")
+
+
+def _check_risk(risk: Any) -> None:
+    if risk is not None and not isinstance(risk, Risk):
+        raise InputTypeError(
+            f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.", parameter="risk"
+        )

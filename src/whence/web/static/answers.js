@@ -1,0 +1,119 @@
+// One answer in its card: its proof, what it says, how far it may be relied on, and the rule.
+
+import { button, byId, h, icon } from "./dom.js";
+import { plain } from "./format.js";
+import { term } from "./terms.js";
+import { ask, state, thenOf, update } from "./state.js";
+
+const BADGES = {
+  optimal: ["good", "check", "Proved nearest"],
+  already: ["good", "check", "Holds already"],
+  none: ["plain", "check", "Proved: none exists"],
+  time_limit: ["open", "warn", "Time is up: best so far"],
+  interrupted: ["open", "warn", "Stopped: best so far"],
+};
+/** Lines of the certificate with a word that needs one. */
+const NAMED = { distance: "distance", "boxes or nodes searched": "boxes", "holds in": "refits" };
+const NOTHING_YET = { time_limit: "Time is up: nothing found", interrupted: "Stopped: nothing found yet" };
+
+/** The lines of an answer, the verdict first; both plans are on the page already. */
+export function linesOf({ verdict, staying, exact, costs, certainty, remedy }) {
+  return [verdict, staying, exact, costs, certainty, remedy].flatMap((text) => text.split("\n")).filter(Boolean);
+}
+
+function spoken(shown) {
+  const [verdict, ...rest] = linesOf(shown);
+  const items = rest.filter((line) => line.startsWith("  - "));
+  return h("div", { class: "spoken" }, h("p", { class: "verdict", text: verdict }),
+    items.length > 0 && h("ul", {}, items.map((line) => h("li", { text: line.slice(4) }))),
+    rest.filter((line) => !line.startsWith("  - ")).map((line) => h("p", { text: line.trim() })));
+}
+
+/** How sure the answer itself is, and how far away its context. */
+function badge(found) {
+  const [tone, picture, said] = BADGES[found.status] ?? ["plain", "check", found.status];
+  const text = (!found.context && NOTHING_YET[found.status]) || said;
+  return h("p", { class: `badge ${tone}` }, icon(picture), h("span", { text }),
+    Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance" }, term("distance"), ` ${plain(found.distance, 4)}`));
+}
+
+/** How many refits agree: a dot for each of them, and the sentence. */
+export function agreement({ held, reliance, shown }) {
+  if (!shown.agreed) return null;
+  const enough = reliance?.judged.refits > 0 && reliance.chosen.times >= reliance.wanted * reliance.chosen.refits;
+  const dots = Array.from({ length: held?.refits ?? 0 }, (_, i) => h("i", { class: i < held.times ? "dot yes" : "dot" }));
+  return h("div", { class: `agreement ${enough ? "good" : "open"}` }, dots.length > 0 && h("span", { class: "dots", "aria-hidden": "true" }, dots),
+    h("p", {}, shown.agreed, " ", term("refits", "What is a refit?")));
+}
+
+const percent = (part) => `${(100 * part).toFixed(2)}%`;
+
+/** A condition on a number: the part of its range in which the rule holds, a ring where it is, a dot where it was found. */
+function line({ begin, end, was, found, ends }) {
+  const inside = h("i", { class: "range-inside" });
+  inside.style.left = percent(begin);
+  inside.style.width = percent(end - begin);
+  const marks = [["was", was], ["found", found]].filter(([, place]) => typeof place === "number").map(([name, place]) => {
+    const mark = h("i", { class: `range-mark ${name}` });
+    mark.style.left = percent(place);
+    return mark;
+  });
+  return [h("div", { class: "range-line", "aria-hidden": "true" }, inside, marks),
+    h("div", { class: "range-ends", "aria-hidden": "true" }, ends.map((text) => h("span", { text })))];
+}
+
+/** A condition on a category or switch: all of its values, those that the rule allows for filled. */
+function values({ values: every, left_out: more = 0 }) {
+  return h("ul", { class: "range-values", "aria-hidden": "true" }, every.map(({ text, inside, was, found }) =>
+    h("li", { class: inside ? "inside" : "" }, (was || found) && h("i", { class: `range-mark ${found ? "found" : "was"}` }), text)),
+  more > 0 && h("li", { class: "more", text: `and ${more} more` }));
+}
+
+/** Where else the answer stays true: the sentence, and every condition on the range of its feature. */
+export function rule({ rule: said, ranges = [] }) {
+  if (!said) return null;
+  if (!ranges.length) return h("p", { class: "hint rule", text: said });
+  return h("div", { class: "rule" }, h("p", { class: "rule-said", text: said }),
+    ranges.map((range) => h("div", { class: "range" }, h("p", { class: "range-name", text: range.text }), range.values?.length ? values(range) : line({ begin: 0, end: 1, ...range }))),
+    h("p", { class: "hint" }, "Shaded: where the rule holds. ", h("i", { class: "range-mark was", "aria-hidden": "true" }), " as it is, ",
+      h("i", { class: "range-mark found", "aria-hidden": "true" }), " as found."));
+}
+
+function facts({ gain = "", usual = "" }) {
+  const told = [gain, usual].filter(Boolean);
+  return told.length > 0 && h("ul", { class: "facts" }, told.map((text) => h("li", { text })));
+}
+
+function certificate(found) {
+  return h("details", { class: "certificate" }, h("summary", { text: "Certificate" }),
+    h("dl", {}, found.shown.certificate
+      .map(([name, text]) => h("div", {}, h("dt", {}, NAMED[name] ? term(NAMED[name], name) : name), h("dd", { text })))),
+    found.context && h("p", { class: "hint", text: "Computed once more from the fitted model and the decision problem before it was shown." }));
+}
+
+/** Switch the whole page to the context that was found, or back. */
+function showOnPage(kind, which, then) {
+  update({ selected: kind, answer: which, stage: then ? "then" : "today" });
+  document.querySelector(`.explanation-card[data-${which === "holds" ? "reliable" : "kind"}="${kind}"] .answer .button`)?.focus({ preventScroll: true });
+  if (then) byId("plan-panel").scrollIntoView({ behavior: "smooth", block: "start" });
+}
+
+/** What a card shows of a result: `which` is "turns" for the nearest one, "holds" for the one to rely on. */
+export function answer(kind, which, result) {
+  const { explanation: found } = result;
+  const { shown } = found;
+  const then = thenOf(result);
+  const onPage = state.selected === kind && state.answer === which && state.stage === "then";
+  return [
+    badge(found),
+    // That the nearest one may be relied on is told in the other card.
+    (which === "holds" || !found.reliance) && agreement(found),
+    spoken(shown),
+    found.context && facts(shown),
+    rule(shown),
+    then && h("div", { class: "row" },
+      button(onPage ? "Back to today" : "Show it", () => showOnPage(kind, which, !onPage), { icon: onPage ? "undo" : "play" }),
+      button("Set the controls to it", () => ask({ context: { ...then.context } }), { class: "button quiet" })),
+    certificate(found),
+  ];
+}

@@ -1,0 +1,63 @@
+// What an answer must keep to, beside locks and limits: hold in refits, be cheaper by so much, be no stranger than so many.
+
+import { h, put } from "./dom.js";
+import { plain, share } from "./format.js";
+import { ask, ownConditions, state } from "./state.js";
+
+const MARGINS = [0, 0.01, 0.02, 0.05, 0.1, 0.2];
+const PLAUSIBLE = [0, 0.05, 0.1, 0.25, 0.5];
+const HOLDS = [false, 0.7, 0.8, 0.9, 1];
+
+const WORDS = {
+  holds: (part) => (part === false ? "not asked" : `${plain(10 * part, 3)} of 10`),
+  margin: (part) => (part === 0 ? "any amount" : typeof part === "number" ? share(part) : part),
+  plausible: (part) => (part === 0 ? "however strange" : `the strangest ${share(part)} left out`),
+};
+
+/** The conditions of a question as they are sent: what the scene asks for anyhow need not be said. */
+export function conditionsAsked() {
+  const { holds, margin, plausible } = state.conditions;
+  const own = ownConditions(state.scene);
+  return {
+    ...(state.scene.holds === null ? {} : { holds }),
+    ...(margin === own.margin ? {} : { margin }),
+    ...(plausible === own.plausible || plausible === 0 ? {} : { plausible }),
+    rule: true,
+  };
+}
+
+/** Whether refits are asked for. */
+export const asksRefits = () => state.scene.holds !== null && state.conditions.holds !== false;
+
+function choice(name, label, offered) {
+  const node = h("select", { id: `condition-${name}`, onchange: () => ask({ conditions: { ...state.conditions, [name]: JSON.parse(node.value) } }) });
+  const row = h("label", { class: "limit" }, h("span", { text: label }), node);
+  let drawn = "";
+  function sync() {
+    const own = ownConditions(state.scene)[name];
+    const values = [...new Set([...offered.filter((part) => name !== "plausible" || part !== 0 || own === 0), own, state.conditions[name]])]
+      .sort((a, b) => Number(a) - Number(b));
+    const mark = JSON.stringify(values);
+    if (mark !== drawn) put(node, values.map((part) => h("option", { value: JSON.stringify(part), text: WORDS[name](part) })));
+    drawn = mark;
+    node.value = JSON.stringify(state.conditions[name]);
+    row.hidden = name === "holds" && state.scene.holds === null;
+  }
+  return { node: row, sync };
+}
+
+/** The drawer with the conditions; it says so where some are in use. */
+export function conditionsDrawer() {
+  const choices = [choice("holds", "must hold in refits", HOLDS), choice("margin", "cheaper by at least", MARGINS), choice("plausible", "contexts", PLAUSIBLE)];
+  const title = h("summary", { text: "Conditions" });
+  const note = h("p", { class: "hint" });
+  const node = h("details", { class: "conditions" }, title, h("div", { class: "row" }, choices.map((one) => one.node)), note);
+  function sync() {
+    for (const one of choices) one.sync();
+    const own = ownConditions(state.scene);
+    const other = Object.keys(own).some((name) => own[name] !== state.conditions[name]);
+    title.textContent = other ? "Conditions (changed)" : "Conditions";
+    note.textContent = state.scene.unknown;
+  }
+  return { node, sync };
+}
