@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import combinations
+from typing import Any
 
 import numpy as np
 from tests.cases import Case, OneOf, contexts, schema
@@ -115,6 +116,75 @@ def same_distance(case: Case, found: float, wanted: float) -> bool:
     return abs(found - wanted) <= allowed + resolution(case, question)
 
 
-def asked(case: Case) -> dict[str, object]:
+def asked(case: Case) -> dict[str, Any]:
     """The options of the question."""
     return {"decision": case.decision, "kind": case.kind, "fixed": case.fixed, "bounds": case.bounds}
+
+
+# ---- what an answer says beside it ------------------------------------------------------------------
+
+
+def few_disagree(case: Case, sets: Sets, **how: Any) -> str:
+    """In what the answers for every number of changes differ from brute force; empty where they do not."""
+    for most in range(1, len(case.policy.schema_.names) + 1):
+        wanted = nearest_with(sets, most)
+        why = case.policy.explain(case.context, case.instead, max_changes=most, **asked(case), **how)
+        status = "already" if wanted == 0.0 else "none" if np.isinf(wanted) else "optimal"
+        if why.status != status or not same_distance(case, why.distance, wanted):
+            return f"at most {most} changes: {why.status} at {why.distance!r}, brute force {wanted!r}"
+        if len(why.changes) > most:
+            return f"at most {most} changes: {len(why.changes)} features change"
+    return ""
+
+
+def menu_disagrees(case: Case, sets: Sets, up_to: int, **how: Any) -> str:
+    """In what the menu differs from brute force; empty where it does not."""
+    found = case.policy.menu(case.context, case.instead, up_to, **asked(case), **how)
+    if frozenset() in sets:
+        return "" if found.status == "already" else f"menu: {found.status}, but it holds as it is"
+    wanted = smallest_sets(sets, up_to)
+    met = {frozenset(map(str, why.changes["feature"])): why for why in found}
+    complete = found.status == "complete" and found.complete_up_to == min(up_to, len(case.policy.schema_.names))
+    if not complete or set(met) != set(wanted) or len(found) != len(met):
+        return f"menu: {found!r}, brute force {sorted(map(sorted, wanted))}"
+    for one, why in met.items():
+        if why.status != "optimal" or not same_distance(case, why.distance, wanted[one]):
+            return f"menu: {sorted(one)} at {why.distance!r}, brute force {wanted[one]!r}"
+    distances = [why.distance for why in found]
+    return "" if distances == sorted(distances) else "menu: not nearest first"
+
+
+def reasons_disagree(case: Case, sets: Sets, smallest: bool = True, **how: Any) -> str:
+    """In what the reasons differ from brute force, or do not keep what they say; empty where they do."""
+    found = case.policy.reasons(case.context, case.instead, **asked(case), **how)
+    status = "already" if frozenset() in sets else "proved" if sets else "none"
+    if found.status != status or (status != "proved" and found.facts):
+        return f"reasons: {found!r}, brute force {status}"
+    if status != "proved":
+        return ""
+    facts = set(found)
+    if not all(one & facts for one in sets):
+        return f"reasons: {found!r} do not settle it"
+    for name in facts:
+        needed = set(map(str, found.needed[name].changes["feature"])) if name in found.needed else set()
+        if name not in needed or needed & (facts - {name}):
+            return f"reasons: {found!r}, but {name} is not shown to be needed"
+    fewest = fewest_facts(sets, case.policy.schema_.names)
+    if (smallest and not found.smallest) or (found.smallest and len(facts) != fewest):
+        return f"reasons: {found!r}, brute force {fewest} facts"
+    return "" if found.minimal else f"reasons: {found!r} are not proved to be needed"
+
+
+def disagreement_about_sets(case: Case, **how: Any) -> str:
+    """In what few changes, menu or reasons differ from brute force; empty where they do not, or it takes too long."""
+    try:
+        sets = sets_of(case)
+    except AssertionError as error:
+        if "too many" in str(error):
+            return ""
+        raise
+    return (
+        few_disagree(case, sets, **how)
+        or menu_disagrees(case, sets, 1 + case.seed % 4, **how)
+        or reasons_disagree(case, sets, **how)
+    )

@@ -266,8 +266,8 @@ class Policy(Decider):
         >>> X = np.random.default_rng(0).random((80, 3))
         >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + X.sum(1)[:, None])
         >>> front = policy.front([0.1, 0.2, 0.1], instead=[11.8])
-        >>> front.frame["status"].tolist()
-        ['none', 'optimal', 'optimal']
+        >>> front.frame["distance"].round(3).tolist()
+        [0.37, 0.261]
         """
         self._history()
         self._check_known(context)
@@ -323,8 +323,8 @@ class Policy(Decider):
         --------
         >>> import numpy as np, whence as wh
         >>> X = np.random.default_rng(0).random((80, 3))
-        >>> Y = 10 + 20 * (X[:, :1] > 0.5)
-        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, Y)
+        >>> forest = wh.ForestWeights(20, max_features=None, random_state=0)
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), forest).fit(X, 10 + 20 * (X[:, :1] > 0.5))
         >>> policy.reasons([0.1, 0.2, 0.1], instead=[30.0]).facts
         {'x0': 0.1}
         """

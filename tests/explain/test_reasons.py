@@ -8,70 +8,43 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from tests.cases import Case
-from tests.changing import asked, fewest_facts, forest_or_several, sets_of
-from tests.soaking import forest_case, neighbour_case
+from tests.changing import fewest_facts, forest_or_several, reasons_disagree, sets_of
+from tests.soaking import neighbour_case
 
 import whence as wh
 from whence.explain import reasons as module
 from whence.explain.hitting import smallest_hitting_set
-from whence.explain.menu import features_of
-
-
-def checked(case: Case, smallest: bool = True) -> bool:
-    """The reasons of a case settle it, and no smaller set does; whether there are any."""
-    sets = sets_of(case)
-    found = case.policy.reasons(case.context, case.instead, **asked(case))
-    if frozenset() in sets:
-        assert found.status == "already", case.seed
-        return False
-    if not sets:
-        assert (found.status, found.facts) == ("none", {}), case.seed
-        return False
-    names = case.policy.schema_.names
-    assert found.status == "proved", case.seed
-    assert all(one & set(found) for one in sets), f"seed {case.seed}: {found!r} does not settle it"
-    assert found.minimal
-    for name in found:
-        assert any(name in one and not one & (set(found) - {name}) for one in sets), case.seed
-        others = set(found) - {name}
-        assert name in features_of(found.needed[name])
-        assert not others & set(features_of(found.needed[name]))
-    if smallest or found.smallest:
-        assert found.smallest
-        assert len(found) == fewest_facts(sets, names), case.seed
-    return True
 
 
 @pytest.mark.parametrize("block", range(10))
 def test_forests_against_every_cell(block: int) -> None:
     """400 questions over awkward data: the facts settle it, and no smaller set of facts does."""
-    proved = 0
+    several = 0
     for seed in range(40 * block, 40 * block + 40):
+        case = forest_or_several(seed)
         try:
-            proved += checked(forest_or_several(seed))
-        except AssertionError as error:
-            if "too many" not in str(error):
-                raise
-    assert proved > 10
+            sets = sets_of(case)
+        except AssertionError:
+            continue  # more cells than can be looked at
+        assert reasons_disagree(case, sets) == "", seed
+        several += bool(sets) and frozenset() not in sets and fewest_facts(sets, case.policy.schema_.names) > 1
+    assert several > 2
 
 
 @pytest.mark.parametrize("block", range(4))
 def test_neighbours_against_every_vertex(block: int) -> None:
     """100 questions about neighbours: the facts settle it, and no smaller set of facts does."""
     for seed in range(25 * block, 25 * block + 25):
-        checked(neighbour_case(seed))
+        case = neighbour_case(seed)
+        assert reasons_disagree(case, sets_of(case)) == "", seed
 
 
 def test_by_deletion(monkeypatch: pytest.MonkeyPatch) -> None:
     """Where smallest sets are not tried, none of the facts can be left out all the same."""
     monkeypatch.setattr(module, "ROUNDS", 0)
-    for seed in range(100):
-        try:
-            checked(forest_case(seed), smallest=False)
-        except AssertionError as error:
-            if "too many" not in str(error):
-                raise
+    for seed in range(1, 80, 2):
+        case = forest_or_several(seed)
+        assert reasons_disagree(case, sets_of(case), smallest=False) == "", seed
 
 
 def test_smallest_hitting_sets() -> None:
@@ -140,3 +113,24 @@ def test_nothing_to_say(bakery: wh.Policy) -> None:
     today = DAY
     assert bakery.reasons(today, bakery.decide(today)).status == "already"
     assert "No facts speak against your plan" in str(bakery.reasons(today, bakery.decide(today)))
+
+
+@pytest.mark.parametrize(
+    ("asked", "claim"),
+    [
+        ({}, "never as good as the decision, whatever else changes."),
+        ({"margin": 0.05}, "never at least 5 % cheaper than the decision, whatever"),
+        ({"margin": (2, "cost")}, "never at least 2 € cheaper than the decision, whatever"),
+        ({"kind": "absolute"}, "never the best, whatever"),
+        ({"kind": "absolute", "within": 0.02}, "never within 2 % of the best, whatever"),
+        ({"confidence": 2.0}, "never as good as the decision by 2 standard errors, whatever"),
+        ({"plausible": 0.1}, "as good as the decision in a context at least as usual as 10 % of the history, whatever"),
+        ({"bounds": {"temperature": (0, 20)}}, "whatever else changes within your restrictions."),
+    ],
+)
+def test_the_sentence_claims_what_was_asked(bakery: wh.Policy, asked: dict[str, object], claim: str) -> None:
+    """What the plan never is, is what was asked of it; and it is so where anything else may change."""
+    found = bakery.reasons(DAY, bakery.decide(OTHER), **asked)
+    assert found.status == "proved"
+    assert claim in str(found)
+    assert bakery.explain(DAY, bakery.decide(OTHER), fixed=list(found), **asked).status == "none"

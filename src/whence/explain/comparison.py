@@ -89,17 +89,20 @@ class Comparison(Told):
     @property
     def text(self) -> str:
         """Both plans and their costs, what contributed to the turn, and which changes are enough for it."""
+        return "\n".join(self._lines())
+
+    def _lines(self) -> list[str]:
+        """Both plans on two lines, and a line for everything else."""
         first, second = self.plan_texts
-        lines = [f"Before: {first}.", f"Now: {'the same plan' if self.same else second}."]
-        lines += [self._costs(), self._turn(), self._smallest(), self.note]
-        return "\n".join(line for line in lines if line)
+        plans = f"Before: {first}.\nNow: {'the same plan' if self.same else second}."
+        return [plans, *filter(None, [self._turn(), self._smallest(), self._costs(), self.note])]
 
     def _costs(self) -> str:
         table = self.costs.to_numpy(dtype=float).tolist()
         if self.same:
             return f"{self.risk}: {self._priced(table[0][0])} before, {self._priced(table[0][1])} now."
         when = [
-            "{}: {} for the plan before, {} for that of now".format(name, *(self._priced(row[j]) for row in table))
+            "{}: {} for the old plan, {} for the new one".format(name, *(self._priced(row[j]) for row in table))
             for j, name in enumerate(("before", "now"))
         ]
         return f"{self.risk}, {when[0]}; {when[1]}."
@@ -113,20 +116,24 @@ class Comparison(Told):
             f"{name} ({was} → {to}) {_signed(amount, self.cost_unit)}"
             for (name, was, to), amount in zip(self.shown, self.contributions["contribution"], strict=True)
         ]
-        what = "The cost of the plan has changed by" if self.same else "Against the plan before, that of now has gained"
-        return f"{what} {self._priced(self.turn)}: {listed(parts)}."
+        turn = self._priced(self.turn)
+        what = (
+            f"The cost of the plan has changed by {turn}"
+            if self.same
+            else f"The new plan has gained {turn} on the old one"
+        )
+        return f"{what}: {listed(parts)}."
 
     def _smallest(self) -> str:
         if self.turning is None:
             return ""
         if not self.turning:
-            return "The plan of now was as good before."
+            return "The new plan was as good as the old one before."
         names, sure = listed(self.turning), "" if self.proved else " (whether fewer are enough was not settled)"
         if len(self.turning) == 1:
-            return f"The change of {names} alone makes the plan of now as good as the plan before{sure}."
-        fewer = "" if self.proved else sure
-        proved = "; fewer do not" if self.proved else ""
-        return f"The changes of {names} together make the plan of now as good as the plan before{proved}{fewer}."
+            return f"The change of {names} alone makes the new plan as good as the old one{sure}."
+        fewer = "; fewer changes do not" if self.proved else sure
+        return f"The changes of {names} together make the new plan as good as the old one{fewer}."
 
     # ---- for others ------------------------------------------------------------------------------------
 
@@ -186,7 +193,11 @@ class Comparison(Told):
             ("no smaller set of changes turns it", smallest),
             ("time", duration(self.seconds)),
         ]
-        return Sheet("Since before", self.text, charts, tables, [line for line in certificate if line[1]])
+        first, *others = self._lines()
+        title = "Why another cost?" if self.same else "Why another plan?"
+        # On a page the answer comes first, then both plans.
+        text = "\n".join([*others, first])
+        return Sheet(title, text, charts, tables, [line for line in certificate if line[1]])
 
 
 def _signed(amount: float, unit: str) -> str:

@@ -18,9 +18,11 @@ from whence.explain.asking import Asker, Told, listed
 from whence.explain.explanation import Explanation
 from whence.explain.hitting import smallest_hitting_set
 from whence.explain.menu import features_of, with_others_fixed
+from whence.explain.request import Request
 from whence.plain_values import to_plain
+from whence.problems.base import cost_unit_of
 from whence.report.model import scalar
-from whence.report.numbers import duration, plain, value
+from whence.report.numbers import duration, plain, share, value, with_unit
 from whence.report.sheets import Sheet, Table
 from whence.report.words import changes_in_words
 
@@ -61,8 +63,8 @@ class Reasons(Told, Sequence[str]):
     --------
     >>> import numpy as np, whence as wh
     >>> X = np.random.default_rng(0).random((80, 3))
-    >>> Y = 10 + 20 * (X[:, :1] > 0.5)
-    >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, Y)
+    >>> forest = wh.ForestWeights(20, max_features=None, random_state=0)
+    >>> policy = wh.Policy(wh.Newsvendor(1, 3), forest).fit(X, 10 + 20 * (X[:, :1] > 0.5))
     >>> print(policy.reasons([0.1, 0.2, 0.1], instead=[30.0]))
     As long as x0 is 0.1, your plan is never as good as the decision, whatever else changes.
     Proved, and no set of fewer facts settles it.
@@ -73,6 +75,9 @@ class Reasons(Told, Sequence[str]):
     smallest: bool
     needed: dict[str, Explanation] = field(default_factory=dict)
     kind: str = "relative"
+    #: What the plan never is, such as "as good as the decision", and where that was looked for.
+    claim: str = "as good as the decision"
+    scope: str = ""
     written: tuple[str, ...] = ()
     proofs: int = 0
     seconds: float = 0.0
@@ -106,24 +111,22 @@ class Reasons(Told, Sequence[str]):
     @property
     def text(self) -> str:
         """The facts in a sentence, and what is proved about them."""
-        never = "is your plan ever the best" if self.kind == "absolute" else "is your plan ever as good as the decision"
         if self.status == "already":
             return "No facts speak against your plan: it holds in the context as it is."
         if self.status == "none":
-            return f"No facts are needed: in no context of the history's range {never}.\nProved."
+            where = f"in no context of the history's range{self.scope}"
+            return f"No facts are needed: {where} is your plan {self.claim}.\nProved."
         if self.status != "proved":
             stopped = f"within {duration(self.seconds)}" if self.status == "time_limit" else "before it was stopped"
             return f"No set of facts but all of them together was proved to settle it {stopped}."
-        plan = (
-            "your plan is never the best" if self.kind == "absolute" else "your plan is never as good as the decision"
-        )
         if self.smallest:
             sure = "Proved, and no set of fewer facts settles it."
         elif self.minimal:
             sure = "Proved, and none of these facts can be left out."
         else:
             sure = "Proved; whether all of these facts are needed was not settled in time."
-        return f"As long as {listed(self.written)}, {plan}, whatever else changes.\n{sure}"
+        facts = listed(self.written)
+        return f"As long as {facts}, your plan is never {self.claim}, whatever else changes{self.scope}.\n{sure}"
 
     def to_dict(self) -> dict[str, Any]:
         """The reasons as plain values."""
@@ -189,11 +192,11 @@ class _Inquiry:
                 break
         return self._by_deletion()
 
-    def _settles(self, facts: Sequence[str], share: float) -> bool | None:
+    def _settles(self, facts: Sequence[str], part: float) -> bool | None:
         """Whether no context with these facts is an explanation; None where that is not known in that share of time."""
         if any(not one & set(facts) for one in self.changed):
             return False
-        why = None if self.interrupted else self.asker.ask(fixed=facts, share=share)
+        why = None if self.interrupted else self.asker.ask(fixed=facts, share=part)
         if why is None:
             return None
         self.interrupted |= why.status == "interrupted"
@@ -228,6 +231,8 @@ class _Inquiry:
                 facts, settled = rest, True
         if settled is None and len(facts) == len(self.names):
             return self._told((), "interrupted" if self.interrupted else "time_limit")
+        if not facts:
+            return self._told((), "none", smallest=True)
         return self._told(facts, "proved", smallest=len(facts) == len(smallest_hitting_set(self.changed, self.names)))
 
     def _told(self, facts: Sequence[str], status: ReasonsStatus, smallest: bool = False) -> Reasons:
@@ -241,4 +246,34 @@ class _Inquiry:
             if own:
                 needed[name] = min(own, key=lambda why: why.distance)
         written = tuple(f"{name} is {value(values[name], kinds[name], schema.unit(name))}" for name in facts)
-        return Reasons(values, status, smallest, needed, asker.request.kind, written, asker.count, asker.seconds)
+        free = schema.space(row, restricted=False).same_as(schema.space(row, asker.request.fixed, asker.request.bounds))
+        return Reasons(
+            facts=values,
+            status=status,
+            smallest=smallest,
+            needed=needed,
+            kind=asker.request.kind,
+            claim=_claim(asker.request, cost_unit_of(asker.policy.problem)),
+            scope="" if free else " within your restrictions",
+            written=written,
+            proofs=asker.count,
+            seconds=asker.seconds,
+        )
+
+
+def _claim(request: Request, unit: str) -> str:
+    """What was asked of the plan, as it follows "your plan is never"."""
+    part, amount = request.margin_parts
+    within = f"within {plain(100.0 * request.within, 4)} % of the best" if request.within else "the best"
+    cheaper = f"{plain(100.0 * part, 4)} %" if part else with_unit(plain(amount, 6), unit)
+    parts = [within] if request.kind == "absolute" else []
+    if part or amount:
+        parts.append(f"at least {cheaper} cheaper than the decision")
+    elif request.kind == "relative":
+        parts.append("as good as the decision")
+    said = listed(parts)
+    if request.confidence:
+        said += f" by {plain(request.confidence, 3)} standard errors"
+    if request.plausible is not None:
+        said += f" in a context at least as usual as {share(request.plausible)} of the history"
+    return said

@@ -143,7 +143,7 @@ def contributions(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes
     ax.set_ylim(len(amounts) - 0.4, -0.6)
     ax.margins(x=0.16)
     unit = f" ({found.cost_unit})" if found.cost_unit else ""
-    what = "cost" if found.same else "gain of the plan of now on the plan before"
+    what = "cost" if found.same else "gain of the new plan on the old one"
     ax.set_xlabel(written(f"contribution to the {what}{unit}; together {_signed(found.turn)}"))
     quiet(ax, left=False)
     return ax
