@@ -1,6 +1,7 @@
 // The forest search at the border to Python: arrays are checked here, so that nothing behind it reads beyond them.
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
+#include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <limits>
@@ -12,8 +13,10 @@
 #include "confident_tail.hpp"
 #include "forest_search.hpp"
 #include "mean_criterion.hpp"
+#include "plan_list.hpp"
 #include "proposals.hpp"
 #include "spread.hpp"
+#include "stock.hpp"
 #include "tail_criterion.hpp"
 
 namespace nb = nanobind;
@@ -273,6 +276,140 @@ void bind_criteria(nb::module_& m) {
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
 }
 
+// What each leaf says about a plan under every threshold eta.
+TailTable table_of(const LeafSamples& samples, const Vector& etas, const Integers& rank, double tail,
+                   std::int32_t trees) {
+    require(etas.size() > 0, "'etas' must not be empty.");
+    for (std::size_t i = 0; i < rank.size(); ++i)
+        require(rank(i) >= 0 && static_cast<std::size_t>(rank(i)) < etas.size(), "'rank' must be about the etas.");
+    for (const std::int32_t sample : samples.samples)
+        require(sample >= 0 && static_cast<std::size_t>(sample) < rank.size(), "'rank' must hold one number a sample.");
+    return TailTable(samples, copied(etas), copied(rank), tail, trees, true);
+}
+
+void bind_plan_sets(nb::module_& m) {
+    nb::class_<PlanList, Criterion>(m, "PlanList", "Some plan of a list must not cost more than the best rival.")
+        .def(nb::init<std::int32_t>(), "leaves"_a)
+        .def(
+            "add_plans",
+            [](PlanList& list, Matrix rows) {
+                require(rows.shape(1) == static_cast<std::size_t>(list.leaves()), "'rows' must have one number a leaf.");
+                for (std::size_t i = 0; i < rows.shape(0); ++i)
+                    list.add_plan({rows.data() + i * rows.shape(1), rows.shape(1)});
+            },
+            "rows"_a.noconvert(), "What each leaf adds to the cost of plans of the set, one row a plan.")
+        .def(
+            "add_rivals",
+            [](PlanList& list, Matrix rows) {
+                require(rows.shape(1) == static_cast<std::size_t>(list.leaves()), "'rows' must have one number a leaf.");
+                for (std::size_t i = 0; i < rows.shape(0); ++i)
+                    list.add_rival({rows.data() + i * rows.shape(1), rows.shape(1)});
+            },
+            "rows"_a.noconvert(), "The same of plans that the set must not cost more than.")
+        .def(
+            "add_tail_rival",
+            [](PlanList& list, Integers samples, Ints first, Ints size, double tail, std::int32_t trees, Vector etas,
+               Integers rank) {
+                require_size(first, static_cast<std::size_t>(list.leaves()), "first");
+                list.add_tail_rival(table_of(samples_of(samples, first, size, tail, trees), etas, rank, tail, trees));
+            },
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
+            "etas"_a.noconvert(), "rank"_a.noconvert(), "A rival under CVaR, with all its thresholds.")
+        .def(
+            "add_tail_plan",
+            [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
+               std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau) {
+                require_size(first, static_cast<std::size_t>(list.leaves()), "first");
+                for (std::size_t i = 0; i < alive.size(); ++i)
+                    require(alive(i) >= 0 && alive(i) < list.leaves() && (i == 0 || alive(i - 1) < alive(i)),
+                            "'alive' must be leaves in their order.");
+                const TailTable table = table_of(samples_of(samples, first, size, tail, trees), etas, rank, tail, trees);
+                nb::gil_scoped_release released;
+                list.add_tail_plan(table, grid, view(alive), tau);
+            },
+            "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
+            "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "tau"_a,
+            "A plan under CVaR, with the thresholds that the `alive` leaves do not rule out.")
+        .def(
+            "set_routes",
+            [](PlanList& list, const RouteTable& routes, const RouteTable* all) {
+                list.set_routes(std::make_shared<const RouteTable>(routes),
+                                all == nullptr ? nullptr : std::make_shared<const RouteTable>(*all));
+            },
+            "routes"_a, "all"_a.none() = nb::none(), "The set is all routes of a network, and so are the rivals.")
+        .def_prop_ro("plans", &PlanList::plans)
+        .def_prop_ro("rival_rows", &PlanList::rival_rows);
+    nb::class_<RouteTable>(m, "RouteTable", "Routes of an acyclic network, and what each leaf says about its edges.")
+        .def(
+            "__init__",
+            [](RouteTable* self, Matrix costs, MatrixOf<std::int32_t> arcs, std::int32_t nodes, std::int32_t source,
+               std::int32_t target) {
+                require(arcs.shape(1) == 3, "'arcs' must have tail, edge and head.");
+                const auto edges = static_cast<std::int32_t>(costs.shape(1));
+                require(edges > 0 && nodes > 0 && source >= 0 && source < nodes && target >= 0 && target < nodes,
+                        "Source and target must be nodes.");
+                std::vector<RouteTable::Arc> each;
+                for (std::size_t a = 0; a < arcs.shape(0); ++a) {
+                    require(arcs(a, 0) >= 0 && arcs(a, 0) < nodes && arcs(a, 2) >= 0 && arcs(a, 2) < nodes &&
+                                arcs(a, 1) >= 0 && arcs(a, 1) < edges,
+                            "'arcs' must be about the nodes and edges.");
+                    each.push_back({arcs(a, 0), arcs(a, 1), arcs(a, 2)});
+                }
+                new (self) RouteTable(std::make_shared<const std::vector<double>>(copied(costs)), edges, std::move(each),
+                                      nodes, source, target);
+            },
+            "costs"_a.noconvert(), "arcs"_a.noconvert(), "nodes"_a, "source"_a, "target"_a)
+        .def(
+            "cheapest",
+            [](const RouteTable& table, Vector total) {
+                require_size(total, static_cast<std::size_t>(table.edges()), "total");
+                Route route;
+                const double cost = table.cheapest(copied(total), &route);
+                return std::pair(cost, array_of(route));
+            },
+            "total"_a.noconvert(), "Least total of a route, and its edges.");
+    nb::class_<StockTable>(m, "StockTable", "What every breakpoint of every product costs in each leaf.")
+        .def(
+            "__init__",
+            [](StockTable* self, Integers samples, Ints first, Ints size, std::int32_t trees, Matrix demand,
+               Vector holding, Vector backorder, Vector lower, Vector upper) {
+                const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees);
+                for (const std::int32_t sample : leaves.samples)
+                    require(sample >= 0 && static_cast<std::size_t>(sample) < demand.shape(0),
+                            "'demand' must have one row a sample.");
+                const std::size_t products = demand.shape(1);
+                require(products > 0, "There must be a product.");
+                require_size(holding, products, "holding");
+                require_size(backorder, products, "backorder");
+                require_size(lower, products, "lower");
+                require_size(upper, products, "upper");
+                new (self) StockTable(
+                    leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)}, trees);
+            },
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "trees"_a, "demand"_a.noconvert(),
+            "holding"_a.noconvert(), "backorder"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert())
+        .def_prop_ro("points", [](const StockTable& table) { return array_of(table.points()); })
+        .def_prop_ro("breakpoints", &StockTable::breakpoints)
+        .def(
+            "row",
+            [](const StockTable& table, std::int32_t leaf) {
+                require(leaf >= 0 && leaf < table.leaves(), "'leaf' must be one of the grid's.");
+                return to_numpy(table.row(leaf), table.breakpoints());
+            },
+            "leaf"_a, "Cost of every breakpoint in a leaf, divided by the number of trees.");
+    nb::class_<StockCriterion, MeanCriterion>(m, "StockCriterion", "Some quantities must not cost more than a rival.")
+        .def(
+            "__init__",
+            [](StockCriterion* self, std::shared_ptr<StockTable> table, Vector rival, std::shared_ptr<StockTable> all,
+               double budget) {
+                require_size(rival, static_cast<std::size_t>(table->leaves()), "rival");
+                new (self) StockCriterion(std::move(table), copied(rival), std::move(all), budget);
+            },
+            "table"_a, "rival"_a.noconvert(), "all"_a.none() = nb::none(),
+            "budget"_a = std::numeric_limits<double>::infinity())
+        .def_prop_ro("breakpoints", &StockCriterion::breakpoints);
+}
+
 void bind_search(nb::module_& m) {
     nb::class_<FewChanges>(m, "FewChanges", "Which features may differ from the start together.")
         .def(
@@ -291,7 +428,15 @@ void bind_search(nb::module_& m) {
                 }
                 return few.allows(changed);
             },
-            "features"_a, "Whether exactly these features may change together.");
+            "features"_a, "Whether exactly these features may change together.")
+        .def(
+            "keep",
+            [](const FewChanges& few, Box& box) {
+                require_fit(box.located().grid(), &few);
+                FewChanges::Features changed, kept;
+                return few.keep(box, changed, kept);
+            },
+            "box"_a, "Keep what must stay beside the features that change in all of a box; false where too many do.");
     nb::class_<Plausibility>(m, "Plausibility", "Contexts that an isolation forest needs many splits to set apart.")
         .def(
             "__init__",
@@ -391,5 +536,6 @@ void bind_forest(nanobind::module_& m) {
     whence::bind_grid(m);
     whence::bind_located(m);
     whence::bind_criteria(m);
+    whence::bind_plan_sets(m);
     whence::bind_search(m);
 }

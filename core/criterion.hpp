@@ -29,6 +29,11 @@ public:
     // context go to `levels`.
     virtual Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const = 0;
 
+    // The same at the projection of a box, of which more may be known.
+    virtual Excess excess_in(const OpenBox& open, std::span<std::int32_t> levels) const {
+        return excess(open.counted(), open.etas, levels);
+    }
+
     // What a leaf of a tree adds, in the box, to the alternative's excess over a rival, under a threshold of the
     // alternative and the rival's own (``open.levels``).
     virtual double worth(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf,

@@ -47,6 +47,20 @@ bool FewChanges::settle(const Features& changed, Features& kept) const {
     return true;
 }
 
+bool FewChanges::keep(Box& box, Features& changed, Features& kept) const {
+    changed.assign(features_, 0);
+    for (std::int32_t j = 0; j < box.size(); ++j) {
+        const std::int32_t start = box.located().column(j).start;
+        if (start < box[j].low || start > box[j].high) changed[feature_[j]] = 1;
+    }
+    if (!settle(changed, kept)) return false;
+    for (std::int32_t j = 0; j < box.size(); ++j) {
+        const std::int32_t start = box.located().column(j).start;
+        if (kept[feature_[j]] && !box.restrict(j, start, start)) return false;
+    }
+    return true;
+}
+
 bool FewChanges::barred_within(const Features& features, Features& found) const {
     bool any = false;
     found.assign(features_, 0);

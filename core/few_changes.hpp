@@ -5,7 +5,7 @@
 #include <stdexcept>
 #include <vector>
 
-#include "grid.hpp"
+#include "box.hpp"
 
 namespace whence {
 
@@ -26,6 +26,10 @@ public:
 
     // Which of the others must stay where these change for certain, into `kept`; false where these are too many.
     bool settle(const Features& changed, Features& kept) const;
+
+    // Keep the features of a box at the start that may not change beside those that do everywhere in it, which go to
+    // `changed`; false where these are too many already. The nearest point of the box stays the same.
+    bool keep(Box& box, Features& changed, Features& kept) const;
 
     // The features of the barred sets that lie within these, into `found`; false where there is no such set.
     bool barred_within(const Features& features, Features& found) const;

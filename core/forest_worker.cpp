@@ -108,11 +108,12 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     open_.key = key;
     open_.link = link;
     if (!queue_.rebuild(link, open_.box)) return false;
+    open_.plans = queue_.plans(link);
     open_.etas = link == Queue::WHOLE ? EtaRange{0, criterion_.etas() - 1} : queue_.etas(link);
     open_.near = open_.box.project(open_.cells);
     const double room = cutoff - open_.near;
     if (room < INFINITE && !open_.box.tighten(open_.cells, room)) return false;
-    if (shared_.few != nullptr && !keep_few()) return false;
+    if (shared_.few != nullptr && !shared_.few->keep(open_.box, changed_, kept_)) return false;
     if (absolute_) recall();
     look();
     open_.reach.gather(open_.box);
@@ -237,7 +238,9 @@ ForestWorker::Verdict ForestWorker::examine(Hard hard, double cutoff) {
 
 // Bound the box and narrow it to the hull of the leaves left.
 ForestWorker::Verdict ForestWorker::refine(double cutoff) {
+    const PlansLeft known = open_.plans;
     if (!criterion_.bound(open_, tau_)) return Verdict::done;
+    if (open_.plans != known) queue_.set_plans(open_.link, open_.plans);
     if (open_.plausible != nullptr) {
         if (!open_.plausible->bound(open_)) return Verdict::done;
         share_pull();
@@ -252,7 +255,7 @@ ForestWorker::Verdict ForestWorker::refine(double cutoff) {
         if (!restrict(j, to.low, to.high)) return Verdict::done;
     }
     if (shared_.few != nullptr) {
-        if (!keep_few()) return Verdict::done;
+        if (!shared_.few->keep(open_.box, changed_, kept_)) return Verdict::done;
         drop_many();
     }
     const double near = open_.box.project(moved_);
@@ -276,23 +279,6 @@ void ForestWorker::share_pull() {
     const double plausibility = open_.short_by <= 0.0 ? 0.0 : 1.0 / open_.short_by;
     for (std::size_t t = 0; t < open_.gains.size(); ++t)
         open_.gains[t] *= static_cast<std::int32_t>(t) < open_.trees ? criterion : plausibility;
-}
-
-// Keep the features at the start that may not change beside those that do everywhere in the box; false where these are
-// too many already. The nearest point of the box stays the same.
-bool ForestWorker::keep_few() {
-    const FewChanges& few = *shared_.few;
-    changed_.assign(few.features(), 0);
-    for (std::int32_t j = 0; j < open_.box.size(); ++j) {
-        const std::int32_t start = located_.column(j).start;
-        if (start < open_.box[j].low || start > open_.box[j].high) changed_[few.of(j)] = 1;
-    }
-    if (!few.settle(changed_, kept_)) return false;
-    for (std::int32_t j = 0; j < open_.box.size(); ++j) {
-        const std::int32_t start = located_.column(j).start;
-        if (kept_[few.of(j)] && !open_.box.restrict(j, start, start)) return false;
-    }
-    return true;
 }
 
 // Drop the leaves that ask for more changes than those of the box allow for.

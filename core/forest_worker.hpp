@@ -92,7 +92,6 @@ private:
     Verdict examine(Hard hard, double cutoff);
     Verdict refine(double cutoff);
     void share_pull();
-    bool keep_few();
     void drop_many();
     bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
     Verdict split(Hard hard, double cutoff);

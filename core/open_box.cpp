@@ -12,7 +12,7 @@ void OpenBox::fit(const Criterion& criterion) {
 
 void OpenBox::judge(const Criterion& criterion, double tau) {
     box.located().grid().leaves_at(cells, here);
-    const Criterion::Excess excess = criterion.excess(counted(), etas, levels);
+    const Criterion::Excess excess = criterion.excess_in(*this, levels);
     worst = excess.worst;
     over = excess.over;
     stands = holds = excess.over <= tau;

@@ -3,6 +3,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <vector>
 
 #include "plausibility.hpp"
@@ -19,6 +20,8 @@ struct EtaRange {
 };
 
 class Criterion;
+
+using PlansLeft = std::shared_ptr<const std::vector<std::int32_t>>;
 
 struct OpenBox {
     explicit OpenBox(const Located& located)
@@ -77,6 +80,11 @@ struct OpenBox {
     // number, and of each rival the thresholds by which it is judged somewhere in the box.
     std::vector<std::vector<double>> tilts, rows;
     std::vector<EtaRange> level_ranges;
+
+    // Of a set of plans, what is left of it in the box: numbers that only the criterion can read. All of it where there
+    // are none.
+    PlansLeft plans;
+    std::int32_t plan = -1;  // the plan that suits the box best, where it is one of a list
 };
 
 }  // namespace whence

@@ -37,7 +37,9 @@ public:
     // A new link: the box of `parent` with one column restricted.
     std::int32_t link(std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last, EtaRange etas) {
         std::lock_guard lock(mutex_);
-        chain_.push_back({parent, column, {first, last}, etas, false, parent == WHOLE ? -1 : chain_[parent].note});
+        const bool whole = parent == WHOLE;
+        chain_.push_back({parent, column, {first, last}, etas, false, whole ? -1 : chain_[parent].note,
+                          whole ? 0 : chain_[parent].plans});
         return static_cast<std::int32_t>(chain_.size()) - 1;
     }
 
@@ -50,6 +52,21 @@ public:
         std::lock_guard lock(mutex_);
         chain_[link].note = static_cast<std::int32_t>(notes_.size());
         notes_.push_back(note);
+    }
+
+    // What is left of a set of plans in the box of a link; a new link knows what its parent did.
+    PlansLeft plans(std::int32_t link) const {
+        std::lock_guard lock(mutex_);
+        return plans_[link == WHOLE ? 0 : static_cast<std::size_t>(chain_[link].plans)];
+    }
+    void set_plans(std::int32_t link, PlansLeft plans) {
+        std::lock_guard lock(mutex_);
+        if (link == WHOLE) {
+            plans_[0] = std::move(plans);
+            return;
+        }
+        chain_[link].plans = static_cast<std::int32_t>(plans_.size());
+        plans_.push_back(std::move(plans));
     }
 
     // Lay out the box of a link; false where it is empty.
@@ -90,11 +107,13 @@ private:
         Interval cells;
         EtaRange etas;
         bool strong;
-        std::int32_t note;  // -1 for none
+        std::int32_t note;   // -1 for none
+        std::int32_t plans;  // which of `plans_`
     };
 
     std::vector<Link> chain_;
     std::vector<Note> notes_;
+    std::vector<PlansLeft> plans_ = {nullptr};  // the first ones are those of the whole space
     mutable std::mutex mutex_;
 };
 

@@ -129,6 +129,77 @@ class TailBreach(TailCriterion):
         kappa: float,
     ) -> None: ...
 
+class PlanList(Criterion):
+    """Some plan of a list must not cost more than the best rival."""
+
+    def __init__(self, leaves: int) -> None: ...
+    def add_plans(self, rows: Floats) -> None: ...
+    def add_rivals(self, rows: Floats) -> None: ...
+    def add_tail_rival(
+        self,
+        samples: Ints,
+        first: NDArray[np.int64],
+        size: NDArray[np.int64],
+        tail: float,
+        trees: int,
+        etas: Floats,
+        rank: Ints,
+    ) -> None: ...
+    def add_tail_plan(
+        self,
+        grid: Grid,
+        samples: Ints,
+        first: NDArray[np.int64],
+        size: NDArray[np.int64],
+        tail: float,
+        trees: int,
+        etas: Floats,
+        rank: Ints,
+        alive: Ints,
+        tau: float,
+    ) -> None: ...
+    def set_routes(self, routes: RouteTable, all: RouteTable | None = None) -> None: ...
+    @property
+    def plans(self) -> int: ...
+    @property
+    def rival_rows(self) -> int: ...
+
+class RouteTable:
+    """Routes of an acyclic network, and what each leaf says about its edges."""
+
+    def __init__(self, costs: Floats, arcs: Ints, nodes: int, source: int, target: int) -> None: ...
+    def cheapest(self, total: Floats) -> tuple[float, Ints]: ...
+
+class StockTable:
+    """What every breakpoint of every product costs in each leaf."""
+
+    def __init__(
+        self,
+        samples: Ints,
+        first: NDArray[np.int64],
+        size: NDArray[np.int64],
+        trees: int,
+        demand: Floats,
+        holding: Floats,
+        backorder: Floats,
+        lower: Floats,
+        upper: Floats,
+    ) -> None: ...
+    @property
+    def points(self) -> Floats: ...
+    @property
+    def breakpoints(self) -> int: ...
+    def row(self, leaf: int) -> Floats: ...
+
+class StockCriterion(MeanCriterion):
+    """Some quantities must not cost more than a rival."""
+
+    def __init__(
+        self, table: StockTable, rival: Floats, all: StockTable | None = None, budget: float = ...
+    ) -> None: ...
+    @property
+    def breakpoints(self) -> int: ...
+
 class Plausibility:
     """Contexts that an isolation forest needs many splits to set apart."""
 
@@ -149,6 +220,7 @@ class FewChanges:
 
     def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ...) -> None: ...
     def allows(self, features: list[int]) -> bool: ...
+    def keep(self, box: Box) -> bool: ...
 
 class ForestSearch:
     """Best-first search over the boxes of a forest."""

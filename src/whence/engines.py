@@ -28,14 +28,17 @@ ENGINES: dict[str, str | type[Engine]] = {
 AUTO = "search"
 
 #: For each kind of weights, and all that derive from it, its part of every engine that can deal with it: a function
-#: from a question to an answer for the search, a :class:`whence.milp.weighting.Weighting` for the integer program.
+#: from a question to an answer for the search ("sets" where some plan of a set must be better), and a
+#: :class:`whence.milp.weighting.Weighting` for the integer program.
 PARTS: dict[str, dict[str, str]] = {
     "whence.weights.trees.TreeWeights": {
         "search": "whence.search.forest:explain",
+        "sets": "whence.search.plan_sets:explain",
         "milp": "whence.milp.forest:ForestWeighting",
     },
     "whence.weights.knn.KNNWeights": {
         "search": "whence.search.knn:explain",
+        "sets": "whence.search.knn_plan_sets:explain",
         "milp": "whence.milp.knn:NeighbourWeighting",
     },
 }

@@ -67,7 +67,7 @@ class Policy(Decider):
     def explain(
         self,
         context: Any,
-        instead: Any,
+        instead: Any = None,
         *,
         kind: Kind = "relative",
         within: float = 0.0,
@@ -91,14 +91,20 @@ class Policy(Decider):
         rule: bool = False,
         **engine_options: Any,
     ) -> Explanation:
-        """The nearest context in which the plan `instead` would have been better, or optimal.
+        """The nearest context in which the plan `instead`, or some plan of a set, would have been better, or optimal.
+
+        Without `instead`: the nearest context in which the decision is more than `margin` (by default 1 %) above the
+        best plan, whichever that is.
 
         Parameters
         ----------
         context : Series, mapping, one-row table or 1-D array
             The context of the decision.
-        instead : plan
-            The alternative that the planner has in mind.
+        instead : plan or set of plans, optional
+            The alternative that the planner has in mind; or a set of plans of the problem, such as
+            ``problem.through("Ring Road")`` or ``problem.at_least("croissants", 80)``, of which some one must be
+            better. The explanation's `alternative` is then the plan of the set that takes over. Sets are asked with
+            neither `confidence`, `holds`, `plausible` nor `rule`, and of the search.
         kind : {"relative", "absolute"}
             Whether `instead` must cost no more than the decision, or be optimal.
         within : float
@@ -106,7 +112,8 @@ class Policy(Decider):
             good enough; 0.02 asks for the nearest context in which it is within 2 % of the best.
         margin : float or (float, "cost"), optional
             By how much `instead` must cost less than the decision: a share of the decision's cost, such as 0.05, or an
-            amount, such as ``(10, "cost")``.
+            amount, such as ``(10, "cost")``. Without `instead`: how far above the best plan's cost the decision may be
+            and still stand.
         confidence : float
             By how many standard errors, over the trees of a forest or over the nearest neighbours, `instead` must be
             better; for neighbours under expected cost only.
@@ -187,7 +194,7 @@ class Policy(Decider):
     def explain_many(
         self,
         contexts: Any,
-        instead: Any,
+        instead: Any = None,
         n_jobs: int | None = None,
         *,
         decision: Any = None,
@@ -205,8 +212,9 @@ class Policy(Decider):
         ----------
         contexts : DataFrame, 2-D array or list of contexts
             One context per row.
-        instead : plan, or one plan per row
-            The alternative for all contexts, or a list, 2-D array or DataFrame with one alternative per row. What the
+        instead : plan, set of plans, or one plan per row, optional
+            Left out: any other plan, as in :meth:`explain`, which tells how stable each decision is. The alternative
+            for all contexts, or a list, 2-D array or DataFrame with one alternative per row. What the
             problem accepts as a plan is taken as one plan; a DataFrame is always one plan per row.
         n_jobs : int, optional
             Worker processes, -1 for all cores; by default one, or what ``joblib.parallel_config`` says. Under

@@ -112,7 +112,7 @@ def test_nothing_to_say(bakery: wh.Policy) -> None:
     """Where the plan is as good already, no facts speak against it."""
     today = DAY
     assert bakery.reasons(today, bakery.decide(today)).status == "already"
-    assert "No facts speak against your plan" in str(bakery.reasons(today, bakery.decide(today)))
+    assert "No facts speak against it" in str(bakery.reasons(today, bakery.decide(today)))
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -170,3 +171,17 @@ def test_no_time_for_a_region() -> None:
     why = asked(case)
     if why.context is not None:
         assert "rule" in str(why.region(time_limit=1e-9)).lower() or why.region(time_limit=1e-9).proved
+
+
+@pytest.mark.parametrize("seed", [7, 26])
+def test_rules_of_both_answers_are_verified(seed: int) -> None:
+    """The rule of the nearest explanation is found again beside that of the other, and a wrong one is noticed."""
+    [case] = cases(seed, 1, weights="forest")
+    why = asked(case, holds=0.9).with_rule(None, nearest=True)
+    assert why.nearest is not None
+    assert why.rule is not None
+    assert why.nearest.rule is not None and why.nearest.rule.maximal  # noqa: PT018
+    assert why.light().verify(case.policy).differences == []
+    wrong = replace(why.nearest, rule=replace(why.nearest.rule, share=0.5 * why.nearest.rule.share + 0.25))
+    differences = replace(why, nearest=wrong).light().verify(case.policy).differences
+    assert any("nearest.region.share" in one for one in differences), differences

@@ -34,7 +34,7 @@ def test_data_that_has_changed(tmp_path: Path) -> None:
     told = load_policy(Project.load(path), tmp_path / "policy.joblib")
     assert told == ["policy.joblib was fitted before whence.toml or its data changed; it is used as it is."]
     path.write_text(PROJECT.replace('"days.csv"', '"days.csv"\nignore = ["day"]'), "utf-8")
-    with pytest.raises(InputError, match=r"was fitted to other columns than whence\.toml names: fit it again"):
+    with pytest.raises(InputError, match=r"was fitted to columns other than those of whence\.toml: fit it again"):
         load_policy(Project.load(path), tmp_path / "policy.joblib")
 
 

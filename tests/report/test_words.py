@@ -6,6 +6,7 @@ import io
 import re
 import sys
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -14,6 +15,7 @@ import pytest
 
 import whence as wh
 from whence.explain.explanation import Costs
+from whence.explain.reliance import Held
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]
@@ -470,3 +472,26 @@ def test_costs_are_never_bent_towards_the_verdict(make: Make, weekday: Change) -
     assert "59.67 for the decision, 68.57 for your plan. That counts as equal" in str(already)
     assert "counts as equal" not in str(make([weekday]))
     assert "counts as equal" not in str(make([weekday], cost_after=Costs(41.3, 41.30000001), tolerance=1e-4))
+
+
+@pytest.mark.parametrize(
+    ("chosen", "judged", "heading"),
+    [
+        ((10, 10), (9, 10), "Where you may rely on it"),
+        ((8, 10), (9, 10), "Where most refits agree"),
+        ((3, 10), (2, 10), "Where refits agree most often"),
+        ((0, 10), (0, 10), "Nothing to rely on"),
+        ((3, 4), (0, 0), "How far you may rely on it"),
+    ],
+)
+def test_heading_of_what_holds(chosen: tuple[int, int], judged: tuple[int, int], heading: str) -> None:
+    """A heading never promises more than the refits bear out."""
+    X = np.linspace(0, 1, 40)[:, None]
+    forest = wh.ForestWeights(n_trees=5, random_state=0)
+    policy = wh.Policy(wh.Newsvendor(1, 3), forest).fit(X, 10 + 20 * X)
+    why = policy.explain([0.2], instead=[20.0], holds=0.9)
+    assert why.reliance is not None
+    counted = replace(why.reliance, chosen=Held(*chosen), judged=Held(*judged))
+    shown = replace(why, reliance=counted).report.shown
+    assert shown is not None
+    assert shown.where == heading

@@ -207,7 +207,7 @@ def test_states_of_an_answer(browser: Browser) -> None:
         watched = opened(browser, live.url, scene="noise")
         page = watched.page
         asked(page)
-        expect(reliable(page).locator("h4")).to_have_text("Where most refits agree")
+        expect(reliable(page).locator("h4")).to_have_text("Where refits agree most often")
         expect(reliable(page).locator(".agreement.open")).to_contain_text("Do not rely on it")
         page.get_by_label("Scene").select_option("certain")
         expect(page.locator(".plan-card.d .cost b")).not_to_be_empty()

@@ -14,6 +14,7 @@ from whence.cli.screen import note, print_text, searching
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
 from whence.explain.reliance import HOLDS, why_not_refitted
+from whence.problems.sets import PlanSet
 from whence.project import Project
 from whence.report.reliance import followed
 from whence.report.words import wrapped
@@ -25,8 +26,8 @@ InsteadOption = Annotated[
         "-i",
         metavar="PLAN",
         help="Your plan: part=value pairs, JSON, a CSV or JSON file, the stops of a route ('A > B > C'), or row:N or "
-        "context:... for what is decided there.",
-        show_default=False,
+        "context:... for what is decided there; a set of plans: through:, using: or avoiding: a place, "
+        "at-least:part=80, at-most:part=80, between:part=60:80; or any plan.",
     ),
 ]
 
@@ -35,7 +36,7 @@ InsteadOption = Annotated[
 def explain(
     project: options.ProjectArgument,
     context: options.ContextOption,
-    instead: InsteadOption,
+    instead: InsteadOption = "any",
     decision: Annotated[
         str | None,
         typer.Option(metavar="PLAN", help="The plan to be explained, where it is not what the policy decides."),
@@ -52,16 +53,20 @@ def explain(
     policy: options.PolicyOption = None,
     as_json: options.JsonOption = False,
 ) -> None:
-    """Explain: the nearest context in which your plan would have been better.
+    """Explain: the nearest context in which your plan, or some plan of a set, would have been better.
 
+    Without a plan: the nearest context in which today's plan is more than 1 % above the best.
     First comes the nearest context, then where you may rely on it: in 9 of 10 refits of the forest, unless --holds
     says otherwise. Ctrl-C or the time limit ends a search with the best found and what is proved so far.
 
     [bold]Examples[/bold]
 
+      whence explain whence.toml --context 12
       whence explain whence.toml --context 12 --instead row:40
       whence explain whence.toml -c 12 -i "rolls=300, rye bread=80"
       whence explain whence.toml -c 12 -i "Depot > Bridge > Hospital"
+      whence explain whence.toml -c 12 -i "through:Ring Road" --kind absolute
+      whence explain whence.toml -c 12 -i "at-least:croissants=80; at-most:rolls=200"
       whence explain whence.toml -c 12 -i plan.json --report why.html
       whence explain whence.toml -c 12 -i row:40 --fix weekday --json
       whence explain whence.toml -c 12 -i row:40 --margin 5% --holds 0.95
@@ -79,14 +84,18 @@ def explain(
     for sentence in ready.outside(given):
         note(sentence)
     told = _Told(as_json)
-    unknown = "" if asked.no_holds else _set_holds(ready, arguments)
+    some = isinstance(plan, PlanSet)
+    if some and asked.holds is None:
+        # What the project says of refits is for single plans.
+        arguments |= {"holds": None, "confidence": asked.confidence or 0.0, "plausible": asked.plausible}
+    unknown = "" if asked.no_holds or some else _set_holds(ready, arguments)
     with searching(arguments["time_limit"]) as search:
 
         def on_nearest(found: Explanation) -> None:
             with search.aside():
                 told.nearest(found)
 
-        why = ready.fitted().explain(given, plan, on_progress=search, on_nearest=on_nearest, rule=True, **arguments)
+        why = ready.fitted().explain(given, plan, on_progress=search, on_nearest=on_nearest, rule=not some, **arguments)
     told.all_of(why, unknown)
     if report is not None:
         texts = {"title": ready.title} if ready.title else {}

@@ -21,6 +21,7 @@ from whence.cli.explain import explain
 from whence.cli.init import init
 from whence.cli.other_questions import compare, front, menu, reasons
 from whence.cli.serve import serve
+from whence.cli.stability import stability
 from whence.cli.verifying import verify
 from whence.errors import WhenceError
 from whence.report.versions import versions
@@ -118,6 +119,6 @@ def _give_up_on_stdout() -> None:
 
 
 _questions = (explain, front, menu, reasons)
-for _command in (demo, init, check, fit, decide, *_questions, compare, batch, verify, serve, version):
+for _command in (demo, init, check, fit, decide, *_questions, compare, stability, batch, verify, serve, version):
     _more = EXIT_CODES if _command in _questions else ""
     app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))

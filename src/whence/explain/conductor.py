@@ -12,6 +12,15 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.plan_sets import (
+    asked_set,
+    best_plan,
+    question_about,
+    said_of,
+    taking_over,
+    weights_found,
+    with_margin,
+)  # fmt: skip
 from whence.explain.plans import in_order, sample_costs
 from whence.explain.reliance import Refitted, explained_reliably
 from whence.explain.request import Request
@@ -44,14 +53,23 @@ def explain(
     `search` answers in the place of the engine that the request names. None of the `barred` sets of features may change
     as a whole. Without `relax` it is not tried what would do without restrictions.
     """
-    request = replace(request, instead=_named(policy, request.instead), decision=_named(policy, request.decision))
+    plans = asked_set(policy, request)
+    if plans is None:
+        request = replace(request, instead=_named(policy, request.instead))
+    else:
+        request = with_margin(request, plans)
+    request = replace(request, decision=_named(policy, request.decision))
     engine = request.answerer
     search = search or engine.answer
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
     decided = policy.decision_in(initial)
     plan = decided.plan if request.decision is None else request.decision
-    _check_feasible(policy, "instead", request.instead)
+    if plans is None:
+        _check_feasible(policy, "instead", request.instead)
+    else:
+        # As long as no other context is known, the set is spoken for by its best plan in this one.
+        request = replace(request, instead=best_plan(policy, plans, decided.weights))
     if request.decision is not None:
         _check_feasible(policy, "decision", plan)
     costs = {
@@ -61,6 +79,8 @@ def explain(
     # What a report would stumble over later is refused before the search.
     cost_unit_of(policy.problem)
     question = _question(policy, request, initial, limits, costs)
+    if plans is not None:
+        question = question_about(question, policy, request, plans)
     question = replace(question, few=_few(policy, request, question, barred))
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
@@ -70,6 +90,9 @@ def explain(
     draft = _draft(policy, request, question, initial, decided.weights, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.
     draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
+    if plans is not None:
+        asked_for = {**draft.asked, "instead": said_of(plans)}
+        draft = replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked_for)
 
     best = question.best or question.better
 
@@ -229,7 +252,7 @@ def _without_search(question: Question, before: Floats, best: float) -> Answer |
     # Only the search can say by how many standard errors it holds, and how usual the context is.
     if over <= question.tau and not question.confidence and question.plausible is None:
         return Answer("already", question.space.start, 0.0, 0.0)
-    if (question.alternative - question.rival_decision > question.tau).all():
+    if question.plans is None and (question.alternative - question.rival_decision > question.tau).all():
         more = f"over {100 * question.within:.4g} % more" if question.within else "more"
         if any(question.margin):
             more = "too much"
@@ -289,6 +312,9 @@ def _completed(policy: Policy, question: Question, answer: Answer, draft: Explan
             cost_after=draft.cost_before,
             weights_after=draft.weights_before,
         )
+    if draft.plans is not None:
+        question, draft = taking_over(policy, question, draft, draft.plans, weights_found(question, answer))
+        draft = replace(draft, question=question)
     context, after, distance = confirmed(question, answer, policy.schema_, draft.initial, policy.inputs_of)
     risk = question.risk
     proved = answer.status == "optimal" and answer.bound == answer.distance

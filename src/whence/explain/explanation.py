@@ -19,6 +19,7 @@ from whence.explain.source import Source
 from whence.files import write_text
 from whence.plain_values import number_from_plain
 from whence.problems.base import DecisionProblem, cost_unit_of
+from whence.problems.sets import PlanSet
 from whence.question import Question
 from whence.report.build import document_digest, document_of, report_of
 from whence.report.model import Report
@@ -51,6 +52,7 @@ SAME = (
     "separation",
     "blocking",
     "note",
+    "among",
 )
 #: One entry per past observation each, and what stands for those without any weight.
 SILENT = {"weights_before": 0.0, "weights_after": 0.0, "costs_decision": np.nan, "costs_alternative": np.nan}
@@ -147,6 +149,10 @@ class Explanation:
     #: The box of contexts around it in which it stays true, where that was found out (see `region`).
     rule: Region | None = None
     note: str = ""
+    #: Where some plan of a set had to be better: what one of them is called, such as "a route through Ring Road".
+    among: str = ""
+    #: The set itself; None in a light explanation.
+    plans: PlanSet | None = None
     #: The question in plain values, apart from context and plans: what may be asked again.
     asked: dict[str, Any] = field(default_factory=dict)
     #: The parts of the policy that the explanation speaks of; None in a light one.
@@ -269,7 +275,7 @@ class Explanation:
         written = document_of(self)
         inner = None if self.unrestricted is None else self.unrestricted.light()
         near = None if self.nearest is None else self.nearest.light()
-        gone: dict[str, Any] = {"source": None, "question": None}
+        gone: dict[str, Any] = {"source": None, "question": None, "plans": None}
         return replace(self, **arrays_of(written), **gone, written=written, unrestricted=inner, nearest=near)
 
     # ---- how far it can be relied on -----------------------------------------------------------------------
@@ -298,6 +304,7 @@ class Explanation:
         """
         if not isinstance(refits, int | np.integer) or isinstance(refits, bool) or refits < 1:
             raise InputError(f"'refits' must be an int >= 1. Got {refits!r} instead.", parameter="refits")
+        self._one_plan("held against refits")
         found = Refitted(self._source("refitted"), kind).held(self, range(int(refits)), within)
         if found is None:
             raise InputError(f"An explanation without a context holds nowhere; its status is {self.status!r}.")
@@ -328,6 +335,7 @@ class Explanation:
         Your plan is better whenever x0 is at least 0.297: 70 % of past contexts.
         """
         source = self._source("grown into a region")
+        self._one_plan("grown into a region")
         if self.context is None or self.question is None:
             raise InputError(f"An explanation without a context has no region; its status is {self.status!r}.")
         if not source.weights.per_tree_known:
@@ -357,10 +365,17 @@ class Explanation:
         if nearest and self.nearest is not None:
             return replace(self.with_rule(time_limit), nearest=self.nearest.with_rule(time_limit))
         source = self.source
-        known = self.rule is not None or self.context is None or self.question is None
+        known = self.rule is not None or self.context is None or self.question is None or bool(self.among)
         if known or source is None or not source.weights.per_tree_known:
             return self
         return replace(self, rule=self.region(time_limit))
+
+    def _one_plan(self, what: str) -> None:
+        if self.among:
+            raise InputError(
+                f"An explanation about a set of plans cannot be {what}: explain the plan that takes over, "
+                "instead=why.alternative."
+            )
 
     def _source(self, what: str) -> Source:
         if self.source is None:

@@ -22,6 +22,7 @@ from whence.explain.explanations import Entry, Explanations
 from whence.explain.orphans import end_with
 from whence.explain.request import Request
 from whence.explain.source import Source
+from whence.problems.sets import PlanSet
 from whence.tables import as_pandas, as_table
 
 if TYPE_CHECKING:
@@ -110,8 +111,8 @@ def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None
 
 def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | None) -> list[Any]:
     """`given` as one plan per row: either it is, or it is one plan for all of them."""
-    if given is None:
-        return [None] * total
+    if given is None or isinstance(given, PlanSet):
+        return [given] * total
     given = as_pandas(given)
     if isinstance(given, pd.DataFrame):
         # Rows keep the names of their parts, which may be in any order.

@@ -18,9 +18,11 @@ from whence.explain.asking import Asker, Told, listed
 from whence.explain.explanation import Explanation
 from whence.explain.hitting import smallest_hitting_set
 from whence.explain.menu import features_of, with_others_fixed
+from whence.explain.plan_sets import asked_set, with_margin
 from whence.explain.request import Request
 from whence.plain_values import to_plain
 from whence.problems.base import cost_unit_of
+from whence.problems.sets import AnyPlan
 from whence.report.model import scalar
 from whence.report.numbers import duration, plain, share, value, with_unit
 from whence.report.sheets import Sheet, Table
@@ -75,7 +77,8 @@ class Reasons(Told, Sequence[str]):
     smallest: bool
     needed: dict[str, Explanation] = field(default_factory=dict)
     kind: str = "relative"
-    #: What the plan never is, such as "as good as the decision", and where that was looked for.
+    #: Who is never what, such as "your plan" and "as good as the decision", and where that was looked for.
+    subject: str = "your plan"
     claim: str = "as good as the decision"
     scope: str = ""
     written: tuple[str, ...] = ()
@@ -112,10 +115,10 @@ class Reasons(Told, Sequence[str]):
     def text(self) -> str:
         """The facts in a sentence, and what is proved about them."""
         if self.status == "already":
-            return "No facts speak against your plan: it holds in the context as it is."
+            return "No facts speak against it: it holds in the context as it is."
         if self.status == "none":
             where = f"in no context of the history's range{self.scope}"
-            return f"No facts are needed: {where} is your plan {self.claim}.\nProved."
+            return f"No facts are needed: {where} is {self.subject} {self.claim}.\nProved."
         if self.status != "proved":
             stopped = f"within {duration(self.seconds)}" if self.status == "time_limit" else "before it was stopped"
             return f"No set of facts but all of them together was proved to settle it {stopped}."
@@ -126,7 +129,7 @@ class Reasons(Told, Sequence[str]):
         else:
             sure = "Proved; whether all of these facts are needed was not settled in time."
         facts = listed(self.written)
-        return f"As long as {facts}, your plan is never {self.claim}, whatever else changes{self.scope}.\n{sure}"
+        return f"As long as {facts}, {self.subject} is never {self.claim}, whatever else changes{self.scope}.\n{sure}"
 
     def to_dict(self) -> dict[str, Any]:
         """The reasons as plain values."""
@@ -246,6 +249,7 @@ class _Inquiry:
             if own:
                 needed[name] = min(own, key=lambda why: why.distance)
         written = tuple(f"{name} is {value(values[name], kinds[name], schema.unit(name))}" for name in facts)
+        subject, claim = _claim(asker.policy, asker.request)
         free = schema.space(row, restricted=False).same_as(schema.space(row, asker.request.fixed, asker.request.bounds))
         return Reasons(
             facts=values,
@@ -253,7 +257,8 @@ class _Inquiry:
             smallest=smallest,
             needed=needed,
             kind=asker.request.kind,
-            claim=_claim(asker.request, cost_unit_of(asker.policy.problem)),
+            subject=subject,
+            claim=claim,
             scope="" if free else " within your restrictions",
             written=written,
             proofs=asker.count,
@@ -261,14 +266,19 @@ class _Inquiry:
         )
 
 
-def _claim(request: Request, unit: str) -> str:
-    """What was asked of the plan, as it follows "your plan is never"."""
+def _claim(policy: Policy, request: Request) -> tuple[str, str]:
+    """Who is asked about and what was asked, as both stand around "is never"."""
+    plans, unit = asked_set(policy, request), cost_unit_of(policy.problem)
+    if plans is not None:
+        request = with_margin(request, plans)
     part, amount = request.margin_parts
+    margin = f"{plain(100.0 * part, 4)} %" if part else with_unit(plain(amount, 6), unit)
+    if isinstance(plans, AnyPlan):
+        return "today's plan", f"more than {margin} above the best" if part or amount else "beaten by another"
     within = f"within {plain(100.0 * request.within, 4)} % of the best" if request.within else "the best"
-    cheaper = f"{plain(100.0 * part, 4)} %" if part else with_unit(plain(amount, 6), unit)
     parts = [within] if request.kind == "absolute" else []
     if part or amount:
-        parts.append(f"at least {cheaper} cheaper than the decision")
+        parts.append(f"at least {margin} cheaper than the decision")
     elif request.kind == "relative":
         parts.append("as good as the decision")
     said = listed(parts)
@@ -276,4 +286,4 @@ def _claim(request: Request, unit: str) -> str:
         said += f" by {plain(request.confidence, 3)} standard errors"
     if request.plausible is not None:
         said += f" in a context at least as usual as {share(request.plausible)} of the history"
-    return said
+    return "your plan" if plans is None else plans.words, said

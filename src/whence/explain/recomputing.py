@@ -14,6 +14,7 @@ import pandas as pd
 from whence.errors import InternalError
 from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.plan_sets import read_set, taking_over
 from whence.explain.reliance import CHOOSING, JUDGING, Refitted, Rung
 from whence.explain.request import Request
 from whence.explain.verification import confirmed
@@ -70,8 +71,9 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
             wanted = said.asked.get("holds", found.wanted)
             fresh = replace(fresh, reliance=replace(found, wanted=wanted), agreed=chosen.with_others(judged))
     if said.nearest is not None and asked:
-        plain = replace(draft, confidence=0.0, asked={})
-        near = _completed(said.nearest, policy, plain, replace(asked[0], confidence=0.0), faults)
+        plain = explain(policy, replace(request, confidence=0.0), search=remember)
+        assert plain.question is not None
+        near = _completed(said.nearest, policy, replace(plain, asked={}), plain.question, faults)
         faults += _faults_of_numbers(said.nearest)
         if said.reliance is not None and said.nearest.agreed is not None:
             numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]
@@ -116,6 +118,7 @@ def request_of(said: Explanation, policy: Policy) -> Request:
     """The question of an explanation, to be asked once more, without its limits and by the usual engine."""
     record = said.asked
     plans = [_plan(said, plan, policy) for plan in (said.alternative, said.decision)]
+    instead = plans[0] if "instead" not in record else read_set(policy, record["instead"])
     tolerance = record.get("tolerance")
     if tolerance is None:
         # Documents without a question name the tolerance in the unit of the costs.
@@ -129,7 +132,7 @@ def request_of(said: Explanation, policy: Policy) -> Request:
         **{name: value for name, value in record.items() if name in known}
         | {
             "context": row_of(policy, said.initial),
-            "instead": plans[0],
+            "instead": instead,
             "decision": plans[1],
             "kind": said.kind,
             "fixed": tuple(record.get("fixed", ())),
@@ -198,6 +201,10 @@ def _completed(
     point = schema.encode_row(context)
     distance = question.space.distance(point)
     answer = Answer("time_limit", point, distance, said.bound)
+    if draft.plans is not None:
+        question, draft = taking_over(
+            policy, question, draft, draft.plans, policy.weights_.at(policy.inputs_of(context))
+        )
     try:
         # For this schema the context is the one that is written, to the last digit.
         written: Any = SimpleNamespace(decode=lambda *point: context, encode_row=schema.encode_row)

@@ -24,7 +24,8 @@ class Request:
     """The arguments of ``Policy.explain``; an engine gets a :class:`~whence.question.Question` made from them."""
 
     context: Any
-    instead: Any
+    #: A plan, a set of plans, or None for any other plan.
+    instead: Any = None
     kind: Kind = "relative"
     within: float = 0.0
     margin: float | tuple[float, str] | None = None

@@ -53,6 +53,11 @@ class IntegerProgram(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
+        if question.plans is not None:
+            raise InputError(
+                "'engine' must be 'search' for a set of plans: the integer program knows single plans only.",
+                parameter="engine",
+            )
         if question.confidence:
             raise InputError(
                 "'confidence' and 'holds' are for the search: the integer program cannot express them.",

@@ -52,7 +52,7 @@ def draw_rule(ax: Axes, why: Explanation, sides: Sequence[Axis]) -> None:
     said = "rule: no plan is better" if why.kind == "absolute" else "rule: your plan is better"
     if others:
         said += f" where {fitting(' and '.join(one.text for one in others), 34, 1)}"
-    look = {"fill": False, "edgecolor": THEN, "hatch": "///", "linewidth": 1.6, "zorder": 3}
+    look: dict[str, Any] = {"fill": False, "edgecolor": THEN, "hatch": "///", "linewidth": 1.6, "zorder": 3}
     look |= {"linestyle": "--" if others else "-"}
     across, up = (_parts(side, asked.get(side.name)) for side in sides)
     from matplotlib.patches import Rectangle

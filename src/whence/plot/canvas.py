@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from whence.errors import InputTypeError, MissingDependencyError
 from whence.report.colours import ALTERNATIVE, DECISION
 from whence.report.model import Report
+from whence.report.set_words import other_plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -23,6 +24,11 @@ LINES: dict[str, dict[str, Any]] = {
     "d": {"color": DECISION, "linestyle": "-", "label": "decision"},
     "a": {"color": ALTERNATIVE, "linestyle": "--", "label": "your plan"},
 }
+
+
+def look_of(looks: dict[str, dict[str, Any]], plan: str, report: Report) -> dict[str, Any]:
+    """How the bars or lines of a plan look, with what the report calls the plan."""
+    return looks[plan] | ({"label": other_plan(report)} if plan == "a" else {})
 
 
 def matplotlib() -> Any:

@@ -61,8 +61,8 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
         line = _line(report.ranges.get(change.feature), asked.get(change.feature), (change.from_, change.to))
         _change(ax, y, line, (text.from_, after), unit)
     for y, one in enumerate(further, len(shown)):
-        unit = report.units.get(one.feature, "")
-        here = value(one.found, report.kinds.get(one.feature, ""), unit)
+        unit, kind = report.units.get(one.feature, ""), report.kinds.get(one.feature, "")
+        here = " or ".join(value(each, kind, unit) for each in one.values or [one.found])
         _change(ax, y, _line(one.room, one, (one.found, one.found)), (here,), unit)
     names = [texts[row].feature for row in shown] + [one.feature for one in further]
     ax.set_yticks(range(len(names)), list(map(fitting, names)))
@@ -99,7 +99,7 @@ def _line(seen: Sequence[float] | None, asked: RegionCondition | None, values: t
     low, high = min(*seen, *values, *room), max(*seen, *values, *room)
 
     def place(number: float) -> float:
-        return (float(number) - low) / ((high - low) or 1.0)
+        return float((float(number) - low) / ((high - low) or 1.0))
 
     shaded = None
     if asked is not None and room:
@@ -121,7 +121,13 @@ def _change(ax: Axes, y: int, line: _Line, texts: Sequence[str], unit: str) -> N
         ax.plot(SWITCH, [y, y], color=RULE, linewidth=1.5, linestyle=":", zorder=1)
     if line.shaded is not None:
         first, last = line.shaded
-        look = {"facecolor": f"{THEN}38", "edgecolor": THEN, "linewidth": 1.0, "zorder": 1.5, "label": "rule"}
+        look: dict[str, Any] = {
+            "facecolor": f"{THEN}38",
+            "edgecolor": THEN,
+            "linewidth": 1.0,
+            "zorder": 1.5,
+            "label": "rule",
+        }
         ax.barh(y, max(last - first, 0.005), height=0.22, left=first, **look)
     if len(texts) == 2:
         arrow = {"arrowstyle": "-|>", "color": INK, "shrinkA": 4, "shrinkB": 3, "linewidth": 1.4}
@@ -134,5 +140,12 @@ def _change(ax: Axes, y: int, line: _Line, texts: Sequence[str], unit: str) -> N
     both = ((start, texts[0], not forward, "normal"), (end, texts[-1], forward, "bold"))
     for x, text, to_the_right, weight in both if len(texts) == 2 else ((end, texts[0], end < 0.5, "normal"),):
         place, side = (-3 if to_the_right == apart else 3, 6), "left" if to_the_right else "right"
-        look = {"ha": side, "va": "bottom", "fontsize": 9, "fontweight": weight, "color": INK, **beside}
-        ax.annotate(fitting(text, 22, 1), (x, y), place, **look)
+        words: dict[str, Any] = {
+            "ha": side,
+            "va": "bottom",
+            "fontsize": 9,
+            "fontweight": weight,
+            "color": INK,
+            **beside,
+        }
+        ax.annotate(fitting(text, 22, 1), (x, y), place, **words)

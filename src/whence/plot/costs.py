@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from whence.errors import InputError
-from whence.plot.canvas import BARS, INK, LINES, axes_for, empty, quiet, report_in, titled, written
+from whence.plot.canvas import BARS, INK, LINES, axes_for, empty, look_of, quiet, report_in, titled, written
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -40,7 +40,7 @@ def costs(why: Explanation, *, ax: Axes | None = None) -> Axes:
     at = np.arange(len(pairs), dtype=np.float64)
     for j, (plan, name) in enumerate((("d", "decision"), ("a", "alternative"))):
         lengths = [getattr(cost, name) for cost, _ in pairs]
-        drawn = ax.bar(at + (j - 0.5) * 0.36, lengths, 0.32, linewidth=1.5, **BARS[plan])
+        drawn = ax.bar(at + (j - 0.5) * 0.36, lengths, 0.32, linewidth=1.5, **look_of(BARS, plan, report))
         ax.bar_label(drawn, [texts[j] for _, texts in pairs], padding=3, fontsize=9, color=INK)
     ax.set_xticks(at, ["as it is", "in the changed context"][: len(pairs)])
     ax.set_xlim(-0.6, len(pairs) - 0.4)
@@ -75,8 +75,8 @@ def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) 
     if when == "after" and len(spread.panels) == 1:
         return empty(ax, "There is no changed context.")
     panel = spread.panels[0 if when == "before" else 1]
-    _steps(ax, "d", panel.decision, panel.marks.decision, spread.edges)
-    _steps(ax, "a", panel.alternative, panel.marks.alternative, spread.edges)
+    _steps(ax, "d", panel.decision, panel.marks.decision, spread.edges, look_of(LINES, "d", report))
+    _steps(ax, "a", panel.alternative, panel.marks.alternative, spread.edges, look_of(LINES, "a", report))
     ax.set_xlim(spread.edges[0], spread.edges[-1])
     ax.set_ylim(0.0, 112.0 * spread.highest)
     notes = "; ".join(filter(None, [report.cost_unit, "last bar: and beyond" if spread.beyond else ""]))
@@ -87,8 +87,7 @@ def outcomes(why: Explanation, *, when: str = "before", ax: Axes | None = None) 
     return ax
 
 
-def _steps(ax: Axes, plan: str, masses: list[float], mark: float, edges: list[float]) -> None:
-    look = LINES[plan]
+def _steps(ax: Axes, plan: str, masses: list[float], mark: float, edges: list[float], look: dict[str, Any]) -> None:
     percent = [100.0 * mass for mass in masses]
     ax.stairs(percent, edges, fill=True, color=look["color"], alpha=0.18)
     ax.stairs(percent, edges, linewidth=1.8, **look)

@@ -179,7 +179,8 @@ def _marks(ax: Axes, marked: list[Explanation], sides: tuple[Side, Side]) -> Non
             continue
         end = (sides[0].place(one.context[sides[0].name]), sides[1].place(one.context[sides[1].name]))
         further = [str(name) for name in one.changes["feature"] if name not in {side.name for side in sides}]
-        said = f"nearest context, {'no plan better' if one.kind == 'absolute' else 'your plan better'}"
+        yours = "the other plan better" if one.among else "your plan better"
+        said = f"nearest context, {'no plan better' if one.kind == 'absolute' else yours}"
         if further:
             said += f"; {fitting(', '.join(further), 30, 1)} changes too"
         if end != start:

@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.errors import InputError
-from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, fitting, quiet, report_in, titled, written
+from whence.plot.canvas import BARS, INK, LINES, SOFT, axes_for, fitting, look_of, quiet, report_in, titled, written
 from whence.report.layout import labels, placed, visited
-from whence.report.model import Plans
+from whence.report.model import Report
 from whence.report.numbers import plain
 from whence.report.plans import most_different
 
@@ -38,17 +38,18 @@ def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
     >>> [text.get_text() for text in ax.texts]
     ['10', '20']
     """
-    both = report_in(why).plans
+    report = report_in(why)
+    both = report.plans
     if both.map is not None:
         return routes(why, ax=ax)
     shown, rest = most_different(both, most)
     if not shown.size:
-        return _in_words(both, ax)
+        return _in_words(report, ax)
     ax = axes_for(ax, (6.4, 1.0 + 0.45 * max(shown.size, 1)))
     at = np.arange(shown.size, dtype=np.float64)
     for j, (plan, vector) in enumerate((("d", both.decision), ("a", both.alternative))):
         quantities = [vector[i] for i in shown]
-        drawn = ax.barh(at + (j - 0.5) * 0.38, quantities, 0.34, linewidth=1.3, **BARS[plan])
+        drawn = ax.barh(at + (j - 0.5) * 0.38, quantities, 0.34, linewidth=1.3, **look_of(BARS, plan, report))
         texts = [plain(quantity, 4) for quantity in quantities]
         ax.bar_label(drawn, texts, padding=3, fontsize=8 if shown.size <= 8 else 7, color=INK)
     ax.set_yticks(at, [fitting(both.parts[j]) for j in shown])
@@ -62,14 +63,16 @@ def plans(why: Explanation, *, most: int = 16, ax: Axes | None = None) -> Axes:
     return ax
 
 
-def _in_words(both: Plans, ax: Axes | None) -> Axes:
+def _in_words(report: Report, ax: Axes | None) -> Axes:
     """Both plans as text, in the colours of their bars."""
+    both = report.plans
     ax = axes_for(ax, (6.4, 2.6))
     ax.axis("off")
     titled(ax, "The two plans")
     for plan, text, y in (("d", both.decision_text, 0.92), ("a", both.alternative_text, 0.42)):
         look: dict[str, Any] = {"transform": ax.transAxes, "va": "top", "ha": "left"}
-        ax.text(0.0, y, LINES[plan]["label"], color=LINES[plan]["color"], fontweight="bold", fontsize="small", **look)
+        own = look_of(LINES, plan, report)
+        ax.text(0.0, y, own["label"], color=own["color"], fontweight="bold", fontsize="small", **look)
         ax.text(0.0, y - 0.1, fitting(text, 60, 5), color=INK, fontsize="medium", **look)
     return ax
 
@@ -88,7 +91,8 @@ def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
     >>> ax.get_title(loc="left")
     'The two routes'
     """
-    city = report_in(why).plans.map
+    report = report_in(why)
+    city = report.plans.map
     if city is None:
         raise InputError(
             "'why' must be about routes through a network whose nodes have positions: give them the attribute 'pos'.",
@@ -103,7 +107,7 @@ def routes(why: Explanation, *, ax: Axes | None = None) -> Axes:
     ax.add_collection(LineCollection(lines, color=STREET, linewidth=1))
     unit = ax.get_window_extent().width / ax.figure.dpi * 72 / WIDTH
     for plan, route, wide in (("d", city.decision, 7.0), ("a", city.alternative, 3.2)):
-        look = dict(LINES[plan]) | ({"linestyle": (0, (2.4, 1.6))} if plan == "a" else {"alpha": 0.75})
+        look = look_of(LINES, plan, report) | ({"linestyle": (0, (2.4, 1.6))} if plan == "a" else {"alpha": 0.75})
         ax.add_collection(LineCollection([lines[edge] for edge in route], linewidth=wide * unit, **look))
     seen = visited(city)
     for node, (x, y) in enumerate(place):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whence.plot.canvas import LINES, RULE, SOFT, axes_for, fitting, quiet, report_in, titled
+from whence.plot.canvas import LINES, RULE, SOFT, axes_for, fitting, look_of, quiet, report_in, titled
 from whence.report.model import Observation, Report
 from whence.report.numbers import plain, value, with_unit
 from whence.report.observations import KEPT, most_moved
@@ -32,9 +32,9 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     ['1 (x0 1)', '0 (x0 0)']
     """
     report = report_in(why)
-    seen, speaking = report.observations, report.shown.speaking if report.shown else None
+    kept, speaking = report.observations, report.shown.speaking if report.shown else None
     turned = speaking.moved if speaking else 0.0
-    gaining, losing = seen.gaining[:count], seen.losing[:count]
+    gaining, losing = kept.gaining[:count], kept.losing[:count]
     if count > KEPT:
         gaining, losing = most_moved(why, count)
     chosen = gaining + losing
@@ -43,7 +43,7 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     seen: set[str] = set()
     for y, one in enumerate(chosen):
         plan = _cheaper(one)
-        look = {"color": SOFT, "label": "for neither plan"} if plan is None else LINES[plan]
+        look = {"color": SOFT, "label": "for neither plan"} if plan is None else look_of(LINES, plan, report)
         label = f"for {'the ' if plan == 'd' else ''}{look['label']}" if plan else look["label"]
         colour = look["color"]
         before, after = 100 * one.before, 100 * one.after

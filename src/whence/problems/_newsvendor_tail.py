@@ -17,10 +17,10 @@ from numpy.typing import NDArray
 from scipy import sparse
 
 from whence.aliases import Floats
-from whence.problems._minimise import LinearProgram, minimise
+from whence.problems._minimise import LinearProgram, minimise, with_tail
 from whence.risk import CVaR
 
-__all__ = ["least_cvar"]
+__all__ = ["least_cvar", "least_cvar_between"]
 
 Terms = tuple[Floats, Floats, float]
 
@@ -166,3 +166,39 @@ def _with_excess(slope: Floats) -> sparse.csr_array:
         ),
         shape=(samples + 1, steps + 1 + samples),
     )
+
+
+def least_cvar_between(y: Floats, w: Floats, terms: Terms, tail: float, limits: tuple[Floats, Floats]) -> Floats:
+    """The same for quantities between `limits`: one linear program, over every sample's cost of every product."""
+    units = float(np.abs(y).max()) or 1.0
+    money = float(max(terms[0].max(), terms[1].max()))
+    holding, backorder, budget = terms[0] / money, terms[1] / money, terms[2] / units
+    y = y / units
+    low, high = (limit / units for limit in limits)
+    samples, products = y.shape
+    each = sparse.kron(np.ones((samples, 1)), sparse.eye_array(products))
+    own = sparse.eye_array(samples * products)
+    # cost >= holding (z - y) and cost >= backorder (y - z), then the budget
+    rows = sparse.block_array(
+        [
+            [-each @ sparse.diags_array(holding), own],
+            [each @ sparse.diags_array(backorder), own],
+            [sparse.csr_array(-np.ones((1, products))), None],
+        ],
+        format="csr",
+    )
+    program = LinearProgram(
+        cost=np.zeros(products + samples * products),
+        lower=np.concatenate((low, np.zeros(samples * products))),
+        upper=np.concatenate((high, np.full(samples * products, np.inf))),
+        rows=rows,
+        row_lower=np.concatenate((-(holding * y).ravel(), (backorder * y).ravel(), [-budget])),
+        row_upper=np.full(2 * samples * products + 1, np.inf),
+        tolerance=1e-9,
+    )
+    total = sparse.hstack(
+        [sparse.csr_array((samples, products)), sparse.kron(sparse.eye_array(samples), np.ones((1, products)))]
+    )
+    plan = minimise(with_tail(program, total, w / tail), "Newsvendor")[:products] * units
+    clipped: Floats = np.clip(plan, *limits)
+    return clipped

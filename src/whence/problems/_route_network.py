@@ -49,7 +49,7 @@ class RouteNetwork:
         self.acyclic: bool = nx.is_directed_acyclic_graph(useful)
         order = [self.node_number[node] for node in nx.topological_sort(useful)][::-1] if self.acyclic else []
         # Flat, in the order in which dynamic programming needs the arcs: nested loops take twice as long.
-        self._backwards = [(u, e, v) for u in order for e, v in self.successors[u]]
+        self.backwards = [(u, e, v) for u in order for e, v in self.successors[u]]
         self._listing: sp.csr_matrix | None = None
 
     def cheapest(self, costs: Floats) -> list[int]:
@@ -84,7 +84,7 @@ class RouteNetwork:
         """Number of routes of an acyclic graph."""
         routes = [0] * len(self.nodes)
         routes[self.target] = 1
-        for u, _, v in self._backwards:
+        for u, _, v in self.backwards:
             routes[u] += routes[v]
         return routes[self.source]
 
@@ -123,7 +123,7 @@ class RouteNetwork:
 
     def _dynamic_programming(self, costs: list[float]) -> tuple[list[float], list[int]]:
         distance, next_edge = self._start()
-        for u, e, v in self._backwards:
+        for u, e, v in self.backwards:
             through = costs[e] + distance[v]
             if through < distance[u]:
                 distance[u] = through

@@ -14,7 +14,7 @@ from whence.plain_values import quoted, some
 from whence.problems._route_network import RouteNetwork
 from whence.problems.plan_forms import finite_quantity
 
-__all__ = ["read_route", "route_from_plain", "stops"]
+__all__ = ["NodeNames", "read_route", "route_from_plain", "stops"]
 
 _ARROW = re.compile(r"\s*(?:->|→|>)\s*")
 
@@ -145,7 +145,7 @@ def route_from_plain(nodes: Iterable[Any], value: Any) -> Any:
     """
     if isinstance(value, str) or not isinstance(value, Sequence | np.ndarray):
         raise InputError(f"The route must be a list of nodes or of edges. Got {quoted(value)} instead.")
-    names, entries = _NodeNames(nodes), list(value)
+    names, entries = NodeNames(nodes), list(value)
     if entries and not any(names.find(entry) for entry in entries):
         if all(isinstance(entry, list | tuple) and len(entry) == 2 for entry in entries):
             return [tuple(names.node(end) for end in pair) for pair in entries]
@@ -159,7 +159,7 @@ def stops(text: str) -> list[str]:
     return [stop.strip() for stop in (_ARROW.split(text) if _ARROW.search(text) else text.split(","))]
 
 
-class _NodeNames:
+class NodeNames:
     """The nodes of a graph, to be found by what JSON can say of them."""
 
     def __init__(self, nodes: Iterable[Any]) -> None:

@@ -13,10 +13,20 @@ from whence.problems._minimise import LinearProgram, minimise, with_tail
 __all__ = ["first_stage", "recourse_costs"]
 
 
-def first_stage(ship: Floats, spot: float, production: float, Y: Floats, weights: Floats, tail: float) -> Floats:
-    """Production beforehand that minimises the mean of the worst `tail` share of the costs."""
+def first_stage(
+    ship: Floats,
+    spot: float,
+    production: float,
+    Y: Floats,
+    weights: Floats,
+    tail: float,
+    limits: tuple[Floats, Floats] | None = None,
+) -> Floats:
+    """Production beforehand, between `limits`, that minimises the mean of the worst `tail` share of the costs."""
     warehouses, samples = ship.shape[0], Y.shape[0]
     program = _supply_and_demand(ship, Y)
+    if limits is not None:
+        program.lower[:warehouses], program.upper[:warehouses] = limits
     # Over z, and per sample over t and s: the cheapest recourse of one sample is its row of these.
     recourse = sparse.hstack(
         [sparse.csr_array((samples, warehouses)), sparse.kron(sparse.eye_array(samples), _recourse_rates(ship, spot))]

@@ -20,6 +20,7 @@ from whence.typed_values import pairs
 
 if TYPE_CHECKING:
     from whence.problems.linear import Polytope
+    from whence.problems.sets import PlanSet
 
 __all__ = ["DecisionProblem", "check_outcomes", "check_samples", "cost_unit_of"]
 
@@ -208,6 +209,43 @@ class DecisionProblem(ABC):
     def quantity_limits(self, Y: Floats) -> QuantityLimits:
         """What the quantities of a plan may be, for the page: no limits unless the problem knows better."""
         return QuantityLimits()
+
+    # ---- sets of plans --------------------------------------------------------------------------------------------
+
+    def plans(self, limit: int) -> Sequence[Any] | None:
+        """Every plan, where there are at most `limit` and they can be listed; otherwise None.
+
+        A problem of your own with few plans that lists them has questions about sets of plans answered much faster.
+        """
+        return None
+
+    def only(
+        self,
+        allowed: Sequence[Any] | Callable[[Any], Any],
+        solve: Callable[[Floats, Floats, Risk], Any] | None = None,
+        words: str = "",
+    ) -> PlanSet:
+        """Some of the plans, as a set to be asked for: ``policy.explain(context, instead=problem.only(...))``.
+
+        Parameters
+        ----------
+        allowed : list of plans, or callable
+            The plans, or a rule: given a plan, whether it is allowed (or a text that says why not).
+        solve : callable, optional
+            For a rule: as :meth:`solve`, but among the allowed plans alone. A problem whose own `solve` takes `allowed`
+            needs none.
+        words : str
+            What one such plan is called in a sentence, such as "a plan without night shifts".
+
+        Examples
+        --------
+        >>> from whence.problems import Newsvendor
+        >>> Newsvendor(1, 2).only([[10.0], [20.0]], words="a full tray").check([15.0])
+        'The plan is not a full tray.'
+        """
+        from whence.problems.sets import only
+
+        return only(self, allowed, solve, words)
 
     # ---- problems that are linear programs ----------------------------------------------------------------------
 

@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from scipy import sparse
+from scipy.optimize import Bounds
 from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
@@ -17,6 +18,7 @@ from whence.problems._linear_input import read_bounds, read_cost_map, read_integ
 from whence.problems._minimise import LinearProgram, minimise, with_tail
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits, plan_numbers
+from whence.problems.quantity_sets import Quantities, QuantitySet, with_bounds
 from whence.risk import Risk, known_tail
 
 __all__ = ["LinearProblem", "Polytope"]
@@ -46,7 +48,7 @@ class Polytope:
         return int(self.lower.size)
 
 
-class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
+class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc]
     """Linear or integer program with fixed constraints and an uncertain cost vector.
 
     Minimises ``(sum_i w_i d_i) @ z`` over ``A_ub @ z <= b_ub``, ``A_eq @ z == b_eq`` and bounds, or the CVaR of
@@ -148,6 +150,49 @@ class LinearProblem(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         if tail is not None:
             program = with_tail(program, rows, w / tail)
         return minimise(program, "LinearProblem")[: space.variables]
+
+    def with_rows(self, A_ub: Any, b_ub: Any) -> QuantitySet:
+        """The plans that keep further rows ``A_ub @ z <= b_ub``, as a set of plans.
+
+        Examples
+        --------
+        >>> LinearProblem(A_eq=[[1, 1]], b_eq=[1]).with_rows([[1, 0]], [0.5]).check([0.75, 0.25])
+        'The plan breaks condition 1 by 0.25.'
+        """
+        return QuantitySet(self, rows=[(A_ub, b_ub)])
+
+    def quantities(self, columns: int) -> int:
+        """How many variables there are where outcomes have so many columns."""
+        return self._variables() or columns
+
+    def with_further_rows(self, rows: Sequence[tuple[Any, Any]]) -> LinearProblem:
+        """The problem with further rows."""
+        space = self._constraints(self._variables() or np.atleast_2d(rows[0][0]).shape[1])
+        assert space is not None
+        more = with_bounds(space, space.lower, space.upper, rows)
+        return LinearProblem(
+            more["A_ub"],
+            more["b_ub"],
+            self.A_eq,
+            self.b_eq,
+            self.bounds,
+            self.integrality,
+            self.cost_map,
+            self.cost_unit,
+        )
+
+    def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:
+        """Values of the variables between `lower` and `upper` that minimise `risk`."""
+        space = self._constraints(self.quantities(np.asarray(Y).shape[1]))
+        assert space is not None
+        more = with_bounds(space, lower, upper)
+        if (more["lower"] > more["upper"]).any():
+            raise InputError("No plan keeps the limits on its variables.", parameter="instead")
+        bounds = Bounds(more["lower"], more["upper"])
+        inner = LinearProblem(
+            self.A_ub, self.b_ub, self.A_eq, self.b_eq, bounds, self.integrality, self.cost_map, self.cost_unit
+        )
+        return inner.solve(Y, weights, risk)
 
     def check(self, decision: Any) -> str | None:
         """None where the values are feasible, otherwise one sentence that says what they violate and by how much."""

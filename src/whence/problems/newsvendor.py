@@ -13,9 +13,10 @@ from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, argument_error, parameter_error
-from whence.problems._newsvendor_tail import least_cvar
+from whence.problems._newsvendor_tail import least_cvar, least_cvar_between
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits, plan_numbers
+from whence.problems.quantity_sets import Quantities
 from whence.risk import Risk, known_tail
 
 __all__ = ["Newsvendor"]
@@ -30,7 +31,7 @@ _TIE = 1e-12
 _wrong = partial(parameter_error, "Newsvendor")
 
 
-class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
+class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc]
     """Order quantities for several products whose demands are uncertain.
 
     A plan holds one quantity ``z_j >= 0`` per product with ``sum(z) <= budget``. Against demands ``y`` it costs
@@ -104,6 +105,27 @@ class Newsvendor(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         if tail is not None:
             plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), tail, plan)
         return _on_demands(plan, y, budget)
+
+    def quantities(self, columns: int) -> int:
+        """How many quantities a plan holds where outcomes have so many columns."""
+        return columns
+
+    def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:
+        """Quantities between `lower` and `upper` that minimise `risk` of the cost."""
+        tail = known_tail(risk, "Newsvendor")
+        y, w = check_samples(Y, weights, None, "Newsvendor")
+        holding, backorder, budget = self._validated(y.shape[1])
+        speaking = np.flatnonzero(w)
+        y, w = y[speaking], w[speaking]
+        low = np.maximum(lower, 0.0)
+        if float(low.sum()) > budget + _FEASIBILITY * max(1.0, budget) or (upper < low).any():
+            raise InputError("No plan keeps the limits on its quantities and the budget.", parameter="instead")
+        # Between the limits, a demand beyond them asks for what the nearer limit would ask for.
+        within = np.clip(y, low, upper) - low
+        plan = low + _least_expectation(within, w, holding, backorder, max(0.0, budget - float(low.sum())))
+        if tail is not None:
+            plan = least_cvar_between(y, w / w.sum(), (holding, backorder, budget), tail, (low, upper))
+        return np.clip(plan, low, upper)
 
     def outcome_columns(self) -> int | None:
         """One column per product; None where the parameters do not tell how many there are."""

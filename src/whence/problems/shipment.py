@@ -16,6 +16,7 @@ from whence.plain_values import finite
 from whence.problems import _shipment_program as program
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits, plan_numbers
+from whence.problems.quantity_sets import Quantities
 from whence.risk import Risk, known_tail
 
 __all__ = ["Shipment"]
@@ -28,7 +29,7 @@ MOST_CUTS = 5_000
 NEGATIVE = 1e-9
 
 
-class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
+class Shipment(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[misc]
     """Two-stage shipment planning: produce at warehouses now, ship to locations when demand is known.
 
     A plan is the array of quantities produced beforehand, one per warehouse. When demand y is known, warehouses produce
@@ -96,6 +97,27 @@ class Shipment(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         if plan is None:
             plan = np.maximum(program.first_stage(ship, spot, production, y, w, tail), 0.0)
         return plan
+
+    def quantities(self, columns: int) -> int:
+        """How many quantities a plan holds: one per warehouse."""
+        return int(self._shipping().shape[0])
+
+    def solve_between(self, Y: Floats, weights: Floats, risk: Risk, lower: Floats, upper: Floats) -> Floats:
+        """Production beforehand between `lower` and `upper` that minimises `risk` of the costs."""
+        free = self.solve(Y, weights, risk)
+        low = np.maximum(lower, 0.0)
+        if (free >= low).all() and (free <= upper).all():
+            return free
+        ship, production, spot = self._rates()
+        y, w = check_samples(Y, weights, ship.shape[1], "Shipment.solve")
+        tail = known_tail(risk, "Shipment.solve") or 1.0
+        support = np.flatnonzero(w)
+        y, w = y[support], w[support] / w[support].sum()
+        money = max(spot, production, float(ship.max())) or 1.0
+        units = float(np.maximum(y, 0.0).max()) or 1.0
+        rates = ship / money, spot / money, production / money
+        plan = program.first_stage(*rates, y / units, w, tail, (low / units, upper / units)) * units
+        return np.clip(plan, low, upper)
 
     def outcome_columns(self) -> int:
         """One column per location."""

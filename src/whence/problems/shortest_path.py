@@ -21,6 +21,7 @@ from whence.problems.base import DecisionProblem, check_outcomes, check_samples,
 from whence.problems.linear import Polytope
 from whence.problems.plan_forms import PlanEditor, ShownPlans, check_feasible
 from whence.problems.route_map import network_editor, route_map
+from whence.problems.route_sets import RouteSet, restricted
 from whence.risk import Risk, known_tail
 
 __all__ = ["ShortestPath"]
@@ -153,6 +154,28 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             upper=upper,
             integrality=np.zeros(shape[1], dtype=np.bool_),
         )
+
+    def through(self, *places: Any) -> RouteSet:
+        """The routes through these nodes or streets (the edges whose attribute ``name`` it is), as a set of plans.
+
+        Examples
+        --------
+        >>> ShortestPath.grid(3).through((0, 1), (1, 2)).words
+        'a route through (0, 1) and (1, 2)'
+        """
+        return restricted(self, "through", places)
+
+    def using(self, *places: Any) -> RouteSet:
+        """The routes that use these edges, or some edge of each of these streets, as a set of plans."""
+        return restricted(self, "using", places)
+
+    def avoiding(self, *places: Any) -> RouteSet:
+        """The routes that avoid these nodes, edges and streets, as a set of plans."""
+        return restricted(self, "avoiding", places)
+
+    def plans(self, limit: int) -> list[list[Any]] | None:
+        """Every route, where there are at most `limit`."""
+        return RouteSet(self).plans(limit)
 
     def check(self, decision: Any) -> str | None:
         """None where `decision` is a route of the graph, otherwise one sentence, with the missing hop named."""

@@ -24,6 +24,7 @@ from whence.project.csv_files import CsvFormat, decoded, load_csv
 from whence.project.features import built_features, read_declared
 from whence.project.findings import Finding, Findings, Place, ProjectError
 from whence.project.history import read_format, read_history
+from whence.project.plan_sets import is_set, read_plan_set
 from whence.project.problems import edge_columns, problem_files, read_network, read_problem
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
 from whence.project.source import TEXT, Section, Source
@@ -155,13 +156,17 @@ class Project:
         ----------
         value : str, list, mapping or array
             JSON; a CSV or JSON file; ``"part=value, part=value"``; for routes the stops with ``>`` or commas between
-            them; ``"row:12"`` or ``"context:temp=20, ..."`` for what the policy decides there.
+            them; ``"row:12"`` or ``"context:temp=20, ..."`` for what the policy decides there; and for a set of plans
+            ``"any"``, ``"through:Ring Road"``, ``"at-least:rye=80"`` and so on.
         files : bool
             Whether a text may be the name of a file.
         """
         policy = self.fitted()
         if isinstance(value, str):
             text = value.strip()
+            if is_set(text):
+                typed = partial(_quantity, decimal=self.decimal)
+                return read_plan_set(policy.problem, text, policy.outcome_names_, typed)
             for mark in ("row:", "context:"):
                 if text.startswith(mark):
                     return policy.decide(self.context(text.removeprefix(mark).strip(), files))

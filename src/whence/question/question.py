@@ -17,6 +17,7 @@ from whence.aliases import Floats, Kind, Status
 from whence.problems._deadline import check_time, until
 from whence.question.few import Few
 from whence.question.isolation import Isolation
+from whence.question.plans import Plans
 from whence.question.space import Space
 from whence.risk import Risk
 from whence.weights import InputMap, Weights
@@ -116,6 +117,8 @@ class Question:
         observations, and the alternative as a vector; None where it is not so.
     few : Few, optional
         How many features may change, and which never together.
+    plans : Plans, optional
+        A set of plans of which some one must be better; `alternative` is then the best of them in the initial context.
     """
 
     space: Space
@@ -139,6 +142,7 @@ class Question:
     threads: int | None = None
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
     few: Few | None = None
+    plans: Plans | None = None
 
     @property
     def rival_decision(self) -> Floats:

@@ -76,6 +76,7 @@ def report_of(explanation: Explanation) -> Report:
         region=written.region if written else region_of(explanation.rule),
         tolerance=float(explanation.tolerance),
         separation=None if explanation.separation is None else float(explanation.separation),
+        among=explanation.among,
         blocking=list(explanation.blocking),
         unrestricted=None if inner is None else inner.report,
         question=dict(explanation.asked),

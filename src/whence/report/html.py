@@ -15,6 +15,7 @@ from whence.report.model import Plans, Report, Shown
 from whence.report.numbers import plain, share
 from whence.report.plans import most_different
 from whence.report.reliance import by_a_hair
+from whence.report.set_words import heading, other_plan
 from whence.report.svg import Bar, bars, distribution, range_bar, route_map
 from whence.report.templating import rendered
 
@@ -86,6 +87,8 @@ def _content(explanation: Explanation) -> dict[str, Any]:
         "relied": _relied(report),
         "rule": [range_bar(one) for one in shown.ranges],
         "hair": by_a_hair(report),
+        "other": other_plan(report),
+        "heading": heading(report),
         "turning": None if report.nearest is None else report.nearest.shown,
         "fingerprints": [(name, text[:16]) for name, text in known.items() if text and isinstance(text, str)],
     }
@@ -116,8 +119,8 @@ def _costs(report: Report, shown: Shown) -> Markup:
         ("In the changed context", report.cost_after, shown.priced_after),
     ]
     groups = [
-        (heading, [Bar("d", "decision", cost.decision, text[0]), Bar("a", "your plan", cost.alternative, text[1])])
-        for heading, cost, text in contexts
+        (title, [Bar("d", "decision", cost.decision, text[0]), Bar("a", other_plan(report), cost.alternative, text[1])])
+        for title, cost, text in contexts
         if cost is not None and text
     ]
     return bars(groups, f"{report.risk_words} of both plans.")
@@ -150,6 +153,8 @@ def _distributions(report: Report, shown: Shown) -> list[tuple[Markup, str]]:
         return []
     drawn = []
     for panel, (decision, plan) in zip(report.spread.panels, (shown.priced_before, shown.priced_after), strict=False):
-        caption = f"{panel.heading}; {report.risk}: {decision} for the decision, {plan} for your plan (marked)."
+        caption = (
+            f"{panel.heading}; {report.risk}: {decision} for the decision, {plan} for {other_plan(report)} (marked)."
+        )
         drawn.append((distribution(panel, report.spread, caption, shown.outcome_axis), caption))
     return drawn

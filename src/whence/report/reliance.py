@@ -15,6 +15,7 @@ from whence.report.model import (
     scalar,
 )
 from whence.report.numbers import plain, share, with_unit
+from whence.report.set_words import other_plan
 
 if TYPE_CHECKING:
     from whence.explain.reliance import Held, Reliance
@@ -142,7 +143,8 @@ def gain_in_words(report: Report) -> str:
         return "Both plans cost the same there."
     told = with_unit(plain(abs(gain), 3), report.cost_unit)
     part = f" ({share(abs(gain) / costs.decision)})" if costs.decision > 0.0 else ""
-    return f"Your plan costs {told} {'less' if gain > 0.0 else 'more'} than the decision there{part}."
+    plan = other_plan(report).capitalize()
+    return f"{plan} costs {told} {'less' if gain > 0.0 else 'more'} than the decision there{part}."
 
 
 def usual_in_words(report: Report) -> str:
@@ -181,13 +183,19 @@ def followed(report: Report) -> str:
 
 def where_to_rely(report: Report) -> str:
     """A heading for what holds in the share of refits that was wanted, or in as many as there are."""
-    if report.reliance is not None and report.reliance.judged.refits == 0:
+    found = report.reliance
+    if found is not None and found.judged.refits == 0:
         return "How far you may rely on it"
-    return "Where you may rely on it" if _enough(report.reliance) else "Where most refits agree"
+    if found is None or _enough(found):
+        return "Where you may rely on it"
+    times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
+    if times == 0:
+        return "Nothing to rely on"
+    return "Where most refits agree" if 2 * times > refits else "Where refits agree most often"
 
 
-def _enough(found: RelianceEntry | None) -> bool:
-    return found is not None and found.chosen.times >= found.wanted * found.chosen.refits
+def _enough(found: RelianceEntry) -> bool:
+    return found.chosen.times >= found.wanted * found.chosen.refits
 
 
 def _lowered(text: str) -> str:

@@ -26,15 +26,15 @@ def map_of(city: RouteMap) -> Map:
     )
 
 
-def routes_in_words(city: Map) -> str:
-    """Both routes in a sentence or two."""
+def routes_in_words(city: Map, other: str = "your plan") -> str:
+    """Both routes in a sentence or two; the second one is called `other`."""
     shared = len(set(city.decision) & set(city.alternative))
     said = (
         f"From {city.name(city.source)} to {city.name(city.target)}: {len(city.decision)} stretches in the decision, "
-        f"{len(city.alternative)} in your plan, {shared or 'none'} of them shared."
+        f"{len(city.alternative)} in {other}, {shared or 'none'} of them shared."
     )
     along = [" – ".join(streets_along(city, route)) for route in (city.decision, city.alternative)]
-    return f"{said} The decision follows {along[0]}; your plan follows {along[1]}." if all(along) else said
+    return f"{said} The decision follows {along[0]}; {other} follows {along[1]}." if all(along) else said
 
 
 def streets_along(city: Map, route: list[int]) -> list[str]:

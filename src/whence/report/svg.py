@@ -129,7 +129,7 @@ def _chips(drawn: ShownRange, top: int) -> tuple[list[dict[str, Any]], int]:
     x, y = 1.0, top
     for text, one in texts:
         text = _fitting(text, 0.6 * WIDTH)
-        width = LETTER * len(text) + (26 if one.was or one.found else 12)
+        width = 1.1 * LETTER * len(text) + (28 if one.was or one.found else 14)
         if chips and x + width > WIDTH - 1:
             x, y = 1.0, y + 24
         chips.append({"x": x, "y": y, "width": width, "text": text, "one": one, "plain": not one.text})

@@ -23,6 +23,15 @@ from whence.report.reliance import (
     where_to_rely,
 )
 from whence.report.routes import routes_in_words
+from whence.report.set_words import (
+    heading,
+    other_plan,
+    set_already,
+    set_certainty,
+    set_none,
+    set_open,
+    set_would,
+)
 from whence.report.speaking import speaking_of
 
 __all__ = ["answer", "changes_in_words", "changes_shown", "sentences", "shown_of", "wrapped"]
@@ -45,7 +54,7 @@ def shown_of(report: Report) -> Shown:
     before, after = _costs_shown(report)
     unit = report.cost_unit
     priced = [[with_unit(text, unit) for text in texts] for texts in (before, after)]
-    cost_headings = [_in_unit(title, unit) for title in ("cost of decision", "cost of your plan")]
+    cost_headings = [_in_unit(title, unit) for title in ("cost of decision", f"cost of {other_plan(report)}")]
     return Shown(
         axis=_in_unit(report.risk_words, unit),
         verdict=_verdict(report, changes),
@@ -69,7 +78,7 @@ def shown_of(report: Report) -> Shown:
         priced_after=priced[1],
         cost_headings=cost_headings,
         outcome_axis=_in_unit("cost under past observations", unit),
-        routes="" if report.plans.map is None else routes_in_words(report.plans.map),
+        routes="" if report.plans.map is None else routes_in_words(report.plans.map, other_plan(report)),
         certificate=_certificate(report),
     )
 
@@ -77,7 +86,8 @@ def shown_of(report: Report) -> Shown:
 def sentences(report: Report, shown: Shown) -> str:
     """The report as text: both plans, the verdict, what stays, the costs, and how sure it is."""
     plans = (report.plans.decision_text, report.plans.alternative_text)
-    return "Decision: {}.\nYour plan: {}.\n".format(*map(_shortened, plans)) + answer(shown)
+    named = f"Decision: {{}}.\n{heading(report)}: {{}}.\n"
+    return named.format(*map(_shortened, plans)) + answer(shown)
 
 
 def answer(shown: Shown) -> str:
@@ -152,6 +162,8 @@ def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
     """The smallest change of context that turns the verdict, or why there is none."""
     absolute, nearly = report.kind == "absolute", _nearly_best(report)
     if report.status == "already":
+        if report.among:
+            return set_already(report)
         if nearly:
             return f"Nothing has to change: your plan is {nearly} in the context as it is."
         if absolute:
@@ -160,7 +172,9 @@ def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
     if report.context is None:
         return _without_context(report)
     would = f"Your plan would have been {nearly}" if nearly else "No plan would have been better than yours"
-    if not absolute:
+    if report.among:
+        would = set_would(report)
+    elif not absolute:
         would = f"Your plan would have been {_compared(report)} the decision"
     if len(changes) <= IN_A_SENTENCE:
         return f"{would} if {_listed([f'{one.feature} were {one.to} rather than {one.from_}' for one in changes])}."
@@ -209,7 +223,7 @@ def _costs_shown(report: Report) -> tuple[list[str], list[str]]:
 
 def _costs(report: Report, before: list[str], after: list[str]) -> str:
     """What both plans cost in the context as it is and in the changed one."""
-    risk, said = report.risk_words, "{} for the decision, {} for your plan"
+    risk, said = report.risk_words, f"{{}} for the decision, {{}} for {other_plan(report)}"
     first, *second = (said.format(*pair) for pair in (before, after) if pair)
     if not second:
         return f"{risk}: {first}." + (_allowance(report, before) if report.status == "already" else "")
@@ -258,7 +272,7 @@ def _certainty(report: Report) -> str:
             said = f"{best}; if there is one, it is no nearer than {bound}."
     if report.separation is not None and found:
         said += f" The nearest neighbours there are set apart from all others by at least {report.separation:g}."
-    return said
+    return _joined(set_certainty(report), said)
 
 
 def _standard_errors(report: Report) -> str:
@@ -277,7 +291,7 @@ def _certificate(report: Report) -> list[list[str]]:
     lines = {
         "status": report.status,
         "kind": report.kind,
-        "asked for": _nearly_best(report),
+        "asked for": _joined(report.among, _nearly_best(report)),
         "risk": report.risk,
         "distance": plain(distance, 9),
         "proved lower bound": plain(bound, 9),
@@ -307,6 +321,8 @@ def _refits(report: Report) -> str:
 
 def _without_context(report: Report) -> str:
     nearly = _nearly_best(report)
+    if report.status != "none" and report.among:
+        return set_open(report)
     if report.status != "none":
         better = "no plan would have been better than yours" if report.kind == "absolute" else ""
         better = f"your plan would have been {nearly}" if nearly else better
@@ -321,6 +337,8 @@ def _without_context(report: Report) -> str:
         said = f"{where}, some other plan is better than yours in every context."
     if nearly:
         said = f"{where}, there is no context in which your plan would have been {nearly}."
+    if report.among:
+        said = set_none(report, where)
     return f"{said} The reason: {report.note}." if report.note else said
 
 

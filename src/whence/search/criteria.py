@@ -10,7 +10,7 @@ from whence.aliases import Floats
 from whence.question import Question
 from whence.search.grid import KeptGrid, leaf_means
 
-__all__ = ["add_plan", "add_rival", "criterion_of", "rival_row"]
+__all__ = ["add_plan", "add_rival", "criterion_of", "distinct", "rival_row"]
 
 
 #: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes per number).
@@ -62,14 +62,14 @@ def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats
 
 def add_plan(criterion: _core.TailCriterion, question: Question, kept: KeptGrid, costs: Floats) -> None:
     """Add the table of a plan with these sample costs."""
-    etas, rank = _distinct(costs)
+    etas, rank = distinct(costs)
     numbers = kept.leaves * etas.size
     in_time = 0.2 * max(question.limits.remaining, 0.0) / ONE_NUMBER
     room = TABLES_LIMIT - kept.leaves * criterion.all_etas
     criterion.add_plan(etas, rank, kept=numbers <= min(TABLE_LIMIT, in_time, room))
 
 
-def _distinct(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:
+def distinct(costs: Floats) -> tuple[Floats, NDArray[np.int32]]:
     """The distinct costs in ascending order, and which of them each cost is.
 
     Sums such as 0.1 + 0.2 and 0.3 are one number that was computed in two ways. A group reaches as far as `SAME` from

@@ -24,10 +24,13 @@ class Search(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse weights that no search is made for, and what they cannot say of themselves."""
+        if question.plans is not None:
+            part_of(question.weights, "sets")
         part_of(question.weights, self.name)
         check_reliance(question)
 
     def answer(self, question: Question) -> Answer:
         """Search until a context is proved nearest."""
-        answer: Answer = part_of(question.weights, self.name)(question)
+        part = self.name if question.plans is None else "sets"
+        answer: Answer = part_of(question.weights, part)(question)
         return answer

@@ -13,7 +13,7 @@ from whence.question import Answer, Isolation, Question
 from whence.search import driver
 from whence.search.confidence import confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
-from whence.search.grid import KeptGrid, grid_of, locate, weights_at
+from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
 from whence.search.plausibility import isolated
 from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
 from whence.search.shares import equal_shares
@@ -50,6 +50,7 @@ class ForestFrontier:
         question: Question,
         kept: KeptGrid,
         plausible: _core.Plausibility | None = None,
+        criterion: _core.Criterion | None = None,
     ) -> None:
         self.question = question
         self.kept = kept
@@ -59,12 +60,14 @@ class ForestFrontier:
         self.tail = question.risk.tail is not None
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.given = self.tail and question.confidence > 0.0
-        if self.given:
-            self.criterion: _core.Criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
+        if criterion is not None:
+            self.criterion: _core.Criterion = criterion
+        elif self.given:
+            self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
         else:
             self.criterion = criterion_of(question, kept, question.confidence)
         self.absolute = question.kind == "absolute"
-        self.few = _few_changes(question)
+        self.few = few_changes(question)
         self.search = self._new_search()
         self.columns = kept.grid.columns
         self.shown = self.located.start
@@ -224,15 +227,6 @@ class ForestFrontier:
             else:
                 low[q] = min(point[q], space.lower[q])
         return low, high
-
-
-def _few_changes(question: Question) -> _core.FewChanges | None:
-    """Which columns of the forest may change together, where the question says so."""
-    few = question.few
-    if few is None:
-        return None
-    feature = question.space.feature[question.inputs.coordinate].astype(np.int32)
-    return _core.FewChanges(feature, few.most, [list(one) for one in few.barred])
 
 
 def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:

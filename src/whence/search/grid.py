@@ -21,7 +21,7 @@ from whence.question import InputMap, Question
 from whence.weights import TreeWeights
 from whence.weights.trees import LeafMembers, turning_points
 
-__all__ = ["KeptGrid", "grid_of", "leaf_means", "locate", "weights_at"]
+__all__ = ["KeptGrid", "few_changes", "grid_of", "leaf_means", "locate", "weights_at"]
 
 Ints = NDArray[np.int32]
 
@@ -214,3 +214,12 @@ def locate(question: Question, kept: KeptGrid) -> _core.Located:
         level_start=np.concatenate([[0], np.cumsum([0 if v is None else v.size for v in levels])]).astype(np.int64),
         level=np.concatenate(given) if given else np.zeros(0),
     )
+
+
+def few_changes(question: Question) -> _core.FewChanges | None:
+    """Which columns of the forest may change together, where the question says so."""
+    few = question.few
+    if few is None:
+        return None
+    feature = question.space.feature[question.inputs.coordinate].astype(np.int32)
+    return _core.FewChanges(feature, few.most, [list(one) for one in few.barred])

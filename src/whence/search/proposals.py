@@ -36,7 +36,11 @@ def past_cells(kept: KeptGrid, seen: NDArray[np.float32], inputs: InputMap | Non
 def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float) -> int:
     """How many contexts can be looked at in about so many seconds (or in `SECONDS`)."""
     depth = np.log2(max(2, kept.grid.leaves / kept.grid.trees))
-    values = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals
+    values: float = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals
+    if isinstance(criterion, _core.PlanList):
+        values = criterion.plans + criterion.rival_rows
+    elif isinstance(criterion, _core.StockCriterion):
+        values = criterion.breakpoints
     one = kept.grid.trees * (10e-9 * depth + 1e-9 * values) + 1e-7
     return int(max(1, min(SECONDS, seconds) / one))
 

@@ -184,7 +184,8 @@ def _shown(
     # A proxy must pass it on as it comes.
     headers = {"x-accel-buffering": "no", **(headers or {})}
     # Answers are kept as the text that goes out.
-    kept = {"nearest": None if brief else job.nearest, "result": job.answer and job.answer.result}
+    result = None if job.answer is None else job.answer.result
+    kept = {"nearest": None if brief else job.nearest, "result": result}
     texts = {name: zlib.decompress(text) for name, text in kept.items() if text is not None}
     body = told.model_dump_json(exclude=set(texts)).encode()
     for name, text in texts.items():

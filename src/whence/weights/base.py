@@ -103,7 +103,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
     @abstractmethod
     def rows(self, X: NDArray[Any]) -> sparse.csr_matrix | Floats:
-        """Weights of shape (rows of `X`, n_samples_), each row summing to one, sparse or dense."""
+        """Weights of shape ``(rows of X, n_samples_)``, each row summing to one, sparse or dense."""
 
     # ---- how a context is seen ---------------------------------------------------------------------
 

@@ -21,8 +21,9 @@ export function linesOf({ verdict, staying, exact, costs, certainty, remedy }) {
   return [verdict, staying, exact, costs, certainty, remedy].flatMap((text) => text.split("\n")).filter(Boolean);
 }
 
-function spoken(shown) {
-  const [verdict, ...rest] = linesOf(shown);
+/** What an answer says; where another one stands above it, what both have in common is left out. */
+function spoken(shown, brief) {
+  const [verdict, ...rest] = linesOf(brief ? { ...shown, staying: "", exact: "" } : shown);
   const items = rest.filter((line) => line.startsWith("  - "));
   return h("div", { class: "spoken" }, h("p", { class: "verdict", text: verdict }),
     items.length > 0 && h("ul", {}, items.map((line) => h("li", { text: line.slice(4) }))),
@@ -37,12 +38,15 @@ function badge(found) {
     Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance" }, term("distance"), ` ${plain(found.distance, 4)}`));
 }
 
+/** Whether as many refits agree as were asked for. */
+export const enough = ({ reliance }) => reliance?.judged.refits > 0 && reliance.chosen.times >= reliance.wanted * reliance.chosen.refits;
+
 /** How many refits agree: a dot for each of them, and the sentence. */
-export function agreement({ held, reliance, shown }) {
+export function agreement(found) {
+  const { held, shown } = found;
   if (!shown.agreed) return null;
-  const enough = reliance?.judged.refits > 0 && reliance.chosen.times >= reliance.wanted * reliance.chosen.refits;
   const dots = Array.from({ length: held?.refits ?? 0 }, (_, i) => h("i", { class: i < held.times ? "dot yes" : "dot" }));
-  return h("div", { class: `agreement ${enough ? "good" : "open"}` }, dots.length > 0 && h("span", { class: "dots", "aria-hidden": "true" }, dots),
+  return h("div", { class: `agreement ${enough(found) ? "good" : "open"}` }, dots.length > 0 && h("span", { class: "dots", "aria-hidden": "true" }, dots),
     h("p", {}, shown.agreed, " ", term("refits", "What is a refit?")));
 }
 
@@ -108,7 +112,7 @@ export function answer(kind, which, result) {
     badge(found),
     // That the nearest one may be relied on is told in the other card.
     (which === "holds" || !found.reliance) && agreement(found),
-    spoken(shown),
+    spoken(shown, which === "holds"),
     found.context && facts(shown),
     rule(shown),
     then && h("div", { class: "row" },

@@ -1,0 +1,369 @@
+#include "plan_list.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <memory>
+#include <stdexcept>
+
+namespace whence {
+
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Routes that a box lists at most, and looks at a leaf that it may take to find them, at least so many steps.
+constexpr std::size_t MOST_ROUTES = 600;
+constexpr std::size_t MOST_LOOKS = 3'000'000, LEAST_STEPS = 200;
+// A box tries again where it meets at most this share of the leaves of the last one that had too many routes.
+constexpr double TRY_AGAIN = 0.8;
+// A box writes down its plans where they are at most this share of those that it was handed.
+constexpr double WORTH_KEEPING = 0.8;
+
+// Stands before the number of leaves that a box with too many routes met.
+constexpr std::int32_t TOO_MANY = -1;
+
+double sum_at(const double* row, LeafView leaves) {
+    double total = 0.0;
+    for (const std::int32_t leaf : leaves) total += row[leaf];
+    return total;
+}
+
+// The leaves that a box meets, tree by tree.
+struct Flat {
+    explicit Flat(const OpenBox& open) {
+        first.push_back(0);
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            open.reach.each(t, [&](std::int32_t leaf) { leaves.push_back(leaf); });
+            first.push_back(leaves.size());
+        }
+    }
+
+    std::vector<std::int32_t> leaves;
+    std::vector<std::size_t> first;  // of each tree, and the end
+};
+
+}  // namespace
+
+// What the bound of every plan over a box is: of those that it does not rule out.
+struct PlanList::Bounds {
+    explicit Bounds(const OpenBox& open) : flat(open), trees(static_cast<std::size_t>(open.trees)) {}
+
+    Flat flat;
+    std::size_t trees;
+    std::vector<std::int32_t> plans;
+    std::vector<double> totals;  // by plan
+    std::vector<double> mins;    // by plan and tree
+    std::size_t best = 0;        // the plan with the smallest total
+    std::int64_t asked = 0;      // plans that the box was handed
+};
+
+void PlanList::add_plan(std::span<const double> row) {
+    if (row.size() != count()) throw std::invalid_argument("A plan must have one number a leaf.");
+    plans_.insert(plans_.end(), row.begin(), row.end());
+}
+
+void PlanList::add_rival(std::span<const double> row) {
+    if (row.size() != count()) throw std::invalid_argument("A rival must have one number a leaf.");
+    rivals_.insert(rivals_.end(), row.begin(), row.end());
+}
+
+void PlanList::add_tail_rival(const TailTable& table) {
+    for (std::int32_t eta = 0; eta < table.etas(); ++eta)
+        for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) rivals_.push_back(table.value(leaf, eta));
+}
+
+void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive,
+                             double tau) {
+    const std::int32_t trees = grid.trees_with(leaves_);
+    if (trees < 0 || rivals_.empty()) throw std::invalid_argument("The rivals must come first.");
+    const auto etas = static_cast<std::size_t>(table.etas());
+    // The excess over any rival bounds that over the cheapest one from below. A few of them will do here.
+    const std::int64_t every = std::max<std::int64_t>(1, rival_rows() / 12);
+    std::vector<std::int32_t> tree_of(count());
+    for (std::int32_t t = 0; t < trees; ++t)
+        for (std::int32_t leaf = grid.first_leaf(t); leaf < grid.first_leaf(t + 1); ++leaf) tree_of[leaf] = t;
+    // The thresholds that no rival has ruled out yet lie between `first` and `last`, mostly all that are in between.
+    std::vector<char> out(etas, 0);
+    std::size_t first = 0, last = etas;
+    std::vector<double> total(etas), least(etas), buffer(etas);
+    for (std::int64_t r = 0; r < rival_rows() && first < last; r += every) {
+        const double* rival = this->rival(static_cast<std::int32_t>(r));
+        const EtaRange range{static_cast<std::int32_t>(first), static_cast<std::int32_t>(last) - 1};
+        std::fill(total.begin(), total.end(), 0.0);
+        std::size_t i = 0;
+        for (std::int32_t t = 0; t < trees; ++t) {
+            std::fill(least.begin(), least.end(), INFINITE);
+            for (; i < alive.size() && tree_of[alive[i]] == t; ++i) {
+                const double* row = table.row(alive[i], range, buffer);
+                const double against = rival[alive[i]];
+                for (std::size_t k = first; k < last; ++k) least[k] = std::min(least[k], row[k] - against);
+            }
+            for (std::size_t k = first; k < last; ++k) total[k] += least[k];
+        }
+        for (std::size_t k = first; k < last; ++k) out[k] |= total[k] > tau;
+        while (first < last && out[first]) ++first;
+        while (first < last && out[last - 1]) --last;
+    }
+    for (std::size_t k = first; k < last; ++k) {
+        if (out[k]) continue;
+        for (std::int32_t leaf = 0; leaf < leaves_; ++leaf)
+            plans_.push_back(table.value(leaf, static_cast<std::int32_t>(k)));
+    }
+}
+
+Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_t>* among,
+                                  std::span<std::int32_t> levels) const {
+    double best = INFINITE, cheapest = INFINITE;
+    if (routes_ != nullptr) {
+        const std::vector<double> total = routes_->sum(leaves);
+        best = routes_->cheapest(total);
+        if (all_routes_ != nullptr) {
+            Route route;
+            // Rivals may count for a share more than they cost.
+            cheapest = all_routes_->cheapest(all_routes_->sum(leaves), &route);
+            levels[0] = number(known_rivals_, rivals_, *all_routes_, route);
+            // The decision, which has the first row, may count for less than it costs.
+            const double given = sum_at(rival(0), leaves);
+            if (given <= cheapest) {
+                cheapest = given;
+                levels[0] = 0;
+            }
+            return {best - cheapest, 0};
+        }
+    } else if (among != nullptr)
+        for (const std::int32_t z : *among) best = std::min(best, sum_at(plan(z), leaves));
+    else
+        for (std::int32_t z = 0; z < plans(); ++z) best = std::min(best, sum_at(plan(z), leaves));
+    for (std::int32_t r = 0; r < rival_rows(); ++r) {
+        const double cost = sum_at(rival(r), leaves);
+        if (cost < cheapest) {
+            cheapest = cost;
+            levels[0] = r;
+        }
+    }
+    return {best == INFINITE ? INFINITE : best - cheapest, 0};
+}
+
+Criterion::Excess PlanList::excess(LeafView leaves, EtaRange, std::span<std::int32_t> levels) const {
+    return least(leaves, nullptr, levels);
+}
+
+Criterion::Excess PlanList::excess_in(const OpenBox& open, std::span<std::int32_t> levels) const {
+    return least(open.counted(), open.plans.get(), levels);
+}
+
+void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all) {
+    if (routes->leaves() != leaves_ || (all != nullptr && all->leaves() != leaves_))
+        throw std::invalid_argument("The routes must be about the same leaves.");
+    if (rival_rows() != 1) throw std::invalid_argument("There must be one rival, the decision.");
+    routes_ = std::move(routes);
+    all_routes_ = std::move(all);
+}
+
+// The row of a route, which is made where it is new.
+std::int32_t PlanList::number(std::map<Route, std::int32_t>& known, std::vector<double>& rows, const RouteTable& routes,
+                              const Route& route) const {
+    const auto found = known.find(route);
+    if (found != known.end()) return found->second;
+    const auto next = static_cast<std::int32_t>(rows.size() / count());
+    const std::vector<double> row = routes.row(route);
+    rows.insert(rows.end(), row.begin(), row.end());
+    known.emplace(route, next);
+    return next;
+}
+
+// Whether a box, or one that holds it, has listed its routes.
+static bool has_listed(const OpenBox& open) { return open.plans && (open.plans->empty() || open.plans->front() != TOO_MANY); }
+
+// List the routes that the box leaves possible; false where there are too many.
+bool PlanList::listed(OpenBox& open, double tau) const {
+    if (has_listed(open)) return true;
+    const Flat flat(open);
+    const auto size = static_cast<double>(flat.leaves.size());
+    if (open.plans && size > TRY_AGAIN * static_cast<double>(open.plans->back())) return false;
+    std::vector<double> rival;
+    for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
+    const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / std::max<std::size_t>(1, flat.leaves.size()));
+    const auto found = routes_->list({flat.leaves, flat.first, rival}, routes_->sum(open.counted()), tau, MOST_ROUTES,
+                                     static_cast<std::int64_t>(steps));
+    if (!found.whole) {
+        const auto met = static_cast<std::int32_t>(flat.leaves.size());
+        open.plans = std::make_shared<const std::vector<std::int32_t>>(std::vector<std::int32_t>{TOO_MANY, met});
+        return false;
+    }
+    std::vector<std::int32_t> plans;
+    for (const Route& route : found.routes) plans.push_back(number(known_, plans_, *routes_, route));
+    open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(plans));
+    return true;
+}
+
+// Bound the box for all routes together.
+bool PlanList::bound_all(OpenBox& open, double tau) const {
+    const Flat flat(open);
+    const double* rival = this->rival(open.levels[0]);
+    std::vector<double> against;
+    for (const std::int32_t leaf : flat.leaves) against.push_back(rival[leaf]);
+    const std::vector<double> here = routes_->sum(open.counted());
+    const RouteTable::Tableau tableau = routes_->tableau({flat.leaves, flat.first, against}, here);
+    Route route;
+    routes_->cheapest(here, &route);
+    const std::vector<double> best_row = routes_->row(route);
+    double total = tableau.gain;
+    const auto trees = static_cast<std::size_t>(open.trees);
+    std::vector<double> least(trees, INFINITE);
+    for (std::size_t t = 0; t < trees; ++t) {
+        for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
+            if (tableau.ways[i] < least[t]) {
+                least[t] = tableau.ways[i];
+                open.best[t] = flat.leaves[i];
+            }
+        total += least[t];
+    }
+    if (total > tau) return false;
+    open.slack = tau - total;
+    open.plan = -1;
+    open.rows.resize(1);
+    open.rows[0].resize(count());
+    for (std::size_t t = 0; t < trees; ++t) {
+        const std::int32_t leaf = open.here[t];
+        const double own = best_row[leaf] - rival[leaf];
+        open.gains[t] = own - least[t];
+        open.rows[0][leaf] = own + tableau.gain / static_cast<double>(trees);
+        for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
+            open.rows[0][flat.leaves[i]] = tableau.ways[i] + tableau.gain / static_cast<double>(trees);
+        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t one) {
+            return best_row[one] - rival[one] > least[t] + open.slack;
+        });
+    }
+    return true;
+}
+
+template <class Use>
+void PlanList::each_plan(const OpenBox& open, Use use) const {
+    if (open.plans)
+        for (const std::int32_t z : *open.plans) use(z);
+    else
+        for (std::int32_t z = 0; z < plans(); ++z) use(z);
+}
+
+PlanList::Bounds PlanList::bounds(const OpenBox& open, double tau) const {
+    Bounds found(open);
+    const double* rival = this->rival(open.levels[0]);
+    const Flat& flat = found.flat;
+    std::vector<double> against(flat.leaves.size());
+    for (std::size_t i = 0; i < against.size(); ++i) against[i] = rival[flat.leaves[i]];
+    std::vector<double> mins(found.trees);
+    each_plan(open, [&](std::int32_t z) {
+        ++found.asked;
+        const double* row = plan(z);
+        double total = 0.0;
+        for (std::size_t t = 0; t < found.trees; ++t) {
+            double least = INFINITE;
+            for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
+                least = std::min(least, row[flat.leaves[i]] - against[i]);
+            mins[t] = least;
+            total += least;
+        }
+        if (total > tau) return;
+        if (found.totals.empty() || total < found.totals[found.best]) found.best = found.totals.size();
+        found.plans.push_back(z);
+        found.totals.push_back(total);
+        found.mins.insert(found.mins.end(), mins.begin(), mins.end());
+    });
+    return found;
+}
+
+void PlanList::lean(OpenBox& open) const {
+    if (routes_ == nullptr || has_listed(open)) return;
+    // Nothing is dropped: whoever asks for the sum bounds the box by it.
+    const Reach before = open.reach;
+    const double slack = open.slack;
+    bound_all(open, INFINITE);
+    open.reach = before;
+    open.slack = slack;
+}
+
+std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const {
+    const Flat flat(open);
+    const std::size_t trees = static_cast<std::size_t>(open.trees), size = flat.leaves.size();
+    double smallest = INFINITE;
+    const auto sum_of = [&](auto value) {
+        double total = 0.0;
+        for (std::size_t t = 0; t < trees; ++t) {
+            double least = INFINITE;
+            for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i) least = std::min(least, value(i));
+            total += least;
+        }
+        return total;
+    };
+    if (routes_ != nullptr && !has_listed(open)) {
+        open.plan = -1;
+        smallest = sum_of([&](std::size_t i) {
+            return multiplier * open.rows[0][flat.leaves[i]] + way[static_cast<std::size_t>(flat.leaves[i])];
+        });
+    } else {
+        const double* rival = this->rival(open.levels[0]);
+        std::vector<double> rest(size);
+        for (std::size_t i = 0; i < size; ++i)
+            rest[i] = way[static_cast<std::size_t>(flat.leaves[i])] - multiplier * rival[flat.leaves[i]];
+        each_plan(open, [&](std::int32_t z) {
+            const double* row = plan(z);
+            const double total = sum_of([&](std::size_t i) { return multiplier * row[flat.leaves[i]] + rest[i]; });
+            if (total < smallest) {
+                smallest = total;
+                open.plan = z;
+            }
+        });
+    }
+    for (std::int32_t k = open.etas.first; k <= open.etas.last; ++k) open.sums[k] = smallest;
+    return open.etas.first;
+}
+
+bool PlanList::bound(OpenBox& open, double tau) const {
+    if (routes_ != nullptr && !listed(open, tau)) return bound_all(open, tau);
+    const Bounds found = bounds(open, tau);
+    if (found.plans.empty()) return false;
+    if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))
+        open.plans = std::make_shared<const std::vector<std::int32_t>>(found.plans);
+    open.plan = found.plans[found.best];
+    const double* row = plan(open.plan);
+    const double* rival = this->rival(open.levels[0]);
+    open.slack = tau - found.totals[found.best];
+    for (std::size_t t = 0; t < found.trees; ++t) {
+        double least = INFINITE;
+        for (std::size_t i = found.flat.first[t]; i < found.flat.first[t + 1]; ++i) {
+            const std::int32_t leaf = found.flat.leaves[i];
+            if (row[leaf] - rival[leaf] < least) {
+                least = row[leaf] - rival[leaf];
+                open.best[t] = leaf;
+            }
+        }
+        open.gains[t] = row[open.here[t]] - rival[open.here[t]] - least;
+    }
+    drop_dear(open, found, tau);
+    return true;
+}
+
+// Drop the leaves that would take every plan beyond tau, if all other trees took what is best for it.
+void PlanList::drop_dear(OpenBox& open, const Bounds& found, double tau) const {
+    const double* rival = this->rival(open.levels[0]);
+    std::vector<std::int32_t> dear;
+    for (std::size_t t = 0; t < found.trees; ++t) {
+        const std::size_t first = found.flat.first[t], last = found.flat.first[t + 1];
+        if (last - first < 2) continue;
+        dear.assign(found.flat.leaves.begin() + static_cast<std::ptrdiff_t>(first),
+                    found.flat.leaves.begin() + static_cast<std::ptrdiff_t>(last));
+        const auto keep = [&](std::size_t i) {
+            const double* row = plan(found.plans[i]);
+            const double most = found.mins[i * found.trees + t] + (tau - found.totals[i]);
+            std::erase_if(dear, [&](std::int32_t leaf) { return row[leaf] - rival[leaf] <= most; });
+        };
+        keep(found.best);
+        for (std::size_t i = 0; i < found.plans.size() && !dear.empty(); ++i) keep(i);
+        if (dear.empty()) continue;
+        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t leaf) {
+            return std::find(dear.begin(), dear.end(), leaf) != dear.end();
+        });
+    }
+}
+
+}  // namespace whence

@@ -1,0 +1,87 @@
+// A set of plans, one by one: some plan of the set must not cost more than the best of its rivals, plus tau.
+//
+// With V(leaf, plan) what a leaf adds to the excess of a plan, the smallest sum over trees of min V(leaf, plan) among the
+// leaves that a box meets bounds the excess of every plan by itself. A box carries the plans that its bound leaves
+// possible, and hands them down to its halves. Under CVaR a plan is a pair of a plan and a threshold eta, and so is a
+// rival: for a pair the CVaR is a sum over trees, too.
+#pragma once
+
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <vector>
+
+#include "criterion.hpp"
+#include "route_table.hpp"
+#include "tail_criterion.hpp"
+
+namespace whence {
+
+class PlanList final : public Criterion {
+public:
+    explicit PlanList(std::int32_t leaves) : leaves_(leaves) {}
+
+    // What each leaf adds to the cost of a plan of the set, or of a rival: one number a leaf.
+    void add_plan(std::span<const double> row);
+    void add_rival(std::span<const double> row);
+
+    // All pairs of a plan with its thresholds, but for those that cannot stay below the rivals, plus tau, whichever of
+    // the `alive` leaves each tree has. The rivals come first.
+    void add_tail_plan(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive, double tau);
+    void add_tail_rival(const TailTable& table);
+
+    // The set is all routes of a network, and so are the rivals where `all` is given: boxes list those that they leave
+    // possible, as soon as these are few, so that one thread alone may search.
+    void set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all);
+
+    std::int64_t plans() const { return static_cast<std::int64_t>(plans_.size() / count()); }
+    std::int64_t rival_rows() const { return static_cast<std::int64_t>(rivals_.size() / count()); }
+
+    std::int32_t rivals() const override { return 1; }
+    std::int32_t leaves() const override { return leaves_; }
+    // Two of a kind: leaves that one plan cannot afford may be needed by another, as with thresholds.
+    std::int32_t etas() const override { return 2; }
+    Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
+    Excess excess_in(const OpenBox& open, std::span<std::int32_t> levels) const override;
+    double worth(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf, std::int32_t) const override {
+        return value(open, leaf);
+    }
+    double rival_part(const OpenBox& open, std::int32_t, std::int32_t, std::int32_t leaf) const override {
+        return value(open, leaf);
+    }
+    std::int32_t eta_at(LeafView, EtaRange etas) const override { return etas.first; }
+    void show(std::span<const double* const>, bool) override {}
+    // For routes that are too many to list, a sum over trees that stays below the excess of all of them.
+    void lean(OpenBox& open) const override;
+    bool bound(OpenBox& open, double tau) const override;
+    bool bound_again(OpenBox&, double) const override { return true; }
+    // The plan with the smallest sum is the one that `worth` is about from then on.
+    std::int32_t cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const override;
+
+private:
+    struct Bounds;
+
+    double value(const OpenBox& open, std::int32_t leaf) const {
+        return open.plan < 0 ? open.rows[0][leaf] : plan(open.plan)[leaf] - rival(open.levels[0])[leaf];
+    }
+    std::size_t count() const { return static_cast<std::size_t>(leaves_); }
+    bool listed(OpenBox& open, double tau) const;
+    bool bound_all(OpenBox& open, double tau) const;
+    std::int32_t number(std::map<Route, std::int32_t>& known, std::vector<double>& rows, const RouteTable& routes,
+                        const Route& route) const;
+    const double* plan(std::int32_t z) const { return plans_.data() + static_cast<std::size_t>(z) * count(); }
+    const double* rival(std::int32_t r) const { return rivals_.data() + static_cast<std::size_t>(r) * count(); }
+    Excess least(LeafView leaves, const std::vector<std::int32_t>* among, std::span<std::int32_t> levels) const;
+    template <class Use>
+    void each_plan(const OpenBox& open, Use use) const;
+    Bounds bounds(const OpenBox& open, double tau) const;
+    void drop_dear(OpenBox& open, const Bounds& found, double tau) const;
+
+    std::int32_t leaves_;
+    mutable std::vector<double> plans_, rivals_;  // by plan and leaf
+    std::shared_ptr<const RouteTable> routes_, all_routes_;
+    mutable std::map<Route, std::int32_t> known_, known_rivals_;  // routes that have a row
+};
+
+}  // namespace whence

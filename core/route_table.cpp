@@ -1,0 +1,197 @@
+#include "route_table.hpp"
+
+#include <algorithm>
+#include <limits>
+#include <stdexcept>
+
+namespace whence {
+
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+
+// Sum over trees of the least value among the reached leaves.
+template <class Value>
+double least_sum(std::span<const std::size_t> first, Value value) {
+    double total = 0.0;
+    for (std::size_t t = 0; t + 1 < first.size(); ++t) {
+        double least = INFINITE;
+        for (std::size_t i = first[t]; i < first[t + 1]; ++i) least = std::min(least, value(i));
+        total += least;
+    }
+    return total;
+}
+
+}  // namespace
+
+// By node and reached leaf: the way to the target along the tree of the projection; by node: what other edges can gain.
+struct RouteTable::Potentials {
+    std::vector<double> way;
+    std::vector<double> gain;
+};
+
+RouteTable::RouteTable(std::shared_ptr<const std::vector<double>> costs, std::int32_t edges, std::vector<Arc> arcs,
+                       std::int32_t nodes, std::int32_t source, std::int32_t target)
+    : costs_(std::move(costs)),
+      edges_(edges),
+      arcs_(std::move(arcs)),
+      nodes_(nodes),
+      source_(source),
+      target_(target),
+      leaving_(static_cast<std::size_t>(nodes)) {
+    std::vector<char> settled(static_cast<std::size_t>(nodes), 0);
+    settled[target_] = 1;
+    for (const Arc& arc : arcs_) {
+        if (!settled[arc.head]) throw std::invalid_argument("The arcs must come from the target backwards.");
+        settled[arc.tail] = 1;
+        leaving_[arc.tail].push_back(arc);
+    }
+    if (!settled[source_]) throw std::invalid_argument("There must be a route.");
+    const auto count = static_cast<std::size_t>(leaves());
+    cheapest_.assign(static_cast<std::size_t>(nodes) * count, INFINITE);
+    std::fill_n(cheapest_.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(target_) * count), count, 0.0);
+    for (const Arc& arc : arcs_) {
+        double* tail = cheapest_.data() + static_cast<std::size_t>(arc.tail) * count;
+        const double* head = cheapest_.data() + static_cast<std::size_t>(arc.head) * count;
+        for (std::size_t l = 0; l < count; ++l)
+            tail[l] = std::min(tail[l], costs_of(static_cast<std::int32_t>(l))[arc.edge] + head[l]);
+    }
+}
+
+std::vector<double> RouteTable::sum(LeafView leaves) const {
+    std::vector<double> total(static_cast<std::size_t>(edges_), 0.0);
+    for (const std::int32_t leaf : leaves) {
+        const double* own = costs_of(leaf);
+        for (std::size_t e = 0; e < total.size(); ++e) total[e] += own[e];
+    }
+    return total;
+}
+
+// The least total from every node, of which that of the source; the arc, by its place, by which to leave each.
+double RouteTable::to_target(const std::vector<double>& total, std::vector<std::int32_t>& next) const {
+    std::vector<double> distance(static_cast<std::size_t>(nodes_), INFINITE);
+    distance[target_] = 0.0;
+    next.assign(static_cast<std::size_t>(nodes_), -1);
+    for (std::size_t a = 0; a < arcs_.size(); ++a) {
+        const Arc& arc = arcs_[a];
+        const double through = total[arc.edge] + distance[arc.head];
+        if (through < distance[arc.tail]) {
+            distance[arc.tail] = through;
+            next[arc.tail] = static_cast<std::int32_t>(a);
+        }
+    }
+    return distance[source_];
+}
+
+double RouteTable::cheapest(const std::vector<double>& total, Route* route) const {
+    std::vector<std::int32_t> next;
+    const double least = to_target(total, next);
+    if (route != nullptr) {
+        route->clear();
+        for (std::int32_t node = source_; node != target_; node = arcs_[next[node]].head)
+            route->push_back(arcs_[next[node]].edge);
+    }
+    return least;
+}
+
+std::vector<double> RouteTable::row(const Route& route) const {
+    std::vector<double> found(static_cast<std::size_t>(leaves()));
+    for (std::int32_t leaf = 0; leaf < leaves(); ++leaf) {
+        double total = 0.0;
+        for (const std::int32_t edge : route) total += costs_of(leaf)[edge];
+        found[leaf] = total;
+    }
+    return found;
+}
+
+RouteTable::Potentials RouteTable::potentials(const Reached& reached, const std::vector<double>& here) const {
+    const std::size_t count = reached.leaves.size();
+    std::vector<std::int32_t> next;
+    to_target(here, next);
+    Potentials found{std::vector<double>(static_cast<std::size_t>(nodes_) * count, 0.0),
+                     std::vector<double>(static_cast<std::size_t>(nodes_), INFINITE)};
+    found.gain[target_] = 0.0;
+    std::vector<char> known(static_cast<std::size_t>(nodes_), 0);
+    known[target_] = 1;
+    // A node's own arcs come together, after those of all its heads.
+    for (std::size_t a = 0; a < arcs_.size(); ++a) {
+        const Arc& arc = arcs_[a];
+        double* tail = found.way.data() + static_cast<std::size_t>(arc.tail) * count;
+        if (!known[arc.tail]) {
+            known[arc.tail] = 1;
+            const Arc& chosen = arcs_[next[arc.tail]];
+            const double* head = found.way.data() + static_cast<std::size_t>(chosen.head) * count;
+            for (std::size_t i = 0; i < count; ++i) tail[i] = costs_of(reached.leaves[i])[chosen.edge] + head[i];
+        }
+        double gain = 0.0;
+        if (static_cast<std::int32_t>(a) != next[arc.tail]) {
+            const double* head = found.way.data() + static_cast<std::size_t>(arc.head) * count;
+            gain = least_sum(reached.first,
+                             [&](std::size_t i) { return costs_of(reached.leaves[i])[arc.edge] + head[i] - tail[i]; });
+        }
+        found.gain[arc.tail] = std::min(found.gain[arc.tail], gain + found.gain[arc.head]);
+    }
+    return found;
+}
+
+RouteTable::Tableau RouteTable::tableau(const Reached& reached, const std::vector<double>& here) const {
+    const Potentials found = potentials(reached, here);
+    const std::size_t count = reached.leaves.size();
+    Tableau made{std::vector<double>(count), found.gain[source_]};
+    for (std::size_t i = 0; i < count; ++i)
+        made.ways[i] = found.way[static_cast<std::size_t>(source_) * count + i] - reached.rival[i];
+    return made;
+}
+
+RouteTable::Listing RouteTable::list(const Reached& reached, const std::vector<double>& here, double tau,
+                                     std::size_t most, std::int64_t steps) const {
+    const Potentials found = potentials(reached, here);
+    const std::size_t count = reached.leaves.size(), all = static_cast<std::size_t>(leaves());
+    struct Step {
+        std::int32_t node;
+        std::size_t next;  // arc to try
+    };
+    Listing listing;
+    Route route;
+    std::vector<Step> stack{{source_, 0}};
+    // By length of the route so far: its cost in every reached leaf, less the rival.
+    std::vector<std::vector<double>> spent(1, std::vector<double>(count));
+    for (std::size_t i = 0; i < count; ++i) spent[0][i] = -reached.rival[i];
+    while (!stack.empty()) {
+        Step& top = stack.back();
+        if (top.next == leaving_[top.node].size()) {
+            stack.pop_back();
+            if (!route.empty()) route.pop_back();
+            continue;
+        }
+        if (--steps < 0) {
+            listing.whole = false;
+            return listing;
+        }
+        const Arc arc = leaving_[top.node][top.next++];
+        if (spent.size() == stack.size()) spent.emplace_back(count);
+        const std::vector<double>& before = spent[stack.size() - 1];
+        std::vector<double>& cost = spent[stack.size()];
+        for (std::size_t i = 0; i < count; ++i) cost[i] = before[i] + costs_of(reached.leaves[i])[arc.edge];
+        const double* way = found.way.data() + static_cast<std::size_t>(arc.head) * count;
+        const double* own = cheapest_.data() + static_cast<std::size_t>(arc.head) * all;
+        const double along = found.gain[arc.head] +
+                             least_sum(reached.first, [&](std::size_t i) { return cost[i] + way[i]; });
+        if (along > tau) continue;
+        if (least_sum(reached.first, [&](std::size_t i) { return cost[i] + own[reached.leaves[i]]; }) > tau) continue;
+        route.push_back(arc.edge);
+        if (arc.head != target_) {
+            stack.push_back({arc.head, 0});
+            continue;
+        }
+        if (listing.routes.size() == most) {
+            listing.whole = false;
+            return listing;
+        }
+        listing.routes.push_back(route);
+        route.pop_back();
+    }
+    return listing;
+}
+
+}  // namespace whence

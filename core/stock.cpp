@@ -1,0 +1,258 @@
+#include "stock.hpp"
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <stdexcept>
+
+namespace whence {
+
+namespace {
+
+constexpr double INFINITE = std::numeric_limits<double>::infinity();
+// Share of the largest cost by which rounding may put a bound above what it bounds.
+constexpr double ROUNDING = 1e-12;
+
+// Whether a tree has the leaf of the projection in the whole box; that leaf itself may have been dropped.
+bool is_decided(const OpenBox& open, std::int32_t tree) {
+    bool elsewhere = false;
+    open.reach.each(tree, [&](std::int32_t leaf) { elsewhere |= leaf != open.here[tree]; });
+    return !elsewhere;
+}
+
+// The least sum of two entries at the same place, four at a time: one comparison would wait for the other.
+double least_of_sums(const double* one, const double* other, std::int32_t size) {
+    double least[4] = {INFINITE, INFINITE, INFINITE, INFINITE};
+    std::int32_t k = 0;
+    for (; k + 4 <= size; k += 4)
+        for (int lane = 0; lane < 4; ++lane) least[lane] = std::min(least[lane], one[k + lane] + other[k + lane]);
+    for (; k < size; ++k) least[0] = std::min(least[0], one[k] + other[k]);
+    return std::min(std::min(least[0], least[1]), std::min(least[2], least[3]));
+}
+
+// Widen `least` and `most` by how much steeper the steps of `row` are than those of `own`.
+void widen(const double* row, const double* own, std::int32_t size, double* __restrict least, double* __restrict most) {
+    for (std::int32_t k = 0; k < size; ++k) {
+        const double more = (row[k + 1] - row[k]) - (own[k + 1] - own[k]);
+        least[k] = std::min(least[k], more);
+        most[k] = std::max(most[k], more);
+    }
+}
+
+}  // namespace
+
+StockTable::StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees)
+    : leaves_(static_cast<std::int32_t>(samples.size.size())) {
+    const std::size_t count = products.count(), n = count == 0 ? 0 : products.demand.size() / count;
+    first_.push_back(0);
+    for (std::size_t j = 0; j < count; ++j) {
+        std::vector<double> own(n);
+        for (std::size_t i = 0; i < n; ++i)
+            own[i] = std::min(std::max(products.demand[i * count + j], products.lower[j]), products.upper[j]);
+        std::sort(own.begin(), own.end());
+        own.erase(std::unique(own.begin(), own.end()), own.end());
+        points_.insert(points_.end(), own.begin(), own.end());
+        first_.push_back(points_.size());
+    }
+    values_.resize(static_cast<std::size_t>(leaves_) * breakpoints());
+    std::vector<double> demand;
+    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) {
+        const auto members = samples.of(leaf);
+        double* row = values_.data() + static_cast<std::size_t>(leaf) * breakpoints();
+        const double share = 1.0 / (static_cast<double>(members.size()) * trees);
+        for (std::size_t j = 0; j < count; ++j) {
+            demand.clear();
+            // Counted from the first breakpoint: sums of numbers that are all large would lose what tells them apart.
+            const double origin = points_[first_[j]];
+            for (const std::int32_t i : members)
+                demand.push_back(products.demand[static_cast<std::size_t>(i) * count + j] - origin);
+            std::sort(demand.begin(), demand.end());
+            // Demands below a breakpoint are left over, those above are short; both sums go along with the breakpoints.
+            double above = 0.0, below = 0.0;
+            for (const double y : demand) above += y;
+            std::size_t passed = 0;
+            for (std::size_t k = first_[j]; k < first_[j + 1]; ++k) {
+                const double point = points_[k] - origin;
+                for (; passed < demand.size() && demand[passed] <= point; ++passed) {
+                    below += demand[passed];
+                    above -= demand[passed];
+                }
+                const auto less = static_cast<double>(passed), more = static_cast<double>(demand.size() - passed);
+                row[k] = share * (products.holding[j] * std::max(0.0, less * point - below) +
+                                  products.backorder[j] * std::max(0.0, above - more * point));
+            }
+        }
+    }
+}
+
+void StockTable::sum(LeafView leaves, std::vector<double>& total) const {
+    total.assign(breakpoints(), 0.0);
+    for (const std::int32_t leaf : leaves) {
+        const double* own = row(leaf);
+        for (std::size_t k = 0; k < total.size(); ++k) total[k] += own[k];
+    }
+}
+
+double StockTable::least(const std::vector<double>& total, std::vector<std::int32_t>* at) const {
+    double sum = 0.0;
+    for (std::int32_t j = 0; j < products(); ++j) {
+        const auto found = std::min_element(total.begin() + static_cast<std::ptrdiff_t>(first(j)),
+                                            total.begin() + static_cast<std::ptrdiff_t>(first(j + 1)));
+        sum += *found;
+        if (at != nullptr) at->push_back(static_cast<std::int32_t>(found - total.begin()));
+    }
+    return sum;
+}
+
+StockCriterion::StockCriterion(std::shared_ptr<const StockTable> table, std::vector<double> rival,
+                               std::shared_ptr<const StockTable> all, double budget)
+    : MeanCriterion(table->leaves()),
+      table_(std::move(table)),
+      all_(std::move(all)),
+      rival_(std::move(rival)),
+      budget_(budget) {
+    if (all_ != nullptr && all_->leaves() != table_->leaves())
+        throw std::invalid_argument("Both tables must be about the same leaves.");
+    add_rival(rival_);
+}
+
+Criterion::Excess StockCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
+    std::vector<double> total;
+    table_->sum(leaves, total);
+    const double own = table_->least(total);
+    double rival = 0.0;
+    for (const std::int32_t leaf : leaves) rival += rival_[leaf];
+    if (all_ != nullptr) {
+        all_->sum(leaves, total);
+        std::vector<std::int32_t> at;
+        const double best = all_->least(total, &at);
+        if (affordable(at)) rival = std::min(rival, best);
+    }
+    return {own - rival, 0};
+}
+
+bool StockCriterion::affordable(const std::vector<std::int32_t>& at) const {
+    double total = 0.0;
+    for (const std::int32_t k : at) total += all_->points()[static_cast<std::size_t>(k)];
+    return total <= budget_;
+}
+
+// What the rival costs in each leaf: where the best of all quantities are asked for, those that are so at the projection.
+std::vector<double> StockCriterion::against(const OpenBox& open) const {
+    if (all_ == nullptr) return rival_;
+    std::vector<double> total;
+    all_->sum(open.counted(), total);
+    std::vector<std::int32_t> at;
+    const double best = all_->least(total, &at);
+    double given = 0.0;
+    for (const std::int32_t leaf : open.counted()) given += rival_[leaf];
+    if (given <= best || !affordable(at)) return rival_;
+    std::vector<double> found(rival_.size(), 0.0);
+    const auto write = [&](std::int32_t leaf) {
+        found[leaf] = 0.0;
+        for (const std::int32_t k : at) found[leaf] += all_->row(leaf)[k];
+    };
+    for (std::int32_t t = 0; t < open.trees; ++t) {
+        open.reach.each(t, write);
+        write(open.here[t]);
+    }
+    return found;
+}
+
+// The breakpoints of each product that can be best somewhere in the box: a breakpoint is not where costs still fall after
+// it whichever leaves the trees have, or have risen before it.
+void StockCriterion::narrow(OpenBox& open, const std::vector<double>& here) const {
+    std::vector<std::int32_t> ranges;
+    if (open.plans) {
+        ranges = *open.plans;
+    } else {
+        for (std::int32_t j = 0; j < table_->products(); ++j) {
+            ranges.push_back(static_cast<std::int32_t>(table_->first(j)));
+            ranges.push_back(static_cast<std::int32_t>(table_->first(j + 1)) - 1);
+        }
+    }
+    // Steps from each breakpoint to the next: the smallest and the largest that they can be.
+    std::vector<double> low(table_->breakpoints(), 0.0), high(table_->breakpoints(), 0.0);
+    for (std::size_t j = 0; 2 * j < ranges.size(); ++j)
+        for (std::int32_t k = ranges[2 * j]; k < ranges[2 * j + 1]; ++k) low[k] = high[k] = here[k + 1] - here[k];
+    std::vector<double> least(low.size()), most(low.size());
+    for (std::int32_t t = 0; t < open.trees; ++t) {
+        if (is_decided(open, t)) continue;
+        const double* own = table_->row(open.here[t]);
+        std::fill(least.begin(), least.end(), 0.0);
+        std::fill(most.begin(), most.end(), 0.0);
+        open.reach.each(t, [&](std::int32_t leaf) {
+            const double* row = table_->row(leaf);
+            for (std::size_t j = 0; 2 * j < ranges.size(); ++j) {
+                const std::int32_t k = ranges[2 * j];
+                widen(row + k, own + k, ranges[2 * j + 1] - k, least.data() + k, most.data() + k);
+            }
+        });
+        for (std::size_t k = 0; k < low.size(); ++k) {
+            low[k] += least[k];
+            high[k] += most[k];
+        }
+    }
+    double size = 0.0;
+    for (const double cost : here) size = std::max(size, std::abs(cost));
+    bool smaller = false;
+    for (std::size_t j = 0; 2 * j < ranges.size(); ++j) {
+        std::int32_t first = ranges[2 * j], last = ranges[2 * j + 1];
+        while (first < last && high[first] < -ROUNDING * size) ++first;
+        while (last > first && low[last - 1] > ROUNDING * size) --last;
+        smaller |= first != ranges[2 * j] || last != ranges[2 * j + 1];
+        ranges[2 * j] = first;
+        ranges[2 * j + 1] = last;
+    }
+    if (smaller || !open.plans) open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(ranges));
+}
+
+void StockCriterion::lean(OpenBox& open) const {
+    std::vector<double> here;
+    table_->sum(open.counted(), here);
+    narrow(open, here);
+    const std::vector<std::int32_t>& ranges = *open.plans;
+    const std::vector<double> rival = against(open);
+    open.rows.resize(1);
+    std::vector<double>& row = open.rows[0];
+    row.resize(static_cast<std::size_t>(leaves()));
+    std::vector<std::int32_t> undecided;
+    for (std::int32_t t = 0; t < open.trees; ++t) {
+        row[open.here[t]] = -rival[open.here[t]];
+        if (!is_decided(open, t)) undecided.push_back(t);
+    }
+    double least = 0.0;
+    for (std::size_t j = 0; 2 * j < ranges.size(); ++j)
+        least += *std::min_element(here.begin() + ranges[2 * j], here.begin() + ranges[2 * j + 1] + 1);
+    if (undecided.empty()) {
+        row[open.here[0]] += least;
+        return;
+    }
+    const double share = 1.0 / static_cast<double>(undecided.size());
+    std::vector<double> moved(table_->breakpoints());
+    for (const std::int32_t t : undecided) {
+        const double* own = table_->row(open.here[t]);
+        for (std::size_t j = 0; 2 * j < ranges.size(); ++j)
+            for (std::int32_t k = ranges[2 * j]; k <= ranges[2 * j + 1]; ++k) moved[k] = share * here[k] - own[k];
+        const auto write = [&](std::int32_t leaf) {
+            const double* values = table_->row(leaf);
+            double total = -rival[leaf];
+            for (std::size_t j = 0; 2 * j < ranges.size(); ++j) {
+                const std::int32_t k = ranges[2 * j];
+                total += least_of_sums(values + k, moved.data() + k, ranges[2 * j + 1] - k + 1);
+            }
+            row[leaf] = total;
+        };
+        open.reach.each(t, write);
+        write(open.here[t]);
+    }
+}
+
+bool StockCriterion::bound(OpenBox& open, double tau) const {
+    lean(open);
+    double size = 0.0;
+    for (std::int32_t t = 0; t < open.trees; ++t) size += std::abs(open.rows[0][open.here[t]]);
+    return MeanCriterion::bound(open, tau + ROUNDING * size);
+}
+
+}  // namespace whence

@@ -1,0 +1,204 @@
+"""Questions about a set of plans: which set, what an engine is told of it, and which of its plans takes over."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from whence.aliases import Floats
+from whence.errors import InputError, SolverError
+from whence.explain.plans import sample_costs
+from whence.explain.request import Request
+from whence.plain_values import to_plain
+from whence.problems.base import DecisionProblem
+from whence.problems.newsvendor import Newsvendor
+from whence.problems.quantity_sets import QuantitySet
+from whence.problems.route_sets import RouteSet
+from whence.problems.sets import AnyPlan, PlanSet, set_from_plain
+from whence.problems.shortest_path import ShortestPath
+from whence.question import Answer, Question
+from whence.question.plans import Plans, Routes, Stock
+from whence.risk import Expectation
+
+if TYPE_CHECKING:
+    from whence.explain.explanation import Explanation
+    from whence.policy import Policy
+
+__all__ = [
+    "asked_set",
+    "best_plan",
+    "question_about",
+    "read_set",
+    "said_of",
+    "taking_over",
+    "weights_found",
+    "with_margin",
+]
+
+#: How far today's plan must be from the best where nobody says otherwise: at 0 a plan of quantities changes at once.
+MARGIN = 0.01
+#: The least by which a plan must be better to be called so, as a share of the largest cost.
+STRICTLY = 1e-9
+#: What `asked` holds for a set that no file can hold.
+UNWRITABLE = "set"
+
+
+def asked_set(policy: Policy, request: Request) -> PlanSet | None:
+    """The set of plans that is asked about, None where it is a single plan; what sets cannot be asked is refused."""
+    given = request.instead
+    if given is not None and not isinstance(given, PlanSet):
+        return None
+    plans = AnyPlan(policy.problem) if given is None else given.named(policy.outcome_names_)
+    if plans.problem is not policy.problem and _state(plans.problem) != _state(policy.problem):
+        raise InputError(
+            "'instead' must be a set of plans of the policy's own problem. Got a set of another one.",
+            parameter="instead",
+        )
+    for name in ("confidence", "holds", "plausible", "rule"):
+        if getattr(request, name):
+            raise InputError(
+                f"{name!r} is for a single plan, not for a set of plans: ask again with the plan that takes over.",
+                parameter=name,
+            )
+    if isinstance(plans, AnyPlan) and request.kind == "absolute":
+        raise InputError(
+            "'kind' must be 'relative' where no plan is given as 'instead': the best of all plans is always optimal.",
+            parameter="kind",
+        )
+    return plans
+
+
+def with_margin(request: Request, plans: PlanSet) -> Request:
+    """The request with the margin that is meant where none is given."""
+    return replace(request, margin=MARGIN) if isinstance(plans, AnyPlan) and request.margin is None else request
+
+
+def best_plan(policy: Policy, plans: PlanSet, weights: Floats) -> Any:
+    """The best plan of the set under these weights, one that the set itself accepts."""
+    try:
+        plan = plans.solve(policy.Y_, weights, policy.risk_)
+    except SolverError as error:
+        raise InputError(f"No plan is {plans.words}: {error}", parameter="instead") from error
+    reason = plans.check(plan)
+    if reason:
+        raise InputError(f"The plan that 'solve' found for 'instead' is not in the set: {reason}", parameter="instead")
+    return plan
+
+
+def question_about(question: Question, policy: Policy, request: Request, plans: PlanSet) -> Question:
+    """`question`, which is about the best plan of the set in the initial context, about the set itself."""
+    share, amount = request.margin_parts
+    if isinstance(plans, AnyPlan):
+        # Today's plan is more than so much above the best: the best is less than 1 / (1 + share) of it.
+        strictly = max(2.0 * question.tau, STRICTLY * float(np.abs(question.decision).max()))
+        share, amount = share / (1.0 + share), amount + strictly
+    return replace(question, plans=_plans(policy, request, plans), margin=(share, amount))
+
+
+def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
+    outcomes, risk, problem = policy.Y_, policy.risk_, policy.problem
+    everything, factor = AnyPlan(problem), 1.0 + float(request.within)
+
+    def values(costs: Floats) -> Floats:
+        return np.asarray(risk.values(costs), dtype=np.float64)
+
+    def best_of(among: DecisionProblem, times: float) -> Callable[[Floats], Floats]:
+        return lambda weights: times * values(sample_costs(problem, among.solve(outcomes, weights, risk), outcomes))
+
+    def every_of(among: PlanSet, times: float) -> Callable[[int], Floats | None]:
+        def every(limit: int) -> Floats | None:
+            listed = among.plans(limit)
+            if listed is None:
+                return None
+            return np.array([times * values(sample_costs(problem, plan, outcomes)) for plan in listed])
+
+        return every
+
+    absolute = request.kind == "absolute"
+    simple = isinstance(risk, Expectation)
+    return Plans(
+        best=best_of(plans, 1.0),
+        every=every_of(plans, 1.0),
+        rival=best_of(problem, factor) if absolute else None,
+        rivals=every_of(everything, factor) if absolute else None,
+        stock=_stock(plans, outcomes) if simple else None,
+        all_stock=_stock(everything, outcomes, factor) if simple and absolute else None,
+        routes=_routes(plans, outcomes) if simple else None,
+        all_routes=_routes(everything, factor * outcomes) if simple and absolute else None,
+    )
+
+
+def _routes(plans: PlanSet, outcomes: Floats) -> Routes | None:
+    """The set as the routes of a network without cycles."""
+    if isinstance(plans, AnyPlan) and isinstance(plans.problem, ShortestPath):
+        plans = RouteSet(plans.problem)
+    found = plans.arcs() if isinstance(plans, RouteSet) else None
+    return None if found is None else Routes(*found, costs=outcomes)
+
+
+def _stock(plans: PlanSet, outcomes: Floats, factor: float = 1.0) -> Stock | None:
+    """The set as quantities that are chosen one by one, which only a budget joins; costs count `factor` times."""
+    problem = plans.problem
+    if not isinstance(problem, Newsvendor) or not isinstance(plans, AnyPlan | QuantitySet):
+        return None
+    holding, backorder, budget = problem._validated(outcomes.shape[1])
+    lower, upper = np.zeros(outcomes.shape[1]), np.full(outcomes.shape[1], np.inf)
+    if isinstance(plans, QuantitySet):
+        least, most = plans.between_limits(outcomes.shape[1])
+        lower, upper = np.maximum(lower, least), np.minimum(upper, most)
+    largest = np.minimum(np.maximum(outcomes.max(axis=0), lower), upper)
+    binding = budget if float(largest.sum()) > budget else np.inf
+    return Stock(outcomes, factor * holding, factor * backorder, lower, upper, binding)
+
+
+def taking_over(
+    policy: Policy, question: Question, draft: Explanation, plans: PlanSet, weights: Floats
+) -> tuple[Question, Explanation]:
+    """Question and explanation about the plan of the set that is best under `weights`."""
+    plan = best_plan(policy, plans, weights)
+    costs = sample_costs(policy.problem, plan, policy.Y_, "instead")
+    values = np.asarray(policy.risk_.values(costs), dtype=np.float64)
+    rival = None if question.plans is None else question.plans.rival
+
+    def better(weights: Floats) -> Floats | None:
+        if rival is None:
+            return None
+        best = rival(weights)
+        return best if question.risk.of(values, weights) - question.risk.of(best, weights) > question.tau else None
+
+    before = question.risk.of(values, draft.weights_before)
+    draft = replace(
+        draft,
+        alternative=plan,
+        costs_alternative=costs,
+        cost_before=draft.cost_before._replace(alternative=before),
+    )
+    return replace(question, alternative=values, better=better), draft
+
+
+def weights_found(question: Question, answer: Answer) -> Floats:
+    """The weights at the context that an engine found."""
+    assert answer.point is not None
+    return question.weights.at(question.inputs.row(answer.point))
+
+
+def said_of(plans: PlanSet) -> Any:
+    """What the record of a question says of its set."""
+    plain = plans.as_plain()
+    return UNWRITABLE if plain is None else to_plain(plain)
+
+
+def read_set(policy: Policy, said: Any) -> PlanSet:
+    """The set of plans that the record of a question names."""
+    if said == UNWRITABLE:
+        raise InputError("A set of plans that follows a rule cannot be read back from a file.", parameter="instead")
+    return set_from_plain(policy.problem, said, policy.outcome_names_)
+
+
+def _state(problem: DecisionProblem) -> Any:
+    from whence.report.fingerprints import problem_digest
+
+    return problem_digest(problem)[0]

@@ -1,0 +1,307 @@
+"""Routes through, using or avoiding places: a network with layers, one for what is still to be visited."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from itertools import islice
+from typing import TYPE_CHECKING, Any, Literal
+
+import networkx as nx
+import numpy as np
+
+from whence.aliases import Floats
+from whence.errors import InputError, SolverError
+from whence.plain_values import quoted, some, to_plain
+from whence.problems._deadline import check_time
+from whence.problems._route_plans import NodeNames
+from whence.problems.sets import PlanSet
+from whence.risk import Risk, known_tail
+
+if TYPE_CHECKING:
+    from whence.problems.shortest_path import ShortestPath
+
+__all__ = ["RouteSet", "restricted"]
+
+How = Literal["through", "using", "avoiding"]
+#: Places that a route may be asked to visit: every one doubles the network.
+MOST_VISITS = 8
+#: Simple routes of a network with cycles that are tried for one that visits all it has to.
+TRIED_ROUTES = 20_000
+
+
+@dataclass(frozen=True)
+class Asked:
+    """One restriction: how, what was named, and the edges that it is about (any one of them, or none of them)."""
+
+    how: How
+    item: Any
+    label: str
+    edges: frozenset[int]
+
+
+def restricted(routes: ShortestPath | RouteSet, how: How, items: Sequence[Any]) -> RouteSet:
+    """The routes of a problem, or of a set, that also go through, use or avoid these nodes, edges and streets."""
+    problem = routes.problem if isinstance(routes, RouteSet) else routes
+    before = routes.asked if isinstance(routes, RouteSet) else ()
+    if not items:
+        raise InputError(f"{how!r} must be given at least one node, edge or street. Got none.", parameter=how)
+    found = [_resolved(problem, how, item) for item in items]
+    return RouteSet(problem, (*before, *(one for one in found if one is not None)))
+
+
+class RouteSet(PlanSet):
+    """Routes that go through, use or avoid what was asked for.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> grid = wh.ShortestPath.grid(3)
+    >>> routes = grid.through((0, 2)).avoiding((1, 2))
+    Traceback (most recent call last):
+    ...
+    whence.errors.InputError: No route from (0, 0) to (2, 2) goes through (0, 2), avoiding (1, 2).
+    >>> routes = grid.through((0, 1)).avoiding((1, 1))
+    >>> routes.words
+    'a route through (0, 1), avoiding (1, 1)'
+    >>> routes.plans(10)
+    [[(0, 0), (0, 1), (0, 2), (1, 2), (2, 2)]]
+    """
+
+    problem: ShortestPath
+
+    def __init__(self, problem: ShortestPath, asked: Sequence[Asked] = ()) -> None:
+        super().__init__(problem)
+        self.asked = tuple(asked)
+        self._layered()
+
+    def through(self, *places: Any) -> RouteSet:
+        """Those that also go through these nodes or streets."""
+        return restricted(self, "through", places)
+
+    def using(self, *places: Any) -> RouteSet:
+        """Those that also use these edges or streets."""
+        return restricted(self, "using", places)
+
+    def avoiding(self, *places: Any) -> RouteSet:
+        """Those that also avoid these nodes, edges or streets."""
+        return restricted(self, "avoiding", places)
+
+    @property
+    def words(self) -> str:
+        """What one route of the set is called in a sentence."""
+        return f"a route {self._manner()}" if self.asked else "a route"
+
+    def as_plain(self) -> dict[str, Any]:
+        """What was asked for, by how."""
+        found: dict[str, list[Any]] = {}
+        for one in self.asked:
+            found.setdefault(one.how, []).append(to_plain(one.item))
+        return found
+
+    def refusal(self, decision: Any) -> str | None:
+        """What the route misses, or what it should avoid."""
+        taken = set(np.flatnonzero(self.problem.vector(decision)).tolist())
+        for one in self.asked:
+            if one.how == "avoiding" and taken & one.edges:
+                return f"The route does not avoid {one.label}."
+            if one.how != "avoiding" and not taken & one.edges:
+                return f"The route does not go through {one.label}."
+        return None
+
+    def solve(self, Y: Floats, weights: Floats, risk: Risk) -> list[Any]:
+        """Nodes of the route of the set that minimises `risk` of its cost."""
+        inner, edges = self._layered()
+        y = self.problem.cost_rows(Y)
+        route = [node for node, _ in inner.solve(y[:, edges], weights, risk)]
+        if len(set(route)) == len(route):
+            return route
+        # Layers forget where a route has been: with cycles the cheapest way may come back to a node.
+        if known_tail(risk, "RouteSet.solve") is not None:
+            raise SolverError(
+                f"The CVaR of {self.words} cannot be minimised on a graph with cycles where the best way would visit a "
+                "node twice."
+            )
+        mean = np.asarray(weights, dtype=np.float64) @ y
+        if mean.min(initial=0.0) < 0.0:
+            raise SolverError(
+                f"The cheapest of {self.words} cannot be found on a graph with cycles and negative costs."
+            )
+        return self._simple(mean)
+
+    def plans(self, limit: int) -> list[list[Any]] | None:
+        """Every route of the set, where there are at most `limit`."""
+        inner, _ = self._layered()
+        network = inner._network()
+        if network.acyclic:
+            if network.count() > limit:
+                return None
+            return [[node for node, _ in inner._nodes(network, route)] for route in network.routes()]
+        found = list(islice(self._simple_routes(None), limit + 1))
+        return found if len(found) <= limit else None
+
+    def arcs(self) -> tuple[Any, int, int, int] | None:
+        """Tail, edge and head of every arc of the layers, from the target backwards; how many nodes; both ends.
+
+        None where there are cycles.
+        """
+        inner, edges = self._layered()
+        network = inner._network()
+        if not network.acyclic:
+            return None
+        arcs = np.array([(u, edges[e], v) for u, e, v in network.backwards], dtype=np.int32)
+        return arcs, len(network.nodes), network.source, network.target
+
+    def _manner(self) -> str:
+        by_how: dict[str, list[str]] = {}
+        for one in self.asked:
+            by_how.setdefault(one.how, []).append(one.label)
+        return ", ".join(f"{how} {_listed(labels)}" for how, labels in by_how.items())
+
+    def _layered(self) -> tuple[ShortestPath, Any]:
+        """The network with a layer for every part of what has been visited, and which edge each of its edges is."""
+        known = self.__dict__.get("_inner")
+        if known is None or known[0] is not self.problem._network():
+            known = self._inner = (self.problem._network(), *self._build())
+        return known[1], known[2]
+
+    def _build(self) -> tuple[ShortestPath, Any]:
+        from whence.problems.shortest_path import ShortestPath
+
+        network = self.problem._network()
+        visits = [one.edges for one in self.asked if one.how != "avoiding"]
+        closed = frozenset[int]().union(*(one.edges for one in self.asked if one.how == "avoiding"))
+        if len(visits) > MOST_VISITS:
+            raise InputError(f"A set of routes can ask for at most {MOST_VISITS} places. Got {len(visits)} instead.")
+        full = (1 << len(visits)) - 1
+        graph = nx.DiGraph()
+        start, end = (network.source, 0), (network.target, full)
+        graph.add_nodes_from((start, end))
+        number: dict[Any, int] = {}
+        open_nodes, seen = [start], {start}
+        while open_nodes:
+            u, mask = open_nodes.pop()
+            for e, v in network.successors[u]:
+                if e in closed:
+                    continue
+                after = (v, mask | sum(1 << i for i, edges in enumerate(visits) if e in edges))
+                graph.add_edge((u, mask), after)
+                number[(u, mask), after] = e
+                if after not in seen:
+                    seen.add(after)
+                    open_nodes.append(after)
+        if not nx.has_path(graph, start, end):
+            raise self._empty()
+        names = network.nodes
+        told = nx.relabel_nodes(graph, {node: (names[node[0]], node[1]) for node in graph})
+        edges = np.array(
+            [number[(network.node_number[u[0]], u[1]), (network.node_number[v[0]], v[1])] for u, v in told.edges]
+        )
+        inner = ShortestPath(told, (names[network.source], 0), (names[network.target], full))
+        if not inner._network().acyclic and visits:
+            # A way through the layers may come back to a node: somebody has to find one that does not.
+            way = [node for node, _ in nx.shortest_path(told, inner.source, inner.target)]
+            if len(set(way)) < len(way) and next(islice(self._routes_of(None, closed), 1), None) is None:
+                raise self._empty()
+        return inner, edges
+
+    def _empty(self) -> InputError:
+        ends = f"{self.problem.source} to {self.problem.target}"
+        return InputError(f"No route from {ends} goes {self._manner()}.", parameter="instead")
+
+    def _simple(self, mean: Floats) -> list[Any]:
+        found = next(self._simple_routes(mean), None)
+        if found is None:
+            raise SolverError(f"The cheapest of {self.words} was not among the {TRIED_ROUTES} cheapest routes.")
+        return found
+
+    def _simple_routes(self, mean: Floats | None) -> Iterator[list[Any]]:
+        closed = frozenset[int]().union(*(one.edges for one in self.asked if one.how == "avoiding"))
+        return self._routes_of(mean, closed)
+
+    def _routes_of(self, mean: Floats | None, closed: frozenset[int]) -> Iterator[list[Any]]:
+        """Simple routes of the set, the cheapest first, or those of the fewest edges where nothing is said of costs."""
+        network = self.problem._network()
+        graph = nx.DiGraph()
+        for u, leaving in enumerate(network.successors):
+            for e, v in leaving:
+                if e not in closed:
+                    graph.add_edge(network.nodes[u], network.nodes[v], weight=1.0 if mean is None else float(mean[e]))
+        routes = nx.shortest_simple_paths(graph, self.problem.source, self.problem.target, weight="weight")
+        for route in islice(routes, TRIED_ROUTES):
+            check_time()
+            if self.refusal(route) is None:
+                yield route
+
+
+def _resolved(problem: ShortestPath, how: How, item: Any) -> Asked | None:
+    """What `item` names; None where every route goes through it anyway."""
+    network = problem._network()
+    order = {"through": (_node, _street, _edge), "using": (_edge, _street, _node), "avoiding": (_node, _edge, _street)}
+    for look in order[how]:
+        found = look(problem, item)
+        if found is None:
+            continue
+        named, label, edges = found
+        if look is _node:
+            number = network.node_number[named]
+            if number in (network.source, network.target):
+                if how == "avoiding":
+                    raise InputError(f"Every route goes through {label}, so that none avoids it.", parameter=how)
+                return None
+        return Asked(how, named, label, frozenset(edges))
+    streets = sorted({str(data["name"]) for *_, data in problem.graph.edges(data=True) if data.get("name")})
+    known = some([*map(str, problem.graph.nodes), *streets])
+    raise InputError(
+        f"{how!r} must name nodes, edges or streets among {known}. Got {quoted(item)} instead.", parameter=how
+    )
+
+
+def _node(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None:
+    try:
+        found = NodeNames(problem.graph.nodes).find(to_plain(item) if isinstance(item, tuple) else item)
+    except InputError:
+        raise
+    if found is None:
+        return None
+    node = found[0]
+    edges = [e for e, ends in enumerate(problem._network().edges) if node in ends]
+    label = problem.graph.nodes[node].get("name", node)
+    return node, str(label), edges
+
+
+def _edge(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None:
+    from whence.problems._route_plans import stops
+
+    ends = stops(item) if isinstance(item, str) else item
+    if not isinstance(ends, list | tuple) or len(ends) != 2:
+        return None
+    names = NodeNames(problem.graph.nodes)
+    pair = [names.find(to_plain(end) if isinstance(end, tuple) else end) for end in ends]
+    if pair[0] is None or pair[1] is None:
+        return None
+    edge = (pair[0][0], pair[1][0])
+    number = problem._network().edge_number.get(edge)
+    return None if number is None else (edge, f"{edge[0]} -> {edge[1]}", [number])
+
+
+def _street(problem: ShortestPath, item: Any) -> tuple[Any, str, list[int]] | None:
+    if not isinstance(item, str):
+        return None
+    wanted = item.strip().casefold()
+    number = problem._network().edge_number
+    edges = [
+        number[u, v] for u, v, data in problem.graph.edges(data=True) if str(data.get("name", "")).casefold() == wanted
+    ]
+    if not wanted or not edges:
+        return None
+    name = next(
+        str(data["name"])
+        for *_, data in problem.graph.edges(data=True)
+        if str(data.get("name", "")).casefold() == wanted
+    )
+    return name, name, edges
+
+
+def _listed(labels: Sequence[str]) -> str:
+    return " and ".join(filter(None, [", ".join(labels[:-1]), *labels[-1:]]))

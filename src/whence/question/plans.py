@@ -1,0 +1,88 @@
+"""A set of plans as an engine sees it: what its plans cost, and which of them is best under given weights."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from whence.aliases import Floats
+
+__all__ = ["Plans", "Routes", "Stock"]
+
+
+@dataclass(frozen=True)
+class Stock:
+    """Quantities that are chosen one by one, each at convex cost: what a newsvendor decides.
+
+    Attributes
+    ----------
+    demand : ndarray of shape (n, products)
+        Past demands.
+    holding, backorder : ndarray of shape (products,)
+        Cost of a unit left over, and of a unit short.
+    lower, upper : ndarray of shape (products,)
+        Between what every quantity must lie.
+    budget : float
+        What all of them together must not exceed; infinite where that cannot happen.
+    """
+
+    demand: Floats
+    holding: Floats
+    backorder: Floats
+    lower: Floats
+    upper: Floats
+    budget: float = np.inf
+
+
+@dataclass(frozen=True)
+class Routes:
+    """All routes of an acyclic network.
+
+    Attributes
+    ----------
+    arcs : ndarray of int32 of shape (arcs, 3)
+        Tail, edge and head of every arc, from the target backwards.
+    nodes, source, target : int
+        How many nodes there are, and which are the ends.
+    costs : ndarray of shape (n, edges)
+        What every edge costs in every past observation.
+    """
+
+    arcs: NDArray[np.int32]
+    nodes: int
+    source: int
+    target: int
+    costs: Floats
+
+
+@dataclass(frozen=True)
+class Plans:
+    """The plans of which some one must be better.
+
+    Attributes
+    ----------
+    best : callable
+        Given weights, the sample costs of the best plan of the set.
+    every : callable
+        Given a number, the sample costs of all plans of the set, one row per plan, where there are at most so many.
+    rival : callable, optional
+        For absolute questions: given weights, the sample costs of the best plan of all, times ``1 + within``.
+    rivals : callable, optional
+        For absolute questions: as `every`, of all plans there are, times ``1 + within``.
+    stock, all_stock : Stock, optional
+        The set, and all plans there are, as quantities that are chosen one by one.
+    routes, all_routes : Routes, optional
+        The set, and all plans there are, as routes of a network.
+    """
+
+    best: Callable[[Floats], Floats]
+    every: Callable[[int], Floats | None]
+    rival: Callable[[Floats], Floats] | None = None
+    rivals: Callable[[int], Floats | None] | None = None
+    stock: Stock | None = None
+    all_stock: Stock | None = None
+    routes: Routes | None = None
+    all_routes: Routes | None = None

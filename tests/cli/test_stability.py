@@ -1,0 +1,81 @@
+"""`whence stability`, and sets of plans at the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from tests.cli.support import refused, run
+from tests.project.samples import write_city
+
+import whence as wh
+from whence.project import Project
+
+
+def test_a_table_of_the_history(small: Path, tmp_path: Path) -> None:
+    """Every row of the history, the most fragile first; the same numbers as the policy's."""
+    told = run("stability", small, "--csv", tmp_path / "fragile.csv", "--top", "3")
+    assert told.exit_code == 0, told.output
+    table = pd.read_csv(tmp_path / "fragile.csv")
+    project = Project.load(small)
+    assert len(table) == len(project.X)
+    assert table["distance"].dropna().is_monotonic_increasing
+    first = table.iloc[0]
+    why = project.fitted().explain(project.context(int(first["row"])))
+    assert why.distance == pytest.approx(first["distance"])
+    assert "what would change the plan" in told.stdout
+
+
+def test_some_rows_and_a_margin(small: Path) -> None:
+    """Rows are chosen by their numbers."""
+    told = run("stability", small, "--rows", "2-4", "--margin", "5%")
+    assert told.exit_code == 0, told.output
+    assert told.stdout.startswith("3 rows: ")
+
+
+@pytest.mark.parametrize("rows", ["0-3", "5-2", "one", "1-9999"])
+def test_rows_that_are_not_there(small: Path, rows: str) -> None:
+    """Refused in a sentence."""
+    assert "'--rows' must" in refused(run("stability", small, "--rows", rows))
+
+
+def test_explain_without_a_plan(small: Path, tmp_path: Path) -> None:
+    """What would change the plan, in words, as JSON and as a report."""
+    told = run("explain", small, "-c", "3", "--report", tmp_path / "why.html")
+    assert told.exit_code == 0, told.output
+    assert "stays within 1 % of the best in every context nearer than" in told.stdout
+    assert (tmp_path / "why.html").exists()
+    as_json = run("explain", small, "-c", "3", "-i", "any", "--json")
+    assert wh.Explanation.from_json(as_json.stdout).among == "another plan"
+
+
+def test_sets_of_quantities(small: Path) -> None:
+    """Limits on quantities, several at once."""
+    told = run("explain", small, "-c", "3", "-i", "at-least:cakes=10; between:rolls=1:90")
+    assert told.exit_code in (0, 3), told.output
+    assert "lan with at least 10 cakes and between 1 and 90 rolls" in told.stdout
+    assert "'part' must be among" in refused(run("explain", small, "-c", "3", "-i", "at-least:bagels=10"))
+    assert "'through' is not for the plans of Newsvendor" in refused(
+        run("explain", small, "-c", "3", "-i", "through:A")
+    )
+    assert "must have two numbers, low:high" in refused(run("explain", small, "-c", "3", "-i", "between:rolls=3"))
+
+
+def test_sets_of_routes(tmp_path: Path) -> None:
+    """By node, by edge and by street."""
+    city = write_city(tmp_path)
+    for text in ("through:tunnel", "using:B1", "avoiding:A1", "using:home > tunnel"):
+        told = run("explain", city, "-c", "rain=2", "-i", text, "--kind", "absolute")
+        assert told.exit_code == 0, told.output
+        assert "would have been the best plan if rain were" in told.stdout
+    assert "must name nodes, edges or streets" in refused(run("explain", city, "-c", "rain=2", "-i", "through:C9"))
+
+
+def test_sets_in_batches(small: Path, tmp_path: Path) -> None:
+    """A column of sets, and one set for all rows."""
+    (tmp_path / "asked.csv").write_text("context,instead\n3,any\n4,at-least:cakes=10\n5,row:9\n", "utf-8")
+    told = run("batch", small, tmp_path / "asked.csv", tmp_path / "answered.csv")
+    assert told.exit_code == 0, told.output
+    answers = pd.read_csv(tmp_path / "answered.csv")
+    assert set(answers["status"]) <= {"optimal", "already", "none"}

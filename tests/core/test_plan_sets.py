@@ -1,0 +1,200 @@
+"""Criteria of sets of plans: the excess at a cell, and bounds over boxes, against every cell and every plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import networkx as nx
+import numpy as np
+import pytest
+from tests.core.forest_cells import Floats, ForestScene
+
+from whence import ShortestPath
+from whence._core import Box, ForestSearch, OpenBox, PlanList, RouteTable, StockCriterion, StockTable
+from whence.problems.route_sets import RouteSet
+from whence.search.plan_sets import list_criterion, row_of_plans
+
+TAU = 1e-6
+
+
+def random_box(rng: np.random.Generator, scene: ForestScene) -> Box | None:
+    """Some part of what the question allows."""
+    box = Box(scene.located)
+    for _ in range(int(rng.integers(0, 4))):
+        column = int(rng.integers(scene.grid.columns))
+        low, high = int(box.low[column]), int(box.high[column])
+        first, last = np.sort(rng.integers(low, high + 1, 2))
+        if not box.restrict(column, int(first), int(last)):
+            return None
+    return box
+
+
+def inside(scene: ForestScene, box: Box) -> Any:
+    """Which cells lie in the box."""
+    return ((scene.cells >= box.low) & (scene.cells <= box.high)).all(axis=1)
+
+
+def check_bounds(scene: ForestScene, criterion: Any, excess: Floats, seed: int) -> int:
+    """No box is dropped that holds an explanation, nor any leaf that such a context has; how many were dropped."""
+    rng, dropped = np.random.default_rng(seed), 0
+    for _ in range(12):
+        box = random_box(rng, scene)
+        if box is None:
+            continue
+        among = inside(scene, box)
+        opened = OpenBox(box, criterion, TAU)
+        assert opened.holds == (criterion.excess(opened.here).over <= TAU)
+        left = opened.bound(criterion, TAU)
+        good = among & (excess <= TAU)
+        if not left:
+            assert not good.any()
+            dropped += 1
+            continue
+        reached = set(opened.reach.leaves.tolist())
+        assert all(set(leaves.tolist()) <= reached for leaves in scene.leaves[good])
+        assert opened.slack >= TAU - float(excess[among].min(initial=np.inf)) - 1e-9
+    return dropped
+
+
+def check_search(scene: ForestScene, criterion: Any, excess: Floats, **how: Any) -> None:
+    """The search finds the nearest cell that holds, or that there is none."""
+    good = excess <= TAU
+    nearest = float(scene.distance[good].min(initial=np.inf))
+    search = ForestSearch(scene.located, criterion, TAU)
+    reached, bound = search.advance(10**6, np.inf, **how)
+    assert reached == bool(good.any())
+    assert bound == pytest.approx(nearest) if reached else bound == np.inf
+
+
+@pytest.mark.parametrize("alpha", [None, 0.0, 0.5, 0.8])
+@pytest.mark.parametrize("absolute", [False, True])
+def test_lists_of_plans(alpha: float | None, absolute: bool) -> None:
+    """Under both risks, against one rival or the cheapest of several."""
+    dropped = 0
+    for seed in range(12):
+        scene = ForestScene(seed, alpha=alpha, rivals=5)
+        costs = np.ascontiguousarray(scene.policy.Y_.T)
+        plans, rivals = costs[:3], costs[3:] if absolute else costs[3:4]
+        criterion = list_criterion(scene.question, scene.kept, plans, rivals)
+        assert criterion is not None
+        values = np.array([[scene.risk.of(row, w) for row in costs] for w in scene.weights])
+        excess = values[:, :3].min(axis=1) - values[:, 3 : 3 + len(rivals)].min(axis=1)
+        for leaves, over in list(zip(scene.leaves, excess, strict=True))[:50]:
+            said = criterion.excess(leaves).over
+            # Thresholds that cannot stand anywhere are left out, so that it may be called worse than it is.
+            assert said == pytest.approx(over, abs=1e-9) or (over > TAU and said > TAU)
+        dropped += check_bounds(scene, criterion, excess, seed)
+        check_search(scene, criterion, excess)
+        check_search(scene, criterion, excess, sharp=True)
+    assert dropped > 0
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_routes_are_listed_box_by_box(absolute: bool) -> None:
+    """Routes of a grid, without a list from outside."""
+    problem = ShortestPath.grid(3)
+    routes = RouteSet(problem).through((1, 1)) if absolute else RouteSet(problem)
+    every = [problem.vector(list(r)) for r in nx.all_simple_paths(problem.graph, (0, 0), (2, 2))]
+    own = [problem.vector(route) for route in routes.plans(10)]
+    for seed in range(15):
+        scene = ForestScene(seed)
+        rng = np.random.default_rng(seed)
+        Y = rng.integers(0, 9, (len(scene.policy.Y_), 12)) + 3.0 * scene.policy.Y_[:, :1] * rng.normal(size=12)
+        edges = np.ascontiguousarray(row_of_plans(scene.kept, Y.T).T)
+        decision = Y @ every[seed % 6] * 0.9
+        tables = [
+            RouteTable(edges, *one.arcs())  # type: ignore[misc]
+            for one in ([routes, RouteSet(problem)] if absolute else [routes])
+        ]
+        criterion = PlanList(scene.grid.leaves)
+        criterion.add_rivals(row_of_plans(scene.kept, decision[None, :]))
+        criterion.set_routes(*tables)
+        means = scene.weights @ Y
+        rival = scene.weights @ decision
+        if absolute:
+            rival = np.minimum(rival, np.min([means @ route for route in every], axis=0))
+        excess = np.min([means @ route for route in own], axis=0) - rival
+        for leaves, over in list(zip(scene.leaves, excess, strict=True))[:50]:
+            assert criterion.excess(leaves).over == pytest.approx(over, abs=1e-9)
+        check_bounds(scene, criterion, excess, seed)
+        check_search(scene, criterion, excess)
+
+
+def test_the_cheapest_route_of_a_table() -> None:
+    """Dynamic programming against listing."""
+    problem = ShortestPath.grid(4)
+    arcs = RouteSet(problem).arcs()
+    assert arcs is not None
+    table = RouteTable(np.zeros((1, 24)), *arcs)
+    for seed in range(20):
+        total = np.random.default_rng(seed).normal(size=24)
+        cost, route = table.cheapest(total)
+        listed = [problem.vector(list(r)) @ total for r in nx.all_simple_paths(problem.graph, (0, 0), (3, 3))]
+        assert cost == pytest.approx(min(listed))
+        assert total[route].sum() == pytest.approx(cost)
+
+
+@pytest.mark.parametrize("absolute", [False, True])
+def test_quantities_one_by_one(absolute: bool) -> None:
+    """Ranges of breakpoints, against the best quantities at every cell."""
+    dropped = 0
+    for seed in range(15):
+        scene = ForestScene(seed, rivals=2)
+        rng = np.random.default_rng(seed)
+        demand = np.abs(scene.policy.Y_[:, :2] * 4.0 + rng.integers(0, 5, (len(scene.policy.Y_), 2))).round(1)
+        holding, backorder = rng.integers(1, 4, 2).astype(float), rng.integers(1, 5, 2).astype(float)
+        lower, upper = np.array([2.0, 0.0]), np.array([np.inf, 4.0])
+        free = np.zeros(2), np.full(2, np.inf)
+
+        def costs(quantity: Floats, j: int, y: Floats = demand, h: Floats = holding, b: Floats = backorder) -> Floats:
+            over = quantity - y[:, j]
+            return np.asarray(np.maximum(h[j] * over, -b[j] * over))
+
+        def best(limits: Any, y: Floats = demand, scene: ForestScene = scene, costs: Any = costs) -> Floats:
+            total = np.zeros(len(scene.weights))
+            for j in range(2):
+                points = np.unique(np.clip(y[:, j], limits[0][j], limits[1][j]))
+                total += np.min([scene.weights @ costs(point, j) for point in points], axis=0)
+            return total
+
+        plan = [float(np.median(demand[:, 0])), float(np.median(demand[:, 1]))]
+        decision = 0.95 * (costs(np.array(plan[0]), 0) + costs(np.array(plan[1]), 1))
+        kept = scene.kept
+        made = [
+            StockTable(kept.samples.ravel(), kept.first, kept.size, kept.trees, demand, holding, backorder, *limits)
+            for limits in ((lower, upper), free)
+        ]
+        rival = np.ascontiguousarray(row_of_plans(kept, decision[None, :])[0])
+        criterion = StockCriterion(made[0], rival, made[1] if absolute else None)
+        limit = scene.weights @ decision
+        if absolute:
+            limit = np.minimum(limit, best(free))
+        excess = best((lower, upper)) - limit
+        for leaves, over in list(zip(scene.leaves, excess, strict=True))[:50]:
+            assert criterion.excess(leaves).over == pytest.approx(over, abs=1e-9)
+        dropped += check_bounds(scene, criterion, excess, seed)
+        check_search(scene, criterion, excess)
+    assert dropped > 0
+
+
+def test_arrays_of_another_shape_are_refused() -> None:
+    """Rows, arcs and demands must be about the leaves, nodes and products."""
+    criterion = PlanList(4)
+    with pytest.raises(ValueError, match="one number a leaf"):
+        criterion.add_plans(np.zeros((2, 3)))
+    with pytest.raises(ValueError, match="one number a leaf"):
+        criterion.add_rivals(np.zeros((2, 5)))
+    arcs = np.array([[0, 0, 1]], dtype=np.int32)
+    with pytest.raises(ValueError, match="about the nodes and edges"):
+        RouteTable(np.zeros((4, 1)), np.array([[0, 3, 1]], dtype=np.int32), 2, 0, 1)
+    with pytest.raises(ValueError, match="from the target backwards"):
+        RouteTable(np.zeros((4, 1)), arcs, 3, 0, 2)
+    table = RouteTable(np.zeros((4, 1)), arcs, 2, 0, 1)
+    with pytest.raises(ValueError, match="There must be one rival"):
+        criterion.set_routes(table)
+    one = np.ones(1)
+    samples, first = np.zeros(1, dtype=np.int32), np.zeros(1, dtype=np.int64)
+    with pytest.raises(ValueError, match="'demand' must have one row a sample"):
+        StockTable(samples, first, first + 1, 1, np.zeros((0, 1)), one, one, one, one)
+    with pytest.raises(ValueError, match="'holding' array must hold 1"):
+        StockTable(samples, first, first + 1, 1, np.zeros((1, 1)), np.ones(2), one, one, one)

@@ -1,0 +1,186 @@
+"""Questions about sets of plans through the policy: what comes back, what is said, and what is refused."""
+
+from __future__ import annotations
+
+import pickle
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.search.test_plan_sets import grid_policy
+
+import whence as wh
+from whence.errors import InputError
+
+
+def bakery(weights: Any = None, budget: float | None = None) -> wh.Policy:
+    """Two products whose demands follow the temperature."""
+    rng = np.random.default_rng(5)
+    X = pd.DataFrame({"temp": rng.uniform(0, 30, 80), "holiday": rng.random(80) < 0.3})
+    demand = np.column_stack([20 + 2 * X["temp"], 90 - 2 * X["temp"]]) + 10 * X["holiday"].to_numpy()[:, None]
+    Y = pd.DataFrame(demand + rng.normal(0, 2, (80, 2)), columns=["rolls", "croissants"])
+    weights = weights or wh.ForestWeights(20, 3, random_state=0)
+    return wh.Policy(wh.Newsvendor(1, 3, budget=budget, cost_unit="€"), weights).fit(X, Y)
+
+
+def test_any_plan_names_what_takes_over() -> None:
+    """Without a plan: the nearest context in which the decision is more than 1 % above the best."""
+    policy = bakery()
+    why = policy.explain({"temp": 10.0, "holiday": False})
+    assert why.status == "optimal"
+    assert why.among == "another plan"
+    assert np.allclose(why.alternative, policy.decide(why.context))
+    assert why.cost_after.decision > 1.01 * why.cost_after.alternative
+    assert f"Today's plan stays within 1 % of the best in every context nearer than {why.distance:.3g}"[:70] in str(why)
+    assert "Takes over: " in str(why)
+    assert "your plan" not in str(why)
+
+
+def test_amounts_and_no_margin() -> None:
+    """A margin may be an amount; at 0 the plan that takes over is strictly better."""
+    policy = bakery()
+    today = {"temp": 10.0, "holiday": False}
+    amount = policy.explain(today, margin=(5.0, "cost"))
+    assert amount.cost_after.decision > 5.0 + amount.cost_after.alternative
+    assert "within 5 € of the best" in str(amount)
+    at_once = policy.explain(today, margin=0)
+    assert 0.0 < at_once.distance <= policy.explain(today).distance
+    assert at_once.cost_after.decision > at_once.cost_after.alternative
+    assert "stays the best in every context nearer than" in str(at_once)
+
+
+def test_quantities_by_the_names_of_outcomes() -> None:
+    """Parts are found by the names of the columns of Y, and the plan that takes over keeps the limits."""
+    policy = bakery()
+    plans = policy.problem.at_least("croissants", 80)
+    why = policy.explain({"temp": 25.0, "holiday": False}, instead=plans, kind="absolute")
+    assert why.status == "optimal"
+    assert why.alternative[1] >= 80 - 1e-9
+    assert "A plan with at least 80 croissants would have been the best plan if" in str(why)
+    too_many = policy.problem.at_least("croissants", 1000)
+    none = policy.explain({"temp": 25.0, "holiday": False}, instead=too_many, kind="absolute")
+    assert none.status == "none"
+    assert "in no context is a plan with at least 1000 croissants optimal" in str(none)
+    with pytest.raises(InputError, match="'part' must be among"):
+        policy.explain({"temp": 25.0, "holiday": False}, instead=policy.problem.at_least("bagels", 8))
+
+
+def test_a_budget_that_binds() -> None:
+    """A budget joins the quantities: candidates are judged by the problem itself, and the answer keeps it."""
+    policy = bakery(budget=110.0)
+    today = {"temp": 10.0, "holiday": False}
+    for asked in ({}, {"instead": policy.problem.at_most("croissants", 60)}):
+        why = policy.explain(today, **asked, time_limit=20)
+        assert why.status == "optimal"
+        assert why.alternative.sum() <= 110.0 + 1e-6
+        assert why.verify(policy).agrees
+
+
+@pytest.mark.parametrize("weights", [None, wh.KNNWeights(5)])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_certificates_of_sets(weights: Any, kind: str) -> None:
+    """Written, read and verified, with a new search that comes to the same end."""
+    policy = bakery(weights)
+    plans = policy.problem.at_least("croissants", 75)
+    why = policy.explain({"temp": 20.0, "holiday": False}, instead=plans, kind=kind)
+    again = wh.Explanation.from_json(why.to_json())
+    assert str(again) == str(why)
+    assert again.among == "a plan with at least 75 croissants"
+    verdict = again.verify(policy, prove=True)
+    assert verdict.agrees, str(verdict)
+    assert pickle.loads(pickle.dumps(why)).among == why.among
+    any_plan = wh.Explanation.from_json(policy.explain({"temp": 20.0, "holiday": False}).to_json())
+    assert any_plan.verify(policy, prove=True).agrees
+
+
+def test_a_false_certificate_is_found_out() -> None:
+    """A certificate that names another set does not agree."""
+    policy = bakery()
+    why = policy.explain({"temp": 20.0, "holiday": False}, instead=policy.problem.at_least("croissants", 75))
+    document = why.to_dict()
+    document["question"]["instead"] = {"at_least": {"croissants": 20.0}}
+    document.pop("fingerprints")
+    assert not wh.Explanation.from_dict(document).verify(policy).agrees
+
+
+def test_a_table_of_stability() -> None:
+    """Many contexts without a plan: how far each decision is from changing, and what takes over."""
+    policy = bakery()
+    frame = policy.explain_many(policy.X_.iloc[:6]).frame
+    assert set(frame["status"]) <= {"optimal", "none"}
+    assert (frame["distance"] > 0).all()
+    assert frame["alternative"].str.contains("croissants").all()
+    several = policy.explain_many(policy.X_.iloc[:3], policy.problem.at_most("rolls", 30), n_jobs=2)
+    assert len(several) == 3
+    assert not several.errors
+
+
+def test_restrictions_of_the_call_hold() -> None:
+    """What is fixed stays; and where that rules out every answer, it says so."""
+    policy = bakery()
+    today = {"temp": 10.0, "holiday": False}
+    why = policy.explain(today, fixed=["temp", "holiday"])
+    assert why.status == "none"
+    assert why.unrestricted is not None
+    assert why.unrestricted.found
+    assert "temp" in str(why.blocking)
+    bounded = policy.explain(today, bounds={"temp": (5, 12)})
+    assert not bounded.found or 5 <= bounded.context["temp"] <= 12
+
+
+def test_a_decision_that_was_carried_out() -> None:
+    """A given decision that is far from the best has changed already."""
+    policy = bakery()
+    why = policy.explain({"temp": 10.0, "holiday": False}, decision=[5.0, 5.0])
+    assert why.status == "already"
+    assert "Nothing has to change: today's plan is not within 1 % of the best" in str(why)
+
+
+@pytest.mark.parametrize(
+    ("asked", "sentence"),
+    [
+        ({"holds": 0.9}, "'holds' is for a single plan"),
+        ({"confidence": 2.0}, "'confidence' is for a single plan"),
+        ({"plausible": 0.1}, "'plausible' is for a single plan"),
+        ({"rule": True}, "'rule' is for a single plan"),
+        ({"engine": "milp"}, "'engine' must be 'search' for a set of plans"),
+        ({"kind": "absolute"}, "'kind' must be 'relative' where no plan is given"),
+    ],
+)
+def test_what_sets_cannot_be_asked(asked: dict[str, Any], sentence: str) -> None:
+    """Refused in a sentence that names the argument."""
+    with pytest.raises(InputError, match=sentence) as error:
+        bakery().explain({"temp": 10.0, "holiday": False}, **asked)
+    assert error.value.parameter == next(iter(asked))
+
+
+def test_a_set_of_another_problem_is_refused() -> None:
+    """A set belongs to the policy's own problem, or one just like it."""
+    policy = bakery()
+    today = {"temp": 10.0, "holiday": False}
+    with pytest.raises(InputError, match="must be a set of plans of the policy's own problem"):
+        policy.explain(today, instead=wh.Newsvendor(2, 3).at_least(0, 5))
+    alike = wh.Newsvendor(1, 3, cost_unit="€").at_least(0, 5)
+    assert policy.explain(today, instead=alike).status in ("optimal", "already")
+
+
+def test_regions_and_refits_are_for_single_plans() -> None:
+    """Asked of an explanation about a set, they say what to ask instead."""
+    why = grid_policy(1).explain(np.array([0.4, 0.4]))
+    for ask in (why.region, why.held):
+        with pytest.raises(InputError, match=r"instead=why\.alternative"):
+            ask()
+    assert why.with_rule() is why
+
+
+def test_reports_speak_of_the_other_plan(tmp_path: Any) -> None:
+    """The HTML report and the charts do not call it the reader's plan."""
+    why = grid_policy(1).explain(np.array([0.4, 0.4]))
+    why.to_html(tmp_path / "why.html")
+    page = (tmp_path / "why.html").read_text("utf-8")
+    assert "the other plan" in page
+    assert "your plan" not in page.lower().replace("why not my plan", "")
+    figure = why.plot()
+    labels = [t.get_text() for ax in figure.axes for legend in [ax.get_legend()] if legend for t in legend.get_texts()]
+    assert "the other plan" in labels

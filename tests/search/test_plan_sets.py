@@ -1,0 +1,111 @@
+"""Sets of plans: the nearest context for the best of many plans, against every cell and every plan."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cases import forest
+from tests.set_soaking import set_case, set_disagreement
+
+import whence as wh
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_sets_agree_with_brute_force(block: int) -> None:
+    """1,000 questions about sets, both kinds, all risks and every family, are answered as by brute force."""
+    for seed in range(100 * block, 100 * (block + 1)):
+        assert set_disagreement(set_case(seed)) == "", f"set_case({seed})"
+
+
+@pytest.mark.parametrize("seed", range(20))
+def test_threads_do_not_change_the_distance(seed: int) -> None:
+    """Two threads find the same distance as brute force."""
+    assert set_disagreement(set_case(3000 + seed), threads=2) == ""
+
+
+def grid_policy(seed: int, risk: Any = None, width: int = 3) -> wh.Policy:
+    """A forest policy on a small grid whose costs depend on the context."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((60, 2))
+    problem = wh.ShortestPath.grid(width)
+    slopes = rng.normal(size=(2, len(problem.parts())))
+    Y = np.abs(3.0 + 2.0 * (X - 0.5) @ slopes + 0.3 * rng.normal(size=(60, slopes.shape[1])))
+    return wh.Policy(problem, wh.ForestWeights(10, 3, random_state=seed), risk).fit(X, Y)
+
+
+@pytest.mark.parametrize("seed", range(6))
+@pytest.mark.parametrize("risk", [None, wh.CVaR(0.7)])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_one_plan_is_a_set(seed: int, risk: Any, kind: str) -> None:
+    """A set that holds one plan has that plan's answer."""
+    policy = grid_policy(seed, risk)
+    problem, today = policy.problem, policy.X_.iloc[seed]
+    for plan in problem.plans(10)[:3]:
+        single = policy.explain(today, plan, kind=kind)
+        as_set = policy.explain(today, problem.only([plan]), kind=kind)
+        assert as_set.status == single.status
+        assert as_set.distance == pytest.approx(single.distance, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(6))
+def test_any_plan_is_never_farther_than_one(seed: int) -> None:
+    """At margin 0, some plan takes over no later than any given one does."""
+    policy = grid_policy(seed)
+    today = policy.X_.iloc[seed]
+    any_plan = policy.explain(today, margin=0)
+    for plan in policy.problem.plans(10):
+        if plan != policy.decide(today):
+            # Strictly better, as any other plan has to be.
+            one = policy.explain(today, plan, margin=(3 * any_plan.tolerance, "cost"))
+            assert any_plan.distance <= one.distance + 1e-12
+    assert any_plan.status in ("optimal", "none")
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_union_is_as_near_as_its_nearer_part(seed: int) -> None:
+    """Routes through a node and those avoiding it are all routes."""
+    policy = grid_policy(seed)
+    today, problem = policy.X_.iloc[seed], policy.problem
+    parts = [
+        policy.explain(today, s, margin=0.02).distance for s in (problem.through((1, 1)), problem.avoiding((1, 1)))
+    ]
+    whole = policy.explain(today, problem.only(problem.plans(10)), margin=0.02)
+    assert whole.distance == pytest.approx(min(parts), abs=1e-12)
+
+
+def test_larger_margins_are_farther() -> None:
+    """The more the plan may lose before it counts as changed, the farther the context in which it does."""
+    policy = grid_policy(1)
+    found = [policy.explain(policy.X_.iloc[0], margin=m).distance for m in (0.0, 0.01, 0.05, 0.2)]
+    assert found == sorted(found)
+
+
+def test_a_time_limit_holds_for_sets_that_can_only_be_solved() -> None:
+    """The general bound stops in time, with what is proved by then."""
+    rng = np.random.default_rng(0)
+    X = rng.random((150, 6))
+    Y = 10 + 5 * rng.random((150, 8)) + 5 * X @ rng.normal(size=(6, 8))
+    budget = wh.Newsvendor(1, 3, budget=60)
+    policy = wh.Policy(budget, wh.ForestWeights(50, 5, random_state=0)).fit(X, np.abs(Y))
+    why = policy.explain(X[0], time_limit=1.0)
+    assert why.seconds < 2.5
+    assert why.bound <= why.distance
+
+
+def test_a_node_limit_holds_for_sets() -> None:
+    """So many boxes, no more."""
+    policy = grid_policy(2, width=4)
+    why = policy.explain(policy.X_.iloc[0], margin=0.3, node_limit=3)
+    assert why.nodes <= 3
+    assert why.status in ("time_limit", "optimal", "none")
+
+
+def test_own_weights_of_a_forest_are_used() -> None:
+    """A frozen forest of the user's own is searched, too."""
+    policy = grid_policy(3)
+    rng = np.random.default_rng(0)
+    frozen = forest(rng, policy.X_, policy.Y_, frozen=True)
+    again = wh.Policy(policy.problem, frozen).fit(policy.X_, policy.Y_)
+    assert again.explain(policy.X_.iloc[0]).status in ("optimal", "none")
