@@ -252,12 +252,12 @@ class Policy(Decider):
 
     # ---- other questions -------------------------------------------------------------------------
 
-    def front(self, context: Any, instead: Any, **options: Any) -> Front:
+    def front(self, context: Any, instead: Any = None, **options: Any) -> Front:
         """The nearest explanation with at most one change, with at most two, and so on, each proved.
 
         Parameters
         ----------
-        context, instead : context, plan
+        context, instead : context, plan or set of plans
             As in :meth:`explain`.
         **options
             As in :meth:`explain`: kind, within, margin, confidence, plausible, decision, fixed, bounds, engine, threads
@@ -281,12 +281,12 @@ class Policy(Decider):
         self._check_known(context)
         return front(self, context, instead, options)
 
-    def menu(self, context: Any, instead: Any, up_to: int = 3, *, apart: float = 0.0, **options: Any) -> Menu:
+    def menu(self, context: Any, instead: Any = None, up_to: int = 3, *, apart: float = 0.0, **options: Any) -> Menu:
         """The nearest explanation for every smallest set of features that suffices, nearest first.
 
         Parameters
         ----------
-        context, instead : context, plan
+        context, instead : context, plan or set of plans
             As in :meth:`explain`.
         up_to : int
             The largest number of features in a set.
@@ -313,12 +313,12 @@ class Policy(Decider):
         self._check_known(context)
         return menu(self, context, instead, up_to, apart, options)
 
-    def reasons(self, context: Any, instead: Any, **options: Any) -> Reasons:
+    def reasons(self, context: Any, instead: Any = None, **options: Any) -> Reasons:
         """A smallest set of the facts of a context under which `instead` is never better, or never best.
 
         Parameters
         ----------
-        context, instead : context, plan
+        context, instead : context, plan or set of plans
             As in :meth:`explain`.
         **options
             As in :meth:`front`.

@@ -6,13 +6,15 @@ from dataclasses import replace
 
 import numpy as np
 import pytest
+from tests import set_soaking
 from tests.changing import asked, few_disagree, forest_or_several, nearest_with, sets_of
+from tests.oracle import cells
 from tests.soaking import forest_case, neighbour_case
 
 import whence as wh
 from whence.errors import InputError, InternalError
 from whence.explain import conductor
-from whence.question import Few
+from whence.question import Few, Question
 from whence.search import forest as forest_search
 from whence.search.engine import Search
 
@@ -143,3 +145,22 @@ def test_refusals(bakery: wh.Policy, day: object, given: object) -> None:
     with pytest.raises(InputError, match="'max_changes' must be an int >= 1, or None") as error:
         bakery.explain(day, bakery.decide(day), max_changes=given)  # type: ignore[arg-type]
     assert error.value.parameter == "max_changes"
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_sets_of_plans(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For routes, quantities, lists and rules, some plan of the set: the nearest cell with so few changes."""
+    monkeypatch.setattr(set_soaking, "cells", lambda question: with_at_most(cells(question), question, most))
+    for seed in range(20 * block, 20 * block + 20):
+        case = set_soaking.set_case(seed)
+        most = 1 + seed % 2
+        assert set_soaking.set_disagreement(case, max_changes=most) == "", seed
+
+
+def with_at_most(points: np.ndarray, question: Question, most: int) -> np.ndarray:
+    """Of these points, those at which at most so many features differ from the start."""
+    group, moved = question.space.group, points != question.space.start
+    count = moved[:, group < 0].sum(axis=1)
+    for g in np.unique(group[group >= 0]):
+        count += moved[:, group == g].any(axis=1)
+    return points[count <= most]

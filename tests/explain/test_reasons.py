@@ -134,3 +134,18 @@ def test_the_sentence_claims_what_was_asked(bakery: wh.Policy, asked: dict[str, 
     assert found.status == "proved"
     assert claim in str(found)
     assert bakery.explain(DAY, bakery.decide(OTHER), fixed=list(found), **asked).status == "none"
+
+
+def test_of_sets_of_plans(bakery: wh.Policy) -> None:
+    """What would change the plan at all, or which plans of a set could ever win: the sentence names who is meant."""
+    stable = bakery.reasons(DAY, margin=0.9)
+    assert stable.status in ("proved", "none")
+    assert "today's plan" in str(stable)
+    assert "more than 90 % above the best" in str(stable)
+    many = bakery.problem.at_least("rolls", 330)
+    found = bakery.reasons(DAY, many)
+    assert found.status == "proved"
+    assert f"{many.words} is never as good as the decision" in str(found)
+    assert bakery.explain(DAY, many, fixed=list(found)).status == "none"
+    assert bakery.menu(DAY, many).status == "complete"
+    assert bakery.front(DAY, many).complete

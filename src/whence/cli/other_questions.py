@@ -16,6 +16,7 @@ from whence.cli.questions import QuestionOptions, asking
 from whence.cli.screen import note, print_text, searching, waiting
 from whence.errors import InputError
 from whence.explain.asking import SINGLE, Told
+from whence.problems.sets import PlanSet
 from whence.project import Project
 
 #: What belongs to single explanations is not asked of several together.
@@ -30,7 +31,7 @@ ReportOption = Annotated[
 def front(
     project: options.ProjectArgument,
     context: options.ContextOption,
-    instead: InsteadOption,
+    instead: InsteadOption = "any",
     *,
     asked: QuestionOptions,
     report: ReportOption = None,
@@ -56,7 +57,7 @@ def front(
 def menu(
     project: options.ProjectArgument,
     context: options.ContextOption,
-    instead: InsteadOption,
+    instead: InsteadOption = "any",
     up_to: Annotated[
         int, typer.Option("--up-to", metavar="COUNT", min=1, help="The largest number of features in a set.")
     ] = 3,
@@ -88,7 +89,7 @@ def menu(
 def reasons(
     project: options.ProjectArgument,
     context: options.ContextOption,
-    instead: InsteadOption,
+    instead: InsteadOption = "any",
     *,
     asked: QuestionOptions,
     report: ReportOption = None,
@@ -161,6 +162,9 @@ def _answered(
     for name in SINGLE:
         more.pop(name, None)
     given, plan = ready.context(context), ready.plan(instead)
+    if isinstance(plan, PlanSet):
+        # What the project says of refits and usual contexts is for single plans.
+        more |= {"confidence": asked.confidence or 0.0, "plausible": asked.plausible}
     for sentence in ready.outside(given):
         note(sentence)
     with searching(more["time_limit"]) as search:
