@@ -27,9 +27,9 @@ from _common import Report, Settings, main, milliseconds, shown
 from paper import study
 
 #: Seconds after which a question is given up, and contexts that random search and differential evolution may try.
-LIMIT, TRIED = 10.0, 1500
-#: Questions that are asked about one history.
-SHARED = 5
+LIMIT, TRIED = 20.0, 300
+#: Questions that are asked about one history, and questions of a row that the other methods get, too.
+SHARED, COMPARED = 5, 1
 MARGINS = (0.01, 0.05)
 
 
@@ -141,7 +141,7 @@ def asked(one: Class, settings: Settings, margin: float, count: int) -> dict[str
         proved += why.status in ("optimal", "none")
         open_ += why.status == "time_limit"
         seconds.append(spent)
-        if why.status == "optimal" and len(distances) < max(2, count // 2):
+        if why.status == "optimal" and len(distances) < COMPARED:
             distances.append(why.distance)
             oracle = Oracle(question.policy, question.context, margin)
             for name, method in METHODS.items():
@@ -158,8 +158,8 @@ def asked(one: Class, settings: Settings, margin: float, count: int) -> dict[str
         "largest_ms": milliseconds(max(seconds)),
     }
     for name, pairs in others.items():
-        ratios = [statistics.median(values) for values in zip(*pairs, strict=True)] if pairs else [np.nan, np.nan]
-        row[name] = f"{shown(ratios[0])}x distance, {shown(ratios[1])}x time"
+        ratios = [statistics.median(values) for values in zip(*pairs, strict=True)]
+        row[name] = f"{shown(ratios[0])}x distance, {shown(ratios[1])}x time" if pairs else "-"
     return row
 
 
@@ -170,7 +170,7 @@ def section(name: str, settings: Settings) -> None:
     for one in SECTIONS[name]:
         for margin in MARGINS:
             report.row(**asked(one, settings, margin, count))
-    report.write()
+            report.write()
 
 
 def warm_up() -> None:

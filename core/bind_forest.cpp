@@ -91,6 +91,14 @@ void bind_grid(nb::module_& m) {
             },
             "cells"_a.noconvert(), "Leaf of every tree at a cell.")
         .def(
+            "cells_alike",
+            [](const Grid& grid, Integers cells) {
+                Cells low, high;
+                grid.cells_alike(cells_of(grid, cells), low, high);
+                return nb::make_tuple(array_of(low), array_of(high));
+            },
+            "cells"_a.noconvert(), "First and last cell of every column in which all trees have the leaf of this cell.")
+        .def(
             "path",
             [](const Grid& grid, std::int32_t leaf) {
                 require(grid.complete(), "The paths of the grid must be laid out first.");
@@ -156,6 +164,14 @@ void bind_located(nb::module_& m) {
             "low"_a.noconvert(), "high"_a.noconvert(), "start"_a.noconvert(), "column"_a, nb::keep_alive<0, 1>(),
             nb::rv_policy::take_ownership,
             "Some of the cells, their distance counted in cells of one column, of ``ONE_CELL`` each.")
+        .def(
+            "set_distances",
+            [](Located& located, std::int32_t column, const Vector& distances) {
+                require(column >= 0 && column < located.grid().columns(), "'column' must be one of the grid's.");
+                require_finite(distances, "distances");
+                located.set_distances(column, view(distances));
+            },
+            "column"_a, "distances"_a.noconvert(), "Set the distances of a column's cells, which grow from the start.")
         .def_prop_ro_static("ONE_CELL", [](nb::handle) { return Located::ONE_CELL; })
         .def_prop_ro("distance", [](const Located& located) { return array_of(located.distances()); })
         .def_prop_ro("value", [](const Located& located) { return array_of(located.values()); })
@@ -498,8 +514,9 @@ void bind_search(nb::module_& m) {
         .def_prop_ro("rivals_met", &ForestSearch::rivals_met)
         .def(
             "exclude",
-            [](ForestSearch& search, Integers cells) { search.exclude(cells_of(search.grid(), cells)); },
-            "cells"_a.noconvert(), "Leave out the contexts with the same leaves as in this cell.")
+            [](ForestSearch& search, Integers cells, bool all) { search.exclude(cells_of(search.grid(), cells), all); },
+            "cells"_a.noconvert(), "all"_a = false,
+            "Leave out the contexts with the same leaves as in this cell, in the trees of the criterion or in all.")
         .def_prop_ro("cells", [](const ForestSearch& search) { return array_of(search.cells()); })
         .def_prop_ro("examined", &ForestSearch::examined);
     nb::class_<Proposals>(m, "Proposals", "Good explanations found without proof.")

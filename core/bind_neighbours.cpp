@@ -94,11 +94,24 @@ bool is_rank(double value, std::size_t ranks) {
 }
 
 void make_axis(Axis* self, Kind kind, double start, double weight, double lower, double upper, double gap_low,
-               double gap_high, const std::optional<Vector>& levels, const std::optional<Vector>& costs) {
+               double gap_high, const std::optional<Vector>& levels, const std::optional<Vector>& costs,
+               const std::optional<Matrix>& gaps) {
     require(std::isfinite(start) && lower <= upper, "An axis must have a finite start and a range that is not empty.");
     require(weight > 0.0 && std::isfinite(weight), "'weight' of an axis must be positive and finite.");
     require(gap_low <= gap_high, "The gap of an axis must not end before it begins.");
-    Axis axis{kind, start, weight, lower, upper, gap_low, gap_high, optional_copy(levels), optional_copy(costs)};
+    std::vector<Gap> forbidden;
+    if (gap_low < kInfinity) forbidden.push_back({gap_low, gap_high});
+    if (gaps) {
+        require(gaps->shape(1) == 2, "'gaps' must have two numbers a row.");
+        for (std::size_t i = 0; i < gaps->shape(0); ++i) {
+            const Gap gap{(*gaps)(i, 0), (*gaps)(i, 1)};
+            require(gap.low <= gap.high && (forbidden.empty() || forbidden.back().high <= gap.low),
+                    "'gaps' of an axis must ascend.");
+            forbidden.push_back(gap);
+        }
+    }
+    Axis axis{kind, start, weight, lower, upper, std::move(forbidden), optional_copy(levels), optional_copy(costs)};
+    require(std::ranges::is_sorted(axis.levels), "'levels' of an axis must ascend.");
     if (kind == Kind::discrete) require(!axis.levels.empty(), "A discrete axis must have 'levels'.");
     if (kind == Kind::category) {
         require(is_rank(lower, axis.costs.size()) && is_rank(upper, axis.costs.size()),
@@ -116,14 +129,26 @@ void bind_axis(nb::module_& m) {
     nb::class_<Axis>(m, "Axis", "An axis of a nearest-neighbour question that can move.")
         .def("__init__", &make_axis, "kind"_a, "start"_a, "weight"_a, "lower"_a, "upper"_a, nb::kw_only(),
              "gap_low"_a = kInfinity, "gap_high"_a = kInfinity, "levels"_a.noconvert() = nb::none(),
-             "costs"_a.noconvert() = nb::none())
+             "costs"_a.noconvert() = nb::none(), "gaps"_a.noconvert() = nb::none())
         .def_ro("kind", &Axis::kind, "A number that moves freely, one with levels, or the rank of a category.")
         .def_ro("start", &Axis::start, "The initial context.")
         .def_ro("weight", &Axis::weight, "Weight of a unit of distance.")
         .def_ro("lower", &Axis::lower, "Lower end of the range searched.")
         .def_ro("upper", &Axis::upper, "Upper end of the range searched.")
-        .def_ro("gap_low", &Axis::gap_low, "Lower end of the open interval that is not allowed.")
-        .def_ro("gap_high", &Axis::gap_high, "Upper end of the open interval that is not allowed.")
+        .def_prop_ro(
+            "gap_low", [](const Axis& axis) { return axis.gaps.empty() ? kInfinity : axis.gaps[0].low; },
+            "Lower end of the first open interval that is not allowed.")
+        .def_prop_ro(
+            "gap_high", [](const Axis& axis) { return axis.gaps.empty() ? kInfinity : axis.gaps[0].high; },
+            "Upper end of the first open interval that is not allowed.")
+        .def_prop_ro(
+            "gaps",
+            [](const Axis& axis) {
+                std::vector<double> rows;
+                for (const Gap& gap : axis.gaps) rows.insert(rows.end(), {gap.low, gap.high});
+                return to_numpy_rows(rows, 2);
+            },
+            nb::rv_policy::move, "The open intervals that are not allowed, one a row.")
         .def_prop_ro(
             "levels", [](const Axis& axis) { return to_numpy(axis.levels); }, nb::rv_policy::move,
             "Allowed values of a discrete axis.")
@@ -132,13 +157,52 @@ void bind_axis(nb::module_& m) {
             "Cost of every category, ascending.");
 }
 
+// ---- what must hold between axes --------------------------------------------------------------------------------------
+
+// One row a node: axis (-1 in a leaf), whether it asks for a category, value, left and right child, whether it is broken.
+void make_rules(Rules* self, const Matrix& nodes, const Ints& roots, const Matrix& rows, const Vector& limits) {
+    require(nodes.shape(1) == 6 || nodes.shape(0) == 0, "'nodes' must have six numbers a row.");
+    require_size(limits, rows.shape(0), "limits");
+    require_finite(rows, "rows");
+    const auto count = static_cast<double>(nodes.shape(0));
+    std::vector<RuleNode> made;
+    for (std::size_t i = 0; i < nodes.shape(0); ++i) {
+        const double* node = &nodes(i, 0);
+        const double at = static_cast<double>(i);
+        require(node[0] < 0.0 || (node[3] > at && node[3] < count && node[4] > at && node[4] < count),
+                "Children must stand behind their parent.");
+        made.push_back({static_cast<int>(node[0]), node[1] != 0.0, node[2], static_cast<int>(node[3]),
+                        static_cast<int>(node[4]), node[5] != 0.0});
+    }
+    std::vector<int> starts;
+    for (std::size_t i = 0; i < roots.size(); ++i) {
+        require(roots(i) >= 0 && static_cast<double>(roots(i)) < count, "'roots' must be nodes.");
+        starts.push_back(static_cast<int>(roots(i)));
+    }
+    new (self) Rules(std::move(made), std::move(starts), copied(rows), copied(limits));
+}
+
+void bind_rules(nb::module_& m) {
+    nb::class_<Rules>(m, "Rules", "Which contexts of a nearest-neighbour question can exist.")
+        .def("__init__", &make_rules, "nodes"_a.noconvert(), "roots"_a.noconvert(), "rows"_a.noconvert(),
+             "limits"_a.noconvert())
+        .def(
+            "hold",
+            [](const Rules& self, const Vector& context) {
+                require(self.last_axis() < static_cast<int>(context.size()), "'context' must have a number an axis.");
+                return self.hold(view(context));
+            },
+            "context"_a.noconvert(), "Whether a context, along the axes, can exist.");
+}
+
 // ---- the search -----------------------------------------------------------------------------------------------------
 
 void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
                  double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail,
-                 double widest, double confidence, std::optional<int> most,
+                 double widest, double confidence, const Rules* rules, std::optional<int> most,
                  std::vector<std::vector<std::int32_t>> barred) {
     const std::size_t n = points.shape(0);
+    require(rules == nullptr || rules->last_axis() < static_cast<int>(axes.size()), "'rules' must be about the axes.");
     require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
     require_size(base, n, "base");
     require_size(alternative, n, "alternative");
@@ -152,7 +216,8 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     require(widest >= 0.0, "'widest' must be at least 0.");
     require(confidence >= 0.0 && std::isfinite(confidence), "'confidence' must be finite and at least 0.");
     require(!tail || confidence == 0.0, "'confidence' is for the mean: it must be 0 where there is a 'tail'.");
-    Space space{std::move(axes), copied(points), copied(base), k, separation, margin, widest};
+    Space space{std::move(axes), copied(points), copied(base), k, separation, margin, widest,
+                rules == nullptr ? Rules() : *rules};
     std::unique_ptr<Criterion> criterion;
     if (tail) {
         criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail);
@@ -309,7 +374,8 @@ void bind_search(nb::module_& m) {
     nb::class_<NeighbourSearch>(m, "NeighbourSearch", "Best-first search over boxes of contexts.")
         .def("__init__", &make_search, "axes"_a, "points"_a.noconvert(), "base"_a.noconvert(), "k"_a, "separation"_a,
              "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none(), "widest"_a = kInfinity,
-             "confidence"_a = 0.0, "most"_a = nb::none(), "barred"_a = std::vector<std::vector<std::int32_t>>())
+             "confidence"_a = 0.0, "rules"_a.none() = nb::none(), "most"_a = nb::none(),
+             "barred"_a = std::vector<std::vector<std::int32_t>>())
         .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
         .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
         .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")
@@ -349,6 +415,7 @@ void bind_search(nb::module_& m) {
 void bind_neighbours(nb::module_& m) {
     whence::neighbours::bind_tools(m);
     whence::neighbours::bind_axis(m);
+    whence::neighbours::bind_rules(m);
     whence::neighbours::bind_look(m);
     whence::neighbours::bind_search(m);
 }

@@ -34,7 +34,9 @@ double ConfidentMeanCriterion::lean_rows(OpenBox& open) const {
     double size = 0.0;
     const double steep = steepness(kappa_, open.trees);
     const auto trees = static_cast<std::size_t>(open.trees);
-    std::vector<double> low(trees), high(trees);
+    std::vector<double>&low = open.low, &high = open.high;
+    low.resize(trees);
+    high.resize(trees);
     const auto count = static_cast<std::size_t>(rivals());
     open.tilts.resize(count);
     open.rows.resize(count);

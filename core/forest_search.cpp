@@ -63,9 +63,10 @@ double ForestSearch::bound() const {
     return least;
 }
 
-void ForestSearch::exclude(const Cells& cells) {
+void ForestSearch::exclude(const Cells& cells, bool all) {
     Leaves leaves(grid().trees());
     grid().leaves_at(cells, leaves);
+    if (!all && shared_.plausible != nullptr) leaves.resize(shared_.plausible->first_tree());
     shared_.excluded.push_back(std::move(leaves));
     for (const auto& worker : workers_) worker->forget_look();
 }

@@ -47,8 +47,9 @@ public:
     // Show the criterion the rivals met last, for whoever else looks at it; the search goes on with those of its box.
     void show_latest(std::int32_t count) { workers_[0]->show_latest(count); }
 
-    // Leave out the contexts in which every tree has the same leaf as in this cell.
-    void exclude(const Cells& cells);
+    // Leave out the contexts in which every tree of the criterion has the same leaf as in this cell; or, of `all` trees
+    // of the grid, every one.
+    void exclude(const Cells& cells, bool all = false);
 
     const Grid& grid() const { return shared_.located.grid(); }
     const Cells& cells() const { return candidate_.cells; }

@@ -200,7 +200,7 @@ void ForestWorker::look() {
     if (rows_.size() > numbers_.size()) open_.worst = criterion_.rivals() - 1;  // the mixture
     const auto& excluded = shared_.excluded;
     open_.barred = open_.holds && std::any_of(excluded.begin(), excluded.end(), [&](const Leaves& leaves) {
-        return std::equal(leaves.begin(), leaves.begin() + open_.trees, open_.here.begin());
+        return std::equal(leaves.begin(), leaves.end(), open_.here.begin());
     });
 }
 

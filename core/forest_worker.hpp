@@ -26,7 +26,7 @@ struct Shared {
     Criterion& criterion;
     double tau;
     Queue queue;
-    std::vector<Leaves> excluded;
+    std::vector<Leaves> excluded;  // of all trees, or of the first ones
     const Plausibility* plausible = nullptr;  // where contexts must be
     const FewChanges* few = nullptr;          // where only some features may change together
     std::atomic<std::int64_t> examined = 0;   // boxes

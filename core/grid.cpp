@@ -77,6 +77,23 @@ bool Grid::lay_paths(std::int64_t budget) {
     return complete();
 }
 
+void Grid::cells_alike(const Cells& cells, Cells& low, Cells& high) const {
+    low.assign(cells.size(), 0);
+    high.resize(cells.size());
+    for (std::int32_t j = 0; j < columns(); ++j) high[j] = last_cell_of(j);
+    for (const std::int32_t root : roots_) {
+        const Node* node = &nodes_[root];
+        while (node->column >= 0) {
+            const bool left = cells[node->column] <= node->split;
+            if (left)
+                high[node->column] = std::min(high[node->column], node->split);
+            else
+                low[node->column] = std::max(low[node->column], node->split + 1);
+            node = &nodes_[left ? node->left : node->right];
+        }
+    }
+}
+
 void Grid::lay_path(std::int32_t leaf_node, std::int32_t root, const std::vector<std::int32_t>& parent) {
     const auto begin = static_cast<std::ptrdiff_t>(path_.size());
     std::int32_t child = leaf_node;

@@ -85,6 +85,8 @@ public:
         }
     }
 
+    // The cells, from `low` to `high` in every column, in which each tree has the same leaf as at this one.
+    void cells_alike(const Cells& cells, Cells& low, Cells& high) const;
 
 private:
     void check_trees() const;

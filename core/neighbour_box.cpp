@@ -146,6 +146,7 @@ const Pairs& Examiner::compare(double radius) {
 }
 
 Verdict Examiner::examine(const Criterion& criterion, double radius) {
+    if (!space_.rules.empty() && !space_.rules.narrow(space_, box)) return Verdict::pruned;
     distance = box.project(space_);
     if (radius < distance) return Verdict::pruned;
     const double reach = box.shrink(space_, radius - distance);
@@ -160,9 +161,13 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
     if (criterion.hopeless(chosen, undecided, buffer)) return Verdict::pruned;
     const bool single = box.is_a_point();
     const bool clear = clear_at_nearest(single ? space_.separation : space_.margin);
-    if (clear && criterion.satisfied(chosen, buffer)) return Verdict::feasible;
+    const bool exists = space_.rules.empty() || space_.rules.hold(box.nearest);
+    if (clear && exists && criterion.satisfied(chosen, buffer)) return Verdict::feasible;
     if (single) return Verdict::pruned;
-    split = choose_split(space_, box, sets.open);
+    // A tree of rules that forbids the nearest context is settled before anything else.
+    split = exists || space_.rules.trees_hold(box.nearest) ? Split{} : space_.rules.split(space_, box);
+    if (split.axis < 0) split = choose_split(space_, box, sets.open);
+    if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, box);
     return split.axis < 0 ? Verdict::leaf : Verdict::split;
 }
 

@@ -8,6 +8,11 @@
 
 namespace whence::neighbours {
 
+namespace {
+// Share of the largest number in a sum by which rounding may put a bound above what it bounds.
+constexpr double kRounding = 1e-11;
+}  // namespace
+
 void Criterion::exclude(std::vector<int> members) {
     std::ranges::sort(members);
     excluded_.push_back(std::move(members));
@@ -30,13 +35,6 @@ bool Criterion::satisfied(Members members, std::span<double> buffer) const {
 void MeanCriterion::cut(std::vector<double> rival) {
     std::vector<double>& difference = differences_.emplace_back(alternative_);
     for (std::size_t i = 0; i < rival.size(); ++i) difference[i] -= rival[i];
-    if (confidence_ > 0.0 && k_ > 1 && doubted_.empty()) {
-        // Where the mean m of k differences d is at most tau, the root of sum (d - m)^2 is at least sum |d - m| / sqrt k,
-        // and that at least 2 sum (d - tau)+ / sqrt k. So k standard errors are at least a sum with a term per member.
-        const double doubt = 2.0 * confidence_ / std::sqrt(k_ - 1.0) * (1.0 - 1e-12);
-        doubted_ = difference;
-        for (double& d : doubted_) d += doubt * std::max(d - tau_, 0.0);
-    }
     Criterion::cut(std::move(rival));
 }
 
@@ -56,11 +54,47 @@ bool MeanCriterion::any_cut_hopeless(Members inside, Members undecided, std::spa
     for (const std::vector<double>& difference : differences_) {
         if (exceeds(difference, inside, undecided, buffer)) return true;
     }
-    return !doubted_.empty() && exceeds(doubted_, inside, undecided, buffer);
+    return doubts() && always_doubtful(inside, undecided, buffer);
+}
+
+// Whether, by the standard errors asked for, no set that is left stands against the first rival.
+//
+// With e the differences less tau, a set must have sum e + steep |e - mean e| <= 0. The norm is the least of
+// sum (e - c)^2 / 2w + w / 2 over all c and w; for any two of these, the best others are those with the smallest
+// e + steep (e - c)^2 / 2w, a parabola: they stand next to each other in the order of e. So only such rows of others are
+// looked at, and the answer is exact.
+bool MeanCriterion::always_doubtful(Members inside, Members undecided, std::span<double> buffer) const {
+    const std::vector<double>& difference = differences_.front();
+    const std::size_t need = static_cast<std::size_t>(k_) - inside.size();
+    const std::span<double> others = buffer.first(undecided.size());
+    double sum = 0.0, squares = 0.0, most = 0.0;
+    for (const int member : inside) {
+        const double e = difference[member] - tau_;
+        sum += e;
+        squares += e * e;
+        most = std::max(most, std::abs(e));
+    }
+    for (std::size_t i = 0; i < others.size(); ++i) others[i] = difference[undecided[i]] - tau_;
+    std::ranges::sort(others);
+    if (!others.empty()) most = std::max({most, std::abs(others.front()), std::abs(others.back())});
+    for (std::size_t i = 0; i < need; ++i) {
+        sum += others[i];
+        squares += others[i] * others[i];
+    }
+    const double steep = confidence_ * std::sqrt(k_ / (k_ - 1.0));
+    const double rounding = kRounding * k_ * most;
+    for (std::size_t end = need;; ++end) {
+        const double variance = squares - sum * sum / k_ - rounding * most;
+        if (sum + steep * std::sqrt(std::max(0.0, variance)) <= rounding * (1.0 + steep)) return false;
+        if (end == others.size() || need == 0) return true;
+        const double enters = others[end], leaves = others[end - need];
+        sum += enters - leaves;
+        squares += enters * enters - leaves * leaves;
+    }
 }
 
 bool MeanCriterion::agreed(Members members) const {
-    if (doubted_.empty()) return true;
+    if (!doubts()) return true;
     const std::vector<double>& difference = differences_.front();
     double mean = 0.0, squares = 0.0;
     for (const int member : members) mean += difference[member] / k_;

@@ -56,14 +56,16 @@ public:
     void cut(std::vector<double> rival) override;
 
 private:
+    // Whether standard errors count: one neighbour has none.
+    bool doubts() const { return confidence_ > 0.0 && k_ > 1 && !differences_.empty(); }
     bool agreed(Members members) const override;
     bool exceeds(const std::vector<double>& difference, Members inside, Members undecided,
                  std::span<double> buffer) const;
+    bool always_doubtful(Members inside, Members undecided, std::span<double> buffer) const;
     bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const override;
 
     double confidence_;
     std::vector<std::vector<double>> differences_;  // alternative minus rival
-    std::vector<double> doubted_;                   // alternative minus first rival, harm counted for the doubt it adds
 };
 
 // CVaR: the mean over the worst `tail` neighbours.

@@ -37,7 +37,8 @@ bool LeafSolver::prepare(const Examiner& examined) {
         const Axis& axis = space_.axes[j];
         if (box.moves(j)) {
             moving_.push_back(j);
-            const bool gap = box.low[j] <= axis.gap_low && axis.gap_high <= box.high[j];
+            const bool gap = std::ranges::any_of(
+                axis.gaps, [&](const Gap& one) { return one.inside(box.low[j], box.high[j]); });
             placeable = placeable && axis.kind == Kind::continuous && !gap;
         }
         if (axis.kind == Kind::category) continue;
@@ -59,7 +60,7 @@ bool LeafSolver::prepare(const Examiner& examined) {
         }
         column += m_;
     }
-    return placeable;
+    return placeable && (space_.rules.empty() || space_.rules.settled(box));
 }
 
 // Which members can be neighbours only together with others.
@@ -210,6 +211,18 @@ bool LeafSolver::ask_for_nearness(const Examiner& examined, Pair pair) {
     return true;
 }
 
+// Ask for the row of the rules that the context breaks most, where it breaks one.
+bool LeafSolver::ask_for_rules(const Box& box) {
+    const int broken = space_.rules.rows() == 0 ? -1 : space_.rules.broken_row(at_, kMiss);
+    if (broken < 0) return false;
+    const auto factor = space_.rules.row(broken);
+    double value = 0.0;
+    for (std::size_t j = 0; j < factor.size(); ++j) value += factor[j] * at_[j];
+    for (const int j : moving_) slope_[j] = factor[j];
+    ask_for(box, value, space_.rules.limit(broken));
+    return true;
+}
+
 // Ask that the function with the slopes set last, and this value at the context, is at most so much.
 void LeafSolver::ask_for(const Box& box, double value, double most) {
     double bound = most - value;
@@ -227,7 +240,7 @@ LeafSolver::Nearest LeafSolver::nearest_context(const Examiner& examined, double
     for (std::size_t added = 0; added < most_rows; ++added) {
         place(box);
         Pair pair = measure();
-        if (!ask_for_nearness(examined, pair)) {
+        if (!ask_for_rules(box) && !ask_for_nearness(examined, pair)) {
             if (pair.first < 0 || pair.second < 0 ||
                 there_[pair.second] - there_[pair.first] >= space_.margin - kMiss) {
                 return {Reached::ordered, cost};

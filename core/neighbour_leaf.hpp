@@ -64,6 +64,7 @@ private:
     double envelope(const Box& box, int a, int b);
     double worst_pair(const Box& box, Pair& pair);
     double most_settled(const Examiner& examined, int& member) const;
+    bool ask_for_rules(const Box& box);
     bool ask_for_nearness(const Examiner& examined, Pair pair);
     void ask_for(const Box& box, double value, double most);
     void collect(Examiner& examined) const;

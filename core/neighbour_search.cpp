@@ -294,6 +294,7 @@ bool NeighbourSearch::stands(std::span<const double> context) {
     std::copy_n(here, n, buffer.begin());
     const Boundary ends = boundary(std::span(buffer).first(n), space_.k);
     if (ends.following - ends.last < space_.margin || ends.last > space_.widest) return false;
+    if (!space_.rules.empty() && !space_.rules.hold(context)) return false;
     std::vector<int>& chosen = worker().examiner.chosen;
     chosen.clear();
     for (int i = 0; i < space_.size(); ++i) {

@@ -18,20 +18,18 @@ struct Interval {
 
 double clamp(double x, double low, double high) { return std::min(std::max(x, low), high); }
 
-// The smallest interval that holds the allowed values of an axis between `low` and `high`.
-Interval allowed_interval(const Axis& axis, double low, double high) {
+// The smallest interval that holds the allowed values of an axis between `low` and `high`; levels may miss them by a
+// hair.
+Interval allowed_interval(const Axis& axis, double low, double high, double hair) {
     if (axis.kind == Kind::discrete) {
-        Interval found{kInfinity, -kInfinity};
-        for (const double level : axis.levels) {
-            if (low - kHair <= level && level <= high + kHair) {
-                found.low = std::min(found.low, level);
-                found.high = std::max(found.high, level);
-            }
-        }
-        return found;
+        const auto first = std::ranges::lower_bound(axis.levels, low - hair);
+        const auto last = std::ranges::upper_bound(axis.levels, high + hair);
+        return first < last ? Interval{*first, *(last - 1)} : Interval{kInfinity, -kInfinity};
     }
-    if (axis.gap_low < low && low < axis.gap_high) low = axis.gap_high;
-    if (axis.gap_low < high && high < axis.gap_high) high = axis.gap_low;
+    for (const Gap& gap : axis.gaps) {
+        if (gap.low < low && low < gap.high) low = gap.high;
+        if (gap.low < high && high < gap.high) high = gap.low;
+    }
     return {low, high};
 }
 
@@ -39,13 +37,21 @@ Interval allowed_interval(const Axis& axis, double low, double high) {
 Split split_levels(const Axis& axis, int j, double low, double high) {
     const double middle = 0.5 * (low + high);
     double below = low, above = high;
-    for (const double level : axis.levels) {
-        if (low <= level && level < high && std::abs(level - middle) < std::abs(below - middle)) below = level;
+    const auto beyond = std::ranges::upper_bound(axis.levels, middle);
+    for (auto at = beyond == axis.levels.begin() ? beyond : beyond - 1; at != axis.levels.end() && at <= beyond; ++at) {
+        if (low <= *at && *at < high && std::abs(*at - middle) < std::abs(below - middle)) below = *at;
     }
-    for (const double level : axis.levels) {
-        if (below < level && level < above) above = level;
-    }
+    const auto next = std::ranges::upper_bound(axis.levels, below);
+    if (next != axis.levels.end() && *next < above) above = *next;
     return {j, below, above};
+}
+
+// The first gap of an axis that lies between `low` and `high`; null where none does.
+const Gap* gap_between(const Axis& axis, double low, double high) {
+    for (const Gap& gap : axis.gaps) {
+        if (gap.inside(low, high)) return &gap;
+    }
+    return nullptr;
 }
 
 // Mean distance of the open members from their mean along an axis, inside the box.
@@ -81,6 +87,18 @@ double Space::distance(int member, const std::vector<double>& context) const {
     return total;
 }
 
+bool Box::settle(const Space& space) {
+    for (int j = 0; j < dimension(); ++j) {
+        if (low[j] > high[j]) return false;
+        if (space.axes[j].kind == Kind::category) continue;
+        const Interval left = allowed_interval(space.axes[j], low[j], high[j], 0.0);
+        if (left.low > left.high) return false;
+        low[j] = left.low;
+        high[j] = left.high;
+    }
+    return true;
+}
+
 double Box::project(const Space& space) {
     double distance = 0.0;
     for (int j = 0; j < dimension(); ++j) {
@@ -106,13 +124,20 @@ double Box::shrink(const Space& space, double room) {
         } else if (moves(j)) {
             const double reach = room / axis.weight + kHair;
             const Interval left =
-                allowed_interval(axis, std::max(low[j], nearest[j] - reach), std::min(high[j], nearest[j] + reach));
+                allowed_interval(axis, std::max(low[j], nearest[j] - reach), std::min(high[j], nearest[j] + reach), kHair);
             low[j] = left.low;
             high[j] = left.high;
             if (moves(j)) lightest = std::min(lightest, axis.weight);
         }
     }
     return room / lightest + kHair;
+}
+
+Split split_beyond(const Space& space, const Box& box, int j, double value) {
+    const Axis& axis = space.axes[j];
+    if (axis.kind != Kind::discrete) return {j, value, std::nextafter(value, kInfinity)};
+    const auto next = std::ranges::upper_bound(axis.levels, value);
+    return {j, *(next - 1), *next};
 }
 
 Split choose_split(const Space& space, const Box& box, const std::vector<int>& open) {
@@ -135,8 +160,8 @@ Split choose_split(const Space& space, const Box& box, const std::vector<int>& o
         if (axis.kind == Kind::discrete) {
             best = split_levels(axis, j, low, high);
             widest = width;
-        } else if (low <= axis.gap_low && axis.gap_high <= high) {
-            best = {j, axis.gap_low, axis.gap_high};
+        } else if (const Gap* gap = gap_between(axis, low, high); gap != nullptr) {
+            best = {j, gap->low, gap->high};
             widest = width;
         } else if (const double cut = middle_coordinate(space, j, low, high, open); cut > low) {
             best = {j, cut, cut};

@@ -5,9 +5,18 @@
 #include <limits>
 #include <vector>
 
+#include "neighbour_rules.hpp"
+
 namespace whence::neighbours {
 
 enum class Kind { continuous, discrete, category };
+
+// An open interval between allowed values that is not allowed itself.
+struct Gap {
+    double low, high;
+
+    bool inside(double from, double to) const { return from <= low && high <= to; }
+};
 
 // An axis that can move. A category axis holds the rank of the category by the cost of changing to it, so that every
 // part of the space is a product of intervals.
@@ -16,8 +25,7 @@ struct Axis {
     double start;   // the initial context
     double weight;  // of a unit of distance
     double lower, upper;
-    // The open interval of a continuous axis that is not allowed; infinite where there is none.
-    double gap_low, gap_high;
+    std::vector<Gap> gaps;       // of a continuous axis, ascending
     std::vector<double> levels;  // allowed values of a discrete axis, ascending
     std::vector<double> costs;   // of every category, ascending
 };
@@ -30,6 +38,7 @@ struct Space {
     double separation;           // least gap behind the k-th neighbour
     double margin;               // the slightly larger one that contexts are placed with
     double widest;               // largest distance of the k-th neighbour that counts; infinite for any
+    Rules rules = {};            // which contexts can exist
 
     int size() const { return static_cast<int>(base.size()); }
     int dimension() const { return static_cast<int>(axes.size()); }
@@ -51,6 +60,8 @@ struct Box {
     bool moves(int axis) const { return low[axis] < high[axis]; }
     bool is_a_point() const { return low == high; }
 
+    // Let every end be an allowed value; false where nothing allowed is left.
+    bool settle(const Space& space);
     // Find the nearest context; its distance.
     double project(const Space& space);
     // Cut the box to the ball of contexts at most `room` farther than the nearest one; the largest change of a numeric
@@ -65,6 +76,8 @@ struct Split {
     double below = 0.0, above = 0.0;
 };
 
+// Split an axis behind a value; an axis with levels, between two of them.
+Split split_beyond(const Space& space, const Box& box, int axis, double value);
 Split choose_split(const Space& space, const Box& box, const std::vector<int>& open);
 // Split the widest continuous axis in the middle.
 Split halves(const Space& space, const Box& box);

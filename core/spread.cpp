@@ -9,8 +9,10 @@ namespace whence {
 
 namespace {
 
-// Steps in which the common level of the trees is halved in on. Any level gives a valid bound.
-constexpr int HALVINGS = 24;
+// Steps in which the common level of the trees is closed in on, and how close is enough, as a share of where it may lie.
+// Any level gives a valid bound.
+constexpr int STEPS = 12;
+constexpr double CLOSE = 1e-4;
 // Parabolas that are tried for a box, and the least width of one beside the values.
 constexpr int PARABOLAS = 4;
 constexpr double LEAST_WIDTH = 1e-9;
@@ -84,27 +86,61 @@ void lean_at(std::span<const double> values, double steep, std::span<double> til
     lean(values.size(), [&](std::size_t t) { return values[t]; }, steep, tilt);
 }
 
-// In the smallest sum the trees lie at one level as far as their range lets them: where it is attained,
-// level = mean - norm / steep.
+namespace {
+
+// By how much a level is too high to be the common one of the trees, which lie there as far as their ranges let them:
+// it is right where level = mean - norm / steep. Four sums go on side by side.
+double too_high(std::span<const double> low, std::span<const double> high, double steep, double level) {
+    const std::size_t count = low.size();
+    double sum[4] = {}, squares[4] = {};
+    const auto add = [&](std::size_t t, std::size_t lane) {
+        const double off = std::min(std::max(0.0, low[t] - level), high[t] - level);
+        sum[lane] += off;
+        squares[lane] += off * off;
+    };
+    std::size_t t = 0;
+    for (; t + 4 <= count; t += 4)
+        for (std::size_t lane = 0; lane < 4; ++lane) add(t + lane, lane);
+    for (; t < count; ++t) add(t, t % 4);
+    const double all = (sum[0] + sum[1]) + (sum[2] + sum[3]);
+    const double spread = (squares[0] + squares[1]) + (squares[2] + squares[3]) - all * all / static_cast<double>(count);
+    return std::sqrt(std::max(0.0, spread)) - steep * all / static_cast<double>(count);
+}
+
+}  // namespace
+
 void lean_between(std::span<const double> low, std::span<const double> high, double steep, std::span<double> tilt) {
     const std::size_t count = low.size();
     double below = *std::min_element(low.begin(), low.end()), above = *std::max_element(high.begin(), high.end());
-    const auto at = [&](double level) {
-        return [&low, &high, level](std::size_t t) { return std::min(std::max(level, low[t]), high[t]); };
+    const auto lean_to = [&](double level) {
+        lean(count, [&](std::size_t t) { return std::min(std::max(level, low[t]), high[t]); }, steep, tilt);
     };
-    const auto too_high = [&](double level) {
-        const auto [mean, norm] = moments(count, at(level));
-        return steep * (level - mean) + norm > 0.0;
-    };
-    if (too_high(below)) {
-        lean(count, at(below), steep, tilt);
+    double least = too_high(low, high, steep, below);
+    if (least > 0.0) {
+        lean_to(below);
         return;
     }
-    for (int i = 0; i < HALVINGS; ++i) {
-        const double middle = 0.5 * (below + above);
-        (too_high(middle) ? above : below) = middle;
+    double most = too_high(low, high, steep, above);
+    const double close = CLOSE * (above - below);
+    double level = below;
+    // Where the line between both ends is zero; an end that stays counts half, so that it does not stay for long.
+    for (int i = 0, side = 0; i < STEPS && above - below > close; ++i) {
+        level = most > least ? below + (above - below) * (-least / (most - least)) : 0.5 * (below + above);
+        const double now = too_high(low, high, steep, level);
+        if (now > 0.0) {
+            above = level;
+            most = now;
+            if (side > 0) least *= 0.5;
+            side = 1;
+        } else {
+            below = level;
+            least = now;
+            if (side < 0) most *= 0.5;
+            side = -1;
+        }
+        if (std::abs(now) <= CLOSE * close) break;
     }
-    lean(count, at(0.5 * (below + above)), steep, tilt);
+    lean_to(level);
 }
 
 }  // namespace whence

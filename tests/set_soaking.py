@@ -25,6 +25,8 @@ from whence.question import Limits, Question
 from whence.risk import Expectation
 from whence.weights import KNNWeights
 
+#: Cells whose weights are computed together.
+CHUNK = 200
 FAMILIES = ("own", "own", "rule", "grid", "grid", "stock", "stock")
 
 
@@ -236,13 +238,15 @@ def set_truth(case: SetCase, question: Question) -> float | None:
         return None
     distance = np.abs(points - question.space.start) @ question.space.weight
     known: dict[bytes, bool] = {}
-    for i in np.argsort(distance, kind="stable"):
-        weights = question.weights.weights(estimator_rows(question, points[i : i + 1]))[0]
-        key = weights.tobytes()
-        if key not in known:
-            known[key] = holds(case, question, weights)
-        if known[key]:
-            return float(distance[i])
+    order = np.argsort(distance, kind="stable")
+    for first in range(0, len(order), CHUNK):
+        some = order[first : first + CHUNK]
+        for i, weights in zip(some, question.weights.weights(estimator_rows(question, points[some])), strict=True):
+            key = weights.tobytes()
+            if key not in known:
+                known[key] = holds(case, question, weights)
+            if known[key]:
+                return float(distance[i])
     return np.inf
 
 

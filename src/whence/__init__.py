@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from whence.explain.front import Front
     from whence.explain.menu import Menu
     from whence.explain.reasons import Reasons
-    from whence.features import Binary, Categorical, Continuous, Discrete, Schema
+    from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
@@ -34,6 +34,7 @@ __all__ = [
     "Comparison",
     "Continuous",
     "DecisionProblem",
+    "Derived",
     "Discrete",
     "Expectation",
     "Explanation",
@@ -52,6 +53,7 @@ __all__ = [
     "ShortestPath",
     "WhenceError",
     "__version__",
+    "observed",
     "plot",
 ]
 
@@ -66,7 +68,7 @@ _HOMES = {
     "explain.menu": ("Menu",),
     "explain.reasons": ("Reasons",),
     "question": ("Progress",),
-    "features": ("Binary", "Categorical", "Continuous", "Discrete", "Schema"),
+    "features": ("Binary", "Categorical", "Continuous", "Derived", "Discrete", "Schema", "observed"),
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),

@@ -17,7 +17,19 @@ from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Isolation, Question
 from whence.weights import Weights
 
-__all__ = ["AUTO", "ENGINES", "PARTS", "Engine", "check_reliance", "engine_named", "engine_names", "part_of"]
+__all__ = [
+    "AUTO",
+    "ENGINES",
+    "PARTS",
+    "Engine",
+    "check_related_changes",
+    "check_related_sets",
+    "check_reliance",
+    "check_scales",
+    "engine_named",
+    "engine_names",
+    "part_of",
+]
 
 #: Engines by name: the class, or the module and the class.
 ENGINES: dict[str, str | type[Engine]] = {
@@ -134,6 +146,44 @@ def check_reliance(question: Question) -> None:
         raise InputError(
             f"'plausible' needs weights made of trees or of neighbours. Got {type(weights).__name__} instead.",
             parameter="plausible",
+        )
+
+
+def check_related_sets(question: Question) -> None:
+    """Refuse relations between features where a set of plans is asked for in a forest."""
+    if question.space.relations is not None and question.weights.per_tree_known:
+        raise InputError(
+            "'relations', and features that follow from others, need one plan as 'instead' where weights are made of "
+            f"trees. Got a set of plans and {question.space.relations.words}.",
+            parameter="relations",
+        )
+
+
+def check_related_changes(question: Question) -> None:
+    """Refuse a limit on the changes where relations join features: what changes then takes others with it."""
+    if question.few is not None and question.space.relations is not None:
+        raise InputError(
+            "'max_changes' and 'relations', or features that follow from others, are for engine='milp': the search "
+            f"knows one of them at a time. Got {question.space.relations.words}.",
+            parameter="max_changes",
+        )
+
+
+def check_scales(question: Question, trees: bool) -> None:
+    """Refuse a distance by quantiles where a search cannot follow it."""
+    space = question.space
+    if not space.curves:
+        return
+    if not trees:
+        raise InputError(
+            "'scale' must not be 'quantile' for the search among neighbours, which needs distances in proportion: "
+            "take engine='milp', or 'iqr'.",
+            parameter="scale",
+        )
+    if space.relations is not None and space.relations.row_coordinates & set(space.curves):
+        raise InputError(
+            "'scale' must not be 'quantile' for what a linear relation compares: take engine='milp', or 'iqr'.",
+            parameter="scale",
         )
 
 

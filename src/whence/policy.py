@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any
 
 from whence.aliases import Kind
@@ -18,6 +18,7 @@ from whence.explain.many import Batch, explain_many
 from whence.explain.menu import Menu, menu
 from whence.explain.reasons import Reasons, reasons
 from whence.explain.request import Request
+from whence.features import Observed
 from whence.question import Progress
 from whence.weights.refits import RefitKind
 
@@ -80,6 +81,7 @@ class Policy(Decider):
         decision: Any = None,
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
+        relations: Sequence[str | Observed] = (),
         engine: str = "auto",
         time_limit: float | None = None,
         node_limit: int | None = None,
@@ -134,6 +136,9 @@ class Policy(Decider):
             Features that must stay as they are.
         bounds : mapping, optional
             Feature name to (low, high), or to the categories allowed.
+        relations : list of str or observed
+            What must hold between features besides the schema's relations (see `Schema`), such as
+            ``"dew_point <= temperature"``.
         engine : {"auto", "search", "milp"}
             The native search (auto), or the integer program of the paper.
         time_limit, node_limit : float, int, optional
@@ -178,6 +183,7 @@ class Policy(Decider):
             decision=decision,
             fixed=fixed,
             bounds=bounds,
+            relations=relations,
             engine=engine,
             time_limit=time_limit,
             node_limit=node_limit,

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from tests.cli.support import run
-from tests.project.samples import PROJECT, write_project
+from tests.project.samples import PROJECT, csv_text, days, write_project
 
 
 def test_check_says_everything(tmp_path: Path) -> None:
@@ -23,3 +23,20 @@ def test_check_says_everything(tmp_path: Path) -> None:
     found = json.loads(run("check", path, "--json").stdout)
     assert [finding["severity"] for finding in found] == ["error", "error"]
     assert found[1]["where"] == "whence.toml, line 22, problem.bugdet"
+
+
+def test_check_proposes_relations_that_hold_in_every_row(tmp_path: Path) -> None:
+    """What the history shows without exception is listed as the project file would say it; a confirmed one is kept."""
+    rows = csv_text(days()).splitlines()
+    data = "\n".join([rows[0] + ",peak"] + [f"{row},{float(row.split(',')[0]) + 1.5}" for row in rows[1:]]) + "\n"
+    told = run("check", write_project(tmp_path, PROJECT, data))
+    assert told.exit_code == 0
+    assert told.stdout.splitlines()[-1] == 'relations = ["temp <= peak"]'
+    confirmed = 'relations = ["temp <= peak"]\n' + PROJECT
+    told = run("check", write_project(tmp_path, confirmed, data))
+    assert told.exit_code == 0
+    assert "relations" not in told.stdout
+    wrong = 'relations = ["temp <= peek"]\n' + PROJECT
+    told = run("check", write_project(tmp_path, wrong, data))
+    assert told.exit_code == 2
+    assert told.stdout.startswith("whence.toml, line 1, relations: The relation 'temp <= peek' must name a feature")

@@ -62,3 +62,12 @@ def test_paths_can_be_laid_out_a_few_trees_at_a_time() -> None:
     assert whole.path(0).tolist() == [[0, 0, 1]]
     assert whole.path(2).tolist() == [[1, 1, 1], [0, 2, 2]]
     assert whole.leaves_at(np.array([2, 1], dtype=np.int32)).tolist() == [2, 4]
+
+
+def test_cells_alike_are_those_with_the_same_leaves() -> None:
+    """The box around a cell holds exactly the cells in which every tree has the same leaf."""
+    for scene in scenes(10, 300):
+        for i in range(0, len(scene.cells), max(1, len(scene.cells) // 20)):
+            low, high = scene.grid.cells_alike(scene.cells[i])
+            inside = ((scene.cells >= low) & (scene.cells <= high)).all(axis=1)
+            assert (inside == (scene.leaves == scene.leaves[i]).all(axis=1)).all()

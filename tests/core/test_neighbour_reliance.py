@@ -93,6 +93,24 @@ def test_a_set_must_agree(confidence: float) -> None:
     assert verdicts == {True, False}
 
 
+@pytest.mark.parametrize("confidence", [0.3, 1.0, 3.0, 30.0])
+def test_what_is_left_is_hopeless_only_where_every_set_is(confidence: float) -> None:
+    """Some members decided, some left to choose from: against one rival the verdict is exact, ties included."""
+    verdicts = set()
+    for seed in range(40):
+        scene = Scene(seed, "c", n=8, k=2 + seed % 5, tau=0.05, confidence=confidence)
+        rng = np.random.default_rng(seed)
+        for _ in range(12):
+            members = rng.permutation(8)
+            inside, rest = np.split(members[: int(rng.integers(scene.k, 9))], [int(rng.integers(0, scene.k + 1))])
+            need = scene.k - inside.size
+            sets = itertools.combinations(rest.tolist(), need) if need <= rest.size else ()
+            expected = not any(scene.holds(np.array([*inside.tolist(), *others])) for others in sets)
+            verdicts.add(expected)
+            assert scene.search.hopeless(inside, rest) == expected
+    assert verdicts == {True, False}
+
+
 @pytest.mark.parametrize("seed", range(10))
 def test_only_contexts_with_near_neighbours_stand(seed: int) -> None:
     """A whole batch of contexts is judged as the definition does; nothing stands where no neighbour can be near."""

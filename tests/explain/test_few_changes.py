@@ -164,3 +164,19 @@ def with_at_most(points: np.ndarray, question: Question, most: int) -> np.ndarra
     for g in np.unique(group[group >= 0]):
         count += moved[:, group == g].any(axis=1)
     return points[count <= most]
+
+
+def test_beside_relations() -> None:
+    """Where relations join features, the search refuses in a sentence, and the integer program keeps both."""
+    X = np.random.default_rng(0).random((60, 3)).round(2)
+    policy = wh.Policy(wh.Newsvendor(1, 2), wh.ForestWeights(5, 3, random_state=0)).fit(X, 10 + 10 * X[:, :1])
+    asked = {"instead": [18.0], "relations": ["x0 <= x1"]}
+    with pytest.raises(InputError, match="engine='milp'") as error:
+        policy.explain([0.2, 0.3, 0.5], max_changes=1, **asked)
+    assert error.value.parameter == "max_changes"
+    found = [policy.explain([0.2, 0.3, 0.5], max_changes=k, engine="milp", **asked) for k in (1, 2, 3)]
+    assert all(len(why.changes) <= k for k, why in zip((1, 2, 3), found, strict=True))
+    assert all(why.context is None or why.context["x0"] <= why.context["x1"] + 1e-9 for why in found)
+    free = policy.explain([0.2, 0.3, 0.5], **asked)
+    assert found[2].distance == pytest.approx(free.distance, abs=1e-6)
+    assert policy.reasons([0.2, 0.3, 0.5], **asked).status == "proved"

@@ -11,7 +11,7 @@ import pytest
 import whence as wh
 from whence.errors import InputError
 from whence.explain.explanation import Explanation
-from whence.explain.reliance import KAPPAS
+from whence.explain.ladder import KAPPAS
 
 
 def bakery(seed: int = 0, risk: Any = None, k: int = 12) -> wh.Policy:
@@ -100,7 +100,9 @@ def test_holds_climbs_the_ladder_with_bootstrap_refits() -> None:
         why = policy.explain(START, instead=[amount], holds=0.9)
         assert why.reliance is not None
         assert why.reliance.refits == "bootstrap"
-        assert [rung.confidence for rung in why.reliance.ladder] == list(KAPPAS[: len(why.reliance.ladder)])
+        tried = [rung.confidence for rung in why.reliance.ladder]
+        assert tried[0] == 0.0
+        assert tried == sorted(set(tried).intersection(KAPPAS))
         assert why.reliance.reached or len(why.reliance.ladder) > 1
         assert why.reliance.judged.refits == 10
         climbed += len(why.reliance.ladder) > 1

@@ -16,7 +16,8 @@ from tests.explain.test_margin import asked
 
 import whence as wh
 from whence.errors import InputError
-from whence.explain.reliance import CHOOSING, KAPPAS, Held, Refitted
+from whence.explain.ladder import KAPPAS
+from whence.explain.reliance import CHOOSING, Held, Refitted
 from whence.weights.refits import Refits, refits_of
 
 
@@ -61,7 +62,9 @@ def test_the_ladder_gives_what_each_of_its_rungs_does(policy: wh.Policy, why: wh
     """Rung by rung the answer to one confidence; the first that holds in enough refits is chosen."""
     reliance = why.reliance
     assert reliance is not None
-    assert [rung.confidence for rung in reliance.ladder] == list(KAPPAS[: len(reliance.ladder)])
+    climbed = [rung.confidence for rung in reliance.ladder]
+    assert climbed[0] == 0.0
+    assert climbed == sorted(set(climbed).intersection(KAPPAS))
     for rung in reliance.ladder:
         alone = policy.explain(TODAY, PLAN, confidence=rung.confidence)
         assert (alone.status, alone.distance, alone.bound) == (rung.status, rung.distance, rung.bound)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from tests.project.samples import PROJECT, write_project
+from tests.project.samples import PROJECT, csv_text, days, write_project
 
 import whence as wh
 from whence.project import Project, findings
@@ -72,3 +72,18 @@ def test_a_category_that_is_not_declared(tmp_path: Path) -> None:
     assert said(path)[0] == (
         "days.csv, line 4, column 'day': must be one of the declared categories. Got 'Wednesday' instead."
     )
+
+
+def test_steps_scales_and_derived_features(tmp_path: Path) -> None:
+    """What a project says of steps, units of change and features that follow from others reaches the schema."""
+    said = 'unit = "°C"\nstep = 0.5\nscale = "iqr"\nleast_change = 2'
+    project = PROJECT.replace('unit = "°C"', said) + '\n[features.cold]\ntype = "derived"\nfrom = "day"\n'
+    rows = csv_text(days()).splitlines()
+    data = "\n".join([rows[0] + ",cold"] + [f"{r},{'yes' if 'Monday' in r else 'no'}" for r in rows[1:]]) + "\n"
+    schema = Project.load(write_project(tmp_path, project, data)).policy.schema
+    assert schema.features["temp"] == wh.Continuous(unit="°C", step=0.5, scale="iqr", least_change=2)
+    assert schema.features["cold"] == wh.Derived("day")
+    wrong = project.replace('"iqr"', '"mean"').replace("step = 0.5", "step = -1")
+    texts = [str(one) for one in findings(write_project(tmp_path, wrong, data))]
+    assert any("features.temp.scale: must be 'range', 'quantile', 'iqr' or a positive number" in text for text in texts)
+    assert any("features.temp.step: must be a positive number" in text for text in texts)

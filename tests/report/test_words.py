@@ -478,6 +478,8 @@ def test_costs_are_never_bent_towards_the_verdict(make: Make, weekday: Change) -
     ("chosen", "judged", "heading"),
     [
         ((10, 10), (9, 10), "Where you may rely on it"),
+        ((9, 10), (7, 10), "Where you may rely on it"),
+        ((9, 10), (6, 10), "Where most refits agree"),
         ((8, 10), (9, 10), "Where most refits agree"),
         ((3, 10), (2, 10), "Where refits agree most often"),
         ((0, 10), (0, 10), "Nothing to rely on"),
@@ -495,3 +497,7 @@ def test_heading_of_what_holds(chosen: tuple[int, int], judged: tuple[int, int],
     shown = replace(why, reliance=counted).report.shown
     assert shown is not None
     assert shown.where == heading
+    assert shown.reliable == (heading == "Where you may rely on it")
+    assert shown.agreed.startswith("You may rely on it: ") == shown.reliable
+    if chosen == (9, 10) and not shown.reliable:
+        assert shown.agreed.endswith("; of the 10 that had no say, 6.")

@@ -112,6 +112,24 @@ def test_a_margin(block: int) -> None:
         assert_distance(answer, nearest_by_vertices(question, [question.rival_decision]), question.separation)
 
 
+@pytest.mark.parametrize("block", range(6))
+def test_a_margin_of_absolute_questions(block: int) -> None:
+    """As good as every plan, and better than the decision by a share or an amount: the best of all vertices."""
+    farther = 0
+    for seed in range(52_000 + EACH * block, 52_000 + EACH * (block + 1)):
+        question, rivals = random_case(seed)
+        if question.kind != "absolute":
+            continue
+        question = replace(question, margin=((0.1, 0.0), (0.0, 0.2), (0.5, 0.0), (0.3, 0.1))[seed % 4])
+        answer = explain(question)
+        expected = nearest_by_vertices(question, [question.rival_decision, *rivals])
+        assert_distance(answer, expected, question.separation)
+        without = explain(replace(question, margin=(0.0, 0.0)))
+        assert answer.distance >= without.distance - 1e-9
+        farther += answer.distance > without.distance + 1e-9
+    assert farther > 0
+
+
 @pytest.mark.parametrize("block", range(8))
 def test_the_integer_program_agrees(block: int) -> None:
     """With a radius, a margin, or both: relative questions, both risks, both engines."""

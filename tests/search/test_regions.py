@@ -161,3 +161,19 @@ def test_absolute_regions(block: int) -> None:
             assert found.proved or len(at.points) > 2000
             assert_maximal(question, found, cells, over <= question.tau)
     assert looked > 8
+
+
+@pytest.mark.parametrize("kappa", [0.0, 2.0])
+def test_a_plan_that_is_never_dearer_is_better_everywhere(kappa: float) -> None:
+    """A plan against itself, or without standard errors against a dearer one: all that is allowed, at once."""
+    for seed in range(40):
+        question = replace(cases(seed, 1)[0].question(), kind="relative")
+        dearer = question.alternative + (0.0 if kappa else np.random.default_rng(seed).random(question.decision.size))
+        asked = replace(question, decision=dearer, confidence=kappa)
+        found = region(asked, asked.space.start, confidence=kappa)
+        assert found is not None
+        assert found.full.all()
+        assert (found.nodes, found.plans, found.proved, found.maximal) == (0, 1, True, True)
+        at = all_cells(question)
+        assert (excess(question, at, kappa, dearer) <= question.tau + 1e-9).all()
+        assert found.contains(at.points).all()

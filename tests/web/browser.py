@@ -20,7 +20,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import IO, Any
-from urllib.parse import urlsplit
+from urllib.parse import urlencode, urlsplit
 
 import numpy as np
 import pandas as pd
@@ -264,7 +264,7 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
         if width > 600:
             page.locator(".segment", has_text="Then").click()
             # Both the map and the answers, without scrolling.
-            page.set_viewport_size({"width": width, "height": 1260})
+            page.set_viewport_size({"width": width, "height": 1500})
         else:
             page.locator("#explanation-panel").scroll_into_view_if_needed()
             page.locator("[data-kind=relative] .verdict").scroll_into_view_if_needed()
@@ -276,7 +276,25 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
         page.screenshot(path=path)
         page.context.close()
         written.append(path)
-    return written
+    return [*written, _both_answers(browser, url, folder)]
+
+
+def _both_answers(browser: Browser, url: str, folder: Path) -> Path:
+    """The picture of a question that turns by a hair: both of its answers."""
+    page = opened(browser, url, scene="bakery", reduced_motion="reduce").page
+    context = {"weekday": "Wednesday", "temperature": 3.2, "rain": False, "promotion": False}
+    state = urlencode({"scene": "bakery", "context": json.dumps(context), "plan": "[255,80,68,29]"})
+    page.goto(f"{url}/#{state}")
+    expect(page.get_by_label("temperature", exact=True)).to_have_value("3.2")
+    asked(page)
+    # It floats over the answers.
+    page.evaluate("document.getElementById('dock').style.display = 'none'")
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(300)
+    path = folder / "page-rely.png"
+    page.locator("#explanation-panel").screenshot(path=path)
+    page.context.close()
+    return path
 
 
 def main() -> None:

@@ -39,8 +39,22 @@ def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
         for finding in found:
             print_text(str(finding) if finding.severity == "error" else f"{finding.where}: (warning) {finding.text}")
         print_text(_verdict(project, ready, len(errors), len(found) - len(errors)))
+        if ready is not None and not errors:
+            _propose(ready)
     if errors:
         raise typer.Exit(BAD_INPUT)
+
+
+def _propose(project: Project) -> None:
+    """List the relations that the history shows without exception, as the project file would say them."""
+    schema = (project.policy.schema or Schema()).fit(project.X)
+    found = schema.proposals(project.X)
+    if not found:
+        return
+    print_text(
+        "These relations hold in every row. Explanations keep to those that you put at the top of the project file:"
+    )
+    print_text("relations = [" + ", ".join(f'"{text}"' for text in [*schema.relations, *found]) + "]")
 
 
 def _verdict(path: Path, project: Project | None, errors: int, warnings: int) -> str:
@@ -101,4 +115,4 @@ def _values(schema: Schema, name: str, kind: str) -> str:
     low, high = schema.training_range(name)
     step = getattr(schema.kind(name), "step", None)
     said = f"{plain(low)} to {plain(high)} {schema.unit(name)}".rstrip()
-    return said if step is None else f"{said}, {'whole numbers' if step == 1 else f'in steps of {step}'}"
+    return said if step is None else f"{said}, {'whole numbers' if step == 1 else f'in steps of {plain(step)}'}"

@@ -12,6 +12,7 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.ladder import explained_reliably
 from whence.explain.plan_sets import (
     asked_set,
     best_plan,
@@ -22,7 +23,7 @@ from whence.explain.plan_sets import (
     with_margin,
 )  # fmt: skip
 from whence.explain.plans import in_order, sample_costs
-from whence.explain.reliance import Refitted, explained_reliably
+from whence.explain.reliance import Refitted
 from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.explain.usual import usual_in
@@ -96,7 +97,9 @@ def explain(
 
     best = question.best or question.better
 
-    def at(confidence: float) -> Explanation:
+    pending: dict[float, tuple[Question, Answer]] = {}
+
+    def found(confidence: float) -> Explanation:
         asked = replace(question, confidence=confidence, better=best) if confidence else question
         if confidence:
             engine.check(asked)
@@ -105,19 +108,27 @@ def explain(
             names = policy.schema_.feature_of_coordinate()
             policy.weights_.check_start(asked.space.start, asked.separation, names)
             answer = search(asked)
-        explanation = _completed(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
+        explanation = _found(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
         if explanation.status == "optimal" and explanation.distance == 0.0:
             explanation = replace(explanation, status="already")
         _check_accepted(policy, request, asked, explanation)
+        pending[confidence] = asked, answer
+        return explanation
+
+    def finished(explanation: Explanation) -> Explanation:
+        asked, answer = pending[explanation.confidence]
+        explanation = _with_changes(policy, asked, answer, explanation)
         if answer.status == "none" and relax:
             explanation = _without_restrictions(policy, request, asked, search, explanation)
         return explanation
 
     if request.holds is None:
-        explanation = at(float(request.confidence))
+        explanation = finished(found(float(request.confidence)))
     else:
         refitted = Refitted.of(policy, request.refits)
-        explanation = explained_reliably(at, refitted, float(request.holds), limits, request.on_nearest)
+        explanation = explained_reliably(found, finished, refitted, float(request.holds), limits, request.on_nearest)
+    # Tables that one step of a ladder leaves to the next are large, and an explanation keeps its question.
+    question.memo.clear()
     explanation = replace(explanation, seconds=limits.seconds)
     return explanation.with_rule() if request.rule else explanation
 
@@ -162,7 +173,9 @@ def _question(
         return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
 
     return Question(
-        space=policy.schema_.space(initial, request.fixed, request.bounds),
+        space=policy.schema_.space(
+            initial, request.fixed, request.bounds, relations=policy.schema_.related(request.relations, policy.X_)
+        ),
         weights=policy.weights_,
         inputs=policy.input_map_,
         alternative=alternative,
@@ -296,16 +309,15 @@ def _draft(
     )
 
 
-def _completed(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
-    """`draft` with the confirmed answer."""
+def _found(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
+    """`draft` with the confirmed answer; what changes, and how far numbers may be rounded, is still to be said."""
     common: dict[str, Any] = {"status": answer.status, "nodes": answer.nodes, "cuts": answer.cuts, "note": answer.note}
     if answer.point is None:
-        return replace(draft, **common, changes=NO_CHANGES.copy(), distance=answer.distance, bound=answer.bound)
+        return replace(draft, **common, distance=answer.distance, bound=answer.bound)
     if answer.status == "already":
         return replace(
             draft,
             **common,
-            changes=NO_CHANGES.copy(),
             distance=0.0,
             bound=0.0,
             context=draft.initial,
@@ -319,18 +331,24 @@ def _completed(policy: Policy, question: Question, answer: Answer, draft: Explan
     risk = question.risk
     proved = answer.status == "optimal" and answer.bound == answer.distance
     bound = distance if proved else min(answer.bound, distance)
-    changes = changes_between(policy, question, draft.initial, context)
     return replace(
         draft,
         **common,
         context=context,
-        changes=changes,
-        room=rounding_limits(policy, question, answer, context, changes["feature"].tolist()),
         distance=distance,
         bound=bound,
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
         weights_after=after,
     )
+
+
+def _with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:
+    """What was found, with the table of changes and between which values they may be rounded."""
+    if found.context is None or answer.status == "already":
+        return replace(found, changes=NO_CHANGES.copy())
+    changes = changes_between(policy, question, found.initial, found.context)
+    room = rounding_limits(policy, question, answer, found.context, changes["feature"].tolist())
+    return replace(found, changes=changes, room=room)
 
 
 def rounding_limits(
@@ -363,7 +381,7 @@ def changes_between(policy: Policy, question: Question, initial: pd.Series, cont
     schema = policy.schema_
     rows = []
     if context is not None:
-        moved = np.abs(schema.encode_row(context) - question.space.start) * question.space.weight
+        moved = question.space.moved(schema.encode_row(context))
         distances = schema.by_feature(moved)
         before, after = (schema.feature_values(row, distances) for row in (initial, context))
         rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
@@ -379,7 +397,8 @@ def _without_restrictions(
 ) -> Explanation:
     """Where restrictions may be what rules out an explanation: solve once more without them and say so."""
     schema = policy.schema_
-    free = schema.space(explanation.initial, restricted=False)
+    further = schema.related(request.relations, policy.X_)
+    free = schema.space(explanation.initial, restricted=False, relations=further)
     if free.same_as(question.space) or explanation.note or question.limits.remaining <= 0:
         return explanation
     left = question.limits.remaining
@@ -387,7 +406,8 @@ def _without_restrictions(
     limits.reserve = question.limits.reserve
     wider = replace(question, space=free, limits=limits)
     answer = search(wider)
-    relaxed = _completed(policy, wider, answer, replace(explanation, status="none", note=""))
+    relaxed = _found(policy, wider, answer, replace(explanation, status="none", note=""))
+    relaxed = _with_changes(policy, wider, answer, relaxed)
     _check_accepted(policy, request, wider, relaxed)
     blocking = (
         []

@@ -74,7 +74,8 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
     known = {name: value for name, value in asked.options.items() if name in Request.__dataclass_fields__}
     further = {name: value for name, value in asked.options.items() if name not in known}
     request = Request(contexts[0], None, **known, options=further)
-    policy.schema_.space(policy.X_.iloc[0], request.fixed, request.bounds)
+    further_relations = policy.schema_.related(request.relations, policy.X_)
+    policy.schema_.space(policy.X_.iloc[0], request.fixed, request.bounds, relations=further_relations)
     plans = (_plans(policy, name, getattr(asked, name), total, asked.plan_per_row) for name in ("instead", "decision"))
     rows = list(zip(contexts, *plans, strict=True))
     source = Source.of(policy)

@@ -211,6 +211,8 @@ class _Inquiry:
     def _meet_short_ones(self) -> None:
         """Meet explanations that change one feature: each of these features is among the facts that settle it."""
         barred: list[list[str]] = []
+        if self.met and self.met[0].question is not None and self.met[0].question.space.relations is not None:
+            return  # nothing changes alone
         while not self.interrupted:
             why = self.asker.ask(max_changes=1, barred=barred, share=0.1)
             if why is None or why.context is None:

@@ -53,7 +53,8 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         faults += _faults_of_decision(draft, policy)
     fresh = _completed(said, policy, draft, asked[0], faults) if asked else draft
     if asked and said.unrestricted is not None:
-        free = replace(asked[0], space=policy.schema_.space(draft.initial, restricted=False))
+        further = policy.schema_.related(request.relations, policy.X_)
+        free = replace(asked[0], space=policy.schema_.space(draft.initial, restricted=False, relations=further))
         inner = _completed(said.unrestricted, policy, draft, free, faults)
         faults += _faults_of_numbers(said.unrestricted)
         blocking = [] if said.asked else said.blocking

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, NamedTuple
+from collections.abc import Iterable
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
 
+import numpy as np
+
+from whence.aliases import Floats
 from whence.explain.plans import sample_costs
 from whence.explain.source import Source
 from whence.plain_values import number_from_plain
@@ -22,19 +25,14 @@ __all__ = [
     "CHOOSING",
     "HOLDS",
     "JUDGING",
-    "KAPPAS",
     "WITHIN",
     "Held",
     "Refitted",
     "Reliance",
     "Rung",
-    "explained_reliably",
     "why_not_refitted",
 ]
 
-#: Standard errors over the trees, or the neighbours, that are tried, one after the other. No formula for them transfers
-#: from one kind of problem to another; what does is to try them on refits.
-KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
 #: Refits by which a rung of the ladder is chosen, and others by which the choice is judged.
 CHOOSING, JUDGING = range(10), range(10, 20)
 #: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.
@@ -54,6 +52,15 @@ class Held(NamedTuple):
     def share(self) -> float:
         """The share of the refits; 0 where there was no time for any."""
         return self.times / self.refits if self.refits else 0.0
+
+    @classmethod
+    def of(cls, over: Floats, tolerance: float) -> Held:
+        """Counted by how much the alternative costs more than it may, one number for each refit."""
+        return cls(int((over <= tolerance).sum()), over.size)
+
+    def enough(self, wanted: float) -> bool:
+        """Whether it is the wanted share of all refits that choose; `wanted` may be 0.7 and the share 7 / 10."""
+        return self.refits >= len(CHOOSING) and self.share >= wanted - 1e-12
 
     def with_others(self, other: Held) -> Held:
         """Together with other refits."""
@@ -133,7 +140,7 @@ class Reliance:
     @property
     def reached(self) -> bool:
         """Whether it holds in the share that was wanted, among the refits that choose."""
-        return _enough(self.chosen, self.wanted)
+        return self.chosen.enough(self.wanted)
 
 
 class Refitted:
@@ -149,7 +156,7 @@ class Refitted:
 
     def __init__(self, source: Source, kind: RefitKind | None = None) -> None:
         self.source = source
-        self.refits = refits_of(source.weights, source.inputs(), source.Y, kind)
+        self.refits = refits_of(source.weights, source.inputs, source.Y, kind)
 
     @classmethod
     def of(cls, policy: Policy, kind: RefitKind | None = None) -> Refitted:
@@ -163,27 +170,49 @@ class Refitted:
 
         Where `limits` do not leave the time to make all of them, it is counted on those that there are.
         """
+        over = self.excesses(explanation, numbers, within, limits)
+        return None if over is None else Held.of(over, explanation.tolerance)
+
+    def excesses(
+        self, explanation: Explanation, numbers: Iterable[int], within: float = WITHIN, limits: Limits | None = None
+    ) -> Floats | None:
+        """By how much the alternative costs more than it may in each of these refits: it holds up to the tolerance."""
         if explanation.context is None:
             return None
-        source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
-        assert decision is not None and alternative is not None  # noqa: PT018
-        risk, tau = source.risk, explanation.tolerance
-        row = source.inputs(explanation.context)
-        outcomes = []
-        share, amount = explanation.margin
+        made: list[int] = []
         for number in numbers:
             if limits is not None and (self._stopped(explanation, limits) or not self._in_time(number, limits)):
                 break
-            weights = self.refits.weights_at(number, row)
-            cost = risk.of(alternative, weights)
-            holds = True
-            if explanation.kind == "absolute":
-                best = sample_costs(source.problem, source.problem.solve(source.Y, weights, risk), source.Y)
-                holds = cost <= (1.0 + max(within, explanation.within)) * risk.of(best, weights) + tau
-            if explanation.kind == "relative" or share or amount:
-                holds &= cost <= (1.0 - share) * risk.of(decision, weights) - amount + tau
-            outcomes.append(bool(holds))
-        return Held(sum(outcomes), len(outcomes))
+            self.refits.of(number)
+            made.append(number)
+        row = self.source.inputs(explanation.context)
+        found = [self._excess(explanation, weights, within) for weights in self.refits.weights_of(made, row)]
+        return np.array(found, dtype=np.float64)
+
+    def _excess(self, explanation: Explanation, weights: Floats, within: float) -> float:
+        """The same under the weights of one refit."""
+        source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
+        assert decision is not None and alternative is not None  # noqa: PT018
+        risk, (share, amount) = source.risk, explanation.margin
+        cost, over = risk.of(alternative, weights), -np.inf
+        if explanation.kind == "absolute":
+            best = sample_costs(source.problem, source.problem.solve(source.Y, weights, risk), source.Y)
+            over = cost - (1.0 + max(within, explanation.within)) * risk.of(best, weights)
+        if explanation.kind == "relative" or share or amount:
+            over = max(over, cost - ((1.0 - share) * risk.of(decision, weights) - amount))
+        return float(over)
+
+    def standard_error(self, explanation: Explanation) -> float | None:
+        """Of the difference between both plans in the context found, over trees or neighbours; None if not known."""
+        source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
+        if explanation.context is None or decision is None or alternative is None:
+            return None
+        apart = source.weights.per_tree(source.inputs(explanation.context))
+        if apart is None or len(apart) < 2:
+            return None
+        rival = (1.0 - explanation.margin[0]) * decision - explanation.margin[1]
+        values = source.risk.by_tree(alternative, apart) - source.risk.by_tree(rival, apart)
+        return float(values.std(ddof=1)) / float(np.sqrt(len(values)))
 
     def _in_time(self, number: int, limits: Limits) -> bool:
         return self.refits.ready_within(number, limits.remaining)
@@ -194,69 +223,6 @@ class Refitted:
             return False
         told = Progress(explanation.nodes, explanation.distance, explanation.bound, limits.seconds)
         return limits.on_progress(told) is False
-
-
-def _enough(held: Held, wanted: float) -> bool:
-    """Whether it holds in the wanted share of all refits that choose; `wanted` may be 0.7 and the share 7 / 10."""
-    return held.refits >= len(CHOOSING) and held.share >= wanted - 1e-12
-
-
-def explained_reliably(
-    at: Callable[[float], Explanation],
-    refitted: Refitted,
-    wanted: float,
-    limits: Limits | None = None,
-    on_nearest: Callable[[Explanation], Any] | None = None,
-) -> Explanation:
-    """The nearest explanation on the ladder of confidence that holds in the wanted share of the refits.
-
-    Where no rung does, the one that holds in most of them: its `reliance` says how often.
-
-    Parameters
-    ----------
-    at : callable
-        The nearest explanation by that many standard errors.
-    refitted : Refitted
-        The refits by which it is chosen and judged.
-    wanted : float
-        The share of the refits in which it has to hold.
-    limits : Limits, optional
-        Of the whole ladder, the making of refits included.
-    on_nearest : callable, optional
-        Called with the nearest explanation in this fit, as soon as it is found.
-    """
-    nearest = at(0.0)
-    if on_nearest is not None:
-        on_nearest(nearest)
-    rungs: list[Rung] = []
-    found: list[Explanation] = []
-    for kappa in KAPPAS if refitted.source.weights.knows_spread(refitted.source.risk.tail) else KAPPAS[:1]:
-        explanation = at(kappa) if kappa else nearest
-        held = refitted.held(explanation, CHOOSING, limits=limits)
-        rungs.append(Rung(kappa, explanation.status, explanation.distance, explanation.bound, held))
-        found.append(explanation)
-        # More standard errors are never nearer: where nothing is found, or time is up, the ladder ends.
-        if held is None or _enough(held, wanted) or held.refits < len(CHOOSING):
-            break
-        if explanation.status in ("time_limit", "interrupted"):
-            break
-    shares = [-1.0 if rung.held is None else rung.held.share for rung in rungs]
-    enough = (i for i, rung in enumerate(rungs) if rung.held is not None and _enough(rung.held, wanted))
-    chosen = next(enough, shares.index(max(shares)))
-    explanation, rung = found[chosen], rungs[chosen]
-    if rung.held is None:
-        return explanation
-    judged = refitted.held(explanation, JUDGING, limits=limits)
-    assert judged is not None
-    explanation = replace(explanation, agreed=rung.held.with_others(judged))
-    if chosen:
-        first, others = rungs[0].held, refitted.held(nearest, JUDGING, limits=limits)
-        assert first is not None and others is not None  # noqa: PT018
-        nearest = replace(nearest, agreed=first.with_others(others))
-    reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, tuple(rungs))
-    # The question was another one, with `holds`: that of the whole.
-    near = replace(nearest, asked={}) if chosen else None
-    return replace(explanation, reliance=reliance, nearest=near)
 
 
 def why_not_refitted(weights: Weights, engine: str = "auto") -> str:

@@ -11,6 +11,7 @@ import numpy as np
 from whence.aliases import Kind
 from whence.engines import ENGINES, Engine, engine_named
 from whence.errors import InputError
+from whence.features.relations import relation_texts
 from whence.plain_values import to_plain
 from whence.question import Progress
 from whence.spelling import nearest
@@ -37,6 +38,7 @@ class Request:
     decision: Any = None
     fixed: Collection[str] = ()
     bounds: Mapping[str, Any] | None = None
+    relations: Any = ()
     engine: str = "auto"
     time_limit: float | None = None
     node_limit: int | None = None
@@ -60,6 +62,7 @@ class Request:
                 "'within' is a share of the best plan's cost: use it with kind='absolute'.", parameter="within"
             )
         self._check_reliance()
+        relation_texts(self.relations)
         for name in ("tolerance", "separation"):
             value = getattr(self, name)
             if not isinstance(value, int | float | np.number) or not 0 <= float(value) < np.inf:
@@ -140,6 +143,9 @@ class Request:
         if self.max_changes is None:
             # Documents of questions that do not limit the changes stay as they were.
             del said["max_changes"]
+        said["relations"] = list(relation_texts(self.relations))
+        if not said["relations"]:
+            del said["relations"]
         said["decision"] = "policy" if self.decision is None else "given"
         said["fixed"] = sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed))
         more = said.pop("options")

@@ -65,7 +65,8 @@ class Source:
         """Contexts, outcomes, and what the schema makes of them."""
         outcomes = [list(map(str, self.outcomes)), list(self.Y.shape)]
         kinds = [[name, self.schema.kind(name)] for name in self.schema.names]
-        return digest(self.X, outcomes, self.Y.ravel(), kinds, *self.schema.affine())
+        related = [*self.schema.relations, *self.schema.derived]
+        return digest(self.X, outcomes, self.Y.ravel(), kinds, *self.schema.affine(), *([related] if related else []))
 
 
 #: Fingerprints of fitted models and their histories: a policy explains many times.

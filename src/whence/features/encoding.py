@@ -6,7 +6,7 @@ so that changing it costs exactly 1 in the plain L1 norm that weights, distances
 
 from __future__ import annotations
 
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -17,15 +17,16 @@ from numpy.typing import NDArray
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored
-from whence.features.kinds import Binary, Categorical, Discrete, Feature
+from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.scaling import unit_of_change
+from whence.features.stepping import LISTED, Lattice, beside, fraction_of
+from whence.question.curves import Curve
 from whence.tables import no_missing, number, numbers
 
 __all__ = ["NumberColumn", "fitted_column", "interval", "sorted_categories"]
 
 #: Up to this many values can be chosen from a list; beyond that, only the range is shown.
 CHOICES = 100
-#: Up to this many steps are simply listed; beyond that, a forest needs only those beside its thresholds.
-LISTED = 1_000
 #: Most values of one feature that a search among neighbours looks at.
 MOST = 10_000
 #: A number of a context may be written with fewer digits where that moves its coordinate by no more than this.
@@ -38,7 +39,9 @@ ROUNDING = 1e-12
 class NumberColumn(Column):
     """A continuous, discrete or binary feature with its training range.
 
-    Where there is a `step`, `levels` need not hold every value that is allowed: see :meth:`cut_at`.
+    Where there is a `step`, `levels` need not hold every value that is allowed: see :meth:`cut_at`. A continuous number
+    that goes in steps has a `lattice` instead. `unit` is what counts as one unit of change, and `curve` how far a
+    coordinate is where that is no multiple of it.
     """
 
     low: float
@@ -46,6 +49,14 @@ class NumberColumn(Column):
     levels: Floats | None
     type: NumberType
     step: int | None = None
+    lattice: Lattice | None = None
+    unit: float = 1.0
+    curve: Curve | None = None
+
+    @property
+    def is_continuous(self) -> bool:
+        """Whether any number of the range is allowed."""
+        return self.levels is None and self.lattice is None
 
     @property
     def steps(self) -> int:
@@ -69,13 +80,16 @@ class NumberColumn(Column):
 
         With `units` the forest sees the user's units, otherwise coordinates.
         """
+        if self.lattice is not None:
+            return replace(self, lattice=self.lattice.cut_at(cuts, units))
         if self.step is None or self.steps < LISTED:
             return self
         step, low, scale = self.step, self.low, self.scale
         coordinate = [lambda k: (low + k * step - self.offset) / scale]
         # On the way from coordinates back to the user's units, the last digit may change.
         there_and_back = [lambda k: low + k * step, lambda k: coordinate[0](k) * scale + self.offset]
-        return replace(self, levels=low + step * _beside(cuts, there_and_back if units else coordinate, self.steps))
+        found = beside(cuts, there_and_back if units else coordinate, 0.0, float(self.steps))
+        return replace(self, levels=low + step * found)
 
     def within(self, lower: float, upper: float) -> Floats:
         """Coordinates of the first and the last step between two coordinates."""
@@ -107,6 +121,8 @@ class NumberColumn(Column):
     def _unscaled(self, coordinate: float, low: float, high: float) -> float:
         """The shortest raw value that maps back to a coordinate, without leaving [low, high]."""
         raw = self.offset + coordinate * self.scale
+        if self.lattice is not None:
+            return self.lattice.nearest(raw)
         if self.step is not None:
             return self.low + float(np.round((raw - self.low) / self.step)) * self.step
         if self.levels is not None:
@@ -164,9 +180,31 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) 
             )
     place = slice(start, start + 1)
     step = getattr(feature, "step", None)
-    column = NumberColumn(name, feature, (name,), place, offset, scale, low, high, levels, _type_of(values), step)
+    lattice = None
+    if isinstance(feature, Continuous) and step is not None:
+        step, lattice = None, _lattice(name, feature, low, high, offset, scale)
+    unit, curve = unit_of_change(name, feature, raw, offset, scale)
+    kind = _type_of(values)
+    column = NumberColumn(
+        name, feature, (name,), place, offset, scale, low, high, levels, kind, step, lattice, unit, curve
+    )
     column.raw(table)
     return column
+
+
+def _lattice(name: str, feature: Continuous, low: float, high: float, offset: float, scale: float) -> Lattice:
+    """The multiples of a column's step."""
+    step = fraction_of(feature.step)
+    assert step is not None
+    lattice = Lattice(step, offset, scale)
+    limits = [float(end) for end in (feature.low, feature.high) if end is not None]
+    if not lattice.is_exact(low, high, *limits):
+        raise InputError(
+            f"The 'step' of {name!r} must be so large that its multiples between {low:g} and {high:g} can be told "
+            f"apart. Got {feature.step!r} instead.",
+            parameter="step",
+        )
+    return lattice
 
 
 def _steps(name: str, raw: Floats, step: int) -> Floats:
@@ -191,30 +229,6 @@ def _spread(last: int) -> Floats:
     return np.union1d(np.arange(0, last + 1, stride, dtype=np.float64), [float(last)])
 
 
-def _beside(cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats]], last: int) -> Floats:
-    """The numbers from 0 to `last` beside every cut of a forest: in each cell, the nearest to any start is among them.
-
-    `seen` is what the forest is shown for a number, rising with it; it compares that as float32. Where there are
-    several ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed over.
-
-    Examples
-    --------
-    >>> _beside(np.array([4.5, 7.0]), [lambda k: k], 20).tolist()
-    [0.0, 4.0, 5.0, 7.0, 8.0, 20.0]
-    """
-    thresholds = np.unique(np.asarray(cuts, dtype=np.float64))
-    found = [np.array([0.0, float(last)])]
-    for extreme, beyond in ((np.max, 0.0), (np.min, 1.0)):
-        low, high = np.full(thresholds.size, -1.0), np.full(thresholds.size, last + 1.0)
-        while (high - low > 1.0).any():
-            middle = np.floor((low + high) / 2.0)
-            left = extreme([way(middle).astype(np.float32) for way in seen], axis=0) <= thresholds
-            # An interval that is down to one step stays: its middle is its lower end again.
-            low, high = np.where(left, middle, low), np.where(left | (middle <= low), high, middle)
-        found.append(np.clip(low + beyond, 0.0, float(last)))
-    return np.unique(np.concatenate(found))
-
-
 def _fitted_category(name: str, feature: Categorical, table: pd.DataFrame, start: int) -> CategoryColumn:
     if feature.columns is not None:
         columns = tuple(feature.columns)
@@ -237,7 +251,6 @@ def sorted_categories(name: str, values: pd.Series) -> tuple[Hashable, ...]:
     try:
         kinds = pd.unique(values).tolist()
     except TypeError:
-        # In scikit-learn's own words, which its estimator checks look for.
         raise InputTypeError(
             f"The column {name!r} cannot be a category: every argument must be a string or a number. "
             f"Got {values.iloc[0]!r} instead."

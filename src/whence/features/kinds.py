@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Hashable, Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, fields
 from typing import Literal
 
 import numpy as np
 
 from whence.errors import InputError, InputTypeError, WhenceError, parameter_error
+from whence.features.stepping import fraction_of
 from whence.plain_values import finite
 
-__all__ = ["Binary", "Categorical", "Change", "Continuous", "Discrete", "Feature"]
+__all__ = ["Binary", "Categorical", "Change", "Continuous", "Discrete", "Feature", "NumberFeature", "UnitOfChange"]
 
 Change = Literal["free", "fixed", "increase", "decrease"]
+#: What counts as one unit of change of a number: a word, or so much in its own units.
+UnitOfChange = Literal["range", "quantile", "iqr"] | float
+#: Marks a field that features did not always have: at its default it is in no text and in no fingerprint.
+LATER = {"later": True}
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -33,9 +38,29 @@ class Feature:
         return parameter_error(type(self).__name__, name, must, got or repr(getattr(self, name)), kind)
 
 
-@dataclass(frozen=True)
-class Continuous(Feature):
-    """A number that may take any value.
+@dataclass(frozen=True, repr=False)
+class NumberFeature(Feature):
+    """What every number has besides: what counts as one unit of change, and the least change that counts."""
+
+    scale: UnitOfChange = field(default="range", kw_only=True, metadata=LATER)
+    least_change: float | None = field(default=None, kw_only=True, metadata=LATER)
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.scale not in ("range", "quantile", "iqr") and not (finite(self.scale) or 0.0) > 0.0:
+            raise self._wrong("scale", "be 'range', 'quantile', 'iqr' or a positive number")
+        if self.least_change is not None and not (finite(self.least_change) or 0.0) > 0.0:
+            raise self._wrong("least_change", "be a positive number or None")
+
+    def __repr__(self) -> str:
+        said = [(one, getattr(self, one.name)) for one in fields(self)]
+        shown = [f"{one.name}={v!r}" for one, v in said if not one.metadata.get("later") or v != one.default]
+        return f"{type(self).__name__}({', '.join(shown)})"
+
+
+@dataclass(frozen=True, repr=False)
+class Continuous(NumberFeature):
+    """A number that may take any value, or any that is a whole number of steps.
 
     Parameters
     ----------
@@ -48,16 +73,28 @@ class Continuous(Feature):
         What an explanation may do with it.
     weight : float
         Weight in the distance.
+    step : float, optional
+        An explanation that changes the value suggests a whole multiple of this (counted from 0), written as one would
+        type it: 0.5 for 21.5 °C, 1 for whole euros. Neither the history nor today's value need be one.
+    scale : {"range", "quantile", "iqr"} or float
+        What counts as one unit of change in the distance: the range of the history, the share of the history that is
+        passed on the way (outside the history, the range again), its interquartile range, or so much in the feature's
+        own units. Neighbours are told by the range, whatever counts here.
+    least_change : float, optional
+        An explanation leaves the value as it is, or changes it by at least so much.
 
     Examples
     --------
     >>> Continuous(low=-10, high=40, unit="°C").unit
     '°C'
+    >>> Continuous(step=0.5, least_change=2)
+    Continuous(change='free', weight=1.0, least_change=2, low=None, high=None, unit='', step=0.5)
     """
 
     low: float | None = None
     high: float | None = None
     unit: str = ""
+    step: float | None = field(default=None, metadata=LATER)
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -67,10 +104,12 @@ class Continuous(Feature):
                 raise self._wrong(name, "be a finite number or None")
         if self.low is not None and self.high is not None and self.low > self.high:
             raise self._wrong("low", f"not exceed 'high' ({self.high!r})")
+        if self.step is not None and fraction_of(self.step) is None:
+            raise self._wrong("step", "be a positive number of at most 15 digits, or None")
 
 
-@dataclass(frozen=True)
-class Discrete(Feature):
+@dataclass(frozen=True, repr=False)
+class Discrete(NumberFeature):
     """A number that may take only the given values, or only whole ones.
 
     Parameters
@@ -87,6 +126,12 @@ class Discrete(Feature):
     step : int, optional
         Instead of `values`: all whole numbers of the training range that lie whole steps above its lowest, which need
         not be listed. 1 for counts and hours, 6 for what is sold by the half dozen.
+    scale : {"range", "quantile", "iqr"} or float
+        What counts as one unit of change in the distance: the range of the history, the share of the history that is
+        passed on the way (outside the history, the range again), its interquartile range, or so much in the feature's
+        own units. Neighbours are told by the range, whatever counts here.
+    least_change : float, optional
+        An explanation leaves the value as it is, or changes it by at least so much.
 
     Examples
     --------

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from whence.aliases import Floats
+from whence.errors import InputError
 from whence.features.encoding import NumberColumn, interval
-from whence.features.kinds import Binary, Continuous
+from whence.features.kinds import Binary, Continuous, NumberFeature
+from whence.features.stepping import MOST_LISTED, Lattice
 
 __all__ = ["Numbers"]
 
 
+#: What adding a least change may cost, as a share of the numbers.
+ROUNDING = 1e-12
 #: Types whose values are plain numbers; all others are looked at one by one.
 PLAIN = frozenset((float, int, bool))
 
@@ -47,6 +52,8 @@ class Numbers:
         self._unlisted = {
             i for i, c in enumerate(columns) if c.levels is not None and c.step is not None and c.levels.size <= c.steps
         }
+        self._lattices = {i: c.lattice for i, c in enumerate(columns) if c.lattice is not None}
+        self._least = {i: float(least) for i, c in enumerate(columns) if (least := _least(c)) is not None}
 
     def raw(self, values: Sequence[Any]) -> Floats:
         """The numbers of one context, given the values of all the user's columns; what is no number is refused."""
@@ -59,9 +66,17 @@ class Numbers:
         return np.array([c.raw_row({c.name: v})[0] for c, v in zip(self.columns, own, strict=True)], dtype=np.float64)
 
     def ranges(
-        self, start: Floats, kept: Collection[str], limits: Mapping[str, Any], restricted: bool
+        self,
+        start: Floats,
+        kept: Collection[str],
+        limits: Mapping[str, Any],
+        restricted: bool,
+        whole: Collection[int] = (),
     ) -> tuple[Floats, Floats, dict[int, Floats]]:
-        """Where every number may move besides staying at `start`: lower and upper ends, and levels by coordinate."""
+        """Where every number may move besides staying at `start`: lower and upper ends, and levels by coordinate.
+
+        Of the coordinates in `whole`, all levels are needed, not only those beside the thresholds of a forest.
+        """
         at = start[self.at]
         floor, ceiling = self._limits(limits, restricted)
         # A constant column has no range of its own: it moves only as far as somebody says.
@@ -78,12 +93,69 @@ class Numbers:
         lower, upper = np.where(empty, at, lower), np.where(empty, at, upper)
         levels: dict[int, Floats] = {}
         for i, every in self._levels.items():
+            every = self._whole(i) if i in self._unlisted and int(self.at[i]) in whole else every
             inside = every[np.searchsorted(every, lower[i]) : np.searchsorted(every, upper[i], "right")]
             if i in self._unlisted:
                 inside = np.union1d(inside, self.columns[i].within(lower[i], upper[i]))
             allowed = _with(inside, at[i])
             lower[i], upper[i], levels[int(self.at[i])] = allowed[0], allowed[-1], allowed
+        for i, lattice in self._lattices.items():
+            if int(self.at[i]) in whole:
+                lattice = replace(lattice, useful=None)
+            self._check_listed(i, lattice, lattice.count(lower[i], upper[i]))
+            allowed = _with(lattice.between(lower[i], upper[i]), at[i])
+            lower[i], upper[i], levels[int(self.at[i])] = allowed[0], allowed[-1], allowed
         return lower, upper, levels
+
+    def _whole(self, i: int) -> Floats:
+        """Coordinates of all steps of a discrete feature."""
+        column = self.columns[i]
+        self._check_listed(i, None, column.steps)
+        return np.unique(
+            (column.low + float(column.step or 1) * np.arange(column.steps + 1) - column.offset) / column.scale
+        )
+
+    def _check_listed(self, i: int, lattice: Lattice | None, count: int) -> None:
+        """Refuse to list too many values."""
+        if (lattice is None or lattice.useful is None) and count > MOST_LISTED:
+            column = self.columns[i]
+            raise InputError(
+                f"The 'step' of {column.name!r} must leave at most {MOST_LISTED:,} values to choose from, unless the "
+                "weights are made of trees and no relation is about it. "
+                f"Got {getattr(column.feature, 'step', None)!r}, which leaves {count:,}.",
+                parameter="step",
+            )
+
+    def gaps(
+        self, initial: Floats, lower: Floats, upper: Floats, levels: dict[int, Floats]
+    ) -> tuple[Floats, Floats, dict[int, Floats]] | None:
+        """Around every start, the ends of what is too small a change, and the levels of `levels` that are left.
+
+        `initial` are the initial values in the user's units, `lower` and `upper` the ends of their coordinates. None
+        where every change counts.
+        """
+        if not self._least:
+            return None
+        start = (initial - self._offset) / self._scale
+        below, above, left = start.copy(), start.copy(), dict(levels)
+        for i, least in self._least.items():
+            column, j = self.columns[i], int(self.at[i])
+            below[i], above[i] = column.coordinate(initial[i] - least), column.coordinate(initial[i] + least)
+            if j not in levels:
+                continue
+            # A level that is typed in that far away is that far away, whatever its last digit says.
+            hair = ROUNDING * max(least, abs(float(initial[i]))) / column.scale
+            last, first = min(below[i] + hair, upper[i]), max(above[i] - hair, lower[i])
+            every = levels[j]
+            if i in self._unlisted:
+                every = np.unique(
+                    np.concatenate([every, column.within(lower[i], last), column.within(first, upper[i])])
+                )
+            elif i in self._lattices:
+                between = self._lattices[i].between
+                every = np.unique(np.concatenate([every, between(lower[i], last), between(first, upper[i])]))
+            left[j] = every[(every <= last) | (every == start[i]) | (every >= first)]
+        return below, above, left
 
     def ends(self, lower: Floats, upper: Floats, initial: Floats, limits: Mapping[str, Any]) -> tuple[Floats, Floats]:
         """The values that were given for the ends `lower` and `upper` of every number, in the user's units.
@@ -117,6 +189,11 @@ def _limit(column: NumberColumn, name: str) -> float:
     """The end called `name` that the schema declares for a feature, NaN where there is none."""
     declared = getattr(column.feature, name) if isinstance(column.feature, Continuous) else None
     return np.nan if declared is None else float(declared)
+
+
+def _least(column: NumberColumn) -> float | None:
+    """The least change of a feature that counts."""
+    return column.feature.least_change if isinstance(column.feature, NumberFeature) else None
 
 
 def _with(levels: Floats, value: float) -> Floats:

@@ -5,7 +5,7 @@ With :mod:`whence.features.encoding`, which handles one feature at a time, this 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -15,10 +15,15 @@ from numpy.typing import NDArray
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.features.columns import CategoryColumn, Column, Unknown
+from whence.features.derived import Derived
 from whence.features.encoding import NumberColumn, fitted_column
 from whence.features.inference import inferred
 from whence.features.kinds import Categorical, Feature
 from whence.features.numeric import Numbers
+from whence.features.proposing import proposed_relations
+from whence.features.relations import Observed, bound_relations, relation_texts
+from whence.question.curves import Curve
+from whence.question.relations import Relations
 from whence.question.space import Space
 from whence.spelling import nearest
 from whence.tables import as_row, as_table, numbers
@@ -33,6 +38,10 @@ class Schema:
     ----------
     features : mapping from column name to Feature, optional
         Columns that are not named are inferred from the training data.
+    relations : list of str or observed, optional
+        What holds between features in every context that can exist: ``"dew_point <= temperature"``,
+        ``"weekday in (Sat, Sun) <=> weekend"``, ``"month is July => 18 <= temperature <= 35"``, or
+        ``observed("month", "temperature")``. Every explanation keeps to them.
 
     Examples
     --------
@@ -43,19 +52,23 @@ class Schema:
     array([[0.5, 0. , 0.5]])
     """
 
-    def __init__(self, features: Mapping[str, Feature] | None = None) -> None:
+    def __init__(self, features: Mapping[str, Feature] | None = None, relations: Sequence[str | Observed] = ()) -> None:
         self.features = {str(name): feature for name, feature in (features or {}).items()}
         for name, feature in self.features.items():
             if not isinstance(feature, Feature):
                 raise InputTypeError(
-                    f"The schema's entry for {name!r} must be a Continuous, Discrete, Categorical or Binary. "
+                    f"The schema's entry for {name!r} must be a Continuous, Discrete, Categorical, Binary or Derived. "
                     f"Got {feature!r} instead."
                 )
+        self.relations = relation_texts(relations)
+        self._relations: Relations | None = None
+        self._further: dict[tuple[str, ...], Relations] = {}
         self._columns: dict[str, Column] = {}
         self._order: tuple[str, ...] = ()
         self._offset, self._scale, self._weight = np.zeros(0), np.ones(0), np.ones(0)
         self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         self._numbers, self._categories = Numbers([], []), list[CategoryColumn]()
+        self._curves: dict[int, Curve] = {}
 
     @classmethod
     def infer(cls, X: Any, **overrides: Feature) -> Schema:
@@ -69,7 +82,8 @@ class Schema:
         return cls(overrides).fit(X)
 
     def __repr__(self) -> str:
-        return "Schema({" + ", ".join(f"{name!r}: {feature!r}" for name, feature in self.features.items()) + "})"
+        features = "{" + ", ".join(f"{name!r}: {feature!r}" for name, feature in self.features.items()) + "}"
+        return f"Schema({features}, relations={list(self.relations)!r})" if self.relations else f"Schema({features})"
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Schema) and repr(self) == repr(other)
@@ -87,13 +101,55 @@ class Schema:
         for label in table.columns:
             name = owner.get(label, label)
             if name not in columns:
-                feature = self.features.get(name) or inferred(name, table[label])
+                feature = self.features.get(name)
+                if feature is None or isinstance(feature, Derived):
+                    feature = inferred(name, table[label])
                 columns[name] = fitted_column(name, feature, table, start)
                 start = columns[name].at.stop
-        fitted = Schema({name: column.feature for name, column in columns.items()})
+        derived = self._derived()
+        fitted = Schema({name: derived.get(name, column.feature) for name, column in columns.items()}, self.relations)
         fitted._columns, fitted._order = columns, tuple(table.columns)
         fitted._lay_out(start)
+        if self.relations or derived:
+            fitted._relations = bound_relations(self.relations, columns, table, start, derived)
         return fitted
+
+    def related(self, relations: Any, X: Any) -> Relations | None:
+        """The schema's relations and further ones, given the history `X` that it was fitted to.
+
+        They are kept: what an engine lays out for relations serves the next question about the same ones.
+        """
+        texts = relation_texts(relations)
+        if not texts:
+            return self._relations
+        if texts not in self._further:
+            table = as_table(X, "X", self._order)
+            found = bound_relations(texts, self._columns, table, self.n_coordinates)
+            self._further[texts] = found if self._relations is None else self._relations.joined(found)
+        return self._further[texts]
+
+    def broken(self, context: Any) -> list[str]:
+        """The schema's relations, as they were written, that a context breaks."""
+        point = self.encode_row(self.row(context))
+        return [] if self._relations is None else self._relations.broken(point)
+
+    def proposals(self, X: Any) -> list[str]:
+        """Relations that hold in every row of the history `X`: orders of numbers, and features that follow from others.
+
+        None of them is enforced: give those that are true of every context, not only of these, as `relations`.
+        """
+        self._check_fitted()
+        found = proposed_relations(self._columns, as_table(X, "X", self._order))
+        follows = {f"observed({feature.from_}, {name})" for name, feature in self._derived().items()}
+        return [text for text in found if text not in self.relations and text not in follows]
+
+    def _derived(self) -> dict[str, Derived]:
+        return {name: feature for name, feature in self.features.items() if isinstance(feature, Derived)}
+
+    @property
+    def derived(self) -> list[str]:
+        """Features that follow from others."""
+        return list(self._derived())
 
     def _lay_out(self, coordinates: int) -> None:
         """Put what every question asks of the features into arrays, once."""
@@ -103,7 +159,12 @@ class Schema:
         widths = [c.at.stop - c.at.start for c in columns]
         self._feature_at = np.repeat(np.arange(len(columns)), widths)
         self._offset, self._scale = np.repeat([(c.offset, c.scale) for c in columns], widths, axis=0).T.copy()
-        self._weight = np.repeat([float(c.feature.weight) for c in columns], widths)
+        units = [c.unit if isinstance(c, NumberColumn) else 1.0 for c in columns]
+        self._weight = np.repeat([float(c.feature.weight) / u for c, u in zip(columns, units, strict=True)], widths)
+        for name in self.derived:
+            # It comes for free with the feature that it follows from.
+            self._weight[columns[list(self._columns).index(name)].at] = 0.0
+        self._curves = {c.at.start: c.curve for c in self._numbers.columns if c.curve is not None}
         self._group = np.full(coordinates, -1, dtype=np.int64)
         for column in self._categories:
             self._group[column.at] = self._feature_at[column.at]
@@ -182,8 +243,8 @@ class Schema:
         return not isinstance(column, NumberColumn) or column.is_level(float(value))
 
     def stepped(self) -> list[str]:
-        """Features that go in whole steps."""
-        return [c.name for c in self._numbers.columns if c.step is not None]
+        """Features that go in steps."""
+        return [c.name for c in self._numbers.columns if c.step is not None or c.lattice is not None]
 
     def cut_at(self, cuts: Mapping[str, NDArray[np.floating]], units: bool) -> Schema:
         """This schema for a forest that splits features at these thresholds, in the user's units or in coordinates.
@@ -195,7 +256,8 @@ class Schema:
             column = columns[name]
             if isinstance(column, NumberColumn):
                 columns[name] = column.cut_at(thresholds, units)
-        cut = Schema(self.features)
+        cut = Schema(self.features, self.relations)
+        cut._relations = self._relations
         cut._columns, cut._order = columns, self._order
         cut._lay_out(self.n_coordinates)
         return cut
@@ -272,7 +334,7 @@ class Schema:
         for i in np.unique(self._feature_at[moved]).tolist():
             column, at = columns[i], columns[i].at
             values.update(column.decoded(point[at], low[at], high[at]))
-            if ends is not None and isinstance(column, NumberColumn) and column.levels is None:
+            if ends is not None and isinstance(column, NumberColumn) and column.is_continuous:
                 values[column.name] = column.clipped(values[column.name], ends[0][at.start], ends[1][at.start])
         return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
 
@@ -331,11 +393,13 @@ class Schema:
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
         restricted: bool = True,
+        relations: Relations | None = None,
     ) -> Space:
         """Where an explanation of a decision in `context`, as given by :meth:`row`, may lie.
 
         Features in `fixed` stay as they are, those in `bounds` keep to (low, high) or to some categories. Without
-        `restricted`, every restriction of the user is left out: fixed, monotone and bounded features.
+        `restricted`, every restriction of the user is left out: fixed, monotone and bounded features. Relations always
+        hold: those of the schema, or those given instead (see :meth:`related`).
         """
         kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
         limits = {str(name): limit for name, limit in (bounds or {}).items()}
@@ -347,7 +411,9 @@ class Schema:
         least, most = np.full(start.size, -np.inf), np.full(start.size, np.inf)
         levels: list[Floats | None] = [None] * self.n_coordinates
         at = self._numbers.at
-        lower[at], upper[at], discrete = self._numbers.ranges(start, kept, limits, restricted)
+        related = self._relations if relations is None else relations
+        whole = related.coordinates if related else ()
+        lower[at], upper[at], discrete = self._numbers.ranges(start, kept, limits, restricted, whole)
         for j, values in discrete.items():
             levels[j] = values
         initial = self._numbers.raw(context.tolist())
@@ -357,7 +423,20 @@ class Schema:
             limit = limits.get(column.name) if restricted else None
             for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
                 lower[j], upper[j], levels[j] = allowed
-        return Space(start, lower, upper, tuple(levels), self._weight.copy(), self._group.copy(), (least, most))
+        place = (self._weight.copy(), self._group.copy(), (least, most))
+        if related and related.always_kept(np.minimum(lower, start), np.maximum(upper, start)):
+            related = None
+        more: dict[str, Any] = {"curves": self._curves, "relations": related or None}
+        space = Space(start, lower, upper, tuple(levels), *place, **more)
+        found = self._numbers.gaps(initial, lower[at], upper[at], discrete) if restricted else None
+        if found is None:
+            return space
+        below, above = start.copy(), start.copy()
+        below[at], above[at], left = found
+        for j, values in left.items():
+            levels[j] = values
+        gap = (below, above)
+        return Space(start, lower, upper, tuple(levels), *place, **more, gap=gap, everywhere=space)
 
     def restrictions_in_the_way(
         self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None

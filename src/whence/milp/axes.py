@@ -91,11 +91,15 @@ def cell_axis(space: Space, j: int, splits: Sequence[Splits]) -> Axis:
     if space.group[j] >= 0:
         assert levels is not None
         return Axis(levels, np.ones(levels.size - 1, dtype=bool))
+    if space.relations is not None and j in space.relations.row_coordinates:
+        # A row may ask for any point of a cell.
+        return line_axis(space, j, splits, np.empty(0))
     points = _points(space, j, splits) if levels is None else np.unique(np.append(levels, start))
     # Points in one cell pass the same thresholds; among them only the nearest one is of use.
     cell = np.zeros(points.size, dtype=np.int64)
     for column in splits:
         cell += column.passed(points)
+    cell += _passed(space, j, points)
     nearest = np.lexsort((np.abs(points - start), cell))
     first = np.unique(cell[nearest], return_index=True)[1]
     points = points[np.sort(nearest[first])]
@@ -108,24 +112,38 @@ def line_axis(space: Space, j: int, splits: Sequence[Splits], samples: Floats) -
     if levels is not None:
         return Axis(levels, np.ones(levels.size - 1, dtype=bool))
     points = _points(space, j, splits, samples)
-    jump = (points[:-1] < space.lower[j]) | (points[1:] > space.upper[j])
+    inside = [(points[:-1] >= low) & (points[1:] <= high) for low, high in space.pieces(j)]
+    jump = ~np.any(inside, axis=0) if inside else np.ones(points.size - 1, dtype=bool)
     for column in splits:
         jump |= np.diff(column.passed(points)) > 0
+    jump |= np.diff(_passed(space, j, points)) > 0
     return Axis(points, jump)
+
+
+def _passed(space: Space, j: int, points: Floats) -> NDArray[np.int64]:
+    """Number of thresholds of relations that each of `points` lies beyond."""
+    if space.relations is None:
+        return np.zeros(points.size, dtype=np.int64)
+    return np.searchsorted(space.relations.thresholds(j), points, side="left")
 
 
 def _points(space: Space, j: int, splits: Sequence[Splits], samples: ArrayLike = ()) -> Floats:
     """The start, and what is allowed of the ends of the range, of both sides of the thresholds and of `samples`."""
-    low, high = space.lower[j], space.upper[j]
-    inside = np.concatenate(([low, high], samples, *(side for column in splits for side in column.sides())))
-    return np.unique(np.append(inside[(inside >= low) & (inside <= high)], space.start[j]))
+    knots = space.curves[j].at if j in space.curves else ()
+    asked = np.empty(0) if space.relations is None else space.relations.thresholds(j)
+    asked = np.concatenate((asked, np.nextafter(asked, np.inf)))
+    places = np.concatenate((samples, knots, asked, *(side for column in splits for side in column.sides())))
+    found = [space.start[j : j + 1]]
+    for low, high in space.pieces(j):
+        found += [np.array([low, high]), places[(places >= low) & (places <= high)]]
+    return np.unique(np.concatenate(found))
 
 
 def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:
     """Give every axis its step variables, order them, close the groups, and minimise the distance."""
     for j, axis in enumerate(axes):
         axis.steps = model.variables(axis.jump.size, integer=axis.jump)
-        model.minimise(axis.expression(np.abs(axis.points - space.start[j]) * space.weight[j]))
+        model.minimise(axis.expression(space.away(j, axis.points)))
         _order(model, axis)
     for g in np.unique(space.group[space.group >= 0]):
         members = [axes[int(j)] for j in np.flatnonzero(space.group == g)]

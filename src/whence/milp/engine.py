@@ -19,6 +19,7 @@ from whence.milp.interrupts import Interrupts
 from whence.milp.model import Columns, Linear, Model, Program, Row
 from whence.milp.options import NAMES, Options
 from whence.milp.plausibility import Plausibility
+from whence.milp.relations import add_relations
 from whence.milp.solvers import solver_named
 from whence.milp.solvers.base import Outcome, Solver, SolverSettings
 from whence.milp.solvers.highs import Highs
@@ -119,6 +120,8 @@ class _Run:
         self.changed: Columns | None = None
         if question.few is not None:
             self.changed = add_few(self.model, question.space, self.weighting.axes, question.few)
+        if question.space.relations is not None:
+            add_relations(self.model, self.weighting.axes, question.space.relations)
         self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
         self.model.add(self.criterion.against(question.rival_decision))
         self.lazy = question.kind == "absolute" and options.method == "lazy"
@@ -191,8 +194,11 @@ class _Run:
         context = self._context(x)
         weights = self.weighting.confirmed(context)
         plausible = self.plausibility is None or self.plausibility.accepts(context)
-        few = self.question.few is None or self.question.few.accepts(self.question.space, context)
-        if not plausible or not few or weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
+        few = self.question.few
+        plausible &= few is None or few.accepts(self.question.space, context)
+        relations = self.question.space.relations
+        plausible &= relations is None or relations.keeps(context)
+        if not plausible or weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
             # Only feasible within the solver's tolerance: these binaries lead nowhere.
             return None, [_other_binaries(program, x)]
         refused = self._test(x, weights)

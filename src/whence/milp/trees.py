@@ -13,7 +13,7 @@ from whence.milp.axes import Axis, Splits, floor32
 from whence.milp.model import Columns, Linear, Model
 from whence.question import InputMap
 
-__all__ = ["Leaves", "add_trees", "splits_of"]
+__all__ = ["Box", "Leaves", "add_trees", "link", "splits_of"]
 
 Box = dict[int, tuple[int, int]]
 #: For every column of the estimator, what it sees at the points of its axis.
@@ -62,7 +62,7 @@ def _add_tree(model: Model, tree: Any, axes: Sequence[Axis], coordinate: NDArray
     for j in sorted({j for box in boxes.values() for j in box}):
         whole = (0, axes[j].jump.size)
         ranges = np.array([boxes[v].get(j, whole) for v in nodes.tolist()])
-        _link(model, axes[j], columns, ranges)
+        link(model, axes[j], columns, ranges)
     return Leaves(nodes, columns)
 
 
@@ -88,7 +88,7 @@ def _boxes(tree: Any, axes: Sequence[Axis], coordinate: NDArray[np.int64], seen:
     return found
 
 
-def _link(model: Model, axis: Axis, columns: Columns, ranges: NDArray[np.int64]) -> None:
+def link(model: Model, axis: Axis, columns: Columns, ranges: NDArray[np.int64]) -> None:
     """Leaves on one side of a step are out of reach on its other side, all of them in one row."""
     first, last = ranges.T
     for step in np.union1d(first[first > 0] - 1, last[last < axis.jump.size]):

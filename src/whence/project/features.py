@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 
 from whence.errors import WhenceError
-from whence.features import Schema
+from whence.features import Derived, Schema
 from whence.features.encoding import sorted_categories
 from whence.features.inference import MANY_CATEGORIES
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
@@ -25,12 +25,23 @@ NAMES = Rule(
     lambda value: isinstance(value, list) and bool(value) and all(isinstance(e, str | int | float) for e in value),
 )
 
+UNIT_OF_CHANGE = Rule(
+    "'range', 'quantile', 'iqr' or a positive number",
+    lambda value: value in ("range", "quantile", "iqr") if isinstance(value, str) else POSITIVE.fits(value),
+)
+#: What numbers say about how much a change counts.
+CHANGES: Mapping[str, tuple[Rule, Any]] = {"scale": (UNIT_OF_CHANGE, "range"), "least_change": (POSITIVE, None)}
+
 #: The types of features, and the keys of each with their defaults besides those that all have.
 KINDS: Mapping[str, tuple[type[Feature], Mapping[str, tuple[Rule, Any]]]] = {
-    "continuous": (Continuous, {"low": (NUMBER, None), "high": (NUMBER, None), "unit": (TEXT, "")}),
-    "discrete": (Discrete, {"values": (NUMBERS, None), "step": (COUNT, None), "unit": (TEXT, "")}),
+    "continuous": (
+        Continuous,
+        {"low": (NUMBER, None), "high": (NUMBER, None), "unit": (TEXT, ""), "step": (POSITIVE, None), **CHANGES},
+    ),
+    "discrete": (Discrete, {"values": (NUMBERS, None), "step": (COUNT, None), "unit": (TEXT, ""), **CHANGES}),
     "categorical": (Categorical, {"ordered": (YES_OR_NO, False)}),
     "binary": (Binary, {}),
+    "derived": (Derived, {"from": (TEXT, "")}),
 }
 TYPE = one_of(*KINDS)
 
@@ -68,7 +79,7 @@ def typed_column(table: CsvTable, name: str, declared: Mapping[str, Declared], f
     `declared` is what is said of each column, by the column's name.
     """
     owner = declared.get(name)
-    if owner is None or owner.type is None:
+    if owner is None or owner.type in (None, "derived"):
         return _apparent(table, name, found)
     if owner.columns is not None or owner.type == "binary":
         return binary_column(table, name, found)
@@ -133,7 +144,8 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
     # The schema has the last word. Only where it does not take all features at once are they tried one by one.
     if there and not found.errors and _refusal(there, X[list(parts)]) is not None:
         for name, feature in there.items():
-            error = _refusal({name: feature}, X[declared[name].names])
+            others = [feature.from_] if isinstance(feature, Derived) and feature.from_ in X.columns else []
+            error = _refusal({name: feature}, X[[*declared[name].names, *others]])
             if error is not None:
                 found.error(declared[name].section.at(), str(error))
                 break
@@ -169,6 +181,8 @@ def _built(declared: Declared, kind: str) -> Feature | None:
     options = section.take_all({"change": (ways, "free"), "weight": (POSITIVE, 1.0), **keys})
     if kind == "categorical":
         options |= {"columns": declared.columns, "categories": declared.categories}
+    if kind == "derived":
+        options["from_"] = options.pop("from")
     try:
         return make(**options)
     except WhenceError as error:

@@ -27,7 +27,7 @@ from whence.project.history import read_format, read_history
 from whence.project.plan_sets import is_set, read_plan_set
 from whence.project.problems import edge_columns, problem_files, read_network, read_problem
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
-from whence.project.source import TEXT, Section, Source
+from whence.project.source import TEXT, TEXTS, Section, Source
 from whence.report.outside import outside
 from whence.typed_values import number
 
@@ -228,6 +228,7 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
     source, tables = parsed
     top = Section(source, (), tables, found)
     title, question = top.take("title", TEXT, ""), top.take("question", TEXT, "")
+    relations = top.take("relations", TEXTS, [])
     data, outcomes, problem_section = (top.table_of(key) for key in ("data", "outcomes", "problem"))
     form = read_format(data)
     declared = read_declared(top.table_of("features"))
@@ -245,7 +246,13 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
         section.close()
     if history is None or problem is None or found.errors:
         return None, found.sorted(path.name)
-    policy = Policy(problem, weights=weights, risk=risk, schema=Schema(features))
+    try:
+        schema = Schema(features, relations)
+        schema.fit(history.X)
+    except WhenceError as error:
+        top.error("relations" if error.parameter == "relations" else None, str(error))
+        return None, found.sorted(path.name)
+    policy = Policy(problem, weights=weights, risk=risk, schema=schema)
     project = Project(
         path,
         title,

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
+from whence.question.curves import Curve
+from whence.question.relations import Relations
 
 __all__ = ["Space"]
 
@@ -36,6 +39,15 @@ class Space:
         the others are 0. -1 for numbers.
     ends : pair of ndarray of shape (d,), optional
         The interval in the user's units, where a coordinate says it only up to rounding.
+    gap : pair of ndarray of shape (d,), optional
+        Nothing but the start is allowed strictly between the two, which lie on either side of it: a change that is
+        too small to count. Levels in it are left out already.
+    curves : mapping from coordinate to Curve, optional
+        Coordinates along which the distance is no multiple of the difference.
+    everywhere : Space, optional
+        The same without the gap, where there is one.
+    relations : Relations, optional
+        What must hold between the coordinates of any other context than the start.
     """
 
     start: Floats
@@ -45,6 +57,10 @@ class Space:
     weight: Floats
     group: NDArray[np.int64]
     ends: tuple[Floats, Floats] | None = None
+    gap: tuple[Floats, Floats] | None = None
+    curves: Mapping[int, Curve] = field(default_factory=dict)
+    everywhere: Space | None = None
+    relations: Relations | None = None
 
     @cached_property
     def feature(self) -> NDArray[np.int64]:
@@ -55,7 +71,32 @@ class Space:
 
     def distance(self, point: Floats) -> float:
         """Weighted L1 distance of `point` from the start."""
-        return float(np.abs(point - self.start) @ self.weight)
+        if not self.curves:
+            return float(np.abs(point - self.start) @ self.weight)
+        return float(self.moved(point).sum())
+
+    def moved(self, point: Floats) -> Floats:
+        """What every coordinate adds to the distance of `point`."""
+        moved: Floats = np.abs(point - self.start) * self.weight
+        for j in self.curves:
+            moved[j] = self.away(j, point[j : j + 1])[0]
+        return moved
+
+    def away(self, j: int, values: Floats) -> Floats:
+        """Distance of values of coordinate `j` from the start."""
+        start = self.start[j : j + 1]
+        curve = self.curves.get(j)
+        along: Floats = values - start if curve is None else curve(values) - curve(start)
+        away: Floats = np.abs(along) * self.weight[j]
+        return away
+
+    def pieces(self, j: int) -> list[tuple[float, float]]:
+        """The intervals, one or two, in which a continuous coordinate may lie besides at its start."""
+        low, high = float(self.lower[j]), float(self.upper[j])
+        if self.gap is None or self.gap[0][j] >= self.gap[1][j]:
+            return [(low, high)] if low <= high else []
+        parts = [(low, min(high, float(self.gap[0][j]))), (max(low, float(self.gap[1][j])), high)]
+        return [part for part in parts if part[0] <= part[1]]
 
     def allows(self, point: Floats, slack: float = 1e-9) -> NDArray[np.bool_]:
         """For every coordinate, whether `point` may lie there."""
@@ -63,6 +104,8 @@ class Space:
         for j, levels in enumerate(self.levels):
             if levels is not None:
                 inside[j] &= bool((np.abs(levels - point[j]) <= slack).any())
+        if self.gap is not None:
+            inside &= (point <= self.gap[0] + slack) | (point >= self.gap[1] - slack)
         inside |= np.abs(point - self.start) <= slack
         for g in np.unique(self.group[self.group >= 0]):
             members = self.group == g
@@ -71,9 +114,10 @@ class Space:
 
     def contains(self, point: Floats, slack: float = 1e-9) -> bool:
         """Whether `point` is an allowed context."""
-        return bool(self.allows(point, slack).all())
+        return bool(self.allows(point, slack).all()) and (self.relations is None or self.relations.keeps(point))
 
     def same_as(self, other: Space) -> bool:
         """Whether the same contexts are allowed, given the same start."""
         pairs = [(self.lower, other.lower), (self.upper, other.upper), *zip(self.levels, other.levels, strict=True)]
-        return all((a is b) or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
+        same = all((a is b) or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
+        return same and (self.gap is None) == (other.gap is None)

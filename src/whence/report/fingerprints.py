@@ -141,7 +141,10 @@ class Writer:
         if isinstance(value, Enum):
             self.write(value.name, path)
         elif is_dataclass(value) and not isinstance(value, type):
-            self.write({one.name: getattr(value, one.name) for one in fields(value)}, path)
+            state = {one: getattr(value, one.name) for one in fields(value)}
+            # What a class did not always have counts where it is used: documents from before are still to agree.
+            new = {one for one, v in state.items() if one.metadata.get("later") and v == one.default}
+            self.write({one.name: v for one, v in state.items() if one not in new}, path)
         elif hasattr(value, "__dict__") and not callable(value):
             self.write({name: v for name, v in vars(value).items() if not name.startswith("_")}, path)
         else:

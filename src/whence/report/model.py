@@ -223,6 +223,7 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     usual: Annotated[str, about("How usual the context found is.")] = ""
     rule: Annotated[str, about("Where else it stays true.")] = ""
     where: Annotated[str, about("A heading for it, where it had to hold in refits.")] = ""
+    reliable: Annotated[bool, about("Whether enough refits agree with it.")] = False
     agreed: Annotated[str, about("How many refits agree with it, and nothing of the nearest one.")] = ""
     gain: Annotated[str, about("By how much your plan is cheaper there.")] = ""
     ranges: Annotated[list[ShownRange], about("The rule as it is drawn, where it is worth telling.")] = []

@@ -27,6 +27,7 @@ __all__ = [
     "followed",
     "gain_in_words",
     "held_of",
+    "is_reliable",
     "region_of",
     "reliance_in_words",
     "reliance_of",
@@ -35,6 +36,8 @@ __all__ = [
     "where_to_rely",
 ]
 
+#: By how much fewer of all refits may agree than were wanted of those that choose.
+SLACK = 0.1
 #: What was drawn anew, in words.
 DRAWN = {"seed": "other random numbers, same data", "bootstrap": "data drawn anew"}
 
@@ -117,7 +120,10 @@ def agreed_in_words(report: Report) -> str:
     if found.judged.refits == 0:
         so_far = f", and it holds in {times} of those {refits}" if refits else ""
         return f"How far you may rely on it is not known: there was time for {refits} refits{so_far}."
-    return f"You may rely on it: {agree}." if _enough(found) else f"Do not rely on it: only {agree}."
+    if is_reliable(found):
+        return f"You may rely on it: {agree}."
+    others = f"; of the {found.judged.refits} that had no say, {found.judged.times}" if _enough(found) else ""
+    return f"Do not rely on it: only {agree}{others}."
 
 
 def by_a_hair(report: Report) -> str:
@@ -186,12 +192,21 @@ def where_to_rely(report: Report) -> str:
     found = report.reliance
     if found is not None and found.judged.refits == 0:
         return "How far you may rely on it"
-    if found is None or _enough(found):
+    if found is None or is_reliable(found):
         return "Where you may rely on it"
     times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
     if times == 0:
         return "Nothing to rely on"
     return "Where most refits agree" if 2 * times > refits else "Where refits agree most often"
+
+
+def is_reliable(found: RelianceEntry) -> bool:
+    """Whether as many of the refits that choose agree as were wanted, and the others bear that out.
+
+    Those that choose were asked because they agree; ten others may well fall short by one or two.
+    """
+    times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
+    return _enough(found) and found.judged.refits > 0 and times >= (found.wanted - SLACK) * refits - 1e-9
 
 
 def _enough(found: RelianceEntry) -> bool:

@@ -17,6 +17,7 @@ from whence.report.ranges import ranges_of
 from whence.report.reliance import (
     agreed_in_words,
     gain_in_words,
+    is_reliable,
     reliance_in_words,
     rule_in_words,
     usual_in_words,
@@ -67,6 +68,7 @@ def shown_of(report: Report) -> Shown:
         usual=usual_in_words(report),
         rule=rule_in_words(report),
         where="" if report.reliance is None else where_to_rely(report),
+        reliable=report.reliance is not None and is_reliable(report.reliance),
         agreed=agreed_in_words(report),
         gain=gain_in_words(report),
         ranges=ranges_of(report),

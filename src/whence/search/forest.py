@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import cast
 
 import numpy as np
@@ -11,11 +12,13 @@ from whence import _core
 from whence.aliases import Floats
 from whence.question import Answer, Isolation, Question
 from whence.search import driver
-from whence.search.confidence import confidently
+from whence.search.confidence import confident_excess, confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
+from whence.search.earlier import earlier, remember
 from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
-from whence.search.plausibility import isolated
+from whence.search.plausibility import isolated, related
 from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
+from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
 
@@ -27,13 +30,15 @@ Ints = NDArray[np.int32]
 PATIENCE = (500, 64)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
-#: Coordinates from which the strong bound pays: expected cost, CVaR.
+#: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
 STRONG_FROM = (8, 25)
 #: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
 #: from which that is done: as long as there is none.
 SHARP_TO, SHARP_FROM = 24, np.inf
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
+#: By how much a coordinate may be rounded that a linear relation ties to others.
+HAIR = 1e-11
 #: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
 #: begins anew, such that each box asks for the best plan at its nearest point.
 COMMON, EAGER_FROM = 32, 32_000
@@ -58,20 +63,29 @@ class ForestFrontier:
         self.value = self.located.value
         self.plausible = plausible
         self.tail = question.risk.tail is not None
+        self.absolute = question.kind == "absolute"
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
-        self.in_common = self.given = self.tail and question.confidence > 0.0
+        self.in_common = self.tail and question.confidence > 0.0
+        self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
+        self.criterion: _core.Criterion
         if criterion is not None:
-            self.criterion: _core.Criterion = criterion
-        elif self.given:
+            self.criterion = criterion
+        elif self.in_common:
             self.criterion = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence)
+        elif self.given:
+            self.criterion = _plans(question, kept)
         else:
             self.criterion = criterion_of(question, kept, question.confidence)
-        self.absolute = question.kind == "absolute"
         self.few = few_changes(question)
         self.search = self._new_search()
         self.columns = kept.grid.columns
         self.shown = self.located.start
-        self.excluded: list[Ints] = []
+        self.excluded: list[tuple[Ints, bool]] = []
+        relations = question.space.relations
+        self.related = relations is not None
+        self.rows = relations if relations is not None and len(relations.rows) else None
+        #: A point that keeps the rows, and its cells, where the nearest one of its region does not.
+        self.pending: tuple[Floats, Ints] | None = None
         self.examined_before = 0
         self.bound = 0.0
         self.proposed = 0
@@ -104,15 +118,19 @@ class ForestFrontier:
 
     def exclude(self, point: Floats) -> None:
         """Leave out the region in which every tree has the same leaf as at the point handed out last."""
-        self.excluded.append(self.shown)
-        self.search.exclude(self.shown)
+        self._leave_out(self.shown, False)
+
+    def _leave_out(self, cells: Ints, every_tree: bool) -> None:
+        self.excluded.append((cells, every_tree))
+        self.search.exclude(cells, every_tree)
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached."""
-        if self._due():
+        if self._due() or self.pending is not None:
             return None
         self.proposing = False
-        if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[self.tail]:
+        dear = self.tail or self.question.confidence > 0.0
+        if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
         # What was looked for without proof and not found is far away, or does not exist; and whether a plan is near the
         # best one is never settled next to the start alone.
@@ -127,11 +145,30 @@ class ForestFrontier:
         seconds = self.question.limits.remaining
         reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp, seconds)
         self.bound = max(self.bound, bound)
-        return self._point(self.search.cells) if reached else None
+        return self._keeping_rows(self.search.cells) if reached else None
+
+    def _keeping_rows(self, cells: Ints) -> Floats | None:
+        """The point of cells that were reached; None, with a proposal that waits, where it breaks a row."""
+        point = self._point(cells)
+        if self.rows is None or self.rows.keeps_rows(point):
+            return point
+        # The region is done with, whatever its nearest point is; where the criterion is about plans that are still to
+        # be met, the driver asks for them there.
+        self.pending = self._nearest_kept(cells)
+        self._leave_out(cells, True)
+        return None
+
+    def _nearest_kept(self, cells: Ints) -> tuple[Floats, Ints] | None:
+        """The nearest point that keeps the rows, where all trees have the leaves of these cells, and the cells."""
+        assert self.rows is not None
+        region = Region.around(self.question, self.kept, self.located, cells)
+        point = nearest_under_rows(self.question, self.kept, region, self.rows)
+        return None if point is None else (point, cells)
 
     def _ask_in_boxes(self) -> None:
         """Where a few rivals for all boxes did not settle an absolute question, give every box its own."""
-        eager = self.nodes >= EAGER_FROM and not self.in_common
+        # Boxes that ask at once do so at points that relations may rule out.
+        eager = self.nodes >= EAGER_FROM and not self.in_common and not self.related
         many = self.criterion.rivals > COMMON
         if (eager or many) and not self.in_common and (not self.asking or eager != self.eager):
             if eager:
@@ -143,8 +180,8 @@ class ForestFrontier:
         """Search from the start again: boxes that ask are split elsewhere, and the many small ones left would stay."""
         self.examined_before += self.search.examined
         self.search = self._new_search()
-        for cells in self.excluded:
-            self.search.exclude(cells)
+        for cells, every_tree in self.excluded:
+            self.search.exclude(cells, every_tree)
 
     def _new_search(self) -> _core.ForestSearch:
         question = self.question
@@ -172,6 +209,10 @@ class ForestFrontier:
 
     def propose(self, cutoff: float) -> Floats | None:
         """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""
+        if self.pending is not None:
+            point, self.shown = self.pending
+            self.pending, self.proposing = None, True
+            return point
         stage = self._due()
         if stage == 0:
             return None
@@ -181,7 +222,13 @@ class ForestFrontier:
         if not self.absolute or cells is None or self.refuted >= REFUTED:
             self.proposed += 1
             self.refuted = 0
-        return None if cells is None else self._point(cells)
+        if cells is None:
+            return None
+        point = self._point(cells)
+        if self.rows is None or self.rows.keeps_rows(point):
+            return point
+        kept = self._nearest_kept(cells)
+        return None if kept is None else kept[0]
 
     def _proposal(self, stage: int, cutoff: float) -> Ints | None:
         seconds = 0.25 * self.question.limits.remaining
@@ -202,6 +249,12 @@ class ForestFrontier:
         """Leaves of the forest at the point handed out last."""
         return self.kept.grid.leaves_at(self.shown)[: self.kept.trees]
 
+    def leaves_of(self, point: Floats) -> Ints:
+        """Leaves of the forest at a point that was found."""
+        inputs = self.question.inputs
+        cells = [self.kept.cells_of(c, point[[q]], inputs)[0] for c, q in enumerate(inputs.coordinate.tolist())]
+        return self.kept.grid.leaves_at(np.array(cells, dtype=np.int32))[: self.kept.trees]
+
     def weights(self, point: Floats) -> Floats:
         """Weights at the point handed out last."""
         return self._weights()
@@ -215,9 +268,16 @@ class ForestFrontier:
         kept, inputs, space = self.kept, self.question.inputs, self.question.space
         face_start = kept.face_start
         low, high = point.copy(), point.copy()
+        tied = set() if self.rows is None else self.rows.row_coordinates
         for c in np.flatnonzero((point != space.start)[inputs.coordinate]).tolist():
             q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
             cell = int(kept.cells_of(c, point[q : q + 1], inputs)[0])
+            if q in tied:
+                # Rounded by more, it might break a row.
+                bottom = -np.inf if cell == 0 else kept.beyond[first + cell - 1]
+                top = np.inf if first + cell == last else kept.below[first + cell]
+                low[q], high[q] = max(bottom, point[q] - HAIR), min(top, point[q] + HAIR)
+                continue
             if point[q] > space.start[q] and first + cell < last:
                 high[q] = max(point[q], min(kept.below[first + cell], space.upper[q]))
             elif point[q] > space.start[q]:
@@ -245,12 +305,32 @@ def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
     kept = grid_of(question)
     plausible = None
-    if kept is not None and isinstance(question.plausible, Isolation):
-        kept, plausible = isolated(question, kept, question.plausible)
+    isolation = question.plausible if isinstance(question.plausible, Isolation) else None
+    relations = question.space.relations
+    if kept is not None and relations is not None and relations.as_trees:
+        kept, plausible = related(question, kept, relations, isolation)
+    elif kept is not None and isolation is not None:
+        kept, plausible = isolated(question, kept, isolation)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
+    before = earlier(question) if question.confidence > 0.0 else None
+    if before is not None and before.settles(lambda leaves: _holds_at(question, kept, leaves)):
+        return replace(before.answer, nodes=0)
     frontier = ForestFrontier(question, kept, plausible)
+    if before is not None:
+        frontier.bound = before.answer.bound
     if question.confidence > 0.0 and frontier.absolute:
         question = confidently(question, kept, question.confidence, lambda: frontier.leaves)
         frontier.question = question
-    return driver.run(question, frontier)
+    answer = driver.run(question, frontier)
+    remember(question, answer, None if answer.point is None else frontier.leaves_of(answer.point))
+    return answer
+
+
+def _holds_at(question: Question, kept: KeptGrid, leaves: Ints) -> bool:
+    """Whether the decision is beaten by so many standard errors where the trees have these leaves."""
+    if question.risk.tail is None:
+        over = confident_excess(question, kept, question.confidence, leaves, question.rival_decision)
+    else:
+        over = _core.ConfidentTailCriterion(_plans(question, kept), question.confidence).excess(leaves).over
+    return over <= question.tau

@@ -17,7 +17,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.aliases import Floats
-from whence.question import InputMap, Question
+from whence.question import InputMap, Question, Space
 from whence.weights import TreeWeights
 from whence.weights.trees import LeafMembers, turning_points
 
@@ -202,9 +202,13 @@ def locate(question: Question, kept: KeptGrid) -> _core.Located:
     space, inputs = question.space, question.inputs
     order = inputs.coordinate
     levels = [space.levels[q] for q in order]
+    if space.gap is not None:
+        for c, q in enumerate(order.tolist()):
+            if levels[c] is None and space.gap[0][q] < space.gap[1][q]:
+                levels[c] = _around(space, q, kept, c)
     given = [v for v in levels if v is not None]
     limits = (space.start[order], space.lower[order], space.upper[order], space.weight[order])
-    return _core.Located(
+    located = _core.Located(
         kept.grid,
         below=kept.below,
         beyond=kept.beyond,
@@ -214,6 +218,21 @@ def locate(question: Question, kept: KeptGrid) -> _core.Located:
         level_start=np.concatenate([[0], np.cumsum([0 if v is None else v.size for v in levels])]).astype(np.int64),
         level=np.concatenate(given) if given else np.zeros(0),
     )
+    for c, q in enumerate(order.tolist()):
+        if q in space.curves:
+            cells = slice(kept.face_start[c] + c, kept.face_start[c + 1] + c + 1)
+            located.set_distances(c, space.away(q, located.value[cells]))
+    return located
+
+
+def _around(space: Space, q: int, kept: KeptGrid, column: int) -> Floats:
+    """Of a coordinate with a gap around its start, the values that may be the nearest allowed one of a cell."""
+    own = slice(kept.face_start[column], kept.face_start[column + 1])
+    faces = np.concatenate([kept.below[own], kept.beyond[own]])
+    found = [space.start[q : q + 1]]
+    for low, high in space.pieces(q):
+        found += [np.array([low, high]), faces[(faces >= low) & (faces <= high)]]
+    return np.unique(np.concatenate(found))
 
 
 def few_changes(question: Question) -> _core.FewChanges | None:

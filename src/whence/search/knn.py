@@ -7,11 +7,13 @@ from typing import cast
 
 import numpy as np
 
-from whence._core import AxisKind, NeighbourProgress, NeighbourSearch
+from whence._core import AxisKind, NeighbourProgress, NeighbourSearch, Rules
 from whence.aliases import Floats
 from whence.question import Answer, Nearby, Question
 from whence.search import driver
+from whence.search.earlier import earlier, remember
 from whence.search.knn_axes import Axes, Layout
+from whence.search.knn_rules import rules_of
 from whence.search.knn_seeds import Seeds
 from whence.weights import KNNWeights
 
@@ -41,7 +43,8 @@ class NeighbourFrontier:
         self.layout = Layout.of(question.space, weights.points_, int(weights.k), question.separation)
         self.axes = self.layout.axes
         self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
-        self.search = _search(question, self.layout, self.plausible)
+        rules = rules_of(self.layout, question.space.relations)
+        self.search = _search(question, self.layout, self.plausible, rules)
         self.rivals: list[Floats] = []
         self.radius = FIRST_RADIUS
         self.farthest = _farthest(self.axes)
@@ -50,6 +53,11 @@ class NeighbourFrontier:
         self.milestone = FIRST_MILESTONE
         self.seeds = Seeds(self.axes, self.search, None if question.few is None else question.few.most)
         self.candidate: Floats | None = None
+
+    def start_at(self, proved: float) -> None:
+        """Nothing nearer is an explanation: the first ball is a little larger."""
+        self.bound = proved
+        self.radius = max(self.radius, WIDER * proved)
 
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
@@ -130,6 +138,8 @@ class NeighbourFrontier:
             return False
         if question.few is not None and not question.few.accepts(question.space, point):
             return False
+        if question.space.relations is not None and not question.space.relations.keeps(point):
+            return False
         weights = self.weights(point)
         cost = question.risk.of(question.alternative, weights)
         if not all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.rivals):
@@ -162,7 +172,7 @@ def _confidently(question: Question) -> Question:
     return replace(question, better=better)
 
 
-def _search(question: Question, layout: Layout, plausible: Nearby | None) -> NeighbourSearch:
+def _search(question: Question, layout: Layout, plausible: Nearby | None, rules: Rules | None) -> NeighbourSearch:
     """The search over boxes, without any cut yet."""
     axes = layout.axes
     alternative = np.ascontiguousarray(question.alternative, dtype=np.float64)
@@ -173,7 +183,7 @@ def _search(question: Question, layout: Layout, plausible: Nearby | None) -> Nei
     widest = np.inf if plausible is None else plausible.widest
     return NeighbourSearch(
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
-        widest, question.confidence, *_few_changes(question, layout),
+        widest, question.confidence, rules, *_few_changes(question, layout),
     )  # fmt: skip
 
 
@@ -202,4 +212,12 @@ def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
     if question.confidence and question.kind == "absolute":
         question = _confidently(question)
-    return driver.run(question, NeighbourFrontier(question))
+    frontier = NeighbourFrontier(question)
+    before = earlier(question) if question.confidence else None
+    if before is not None:
+        if before.settles(lambda weights: confident_excess(question, weights, question.rival_decision) <= question.tau):
+            return replace(before.answer, nodes=0)
+        frontier.start_at(before.answer.bound)
+    answer = driver.run(question, frontier)
+    remember(question, answer, None if answer.point is None else frontier.weights(answer.point))
+    return answer

@@ -8,6 +8,7 @@ every part of the space is a product of intervals.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from itertools import pairwise
 
 import numpy as np
 from numpy.typing import NDArray
@@ -22,6 +23,8 @@ Ints = NDArray[np.int64]
 
 #: Added to the separation that a returned context must keep, so that rounding cannot break it.
 ROBUST = 1e-9
+#: What an axis weighs that costs nothing.
+WEIGHTLESS = 1e-12
 
 
 @dataclass(frozen=True)
@@ -106,23 +109,25 @@ class _Builder:
 
     def number(self, j: int) -> None:
         s, low, high, levels = self.space.start[j], self.space.lower[j], self.space.upper[j], self.space.levels[j]
-        gap = (np.inf, np.inf)
+        gaps: list[tuple[float, float]] = []
         allowed: Floats | None = None
         if levels is not None:
             allowed = np.union1d(levels[(levels >= low) & (levels <= high)], [s])
             low, high = allowed[0], allowed[-1]
-        elif low > high:
-            low = high = s
-        elif s < low:
-            gap, low = (s, low), s
-        elif s > high:
-            gap, high = (high, s), s
+        else:
+            parts = self.space.pieces(j)
+            if not any(first <= s <= last for first, last in parts):
+                parts = sorted([*parts, (float(s), float(s))])
+            low, high = parts[0][0], parts[-1][1]
+            gaps = [(one[1], other[0]) for one, other in pairwise(parts)]
         if low == high:
             self.base += np.abs(self.points[:, j] - s)
             return
         kind = AxisKind.CONTINUOUS if allowed is None else AxisKind.DISCRETE
-        weight = float(self.space.weight[j])
-        axis = Axis(kind, float(s), weight, float(low), float(high), gap_low=gap[0], gap_high=gap[1], levels=allowed)
+        # What follows from other features costs nothing; an axis needs some weight all the same.
+        weight = float(self.space.weight[j]) or WEIGHTLESS
+        between = np.array(gaps, dtype=np.float64).reshape(-1, 2)
+        axis = Axis(kind, float(s), weight, float(low), float(high), levels=allowed, gaps=between)
         self._add(axis, self.points[:, j], j, np.empty(0, dtype=np.int64))
 
     def category(self, members: Ints) -> None:

@@ -103,9 +103,9 @@ class Seeds:
                 below = above - (column - levels[above - 1] <= levels[above] - column)
                 column[:] = levels[below]
             else:
-                low, high = axis.gap_low, axis.gap_high
-                inside = (column > low) & (column < high)
-                column[inside] = np.where(column[inside] - low < high - column[inside], low, high)
+                for low, high in axis.gaps.tolist():
+                    inside = (column > low) & (column < high)
+                    column[inside] = np.where(column[inside] - low < high - column[inside], low, high)
         return out
 
     def _few(self, contexts: Floats) -> Floats:

@@ -103,10 +103,16 @@ def region(
     kept = grid_of(question)
     if kept is None:
         return None
-    breaches = [_breach(question, kept, confidence, rival) for rival in (question.rival_decision, *rivals)]
+    if question.space.everywhere is not None:
+        # Whether a change is large enough to be suggested says nothing about where the suggestion stays true.
+        question = replace(question, space=question.space.everywhere)
+    plans = [question.rival_decision, *rivals]
+    breaches = [
+        _breach(question, kept, confidence, one) for one in plans if not _never_broken(question, confidence, one)
+    ]
     nodes = 0
     while True:
-        grower = _Grower(question, kept, point, breaches, nodes)
+        grower = _Grower(question, kept, point, breaches, nodes, len(plans))
         grower.grow()
         if question.kind == "relative":
             return grower.region(True)
@@ -116,8 +122,18 @@ def region(
             return grower.region(False)
         if rival is None:
             return grower.region(proved)
+        plans.append(rival)
         breaches.append(_breach(question, kept, confidence, rival))
         nodes = grower.nodes
+
+
+def _never_broken(question: Question, confidence: float, rival: Floats) -> bool:
+    """Whether the alternative costs no more than a rival in any past observation: then it does nowhere.
+
+    With standard errors that is so where both cost the same, and there is nothing to disagree about.
+    """
+    over = question.alternative - rival
+    return bool((over == 0.0).all() if confidence else (over <= 0.0).all())
 
 
 def _breach(question: Question, kept: KeptGrid, confidence: float, rival: Floats) -> _core.Criterion:
@@ -148,9 +164,9 @@ class _Grower:
     """The box under way: cells `low` to `high` in every column."""
 
     def __init__(
-        self, question: Question, kept: KeptGrid, point: Floats, breaches: list[_core.Criterion], nodes: int = 0
+        self, question: Question, kept: KeptGrid, point: Floats, breaches: list[_core.Criterion], nodes: int, plans: int
     ) -> None:
-        self.question, self.kept, self.breaches = question, kept, breaches
+        self.question, self.kept, self.breaches, self.plans = question, kept, breaches, plans
         # Broken means more than tau.
         self.tau = float(np.nextafter(-question.tau, -np.inf))
         self.located = locate(question, kept)
@@ -228,7 +244,7 @@ class _Grower:
     def _good(self, low: Ints, high: Ints, start: Ints, column: int) -> float:
         """How many cells of the column, counted from the start, are good in all of a slab; infinite for all."""
         part = self.located.part(low, high, start, column)
-        return min(self._first_bad(part, breach) for breach in self.breaches)
+        return min((self._first_bad(part, breach) for breach in self.breaches), default=np.inf)
 
     def _first_bad(self, part: _core.Located, breach: _core.Criterion) -> float:
         limits, before = self.question.limits, self.nodes
@@ -310,8 +326,7 @@ class _Grower:
                 lower[q], upper[q] = (0.0 if self.low[c] == 0 else 0.5), (0.5 if self.high[c] > 0 else 0.0)
                 continue
             lower[q], upper[q] = self._ends(c, q)
-        plans = len(self.breaches)
-        return Region(lower, upper, categories, full, self.low, self.high, self.maximal, proved, plans, self.nodes)
+        return Region(lower, upper, categories, full, self.low, self.high, self.maximal, proved, self.plans, self.nodes)
 
     def _ends(self, column: int, q: int) -> tuple[float, float]:
         """The allowed coordinates of the cells of a column: from the lowest to the highest."""

@@ -42,7 +42,7 @@ def _offered(schema: Schema, name: str, today: Any) -> dict[str, Any]:
     low, high = min(low, float(today)), max(high, float(today))
     limits = {**recorded, "low": low, "high": high}
     if isinstance(feature, Continuous):
-        return {**limits, "step": handy_step(high - low)}
+        return {**limits, "step": handy_step(high - low) if feature.step is None else float(feature.step)}
     if not levels and isinstance(feature, Discrete) and feature.step is not None:
         # Too many to choose from a list: a slider in whole steps.
         return {**limits, "step": feature.step}

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from typing import Any, Literal, TypeAlias
 from weakref import WeakKeyDictionary
 
@@ -14,6 +15,8 @@ from sklearn.base import clone
 from whence.aliases import Floats
 from whence.errors import InputError
 from whence.weights.base import Weights
+from whence.weights.descent import Descent
+from whence.weights.trees import TreeWeights
 
 __all__ = ["RefitKind", "Refits", "refits_of"]
 
@@ -34,7 +37,7 @@ class Refits:
     weights : Weights
         Fitted.
     X, Y : ndarray
-        What they were fitted on, as the estimator sees it.
+        What they were fitted on, as the estimator sees it; `X` may be a function that gives it when it is needed.
     kind : {"seed", "bootstrap"}
         What is drawn anew.
 
@@ -47,7 +50,7 @@ class Refits:
     1.0
     """
 
-    def __init__(self, weights: Weights, X: Floats, Y: Floats, kind: RefitKind) -> None:
+    def __init__(self, weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kind: RefitKind) -> None:
         if kind not in KINDS:
             raise InputError(f"'refits' must be 'seed' or 'bootstrap'. Got {kind!r} instead.", parameter="refits")
         if not weights.can_refit:
@@ -61,18 +64,40 @@ class Refits:
                 f"{type(weights).__name__} has no random numbers to draw anew: use refits='bootstrap'.",
                 parameter="refits",
             )
-        self._weights, self._X, self._Y, self.kind = weights, X, Y, kind
+        self._weights, self._contexts, self._Y, self.kind = weights, X, Y, kind
         kept: dict[tuple[str, int], _Refit] = weights.__dict__.setdefault("_refits", {})
         self._kept = kept
 
+    @property
+    def _X(self) -> Floats:
+        if callable(self._contexts):
+            self._contexts = self._contexts()
+        return self._contexts
+
     def weights_at(self, number: int, row: Floats) -> Floats:
         """Weights of the past observations in a context, by refit `number`; `row` is what the estimator sees."""
+        return self.of(number).at(row, self._weights.n_samples_)
+
+    def weights_of(self, numbers: Sequence[int], row: Floats) -> list[Floats]:
+        """The same by several refits."""
+        refits = tuple(self.of(number) for number in numbers)
+        if not refits or not all(refit.is_forest for refit in refits):
+            return [refit.at(row, self._weights.n_samples_) for refit in refits]
+        known = _DESCENTS.setdefault(self._weights, {})
+        key = (self.kind, *numbers)
+        if key not in known or known[key][0] != refits:
+            known[key] = refits, Descent([refit.weights.members_ for refit in refits])
+        found = known[key][1].weights(row)
+        return [refit.on_history(own, self._weights.n_samples_) for refit, own in zip(refits, found, strict=True)]
+
+    def of(self, number: int) -> _Refit:
+        """Refit `number`, made now if it is not there yet."""
         refit = self._kept.get((self.kind, number))
         if refit is None:
             began = time.perf_counter()
             refit = self._kept[self.kind, number] = self._made(number)
             _SECONDS[self._weights] = max(_SECONDS.get(self._weights, 0.0), time.perf_counter() - began)
-        return refit.at(row, self._weights.n_samples_)
+        return refit
 
     def ready_within(self, number: int, seconds: float) -> bool:
         """Whether refit `number` exists, or can be made within about `seconds`: fitting cannot be interrupted."""
@@ -113,6 +138,8 @@ class Refits:
 
 #: Seconds that the longest refit of some weights took, or may take.
 _SECONDS: WeakKeyDictionary[Any, float] = WeakKeyDictionary()
+#: Of weights, by kind and numbers: refits, and their trees laid out side by side. Not saved with them.
+_DESCENTS: WeakKeyDictionary[Any, dict[tuple[Any, ...], tuple[tuple[_Refit, ...], Descent]]] = WeakKeyDictionary()
 
 
 class _Refit:
@@ -121,14 +148,22 @@ class _Refit:
     def __init__(self, weights: Weights, rows: NDArray[np.int64] | None) -> None:
         self.weights, self.rows = weights, rows
 
+    @property
+    def is_forest(self) -> bool:
+        """Whether its weights follow from the leaves of its trees alone."""
+        return isinstance(self.weights, TreeWeights) and type(self.weights).rows is TreeWeights.rows
+
     def at(self, row: Floats, n_samples: int) -> Floats:
-        found = self.weights.at(row)
+        return self.on_history(self.weights.at(row), n_samples)
+
+    def on_history(self, found: Floats, n_samples: int) -> Floats:
+        """Weights of what it was fitted on, as those of the past observations."""
         if self.rows is None:
             return found
         return np.bincount(self.rows, found, minlength=n_samples).astype(np.float64)
 
 
-def refits_of(weights: Weights, X: Floats, Y: Floats, kind: RefitKind | None = None) -> Refits:
+def refits_of(weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kind: RefitKind | None = None) -> Refits:
     """The refits of fitted weights; where no kind is named, other random numbers where there are any."""
     if kind is None:
         kind = "seed" if "random_state" in weights.get_params() else "bootstrap"

@@ -75,17 +75,28 @@ class LeafMembers:
     def weights(self, inputs: NDArray[np.float32]) -> Floats:
         """Weights of every sample for each row of `inputs`, of shape (rows, n)."""
         leaves = np.array([tree.apply(inputs) for tree in self.trees])
-        return np.array([self._at(column) for column in leaves.T])
+        return np.array([self.at_leaves(column) for column in leaves.T])
 
-    def _at(self, leaves: NDArray[np.int64]) -> Floats:
+    def at_leaves(self, leaves: NDArray[np.int64]) -> Floats:
         """Weights of every sample for a context that falls into these leaves, one per tree."""
-        n = self.n_samples
+        samples, size = self._standing_in(leaves)
+        shares = np.repeat(1.0 / (leaves.size * size), size)
+        return np.asarray(np.bincount(samples, shares, minlength=self.n_samples), dtype=np.float64)
+
+    def by_tree(self, leaves: NDArray[np.int64]) -> Floats:
+        """The same by each tree alone, one per row."""
+        samples, size = self._standing_in(leaves)
+        found = np.zeros((leaves.size, self.n_samples))
+        found[np.repeat(np.arange(leaves.size), size), samples] = np.repeat(1.0 / size, size)
+        return found
+
+    def _standing_in(self, leaves: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
+        """The samples in these leaves, one tree after the other, and how many there are in each."""
         size = self._size[self._root + leaves]
-        first = self._first[self._root + leaves] + n * np.arange(leaves.size)
+        first = self._first[self._root + leaves] + self.n_samples * np.arange(leaves.size)
         skipped = first - (np.cumsum(size) - size)
         places = np.arange(int(size.sum())) + np.repeat(skipped, size)
-        shares = np.repeat(1.0 / (leaves.size * size), size)
-        return np.asarray(np.bincount(self.order.ravel()[places], shares, minlength=n), dtype=np.float64)
+        return self.order.ravel()[places], size
 
 
 class TreeWeights(Weights):
@@ -156,12 +167,9 @@ class TreeWeights(Weights):
 
     def per_tree(self, row: Floats) -> Floats:
         """Weights in a context by each tree alone: those in the same leaf speak alike."""
-        seen = np.asarray(row, dtype=np.float32)[None, :]
-        found = np.zeros((len(self.trees), self.n_samples_))
-        for share, tree in zip(found, self.trees, strict=True):
-            together = tree.apply(self.inputs_) == tree.apply(seen)[0]
-            share[together] = 1.0 / together.sum()
-        return found
+        seen, members = np.asarray(row, dtype=np.float32)[None, :], self.members_
+        leaves = np.array([tree.apply(seen)[0] for tree in self.trees])
+        return members.by_tree(leaves)
 
     def thresholds(self, column: int) -> Floats:
         """The thresholds of all splits on a column."""

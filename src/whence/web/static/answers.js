@@ -38,15 +38,11 @@ function badge(found) {
     Number.isFinite(found.distance) && found.status !== "already" && h("span", { class: "distance" }, term("distance"), ` ${plain(found.distance, 4)}`));
 }
 
-/** Whether as many refits agree as were asked for. */
-export const enough = ({ reliance }) => reliance?.judged.refits > 0 && reliance.chosen.times >= reliance.wanted * reliance.chosen.refits;
-
 /** How many refits agree: a dot for each of them, and the sentence. */
-export function agreement(found) {
-  const { held, shown } = found;
+export function agreement({ held, shown }) {
   if (!shown.agreed) return null;
   const dots = Array.from({ length: held?.refits ?? 0 }, (_, i) => h("i", { class: i < held.times ? "dot yes" : "dot" }));
-  return h("div", { class: `agreement ${enough(found) ? "good" : "open"}` }, dots.length > 0 && h("span", { class: "dots", "aria-hidden": "true" }, dots),
+  return h("div", { class: `agreement ${shown.reliable ? "good" : "open"}` }, dots.length > 0 && h("span", { class: "dots", "aria-hidden": "true" }, dots),
     h("p", {}, shown.agreed, " ", term("refits", "What is a refit?")));
 }
 

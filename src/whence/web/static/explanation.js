@@ -1,6 +1,6 @@
 // The explanation panel: ask, follow both searches, read the answers: for each where it turns, and where it may be relied on.
 
-import { agreement, answer, enough, linesOf } from "./answers.js";
+import { agreement, answer, linesOf } from "./answers.js";
 import { api } from "./api.js";
 import { asksRefits, conditionsDrawer } from "./conditions.js";
 import { startDock } from "./dock.js";
@@ -142,7 +142,7 @@ function reliableCard(kind, title) {
     const found = busy ? null : entry.result?.explanation;
     const waiting = busy && Boolean(turns);
     node.hidden = !waiting && !found?.reliance;
-    node.classList.toggle("good", Boolean(found) && enough(found));
+    node.classList.toggle("good", Boolean(found?.shown.reliable));
     node.classList.toggle("selected", state.selected === kind && state.answer === "holds" && Boolean(thenOf(holds)) && !state.stale);
     node.classList.toggle("stale", state.stale);
     node.setAttribute("aria-busy", String(waiting));

@@ -1,0 +1,304 @@
+"""Relations between features: written by the user, read off the history, and as an engine sees them."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import reduce
+from typing import Any
+
+import numpy as np
+import pandas as pd
+
+from whence.aliases import Floats
+from whence.errors import InputError
+from whence.features.columns import CategoryColumn, Column
+from whence.features.derived import Derived, derived_pairs
+from whence.features.encoding import NumberColumn
+from whence.features.formulas import Among, Formula, Joined, Opposite, Within, conjuncts, tree_of
+from whence.features.kinds import Binary
+from whence.features.relation_text import Compared, InList, Negated, NotUnderstood, On, Parsed, Sum, Two, parse
+from whence.question.relations import Relations, RelationTree
+
+__all__ = ["Observed", "bound_relations", "observed", "relation_texts"]
+
+#: How far the ends of an interval keep away from levels, so that no rounding can put a level on the wrong side.
+CLEAR = 1e-6
+_OBSERVED = re.compile(r"\s*observed\((.+)\)\s*")
+
+
+@dataclass(frozen=True)
+class Observed:
+    """What the history shows of one feature for every value of another (see :func:`observed`)."""
+
+    by: str
+    of: str
+
+    def __str__(self) -> str:
+        return f"observed({self.by}, {self.of})"
+
+
+def observed(by: str, of: str) -> Observed:
+    """The relation that the history shows: for every value of `by`, only what was seen of `of` together with it.
+
+    Parameters
+    ----------
+    by : str
+        A category, a discrete number or something that is on or off, such as the month.
+    of : str
+        Any feature: of a number, the range that was seen, such as that of the temperature in July; of a category, the
+        categories that were seen.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> import whence as wh
+    >>> X = pd.DataFrame({"month": ["Jan", "Jan", "Jul", "Jul"], "temperature": [-4.0, 6.0, 18.0, 35.0]})
+    >>> schema = wh.Schema(relations=[wh.observed("month", "temperature")]).fit(X)
+    >>> schema.broken({"month": "Jul", "temperature": -5.0})
+    ['observed(month, temperature)']
+    """
+    return Observed(str(by), str(of))
+
+
+def relation_texts(relations: Any) -> tuple[str, ...]:
+    """Relations as texts; whatever is none is refused."""
+    given = (relations,) if isinstance(relations, str | Observed) else relations
+    if not isinstance(given, Iterable) or isinstance(given, Mapping):
+        raise _refused(given)
+    found = tuple(given)
+    for one in found:
+        if not isinstance(one, str | Observed):
+            raise _refused(one)
+    return tuple(map(str, found))
+
+
+def _refused(given: Any) -> InputError:
+    return InputError(
+        "'relations' must be a list of texts such as 'dew_point <= temperature', or observed(...). "
+        f"Got {given!r} instead.",
+        parameter="relations",
+    )
+
+
+def bound_relations(
+    texts: Sequence[str],
+    columns: Mapping[str, Column],
+    table: pd.DataFrame,
+    coordinates: int,
+    derived: Mapping[str, Derived] | None = None,
+) -> Relations:
+    """Relations between the features of a fitted schema, as an engine sees them; `table` is the history."""
+    binder = _Binder(columns, table, coordinates)
+    for name, feature in (derived or {}).items():
+        binder.add_derived(name, feature)
+    for text in texts:
+        try:
+            binder.add(text)
+        except NotUnderstood as error:
+            raise InputError(f"The relation {text!r} must {error}.", parameter="relations") from None
+        except OverflowError:
+            raise InputError(
+                f"The relation {text!r} must be simpler: write it as several.", parameter="relations"
+            ) from None
+    return binder.relations()
+
+
+class _Binder:
+    """Collects trees and rows."""
+
+    def __init__(self, columns: Mapping[str, Column], table: pd.DataFrame, coordinates: int) -> None:
+        self.columns, self.table, self.coordinates = columns, table, coordinates
+        self.trees: list[RelationTree] = []
+        self.rows: list[Floats] = []
+        self.limits: list[float] = []
+        self.texts: list[str] = []
+
+    def relations(self) -> Relations:
+        rows = np.array(self.rows).reshape(-1, self.coordinates)
+        return Relations(tuple(self.trees), rows, np.array(self.limits), tuple(self.texts))
+
+    def add(self, text: str) -> None:
+        """Add the relation that is written so."""
+        seen = _OBSERVED.fullmatch(text)
+        if seen is not None:
+            self._add_formulas(self._seen_together(*self._two_names(seen.group(1))), text)
+            return
+        self._add_parsed(parse(text, list(self.columns)), text)
+
+    def add_derived(self, name: str, feature: Derived) -> None:
+        """Let a feature follow from another one."""
+        text = f"{name} follows from {feature.from_}"
+        for value, follows in derived_pairs(name, feature, self.columns, self._values):
+            try:
+                pair = Joined("or", Opposite(self._equal(feature.from_, value)), self._equal(name, follows))
+            except NotUnderstood as error:
+                raise InputError(f"The 'function' of {name!r} must {error}.", parameter="function") from None
+            self._add_formulas([pair], text)
+
+    def _two_names(self, inside: str) -> tuple[str, str]:
+        """The two features of observed(...), whose names may hold commas."""
+        for at in (m.start() for m in re.finditer(",", inside)):
+            by, of = inside[:at].strip().strip("'\""), inside[at + 1 :].strip().strip("'\"")
+            if by in self.columns and of in self.columns:
+                return by, of
+        raise NotUnderstood(f"name two of the features {', '.join(map(repr, self.columns))}")
+
+    def _add_parsed(self, parsed: Parsed, text: str) -> None:
+        if isinstance(parsed, Two) and parsed.how == "and":
+            self._add_parsed(parsed.first, text)
+            self._add_parsed(parsed.second, text)
+        elif isinstance(parsed, Compared) and len(_difference(parsed)[0]) != 1:
+            self._add_rows(parsed, text)
+        else:
+            self._add_formulas([self._formula(parsed)], text)
+
+    def _add_formulas(self, formulas: Iterable[Formula], text: str) -> None:
+        for formula in formulas:
+            self.trees += [tree_of(part, text) for part in conjuncts(formula)]
+
+    # ---- linear rows ---------------------------------------------------------------------------
+
+    def _add_rows(self, compared: Compared, text: str) -> None:
+        terms, constant = _difference(compared)
+        if not terms:
+            raise NotUnderstood("name a feature")
+        if compared.sign not in ("<=", ">=", "=="):
+            raise NotUnderstood(f"compare features with '<=', '>=' or '==', not with {compared.sign!r}")
+        for sign in {"<=": (1.0,), ">=": (-1.0,), "==": (1.0, -1.0)}[compared.sign]:
+            row, limit = np.zeros(self.coordinates), -sign * constant
+            for name, factor in terms.items():
+                column = self._number(name)
+                row[column.at.start] = sign * factor * column.scale
+                limit -= sign * factor * column.offset
+            size = float(np.abs(row).max())
+            self.rows.append(row / size)
+            self.limits.append(limit / size)
+            self.texts.append(text)
+
+    def _number(self, name: str) -> NumberColumn:
+        column = self.columns[name]
+        if not isinstance(column, NumberColumn):
+            raise NotUnderstood(f"compare numbers, and {name!r} is a category")
+        return column
+
+    # ---- statements about single features --------------------------------------------------------
+
+    def _formula(self, parsed: Parsed) -> Formula:
+        if isinstance(parsed, Compared):
+            return self._interval(parsed)
+        if isinstance(parsed, InList):
+            return _any([self._equal(parsed.feature, value) for value in parsed.values])
+        if isinstance(parsed, On):
+            column = self.columns[parsed.feature]
+            if not isinstance(column.feature, Binary):
+                raise NotUnderstood(f"say what {parsed.feature!r} is: only a feature that is on or off can stand alone")
+            return _within(column, 1.0, 1.0)
+        if isinstance(parsed, Negated):
+            return Opposite(self._formula(parsed.of))
+        first, second = self._formula(parsed.first), self._formula(parsed.second)
+        if parsed.how == "=>":
+            return Joined("or", Opposite(first), second)
+        if parsed.how == "<=>":
+            return Joined("and", Joined("or", Opposite(first), second), Joined("or", Opposite(second), first))
+        return Joined(parsed.how, first, second)
+
+    def _interval(self, compared: Compared) -> Formula:
+        terms, constant = _difference(compared)
+        if len(terms) != 1:
+            raise NotUnderstood("compare several features only on its own, or joined by 'and'")
+        ((name, factor),) = terms.items()
+        column, sign = self._number(name), compared.sign
+        if factor == 0.0:
+            raise NotUnderstood("name a feature")
+        raw = -constant / factor
+        end = column.coordinate(raw)
+        if factor < 0.0:
+            sign = {"<=": ">=", ">=": "<=", "<": ">", ">": "<"}.get(sign, sign)
+        # What is strictly less is what is not at least as much.
+        asked = {
+            "<=": _within(column, -np.inf, end),
+            ">=": _within(column, end, np.inf),
+            "<": Opposite(_within(column, end, np.inf)),
+            ">": Opposite(_within(column, -np.inf, end)),
+            "==": _within(column, end, end),
+            "!=": Opposite(_within(column, end, end)),
+        }
+        return asked[sign]
+
+    def _equal(self, name: str, said: Any) -> Formula:
+        """A feature has a value, given as it is or as it is written."""
+        column = self.columns[name]
+        if isinstance(column, CategoryColumn):
+            for i, level in enumerate(column.categories):
+                if level == said or str(level) == str(said):
+                    return Among((column.at.start + i,))
+            known = ", ".join(map(str, column.categories))
+            raise NotUnderstood(f"name a value of {name!r} ({known}), not {said!r}")
+        word = {"yes": 1.0, "true": 1.0, "on": 1.0, "no": 0.0, "false": 0.0, "off": 0.0}
+        try:
+            raw = word[str(said).lower()] if str(said).lower() in word else float(said)
+        except ValueError:
+            raise NotUnderstood(f"name a value of {name!r}, which is a number, not {said!r}") from None
+        assert isinstance(column, NumberColumn)
+        return _within(column, column.coordinate(raw), column.coordinate(raw))
+
+    # ---- the history -----------------------------------------------------------------------------
+
+    def _seen_together(self, by: str, of: str) -> list[Formula]:
+        """For every value of one feature, what was seen of the other."""
+        few = isinstance(self.columns[by], CategoryColumn) or bool(self.columns[by].choices)
+        if not few:
+            raise NotUnderstood(f"begin with a category or a discrete number: {by!r} has too many values")
+        values, other = self._values(by), self._values(of)
+        target = self.columns[of]
+        named = isinstance(target, CategoryColumn) or isinstance(target.feature, Binary)
+        found: list[Formula] = []
+        for value in pd.unique(values):
+            seen = other[(values == value).to_numpy()]
+            if named:
+                then: Formula = _any([self._equal(of, v) for v in pd.unique(seen)])
+            else:
+                assert isinstance(target, NumberColumn)
+                ends = target.coordinate(float(seen.min())), target.coordinate(float(seen.max()))
+                then = _within(target, *ends)
+            found.append(Joined("or", Opposite(self._equal(by, value)), then))
+        return found
+
+    def _values(self, name: str) -> pd.Series:
+        """The values of a feature in the history, a category by its name."""
+        column = self.columns[name]
+        if name in self.table.columns and len(column.columns) == 1:
+            return self.table[name]
+        rows = self.table[list(column.columns)].to_dict("records")
+        return pd.Series([column.value({str(k): v for k, v in row.items()}) for row in rows])
+
+
+def _within(column: Column, low: float, high: float) -> Within:
+    """A number lies in an interval of coordinates; if it has levels, the ends keep clear of them."""
+    room = 0.0
+    levels = column.levels if isinstance(column, NumberColumn) else None
+    if levels is not None and float(np.diff(levels).min(initial=np.inf)) / column.scale > 4 * CLEAR:
+        room = CLEAR
+    return Within(column.at.start, float(low - room), float(high + room))
+
+
+def _difference(compared: Compared) -> tuple[dict[str, float], float]:
+    """Left less right: what every feature counts, and the constant."""
+    sides: list[tuple[Sum, float]] = [(compared.left, 1.0), (compared.right, -1.0)]
+    terms: dict[str, float] = {}
+    for side, sign in sides:
+        for name, factor in side.terms:
+            terms[name] = terms.get(name, 0.0) + sign * factor
+    left = {name: factor for name, factor in terms.items() if factor != 0.0}
+    return left, compared.left.constant - compared.right.constant
+
+
+def _any(formulas: Sequence[Formula]) -> Formula:
+    """At least one of them holds."""
+    among = [one for one in formulas if isinstance(one, Among)]
+    if len(among) == len(formulas):
+        return Among(tuple(dict.fromkeys(j for one in among for j in one.coordinates)))
+    join: Callable[[Formula, Formula], Formula] = lambda a, b: Joined("or", a, b)  # noqa: E731
+    return reduce(join, formulas)

@@ -1,0 +1,123 @@
+"""One question asked with more and more standard errors: what was proved before changes no answer."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import numpy as np
+import pytest
+from tests.cases import cases
+from tests.knn_reference import nearest_by_vertices
+from tests.search.holding import all_cells, excess, nearest_between
+from tests.search.test_confidence import assert_nearest, relative
+from tests.search.test_knn import random_case
+
+from whence.question import Limits, Question
+from whence.risk import Expectation
+from whence.search import forest, knn
+from whence.search.earlier import earlier
+
+KAPPAS = (0.0, 0.4, 1.2, 2.3, 5.0)
+
+
+@pytest.mark.parametrize("block", range(10))
+def test_every_step_of_a_ladder_is_the_nearest_of_all_cells(block: int) -> None:
+    """Both risks, with categories, restrictions and ties: steps that share what they know, in any order."""
+    reused = 0
+    for seed in range(7000 + 25 * block, 7000 + 25 * (block + 1)):
+        rng = np.random.default_rng(seed)
+        for _, question in relative(seed, 1):
+            at = all_cells(question)
+            steps = KAPPAS if seed % 3 else tuple(rng.permutation(KAPPAS).tolist())
+            for kappa in steps:
+                asked = replace(question, confidence=kappa)
+                known = earlier(asked)
+                answer = forest.explain(asked)
+                assert_nearest(question, answer, at, excess(question, at, kappa))
+                reused += known is not None and kappa > 0.0 and answer.nodes == 0
+                if known is not None:
+                    assert answer.distance >= known.answer.bound - 1e-12
+    assert reused > 5
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_every_step_of_a_ladder_of_neighbours(block: int) -> None:
+    """The nearest of all vertices, step by step."""
+    reused = 0
+    for seed in range(71_000 + 25 * block, 71_000 + 25 * (block + 1)):
+        question, rivals = random_case(seed)
+        question = replace(question, kind="relative", risk=Expectation())
+        for kappa in KAPPAS:
+            asked = replace(question, confidence=kappa)
+            answer = knn.explain(asked)
+            expected = nearest_by_vertices(asked, rivals[:1])
+            assert answer.status == ("none" if np.isinf(expected) else "optimal")
+            if np.isfinite(expected):
+                assert answer.distance == pytest.approx(expected, abs=1e-6 + 1e-6 * question.separation)
+            reused += kappa > 0.0 and answer.nodes == 0
+    assert reused > 5
+
+
+def other_questions(question: Question) -> list[Question]:
+    """Questions that share its memo and are none of its steps: another room, plan, margin, kind or tolerance."""
+    start = question.space.start
+    return [
+        replace(question, space=replace(question.space, lower=start.copy(), upper=start.copy())),
+        replace(question, decision=question.decision + 1.0),
+        replace(question, margin=(0.0, 3.0)),
+        replace(question, tau=2.0 * question.tau + 1.0),
+        replace(question, kind="absolute"),
+    ]
+
+
+def test_nothing_is_known_of_another_question() -> None:
+    """Not even where it has more standard errors."""
+    for seed in range(20):
+        question = replace(cases(seed, 1)[0].question(), kind="relative")
+        forest.explain(question)
+        assert earlier(replace(question, confidence=1.0, limits=Limits(9.0), threads=2)) is not None
+        for other in other_questions(question):
+            assert earlier(replace(other, confidence=1.0)) is None
+
+
+def test_more_standard_errors_say_nothing_about_fewer() -> None:
+    """What holds by four may hold nearer by one."""
+    nearer = 0
+    for seed in range(60):
+        for _, question in relative(seed, 1):
+            far = forest.explain(replace(question, confidence=4.0))
+            near = forest.explain(replace(question, confidence=0.5))
+            alone = forest.explain(replace(question, confidence=0.5, memo={}))
+            assert near.distance == alone.distance
+            nearer += near.distance < far.distance
+    assert nearer > 0
+
+
+def test_a_search_that_was_stopped_leaves_its_bound() -> None:
+    """An answer without proof is not taken for one; what was proved counts."""
+    looked = 0
+    for seed in range(60):
+        for _, question in relative(seed, 1):
+            whole = forest.explain(replace(question, confidence=2.0, memo={}))
+            cut = replace(question, confidence=1.0, limits=Limits(None, 2))
+            stopped = forest.explain(cut)
+            if stopped.status != "time_limit":
+                continue
+            again = forest.explain(replace(question, confidence=2.0))
+            assert (again.status, again.distance) == (whole.status, whole.distance)
+            assert again.bound >= stopped.bound
+            looked += 1
+    assert looked > 5
+
+
+def test_the_oracle_tells_answers_apart() -> None:
+    """The reference itself: more standard errors lead farther in some of these cases."""
+    farther = 0
+    for seed in range(7000, 7025):
+        for _, question in relative(seed, 1):
+            at = all_cells(question)
+            near, far = (
+                nearest_between(at.distance, excess(question, at, k), question.tau, 0.0)[0] for k in (0.0, 5.0)
+            )
+            farther += far > near
+    assert farther > 5
