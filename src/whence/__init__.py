@@ -14,9 +14,13 @@ if TYPE_CHECKING:
     from whence.ensemble import Ensemble
     from whence.errors import WhenceError
     from whence.evaluation import Evaluation, evaluate
+    from whence.explain.comparison import Comparison
     from whence.explain.crossing import Crossing
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
+    from whence.explain.front import Front
+    from whence.explain.menu import Menu
+    from whence.explain.reasons import Reasons
     from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
@@ -30,6 +34,7 @@ __all__ = [
     "Binary",
     "CVaR",
     "Categorical",
+    "Comparison",
     "Continuous",
     "Crossing",
     "DecisionProblem",
@@ -41,11 +46,14 @@ __all__ = [
     "Explanation",
     "Explanations",
     "ForestWeights",
+    "Front",
     "KNNWeights",
     "LinearProblem",
+    "Menu",
     "Newsvendor",
     "Policy",
     "Progress",
+    "Reasons",
     "Schema",
     "Shipment",
     "ShortestPath",
@@ -62,9 +70,13 @@ _HOMES = {
     "ensemble": ("Ensemble",),
     "errors": ("WhenceError",),
     "evaluation": ("Evaluation", "evaluate"),
+    "explain.comparison": ("Comparison",),
     "explain.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
+    "explain.front": ("Front",),
+    "explain.menu": ("Menu",),
+    "explain.reasons": ("Reasons",),
     "question": ("Progress",),
     "features": ("Binary", "Categorical", "Continuous", "Derived", "Discrete", "Schema", "observed"),
     "policy": ("Policy",),

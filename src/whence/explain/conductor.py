@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -30,7 +30,7 @@ from whence.explain.source import Source
 from whence.explain.usual import usual_in
 from whence.explain.verification import confirmed
 from whence.problems.base import cost_unit_of
-from whence.question import Answer, Isolation, Limits, Nearby, Question
+from whence.question import Answer, Few, Isolation, Limits, Nearby, Question
 from whence.risk import Risk
 
 if TYPE_CHECKING:
@@ -42,10 +42,18 @@ __all__ = ["changes_between", "explain", "rounding_limits"]
 NO_CHANGES = pd.DataFrame([], columns=["feature", "from", "to", "distance"])
 
 
-def explain(policy: Policy, request: Request, search: Callable[[Question], Answer] | None = None) -> Explanation:
+def explain(
+    policy: Policy,
+    request: Request,
+    search: Callable[[Question], Answer] | None = None,
+    *,
+    barred: Sequence[Collection[str]] = (),
+    relax: bool = True,
+) -> Explanation:
     """The nearest context in which ``request.instead`` is better than, or as good as, any plan.
 
-    `search` answers in the place of the engine that the request names.
+    `search` answers in the place of the engine that the request names. None of the `barred` sets of features may change
+    as a whole. Without `relax` it is not tried what would do without restrictions.
     """
     plans = asked_set(policy, request)
     if plans is None:
@@ -75,6 +83,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     question = _question(policy, request, initial, limits, costs)
     if plans is not None:
         question = question_about(question, policy, request, plans)
+    question = replace(question, few=_few(policy, request, question, barred))
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
     confidence = 1.0 if climbs else float(request.confidence)
@@ -110,7 +119,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     def finished(explanation: Explanation) -> Explanation:
         asked, answer = pending[explanation.confidence]
         explanation = _with_changes(policy, asked, answer, explanation)
-        if answer.status == "none":
+        if answer.status == "none" and relax:
             explanation = _without_restrictions(policy, request, asked, search, explanation)
         return explanation
 
@@ -186,6 +195,15 @@ def _question(
         threads=None if request.threads is None else int(request.threads),
         linear=linear,
     )
+
+
+def _few(policy: Policy, request: Request, question: Question, barred: Sequence[Collection[str]]) -> Few | None:
+    """How many features may change, and which never together; None where that rules out nothing."""
+    feature = question.space.feature
+    number = dict(zip(policy.schema_.feature_of_coordinate(), feature.tolist(), strict=True))
+    most = len(number) if request.max_changes is None else min(int(request.max_changes), len(number))
+    sets = tuple(tuple(sorted(number[name] for name in one)) for one in barred)
+    return Few(most, sets) if most < len(number) or sets else None
 
 
 def _plausible(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
@@ -287,6 +305,7 @@ def _draft(
         within=question.within,
         margin=question.margin,
         plausible=request.plausible,
+        max_changes=None if request.max_changes is None else int(request.max_changes),
         tolerance=question.tau,
         separation=question.separation if policy.weights_.needs_separation else None,
         costs_decision=question.decision,

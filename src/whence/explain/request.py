@@ -33,6 +33,7 @@ class Request:
     confidence: float = 0.0
     holds: float | None = None
     plausible: float | None = None
+    max_changes: int | None = None
     refits: RefitKind | None = None
     decision: Any = None
     fixed: Collection[str] = ()
@@ -72,12 +73,10 @@ class Request:
             value = getattr(self, name)
             if value is not None and (not _is_number(value) or not value > 0):
                 raise _refused(name, "a positive number or None", value)
-        if self.threads is not None and (
-            not _is_number(self.threads)
-            or not isinstance(self.threads, int | np.integer)
-            or not 0 < self.threads <= 256
-        ):
+        if self.threads is not None and not (_is_int(self.threads) and 0 < self.threads <= 256):
             raise _refused("threads", "an int from 1 to 256, or None", self.threads)
+        if self.max_changes is not None and not (_is_int(self.max_changes) and self.max_changes > 0):
+            raise _refused("max_changes", "an int >= 1, or None", self.max_changes)
         self._check_options()
 
     def _check_reliance(self) -> None:
@@ -143,6 +142,9 @@ class Request:
         # Who is told, and what else is found out about the answer, is no part of the question.
         for name in ("context", "instead", "on_progress", "on_nearest", "rule"):
             del said[name]
+        if self.max_changes is None:
+            # Documents of questions that do not limit the changes stay as they were.
+            del said["max_changes"]
         said["relations"] = list(relation_texts(self.relations))
         if not said["relations"]:
             del said["relations"]
@@ -158,6 +160,10 @@ class Request:
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+
+
+def _is_int(value: object) -> bool:
+    return _is_number(value) and isinstance(value, int | np.integer)
 
 
 def _refused(name: str, wanted: str, value: object) -> InputError:

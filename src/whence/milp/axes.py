@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from whence.aliases import Floats
 from whence.milp.model import Columns, Linear, Model
-from whence.question import Space
+from whence.question import Few, Space
 
-__all__ = ["Axis", "Splits", "Turns", "add_axes", "cell_axis", "floor32", "line_axis"]
+__all__ = ["Axis", "Splits", "Turns", "add_axes", "add_few", "cell_axis", "floor32", "line_axis"]
 
 
 def floor32(thresholds: Floats) -> NDArray[np.float32]:
@@ -163,6 +163,25 @@ def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:
     for g in np.unique(space.group[space.group >= 0]):
         members = [axes[int(j)] for j in np.flatnonzero(space.group == g)]
         model.row(Linear.sum([axis.expression(axis.points) for axis in members]) * 2.0, 1.0, 1.0)
+
+
+def add_few(model: Model, space: Space, axes: Sequence[Axis], few: Few) -> Columns:
+    """Let only so many features leave the start, and never all of a barred set: the binaries, one per feature."""
+    changed = model.variables(int(space.feature.max()) + 1, integer=True)
+    for j, axis in enumerate(axes):
+        column = changed[space.feature[j] : space.feature[j] + 1]
+        start = int(np.searchsorted(axis.points, space.start[j]))
+        if start < axis.steps.size:
+            # The first step beyond the start.
+            model.pairs(axis.steps[start : start + 1], column)
+        if start > 0:
+            step = axis.steps[start - 1 : start]
+            model.row(Linear(np.concatenate((step, column)), np.ones(2)), 1.0, np.inf)
+    model.row(Linear(changed, np.ones(changed.size)), -np.inf, float(few.most))
+    for one in few.barred:
+        columns = changed[np.array(one)]
+        model.row(Linear(columns, np.ones(columns.size)), -np.inf, columns.size - 1.0)
+    return changed
 
 
 def _order(model: Model, axis: Axis) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,6 +67,13 @@ class Space:
     relations: Relations | None = None
     initial: Floats | None = None
     fee: Floats | None = None
+
+    @cached_property
+    def feature(self) -> NDArray[np.int64]:
+        """Number of the feature that each coordinate belongs to, counted from 0: a category is one feature."""
+        names = np.where(self.group >= 0, self.group + self.start.size, np.arange(self.start.size))
+        numbers: NDArray[np.int64] = np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
+        return numbers
 
     def distance(self, point: Floats) -> float:
         """Weighted L1 distance of `point` from the start, and what is paid for filling in."""

@@ -23,7 +23,7 @@ from whence.weights import TreeWeights
 from whence.weights.array_trees import ArrayTree
 from whence.weights.trees import LeafMembers, turning_points
 
-__all__ = ["KeptGrid", "grid_of", "leaf_means", "leaf_sums", "locate", "weights_at"]
+__all__ = ["KeptGrid", "few_changes", "grid_of", "leaf_means", "leaf_sums", "locate", "weights_at"]
 
 Ints = NDArray[np.int32]
 
@@ -294,3 +294,12 @@ def _around(space: Space, q: int, kept: KeptGrid, column: int) -> Floats:
     for low, high in space.pieces(q):
         found += [np.array([low, high]), faces[(faces >= low) & (faces <= high)]]
     return np.unique(np.concatenate(found))
+
+
+def few_changes(question: Question) -> _core.FewChanges | None:
+    """Which columns of the forest may change together, where the question says so."""
+    few = question.few
+    if few is None:
+        return None
+    feature = question.space.feature[question.inputs.coordinate].astype(np.int32)
+    return _core.FewChanges(feature, few.most, [list(one) for one in few.barred])
