@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence import plot
+    from whence.ensemble import Ensemble
     from whence.errors import WhenceError
     from whence.evaluation import Evaluation, evaluate
+    from whence.explain.crossing import Crossing
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
     from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
@@ -29,9 +31,11 @@ __all__ = [
     "CVaR",
     "Categorical",
     "Continuous",
+    "Crossing",
     "DecisionProblem",
     "Derived",
     "Discrete",
+    "Ensemble",
     "Evaluation",
     "Expectation",
     "Explanation",
@@ -55,8 +59,10 @@ __all__ = [
 #: Where the public names are defined. They are imported when they are first used: the command `whence` has to be
 #: able to answer Ctrl-C before the seconds that scikit-learn takes.
 _HOMES = {
+    "ensemble": ("Ensemble",),
     "errors": ("WhenceError",),
     "evaluation": ("Evaluation", "evaluate"),
+    "explain.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
     "question": ("Progress",),

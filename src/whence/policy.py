@@ -75,6 +75,7 @@ class Policy(Decider):
         decision: Any = None,
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
+        fill: Collection[str] = (),
         relations: Sequence[str | Observed] = (),
         engine: str = "auto",
         time_limit: float | None = None,
@@ -128,6 +129,9 @@ class Policy(Decider):
             Features that must stay as they are.
         bounds : mapping, optional
             Feature name to (low, high), or to the categories allowed.
+        fill : collection of str
+            Features that an explanation may fill in where they are missing, which counts 1 like another category;
+            otherwise what is missing stays so.
         relations : list of str or observed
             What must hold between features besides the schema's relations (see `Schema`), such as
             ``"dew_point <= temperature"``.
@@ -174,6 +178,7 @@ class Policy(Decider):
             decision=decision,
             fixed=fixed,
             bounds=bounds,
+            fill=fill,
             relations=relations,
             engine=engine,
             time_limit=time_limit,

@@ -12,6 +12,7 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.filling import nearest_filled, weights_for
 from whence.explain.ladder import explained_reliably
 from whence.explain.plan_sets import (
     asked_set,
@@ -98,7 +99,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
         if answer is None:
             names = policy.schema_.feature_of_coordinate()
             policy.weights_.check_start(asked.space.start, asked.separation, names)
-            answer = search(asked)
+            asked, answer = nearest_filled(policy, request, initial, asked, search)
         explanation = _found(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
         if explanation.status == "optimal" and explanation.distance == 0.0:
             explanation = replace(explanation, status="already")
@@ -167,7 +168,7 @@ def _question(
         space=policy.schema_.space(
             initial, request.fixed, request.bounds, relations=policy.schema_.related(request.relations, policy.X_)
         ),
-        weights=policy.weights_,
+        weights=weights_for(policy, initial),
         inputs=policy.input_map_,
         alternative=alternative,
         decision=decision,
@@ -181,14 +182,19 @@ def _question(
         options=dict(request.options),
         within=float(request.within),
         margin=request.margin_parts,
-        plausible=_plausible(policy, request),
+        plausible=_plausible(policy, request, initial),
         threads=None if request.threads is None else int(request.threads),
         linear=linear,
     )
 
 
-def _plausible(policy: Policy, request: Request) -> Isolation | Nearby | None:
-    share = request.plausible
+def _plausible(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
+    share, schema = request.plausible, policy.schema_
+    if share is not None and (schema.lacks(policy.X_) or schema.lacks(initial.to_frame().T)):
+        raise InputError(
+            "'plausible' needs a context and a history without missing numbers. Got some that are.",
+            parameter="plausible",
+        )
     return None if share is None else usual_in(policy.weights_, policy.schema_, policy.X_).at_least(float(share))
 
 
@@ -385,8 +391,8 @@ def _without_restrictions(
     left = question.limits.remaining
     limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress)
     limits.reserve = question.limits.reserve
-    wider = replace(question, space=free, limits=limits)
-    answer = search(wider)
+    wider = replace(question, space=free, weights=weights_for(policy, explanation.initial), limits=limits)
+    wider, answer = nearest_filled(policy, request, explanation.initial, wider, search, restricted=False)
     relaxed = _found(policy, wider, answer, replace(explanation, status="none", note=""))
     relaxed = _with_changes(policy, wider, answer, relaxed)
     _check_accepted(policy, request, wider, relaxed)

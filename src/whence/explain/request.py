@@ -37,6 +37,8 @@ class Request:
     decision: Any = None
     fixed: Collection[str] = ()
     bounds: Mapping[str, Any] | None = None
+    #: Features that may be filled in where they are missing.
+    fill: Collection[str] = ()
     relations: Any = ()
     engine: str = "auto"
     time_limit: float | None = None
@@ -146,6 +148,10 @@ class Request:
             del said["relations"]
         said["decision"] = "policy" if self.decision is None else "given"
         said["fixed"] = sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed))
+        if len(self.fill):
+            said["fill"] = sorted([self.fill] if isinstance(self.fill, str) else map(str, self.fill))
+        else:
+            del said["fill"]
         more = said.pop("options")
         return {name: to_plain(value) for name, value in {**said, **more}.items()}
 

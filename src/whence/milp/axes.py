@@ -18,7 +18,7 @@ from whence.aliases import Floats
 from whence.milp.model import Columns, Linear, Model
 from whence.question import Space
 
-__all__ = ["Axis", "Splits", "add_axes", "cell_axis", "floor32", "line_axis"]
+__all__ = ["Axis", "Splits", "Turns", "add_axes", "cell_axis", "floor32", "line_axis"]
 
 
 def floor32(thresholds: Floats) -> NDArray[np.float32]:
@@ -37,13 +37,13 @@ class Splits:
 
     scale: float
     offset: float
-    thresholds: NDArray[np.float32]
+    thresholds: NDArray[np.floating]
 
     def passed(self, points: Floats) -> NDArray[np.int64]:
         """Number of thresholds that each of `points` (in coordinates) lies beyond."""
         return np.searchsorted(self.thresholds, self.seen(points), side="left")
 
-    def seen(self, points: Floats) -> NDArray[np.float32]:
+    def seen(self, points: Floats) -> NDArray[np.floating]:
         """What the estimator sees at `points`."""
         return (points * self.scale + self.offset).astype(np.float32)
 
@@ -62,6 +62,21 @@ class Splits:
             before = np.where(self.seen(before) > self.thresholds, np.nextafter(before, -np.inf), before)
             after = np.where(self.seen(after) <= self.thresholds, np.nextafter(after, np.inf), after)
         return before, after
+
+
+@dataclass(frozen=True)
+class Turns(Splits):
+    """A column of trees that see the user's own numbers: `thresholds` are the last coordinates before each turn."""
+
+    beyond: Floats = field(default_factory=lambda: np.empty(0))
+
+    def seen(self, points: Floats) -> Floats:
+        """The coordinates themselves."""
+        return points
+
+    def sides(self) -> tuple[Floats, Floats]:
+        """For every turn, the last point before it and the first beyond it."""
+        return np.asarray(self.thresholds, dtype=np.float64), self.beyond
 
 
 @dataclass

@@ -7,12 +7,14 @@ import json
 import re
 import zlib
 from collections.abc import Coroutine
+from dataclasses import replace
 from typing import Annotated, Any
 
 from fastapi import APIRouter, HTTPException, Query, Request, Response
 from fastapi.responses import HTMLResponse
 
 from whence.explain.explanation import Explanation
+from whence.explain.plan_sets import asked_set
 from whence.explain.reliance import Refitted
 from whence.explain.request import Request as Question
 from whence.project.margins import read_margin
@@ -46,7 +48,10 @@ def router() -> APIRouter:
         responses={429: {"model": models.Problem, "description": "Too many searches are waiting; try again later"}},
     )
     async def explain(scene: str, asked: models.ExplainRequest, request: Request) -> Response:
-        """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id."""
+        """Ask for the nearest context in which a plan would have been better; the answer is fetched by its id.
+
+        Without a plan, it is asked what would change today's plan, or when a plan of a set would have been better.
+        """
         found = find_scene(request, scene)
         settings: ServerSettings = request.app.state.settings
         question = _question(found, asked, settings)
@@ -134,6 +139,7 @@ def _find(request: Request, id: str) -> Job:
 
 
 def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettings) -> Asked:
+    conditions = scene.conditions if asked.plan is not None else scene.conditions_of_sets
     return Asked(
         number=0,
         scene=scene.id,
@@ -145,7 +151,7 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettin
         time_limit=min(asked.time_limit or scene.time_limit or settings.time_limit, settings.time_limit),
         within=asked.within,
         threads=scene.threads or settings.threads,
-        conditions=scene.conditions(
+        conditions=conditions(
             margin=None if asked.margin is None else read_margin(asked.margin),
             holds=asked.holds,
             refits=asked.refits,
@@ -153,16 +159,19 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettin
             plausible=asked.plausible,
         ),
         rule=asked.rule,
+        instead=asked.instead,
     )
 
 
 def _check(scene: Scene, asked: Asked) -> list[str]:
     """Refuse at once what the engine would refuse, an InputError saying why; what to know about the context."""
-    Question(asked.context, asked.plan, kind=asked.kind, within=asked.within, **asked.conditions)
-    if asked.conditions["holds"] is not None:
-        Refitted.of(scene.policy, asked.conditions["refits"])
+    question = Question(
+        asked.context, asked.plan, kind=asked.kind, within=asked.within, rule=asked.rule, **asked.conditions
+    )
+    if asked.plan is not None and question.holds is not None:
+        Refitted.of(scene.policy, question.refits)
     row = scene.row_of(asked.context)
-    scene.plan_of(asked.plan)
+    asked_set(scene.policy, replace(question, instead=scene.instead_of(asked.plan, asked.instead)))
     scene.policy.schema_.space(row, asked.fixed, scene.bounds_of(asked.bounds))
     return scene.remarks(row)
 

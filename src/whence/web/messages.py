@@ -31,6 +31,8 @@ class Asked:
     #: What else the answer must keep to, as `Policy.explain` takes it.
     conditions: dict[str, Any] = field(default_factory=dict)
     rule: bool = False
+    #: The set of plans that is asked about where there is no plan, as plain data.
+    instead: Any = None
 
 
 @dataclass(frozen=True)

@@ -226,9 +226,14 @@ class PlanRequest(ContextRequest):
     plan: Any = Field(description="A list of node ids, or a list of numbers.")
 
 
-class ExplainRequest(PlanRequest):
-    """The question "why not my plan?"."""
+class ExplainRequest(ContextRequest):
+    """The question "why not my plan?", or "why none of these plans?", or "what would change the plan?"."""
 
+    plan: Any = _told("A list of node ids, or a list of numbers; without it, the question is about `instead`.")
+    instead: Text | Annotated[dict[Text, Any], Field(max_length=100)] | None = _told(
+        "In place of a plan, a set of plans: 'any' (the default), or lists of places under 'through', 'using' and "
+        "'avoiding', or quantities by name under 'at_least' and 'at_most', pairs under 'between'; or plans under 'only'."
+    )
     kind: Literal["relative", "absolute"] = "relative"
     within: float = Field(
         default=0.0,
@@ -279,7 +284,7 @@ class Then(Decision):
 
     context: Context
     decision: Judged = Field(description="Today's decision, in that context.")
-    alternative: Judged = Field(description="The alternative, in that context.")
+    alternative: Judged = Field(description="The alternative, or the plan of the set that takes over, there.")
 
 
 class Result(_Answer):

@@ -20,6 +20,7 @@ from whence.features import Binary, Categorical, Discrete
 from whence.plain_values import to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
+from whence.problems.sets import ANY, set_from_plain
 from whence.project import Project
 from whence.project.sections import ExplainDefaults
 from whence.report.outcomes import AS_IT_IS, binned
@@ -137,6 +138,12 @@ class Scene:
         asked = self.defaults.options(**given)
         return {name: asked[name] for name in CONDITIONS}
 
+    def conditions_of_sets(self, **given: Any) -> dict[str, Any]:
+        """The same where a set of plans is asked about: what the scene says of single plans is not for sets."""
+        asked = self.conditions(**given)
+        said = {name for name, value in given.items() if value is not None}
+        return {name: value for name, value in asked.items() if name in said or name == "margin"}
+
     @property
     def unknown(self) -> str:
         """Why it is not known how far an answer can be relied on, in a sentence; empty where it can be found out."""
@@ -166,6 +173,19 @@ class Scene:
         except Exception as error:  # a problem of the user's own may fail in any way on a plan that it cannot read
             raise InputError(f"The plan does not fit the problem: {error}") from error
         return plan
+
+    def instead_of(self, plan: Any, plans: Any) -> Any:
+        """What a question is about: a plan or, without one, a set of plans; an InputError says what is wrong."""
+        if plan is not None and plans is not None:
+            raise InputError("A question is about a 'plan' or about a set of plans, 'instead'. Got both.")
+        if plan is not None:
+            return self.plan_of(plan)
+        try:
+            return set_from_plain(self.policy.problem, ANY if plans is None else plans, self.policy.outcome_names_)
+        except InputError:
+            raise
+        except Exception as error:  # it came from anywhere, and may hold anything
+            raise InputError(f"'instead' cannot be read as a set of plans: {error}") from error
 
     def judged(self, plan: Any, weights: Floats, costs: Floats | None = None) -> models.Judged:
         """`plan` where the past observations have these weights; its `costs` under them, where they are known."""

@@ -89,7 +89,7 @@ class Worker:
             scene = self._scenes[asked.scene]
             explanation = scene.policy.explain(
                 scene.row_of(asked.context),
-                scene.plan_of(asked.plan),
+                scene.instead_of(asked.plan, asked.instead),
                 kind=asked.kind,
                 within=asked.within,
                 fixed=asked.fixed,

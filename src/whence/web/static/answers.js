@@ -5,6 +5,13 @@ import { plain } from "./format.js";
 import { term } from "./terms.js";
 import { ask, state, thenOf, update } from "./state.js";
 
+/** What comes instead of today's plan, where no plan of one's own was asked about: it is named, and can be made one's own. */
+function successor({ text, plan }) {
+  const take = () => ask({ plan, check: null, drawing: false });
+  return h("div", { class: "successor" }, h("p", {}, h("b", { text: "Takes over: " }), h("span", { text })),
+    button("Make it my plan", take, { label: "Make the plan that takes over my plan" }));
+}
+
 const BADGES = {
   optimal: ["good", "check", "Proved nearest"],
   already: ["good", "check", "Holds already"],
@@ -109,6 +116,7 @@ export function answer(kind, which, result) {
     // That the nearest one may be relied on is told in the other card.
     (which === "holds" || !found.reliance) && agreement(found),
     spoken(shown, which === "holds"),
+    found.among && result.then && successor(result.then.alternative),
     found.context && facts(shown),
     rule(shown),
     then && h("div", { class: "row" },

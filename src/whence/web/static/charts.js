@@ -9,13 +9,25 @@ const LEFT = 104;
 /** What the plans are called in the answers of the server. */
 const NAMES = { d: "decision", a: "alternative" };
 
+/** What the second plan is called, wherever a chart names it. */
+let second = "your plan";
+
+/** Call the second plan of all charts and legends `name`. */
+export function callSecond(name) {
+  if (name === second) return;
+  second = name;
+  for (const node of document.querySelectorAll("[data-second]")) node.textContent = node.dataset.second === "short" && name !== "your plan" ? "takes over" : name;
+}
+
+const called = () => (second === "your plan" ? second : `the ${second}`);
+
 /** Bars from zero: what both plans cost and, in the context found, what the policy would decide there instead. */
 export function costBars(title) {
   const rows = [["d", "decision"], ["a", "your plan"], ["t", "decision then"]].map(([plan, label], index) => {
     const y = 3 + 29 * index;
     const bar = s("rect", { x: LEFT, y, width: 1, height: 20, rx: 3, class: `bar ${plan}` });
     const text = s("text", { y: y + 15, class: "number" });
-    return { bar, text, node: s("g", {}, s("text", { x: 0, y: y + 15, class: "small", text: label }), bar, text) };
+    return { bar, text, node: s("g", {}, s("text", { x: 0, y: y + 15, class: "small", text: label, "data-second": plan === "a" && "short" }), bar, text) };
   });
   const axis = s("line", { x1: LEFT, x2: LEFT, y1: 0, class: "axis" });
   const name = s("title");
@@ -46,7 +58,7 @@ export function costBars(title) {
         text.textContent = known ? texts[index] : "–";
         text.classList.toggle("strong", known && cost <= least);
       });
-      const said = costs.map((cost, index) => `${Number.isFinite(cost) ? texts[index] : "unknown"} for ${["the decision", "your plan", "the decision then"][index]}`);
+      const said = costs.map((cost, index) => `${Number.isFinite(cost) ? texts[index] : "unknown"} for ${["the decision", called(), "the decision then"][index]}`);
       name.textContent = `${title}: ${listed(said)}.`;
     },
   };
@@ -95,7 +107,7 @@ export function distribution() {
         s("text", { x: at(tick), y: bottom + 17, class: "small mid", text: plain(tick) }),
       ]));
       const marks = layers.map(({ plan }) => (panel[NAMES[plan]] ? withUnit(plain(panel.marks[NAMES[plan]], 4), unit) : "not known"));
-      name.textContent = `Costs under past observations, from ${plain(low, 3)} to ${withUnit(plain(high, 3), unit)}; marked at ${marks[0]} for the decision and ${marks[1]} for your plan.`;
+      name.textContent = `Costs under past observations, from ${plain(low, 3)} to ${withUnit(plain(high, 3), unit)}; marked at ${marks[0]} for the decision and ${marks[1]} for ${called()}.`;
     },
   };
 }
@@ -103,5 +115,5 @@ export function distribution() {
 /** The legend of the plans; the third is there in the context found only. */
 export function legend(shape) {
   return h("p", { class: "legend" }, [["d", "decision"], ["a", "your plan"], ["t", "decision then"]].map(([plan, text]) =>
-    h("span", { class: `entry ${plan}` }, h("i", { class: `key ${shape} ${plan}`, "aria-hidden": "true" }), text)));
+    h("span", { class: `entry ${plan}` }, h("i", { class: `key ${shape} ${plan}`, "aria-hidden": "true" }), h("span", { text, "data-second": plan === "a" && "long" }))));
 }

@@ -15,9 +15,11 @@ const WORDS = {
 };
 
 /** The conditions of a question as they are sent: what the scene asks for anyhow need not be said. */
-export function conditionsAsked() {
+export function conditionsAsked(about) {
   const { holds, margin, plausible } = state.conditions;
   const own = ownConditions(state.scene);
+  // Refits and rules are about one plan: who wants them takes the plan that takes over as their own.
+  if (about !== "mine") return margin === own.margin ? {} : { margin };
   return {
     ...(state.scene.holds === null ? {} : { holds }),
     ...(margin === own.margin ? {} : { margin }),
@@ -27,7 +29,7 @@ export function conditionsAsked() {
 }
 
 /** Whether refits are asked for. */
-export const asksRefits = () => state.scene.holds !== null && state.conditions.holds !== false;
+export const asksRefits = () => state.about === "mine" && state.scene.holds !== null && state.conditions.holds !== false;
 
 function choice(name, label, offered) {
   const node = h("select", { id: `condition-${name}`, onchange: () => ask({ conditions: { ...state.conditions, [name]: JSON.parse(node.value) } }) });

@@ -6,33 +6,33 @@ import { asksRefits, conditionsDrawer } from "./conditions.js";
 import { startDock } from "./dock.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { count, duration, plain } from "./format.js";
-import { cancel, explain, pending } from "./jobs.js";
+import { cancel, explain, kindsOf, pending } from "./jobs.js";
 import { announce } from "./notices.js";
+import { obstacle, planObstacle } from "./obstacles.js";
 import { term } from "./terms.js";
-import { answersOf, KINDS, missing, state, subscribe, thenOf, update } from "./state.js";
+import { answersOf, KINDS, state, subscribe, thenOf, update } from "./state.js";
+import { wishWords } from "./wish.js";
 
+/** Title and question of an explanation, by what it is about. */
 const TEXTS = {
-  relative: ["Better than the decision", "Where would your plan have been at least as good as the decision?"],
-  absolute: ["Best of all plans", "Where would no plan at all have been better than yours?"],
+  mine: {
+    relative: () => ["Better than the decision", "Where would your plan have been at least as good as the decision?"],
+    absolute: () => ["Best of all plans", "Where would no plan at all have been better than yours?"],
+  },
+  any: {
+    relative: () => ["What would change the plan", "Where would today’s plan no longer have been near the best? “Near” is within 1 %, unless Conditions say otherwise."],
+    absolute: () => ["", ""],
+  },
+  set: {
+    relative: () => ["Better than the decision", `Where would ${asked} have been at least as good as the decision?`],
+    absolute: () => ["Best of all plans", `Where would ${asked} have been the best of all plans?`],
+  },
 };
+/** The set that the explanations are about, in words: what is wished for may have changed since. */
+let asked = "";
 
-/** Why there is nothing to ask at the moment, or an empty text. */
-function obstacle() {
-  if (!state.online) return "The server does not answer.";
-  if (state.drawing) return "Finish your route first.";
-  if (state.plan === null || state.plan === undefined) return "Make a plan of your own first.";
-  if (missing().length) return `${missing()[0]} needs a number.`;
-  if (!state.decision) return state.decideError ? "There is no decision to ask about." : "The decision is on its way.";
-  if (!state.check) return "Your plan is being checked.";
-  if (state.check.unchecked) return "Your plan could not be checked.";
-  if (state.check.incomplete) return "Your plan is not complete.";
-  if (!state.check.feasible) return "Your plan cannot be carried out; see the reason beside it.";
-  const unread = Object.entries(state.limits).find(([, limit]) => limit.some(Number.isNaN));
-  if (unread) return `A limit of ${unread[0]} is no number.`;
-  const wrong = Object.entries(state.limits).find(([, limit]) => limit.length === 2 && typeof limit[0] === "number" && typeof limit[1] === "number" && limit[0] > limit[1]);
-  if (wrong) return `The limits of ${wrong[0]} exclude each other.`;
-  return "";
-}
+const textsOf = (kind) => TEXTS[state.about][kind]();
+const titleOf = (kind) => textsOf(kind)[0];
 
 /** What keeps a search waiting, or an empty text where it runs. */
 function waitingText(entry) {
@@ -67,8 +67,8 @@ function refitLine() {
   return { node, sync: (entry) => { text.textContent = waitingText(entry) || `Looking where refits agree, for ${duration(entry.progress?.seconds ?? 0)} so far.`; } };
 }
 
-function meterFor(kind, line, label) {
-  const stop = button("Cancel", () => cancel(kind), { icon: "cross", label });
+function meterFor(kind, line, what) {
+  const stop = button("Cancel", () => cancel(kind), { icon: "cross", label: what });
   const node = h("div", { class: "progress" }, h("div", { class: "progress-track", "aria-hidden": "true" }, h("i")), line.node, stop);
   return {
     node,
@@ -76,6 +76,8 @@ function meterFor(kind, line, label) {
       node.hidden = !busy;
       if (!busy) return;
       line.sync(entry);
+      const label = `${what}: ${titleOf(kind)}`;
+      if (stop.title !== label) for (const name of ["aria-label", "title"]) stop.setAttribute(name, label);
       stop.disabled = !entry.job || Boolean(entry.cancelling);
     },
   };
@@ -94,17 +96,18 @@ function downloads(kind, entry) {
 }
 
 /** The card of the nearest answer: where the verdict turns. */
-function turningCard(kind, title) {
-  const meter = meterFor(kind, progressLine(), `Cancel the search: ${title}`);
+function turningCard(kind) {
+  const meter = meterFor(kind, progressLine(), "Cancel the search");
   const heading = h("h4", { text: "Where it turns" });
   const body = h("div", { class: "answer" });
-  const node = h("div", { class: "card explanation-card", role: "group", "aria-label": `${title}: where it turns`, "data-kind": kind }, heading, meter.node, body);
+  const node = h("div", { class: "card explanation-card", role: "group", "data-kind": kind }, heading, meter.node, body);
   let drawn = "";
   let told = "";
 
   function sync(entry, busy) {
     const { turns } = answersOf(entry);
     const waiting = busy && !turns;
+    node.setAttribute("aria-label", `${titleOf(kind)}: where it turns`);
     node.classList.toggle("selected", state.selected === kind && state.answer === "turns" && Boolean(thenOf(turns)) && !state.stale);
     node.classList.toggle("stale", state.stale);
     node.setAttribute("aria-busy", String(waiting));
@@ -115,10 +118,10 @@ function turningCard(kind, title) {
     drawn = mark;
     if (waiting) put(body);
     else if (turns) {
-      const unknown = turns.explanation.context && state.scene.unknown;
+      const unknown = state.about === "mine" && turns.explanation.context && state.scene.unknown;
       redraw(body, answer(kind, "turns", turns), unknown && h("p", { class: "hint", text: unknown }), !busy && downloads(kind, entry));
       // Once, not with every switch between today and then.
-      if (entry.job !== told) announce(`${title}: ${linesOf(turns.explanation.shown)[0]}`);
+      if (entry.job !== told) announce(`${titleOf(kind)}: ${linesOf(turns.explanation.shown)[0]}`);
       told = entry.job;
     }
     else if (entry.state === "cancelled") put(body, h("p", { class: "soft", text: "Stopped before anything was found." }));
@@ -129,17 +132,18 @@ function turningCard(kind, title) {
 }
 
 /** The card of the answer to rely on; it is there where that was asked for and there is something to rely on. */
-function reliableCard(kind, title) {
-  const meter = meterFor(kind, refitLine(), `Cancel the search for what holds: ${title}`);
+function reliableCard(kind) {
+  const meter = meterFor(kind, refitLine(), "Cancel the search for what holds");
   const heading = h("h4");
   const body = h("div", { class: "answer" });
-  const node = h("div", { class: "card explanation-card reliable", role: "group", "aria-label": `${title}: where you may rely on it`, "data-reliable": kind }, heading, meter.node, body);
+  const node = h("div", { class: "card explanation-card reliable", role: "group", "data-reliable": kind }, heading, meter.node, body);
   let drawn = "";
   let told = "";
 
   function sync(entry, busy) {
     const { turns, holds } = answersOf(entry);
     const found = busy ? null : entry.result?.explanation;
+    node.setAttribute("aria-label", `${titleOf(kind)}: where you may rely on it`);
     const waiting = busy && Boolean(turns);
     node.hidden = !waiting && !found?.reliance;
     node.classList.toggle("good", Boolean(found?.shown.reliable));
@@ -154,7 +158,7 @@ function reliableCard(kind, title) {
     if (node.hidden || waiting) put(body);
     else redraw(body, holds ? answer(kind, "holds", holds) : [agreement(found), found.reliance.judged.refits > 0 && h("p", { class: "soft", text: "It is the context above." })]);
     if (!waiting && found?.reliance && entry.job !== told) {
-      announce(`${title}, ${heading.textContent}: ${found.shown.agreed}`);
+      announce(`${titleOf(kind)}, ${heading.textContent}: ${found.shown.agreed}`);
       told = entry.job;
     }
   }
@@ -162,10 +166,18 @@ function reliableCard(kind, title) {
 }
 
 function explanationCards(kind) {
-  const [title, question] = TEXTS[kind];
-  const cards = [turningCard(kind, title), reliableCard(kind, title)];
-  const node = h("section", { class: "explanation-question", "aria-label": title }, h("h3", { text: title }), h("p", { class: "hint", text: question }), cards.map((card) => card.node));
-  return { node, sync: () => { for (const card of cards) card.sync(state.explanations[kind], pending(kind)); } };
+  const cards = [turningCard(kind), reliableCard(kind)];
+  const [heading, hint] = [h("h3"), h("p", { class: "hint" })];
+  const node = h("section", { class: "explanation-question" }, heading, hint, cards.map((card) => card.node));
+  function sync() {
+    const [title, question] = textsOf(kind);
+    node.hidden = !kindsOf(state.about).includes(kind);
+    node.setAttribute("aria-label", title);
+    heading.textContent = title;
+    hint.textContent = question;
+    for (const card of cards) card.sync(state.explanations[kind], pending(kind));
+  }
+  return { node, sync };
 }
 
 function timeLimits() {
@@ -181,25 +193,30 @@ function timeLimits() {
 }
 
 export function startExplanation() {
-  const go = button("Why not mine?", () => {
-    explain();
+  const asking = (about) => () => {
+    explain(about);
     byId("explanation-panel").scrollIntoView({ behavior: "smooth", block: "start" });
-  }, { class: "button primary", id: "ask" });
+  };
+  const change = button("What would change the plan?", asking("any"), { class: "button primary", id: "ask-any" });
+  const go = button("Why not mine?", asking("mine"), { class: "button primary", id: "ask" });
   const why = h("p", { class: "hint", id: "ask-note", role: "status" });
   go.setAttribute("aria-describedby", "ask-note");
   const limit = timeLimits();
   const cards = KINDS.map(explanationCards);
   const conditions = conditionsDrawer();
   put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node), conditions.node);
-  startDock(h("div", { class: "question" }, go, why));
+  startDock(h("div", { class: "question" }, change, go, why));
   put(byId("explanation"), h("div", { class: "pair" }, cards.map((card) => card.node)));
   api.health().then((health) => limit.sync(health.time_limit)).catch(() => limit.sync(30));
-  subscribe(() => {
+  subscribe((changed) => {
     if (!state.scene) return;
-    const blocked = obstacle();
+    if (!state.stale && (changed.has("about") || changed.has("wish") || changed.has("explanations"))) asked = wishWords();
+    const blocked = planObstacle();
     const busy = KINDS.some(pending);
     const idle = KINDS.every((kind) => state.explanations[kind].state === "idle");
-    go.disabled = Boolean(blocked) || (busy && !state.stale);
+    const asks = (about) => busy && !state.stale && state.about === about;
+    change.disabled = Boolean(obstacle()) || asks("any");
+    go.disabled = Boolean(blocked) || asks("mine");
     why.textContent = blocked || (state.stale ? "Something has changed since: ask again." : busy ? "Searching …" : idle ? "The nearest context in which your plan would have been right." : "");
     why.classList.toggle("by-the-way", !blocked && !state.stale && !busy);
     byId("explanation").classList.toggle("idle", idle);

@@ -3,7 +3,7 @@
 import { api, ApiError } from "./api.js";
 import { conditionsAsked } from "./conditions.js";
 import { failed } from "./notices.js";
-import { answersOf, KINDS, setExplanation, state, thenOf, update } from "./state.js";
+import { answersOf, hasWish, KINDS, setExplanation, state, thenOf, update } from "./state.js";
 
 const RETRIES = 4;
 /** Seconds after which the server is asked for news at the latest. */
@@ -74,20 +74,33 @@ async function run(kind, question, mine) {
   }
 }
 
-/** Ask for the explanations of `kinds`, for everything as it is set now. */
-export async function explain(kinds = KINDS) {
+/** What a question is about, as it is sent: a plan, or a set of plans. */
+const SUBJECTS = {
+  mine: () => ({ plan: state.plan }),
+  any: () => ({ instead: "any" }),
+  set: () => ({ instead: state.wish }),
+};
+
+/** The kinds that there are of a question: the best of all plans is always optimal. */
+export const kindsOf = (about) => (about === "any" ? ["relative"] : KINDS);
+
+/** Ask for the explanations of `kinds` about something, for everything as it is set now. */
+export async function explain(about = "mine", kinds = kindsOf(about)) {
+  if (about === "set" && !hasWish()) return;
   round += 1;
   const mine = round;
   const question = {
     context: state.context,
-    plan: state.plan,
+    ...SUBJECTS[about](),
     fixed: state.locks,
     bounds: state.limits,
     time_limit: state.timeLimit,
-    ...conditionsAsked(),
+    ...conditionsAsked(about),
   };
   drop();
   update({
+    about,
+    selected: kindsOf(about).includes(state.selected) ? state.selected : "relative",
     explanations: Object.fromEntries(KINDS.map((kind) => [kind, { state: kinds.includes(kind) ? "queued" : "idle" }])),
     stale: false,
     answer: "turns",

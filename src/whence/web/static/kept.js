@@ -16,6 +16,14 @@ function limits(feature, limit) {
   return limit.length === 2 && limit.every((end) => end === null || finite(end)) && limit.some(finite);
 }
 
+/** What is wished of a plan, where the plans of a scene can be like that, otherwise null. */
+function wishes({ type, nodes, edges, parts }, wish) {
+  const known = new Set(type === "route" ? [...nodes.map(({ id }) => id), ...edges.map(({ name }) => name), ...edges.map(({ from, to }) => [from, to])].map((item) => JSON.stringify(item)) : parts);
+  const fit = ([how, items]) => (how.startsWith("at_") ? type === "quantities" && Object.keys(items).every((part) => known.has(part))
+    : type === "route" && items.every((item) => known.has(JSON.stringify(item))));
+  return Object.entries(wish).every(fit) ? wish : null;
+}
+
 /** The parts of a link that fit `scene`, and `dropped`: what does not, in words. */
 export function fitting(scene, kept) {
   const features = new Map(scene.features.map((feature) => [feature.name, feature]));
@@ -31,5 +39,9 @@ export function fitting(scene, kept) {
     if (!features.has(name)) dropped.push(`the lock of ${name}`);
     return features.has(name);
   });
-  return { ...kept, context, limits: allowed, locks, dropped };
+  const wished = wishes(scene.plan, kept.wish ?? {});
+  if (kept.wish && !wished) dropped.push("what is wished of a plan");
+  // Without its wish, a question about a set has no subject.
+  const about = kept.about === "set" && !(wished && kept.wish) ? { about: "mine", asked: [] } : {};
+  return { ...kept, ...about, context, limits: allowed, locks, wish: wished ?? {}, dropped };
 }

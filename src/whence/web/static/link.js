@@ -10,6 +10,7 @@ export function linkOf() {
   if (!state.scene) return "";
   const parts = new URLSearchParams({ scene: state.scene.id, context: JSON.stringify(Object.fromEntries(Object.entries(state.context).filter(([, value]) => value !== null))) });
   if (state.plan !== null) parts.set("plan", JSON.stringify(state.plan));
+  if (Object.keys(state.wish).length) parts.set("wish", JSON.stringify(state.wish));
   if (state.locks.length) parts.set("locks", JSON.stringify(state.locks));
   const limits = Object.fromEntries(Object.entries(state.limits).filter(([, limit]) => !limit.some(Number.isNaN)));
   if (Object.keys(limits).length) parts.set("limits", JSON.stringify(limits));
@@ -19,6 +20,7 @@ export function linkOf() {
   const asked = state.stale ? [] : KINDS.filter((kind) => state.explanations[kind].state !== "idle");
   if (asked.length) {
     parts.set("asked", asked.join(" "));
+    if (state.about !== "mine") parts.set("about", state.about);
     parts.set("show", state.selected);
   }
   return parts.toString();
@@ -34,9 +36,14 @@ const CONDITIONS = {
   plausible: (value) => isShare(value) && value < 1,
 };
 
+const isAmounts = (value) => isRecord(value) && Object.values(value).length > 0 && Object.values(value).every(Number.isFinite);
+const isPlaces = (value) => Array.isArray(value) && value.length > 0;
+const HOWS = { through: isPlaces, using: isPlaces, avoiding: isPlaces, at_least: isAmounts, at_most: isAmounts };
+
 const CHECKS = {
   context: (value) => isRecord(value) && Object.values(value).every(isPlain),
   plan: (value) => value !== null,
+  wish: (value) => isRecord(value) && Object.entries(value).every(([how, items]) => HOWS[how]?.(items)),
   locks: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
   conditions: (value) => isRecord(value) && Object.entries(value).every(([name, part]) => CONDITIONS[name]?.(part)),
   limits: (value) => isRecord(value) && Object.values(value).every((limit) => Array.isArray(limit) && limit.every((end) => end === null || isPlain(end))),
@@ -58,6 +65,7 @@ export function readLink(hash) {
     }
   }
   kept.asked = (parts.get("asked") ?? "").split(" ").filter((kind) => KINDS.includes(kind));
+  if (["any", "set"].includes(parts.get("about"))) kept.about = parts.get("about");
   if (KINDS.includes(parts.get("show"))) kept.selected = parts.get("show");
   return kept;
 }

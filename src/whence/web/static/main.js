@@ -5,7 +5,7 @@ import { startContext } from "./context.js";
 import { startDecisions } from "./decisions.js";
 import { button, byId, h, icon, put, throttled } from "./dom.js";
 import { startExplanation } from "./explanation.js";
-import { explain, forget } from "./jobs.js";
+import { explain, forget, kindsOf } from "./jobs.js";
 import { fitting } from "./kept.js";
 import { readLink, writeLink } from "./link.js";
 import { listed } from "./format.js";
@@ -107,20 +107,21 @@ async function open(id, kept = {}) {
     if (fit.dropped.length) note(`Part of the link does not fit this scene and was left out: ${listed(fit.dropped)}.`);
     openScene(scene, fit);
     showQuality(id);
-    if (kept.asked?.length) askWhenReady(kept.asked);
+    if (fit.asked?.length) askWhenReady(fit.about ?? "mine", fit.asked);
   } catch (error) {
     if (mine !== opening) return;
     cover(emptyState("This page cannot be opened.", failed(error), button("Try again", () => open(id, kept), { class: "button primary" })));
   }
 }
 
-/** Ask again what a link had asked, as soon as decision and plan are there. */
-function askWhenReady(kinds) {
+/** Ask again what a link had asked, as soon as the decision is there and, where it is about one, the plan. */
+function askWhenReady(about, kinds) {
   let waiting = true;
   subscribe(() => {
-    if (!waiting || !state.decision || !state.check) return;
+    if (!waiting || !state.decision || (about === "mine" && !state.check)) return;
     waiting = false;
-    if (state.check.feasible) queueMicrotask(() => explain(kinds));
+    const asked = kinds.filter((kind) => kindsOf(about).includes(kind));
+    if (about !== "mine" || state.check.feasible) queueMicrotask(() => explain(about, asked));
   });
 }
 

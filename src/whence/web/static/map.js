@@ -10,6 +10,8 @@ const CROWDED = 24;
 const ROOMY = 90;
 /** Farther from every place than this, a click means none of them. */
 const REACH = 48;
+/** Farther from a street than this, a click does not mean it. */
+const NARROW = 12;
 const HOW = "Arrow keys move the map, plus and minus zoom, 0 shows all of it.";
 
 /** Node names are strings or numbers or lists: one text a node to look it up by. */
@@ -44,6 +46,13 @@ function spacing(points) {
   return least[Math.floor(least.length / 50)] ?? ROOMY;
 }
 
+/** How far a point is from the line between two others. */
+function toLine([x, y], [x0, y0], [x1, y1]) {
+  const [dx, dy] = [x1 - x0, y1 - y0];
+  const t = Math.min(1, Math.max(0, ((x - x0) * dx + (y - y0) * dy) / (dx * dx + dy * dy || 1)));
+  return Math.hypot(x - x0 - t * dx, y - y0 - t * dy);
+}
+
 const path = (pairs) => pairs.map(([a, b]) => `M${a[0].toFixed(1)} ${a[1].toFixed(1)}L${b[0].toFixed(1)} ${b[1].toFixed(1)}`).join("");
 
 /**
@@ -51,9 +60,10 @@ const path = (pairs) => pairs.map(([a, b]) => `M${a[0].toFixed(1)} ${a[1].toFixe
  *
  * `show({decision, alternative, then, offered, drawing})` draws routes (lists of nodes); while drawing, `offered` maps the
  * nodes that can come next to what a screen reader says of them. `onpick(id)` is called with the place that was clicked:
- * whichever is nearest.
+ * whichever is nearest. While not drawing, `onmark({place})` or `onmark({edge})` is called with what was clicked, `onmark()`
+ * where that is nothing; `wished` and `shunned` ({places, pairs}) are marked.
  */
-export function networkMap(network, { onpick, onback }) {
+export function networkMap(network, { onpick, onback, onmark }) {
   const view = new Viewport();
   const svg = s("svg", {});
   const near = s("g", { class: "near", "aria-hidden": "true" });
@@ -64,10 +74,11 @@ export function networkMap(network, { onpick, onback }) {
   const tools = h("div", { class: "map-tools", role: "group", "aria-label": "Zoom" }, smaller, larger, whole);
   const node = h("div", { class: "map" }, frame);
   const items = new Map(network.nodes.map((item) => [keyOf(item.id), item]));
-  let shown = { decision: [], alternative: [], then: [], offered: new Map(), drawing: false };
+  let shown = { decision: [], alternative: [], then: [], offered: new Map(), drawing: false, wished: { places: [], pairs: [] }, shunned: { places: [], pairs: [] } };
   let home = new Map();
   let crowd = ROOMY;
   let marked = null;
+  let street = null;
 
   const seen = (id) => { const point = home.get(keyOf(id)); return point && view.seen(point); };
   const textOf = (item) => String(item.label ?? item.id);
@@ -83,6 +94,24 @@ export function networkMap(network, { onpick, onback }) {
     }
     return best;
   }
+
+  /** The street at a point of the window, where no place is as near. */
+  function streetAt(point) {
+    const place = nearest(point);
+    const [px, py] = place ? seen(place.id) : [Infinity, Infinity];
+    let least = Math.min(NARROW, Math.hypot(px - point[0], py - point[1]) / 2);
+    let best = null;
+    for (const edge of network.edges) {
+      const [a, b] = [seen(edge.from), seen(edge.to)];
+      const far = a && b ? toLine(point, a, b) : Infinity;
+      if (far < least) { least = far; best = edge; }
+    }
+    return best;
+  }
+
+  /** The whole street that an edge is a part of, as pairs of places. */
+  const along = (edge) => network.edges.filter((other) => (edge.name ? other.name === edge.name
+    : [edge.from, edge.to].every((end) => [keyOf(other.from), keyOf(other.to)].includes(keyOf(end))))).map(({ from, to }) => [from, to]);
 
   /** A ring and the name at a place: the one under the mouse, or the one that was looked for. */
   function ring(item) {
@@ -128,8 +157,12 @@ export function networkMap(network, { onpick, onback }) {
     svg.setAttribute("aria-label", shown.title ?? "Map of the network with both routes");
     svg.setAttribute("class", `${shown.drawing ? "drawing" : ""}${view.k > 1 ? " moved" : ""}`);
     put(svg, s("path", { d: path(lines(network.edges.map((edge) => [edge.from, edge.to]))), class: "street" }),
+      street && s("path", { d: path(lines(along(street))), class: "street picked" }),
       s("path", { d: path(lines(hops(shown.decision))), class: "route d" }), s("path", { d: path(lines(hops(shown.then))), class: "route t" }),
-      s("path", { d: path(lines(hops(shown.alternative))), class: "route a" }), dots, names,
+      s("path", { d: path(lines(hops(shown.alternative))), class: "route a" }),
+      [["wished", shown.wished], ["shunned", shown.shunned]].map(([name, { pairs, places }]) => [s("path", { d: path(lines(pairs)), class: `street ${name}` }),
+        places.map(seen).filter(Boolean).map(([cx, cy]) => s("circle", { cx, cy, r: 11, class: `place ${name}` }))]),
+      dots, names,
       shown.drawing && inSight.filter(({ key }) => shown.offered.has(key)).map(({ item, key }) => pickable(item, shown.offered.get(key))), near);
     if (focused) svg.querySelector(`[data-node="${CSS.escape(focused)}"]`)?.focus({ preventScroll: true });
     svg.dataset.zoom = view.k.toFixed(3);
@@ -148,8 +181,10 @@ export function networkMap(network, { onpick, onback }) {
       const pressed = !event.detail && event.target.closest?.("[data-node]");
       const item = pressed ? items.get(pressed.dataset.node) : nearest(point);
       if (shown.drawing) { if (item) onpick(item.id); return; }
-      marked = item;
-      ring(marked);
+      street = pressed ? null : streetAt(point);
+      marked = street ? null : item;
+      draw();
+      onmark(street ? { edge: street } : marked ? { place: marked.id } : undefined);
     },
   });
 
@@ -169,7 +204,7 @@ export function networkMap(network, { onpick, onback }) {
     tools,
     show(next) {
       shown = { ...shown, ...next };
-      if (shown.drawing) marked = null;
+      if (shown.drawing) marked = street = null;
       draw();
     },
     /** Put the focus on the first node that can come next. */
@@ -182,7 +217,7 @@ export function networkMap(network, { onpick, onback }) {
       const beside = Math.min(ROOMY, ...[...home.values()].filter((other) => other !== point).map(([u, v]) => Math.hypot(u - x, v - y) || ROOMY));
       const crowded = closer && beside * view.k < CROWDED;
       if (crowded || !view.holds(view.seen(point), -MARGIN / 2)) view.centre(point, crowded ? (2 * CROWDED) / beside : view.k);
-      if (mark) marked = items.get(keyOf(id));
+      if (mark) { marked = items.get(keyOf(id)); street = null; }
       draw();
     },
   };

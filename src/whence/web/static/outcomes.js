@@ -4,7 +4,7 @@ import { costBars, distribution, legend } from "./charts.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { listed, plain, share, value, withUnit } from "./format.js";
 import { term } from "./terms.js";
-import { ask, shownChanges, shownResult, shownThen, state, subscribe, update } from "./state.js";
+import { ask, planName, shownChanges, shownResult, shownThen, state, subscribe, takingOver, update } from "./state.js";
 
 const PLAY = 1500;
 
@@ -38,11 +38,12 @@ function compared(then, [first, second, third]) {
   const unit = state.scene.cost_unit;
   const close = (a, b) => Math.abs(a - b) <= 1e-9 * Math.max(Math.abs(a), Math.abs(b), 1);
   const told = (a, b) => (close(a, b) ? "as much as" : `${withUnit(plain(Math.abs(a - b), 2), unit)} ${a > b ? "more" : "less"} than`);
+  const name = takingOver() && then ? `the ${planName()}` : "your plan";
   if (!then) return `In the context as it is, your plan costs ${told(second, first)} the decision.`;
   const own = close(second, third)
     ? "No plan would be better there."
-    : `The policy would decide otherwise there, for ${withUnit(plain(Math.abs(second - third), 2), unit)} less than your plan.`;
-  return `In the context found, your plan costs ${told(second, first)} today’s decision. ${own}`;
+    : `The policy would decide otherwise there, for ${withUnit(plain(Math.abs(second - third), 2), unit)} less than ${name}.`;
+  return `In the context found, ${name} costs ${told(second, first)} today’s decision. ${own}`;
 }
 
 function stageBar() {
@@ -104,7 +105,8 @@ export function startOutcomes() {
     const unit = state.scene.cost_unit;
     costs.update(then ? there : today, then ? today : there, unit);
     // With a context found, today and then are drawn in the same bins; without, both plans are.
-    const both = found && shownResult().explanation.spread;
+    // The plan that takes over is not the one that is shown today.
+    const both = found && (then || !takingOver()) && shownResult().explanation.spread;
     spread.update(both || check?.spread || decision?.spread, both && then ? 1 : 0, unit);
     heading.textContent = state.scene.risk;
     caption.textContent = compared(then, then ? there : today);

@@ -4,7 +4,8 @@ import { legend } from "./charts.js";
 import { freshId, numberField } from "./controls.js";
 import { button, h } from "./dom.js";
 import { plain } from "./format.js";
-import { ask, shownThen, state } from "./state.js";
+import { ask, shownPlan, shownThen, state } from "./state.js";
+import { wishAmount, wishBar } from "./wish.js";
 
 const SLACK = 1e-6;
 /** Parts share an axis where their scales differ by no more than this factor; room is left beyond the longest bar. */
@@ -71,7 +72,7 @@ export function quantitiesView(scene) {
     ends = most.map((amount) => roundUp(ROOM * amount));
   }
 
-  const amounts = () => (isList(state.plan, shape.parts) ? state.plan : shape.parts.map((_, j) => Math.max(0, shape.lower?.[j] ?? 0)));
+  const amounts = () => (isList(shownPlan(), shape.parts) ? shownPlan() : shape.parts.map((_, j) => Math.max(0, shape.lower?.[j] ?? 0)));
   const setAmount = (j, amount) => ask({ plan: amounts().map((old, i) => (i === j ? amount : old)), check: null });
 
   const rows = shape.parts.map((part, j) => {
@@ -88,6 +89,7 @@ export function quantitiesView(scene) {
     const track = bars && h("div", { class: "q-track" }, decidedBar, yourBar, thenBar, range);
     const node = h("div", { class: "q-row", "data-part": part },
       h("label", { for: id, text: part, title: part }), track, decided, field.node);
+    node.addEventListener("focusin", () => { chosen = j; offer(); });
     function sync(decision, yours, then) {
       const width = (amount) => `${Math.max(0, Math.min(1, (amount ?? 0) / ends[j])) * 100}%`;
       decided.textContent = decision ? plain(decision[j], 5) : "–";
@@ -108,20 +110,38 @@ export function quantitiesView(scene) {
     return { node, sync };
   });
 
+  // Limits on parts are for problems of quantities; what a table holds, only its problem knows.
+  const wish = bars ? wishBar("Choose a quantity to ask when a plan with at least, or at most, that much would be right.") : null;
+  let chosen = null;
+  let offered = "";
+
+  /** Offer limits on the part whose field or bar was used last, at the quantity that it has. */
+  function offer() {
+    const amount = chosen === null ? null : shownPlan()?.[chosen] ?? null;
+    const mark = JSON.stringify([chosen, amount]);
+    if (!wish || mark === offered) return;
+    offered = mark;
+    const part = shape.parts[chosen];
+    wish.offer(part, amount === null ? [] : [["at_least", "At least"], ["at_most", "At most"]].map(([how, words]) => (
+      { text: `${words} ${plain(amount)}`, act: () => wishAmount(how, part, amount) })));
+  }
+
   const meter = shape.budget === null || shape.budget === undefined ? null : budgetMeter(shape.budget);
   const head = h("div", { class: "q-row q-head", "aria-hidden": "true" }, h("span"), bars && h("span"),
     h("span", { class: "decided", text: "decision" }), h("span", { class: "yours", text: "your plan" }));
   const node = h("div", { class: `picture ${bars ? "with-bars" : "as-table"}` }, bars && legend("block"),
-    h("div", { class: "q-rows" }, head, rows.map((row) => row.node)), meter?.node);
+    h("div", { class: "q-rows" }, head, rows.map((row) => row.node)), meter?.node, wish?.node);
   const copy = button("Start from the decision", () => { if (state.decision) ask({ plan: [...state.decision.plan], check: null }); }, { icon: "pen" });
 
   function draw() {
     const then = state.stage === "then" ? shownThen()?.plan : null;
-    const yours = isList(state.plan, shape.parts) ? state.plan : null;
+    const yours = isList(shownPlan(), shape.parts) ? shownPlan() : null;
     stretch(yours, [state.decision?.plan, shownThen()?.plan]);
     for (const row of rows) row.sync(state.decision?.plan, yours, then);
     node.classList.toggle("stage-then", Boolean(then));
     meter?.sync(state.decision?.plan, yours);
+    wish?.sync();
+    offer();
   }
   // A drag may end outside of its bar, and without having changed anything.
   for (const end of ["pointerup", "pointercancel"]) node.addEventListener(end, () => { dragging = false; });

@@ -6,7 +6,8 @@ import { hops, keyOf, networkMap } from "./map.js";
 import { announce } from "./notices.js";
 import { Network } from "./routes.js";
 import { placeSearch } from "./search.js";
-import { ask, shownThen, state, update } from "./state.js";
+import { ask, planName, shownPlan, shownThen, state, update } from "./state.js";
+import { wishBar, wishFor } from "./wish.js";
 
 /** What covers the top and, on a phone, the bottom of the window, in pixels. */
 const HEADER = 64;
@@ -20,7 +21,8 @@ export function routeView(scene) {
   /** How long the draft was before each choice: a step back takes back a choice, however far it led. */
   let choices = [];
   let refused = "";
-  const map = networkMap(scene.plan, { onpick: (id) => pick(id, () => map.focus()), onback: () => undo(() => map.focus()) });
+  const map = networkMap(scene.plan, { onpick: (id) => pick(id, () => map.focus()), onback: () => undo(() => map.focus()), onmark: choose });
+  const wish = wishBar("Click a place or a street to ask when a route through it, or around it, would be right.");
   const status = h("p", { class: "drawing-status", role: "status" });
   const stops = h("div", { class: "stops", role: "group", "aria-label": "Next place" });
   const undoButton = button("Undo", () => undo(), { icon: "undo" });
@@ -31,9 +33,23 @@ export function routeView(scene) {
   const search = placeSearch(scene.plan.nodes, (id) => {
     map.reveal(id, { mark: true });
     if (draft) pick(id);
+    else choose({ place: id });
   });
-  const node = h("div", { class: "picture" }, h("div", { class: "map-head" }, legend("line"), h("div", { class: "map-finder" }, search, map.tools)), map.node, bar);
+  const node = h("div", { class: "picture" }, h("div", { class: "map-head" }, legend("line"), h("div", { class: "map-finder" }, search, map.tools)), map.node, wish.node, bar);
   node.addEventListener("keydown", (event) => { if (event.key === "Escape" && draft) stop(); });
+
+  /** Offer what can be wished of the place or street that was clicked; nothing takes it back. */
+  function choose({ place, edge } = {}) {
+    if (place !== undefined) {
+      const ends = [scene.plan.source, scene.plan.target].map(keyOf).includes(keyOf(place));
+      wish.offer(network.label(place), ends ? [] : [
+        { text: "Through it", act: () => wishFor("through", [place]) }, { text: "Avoiding it", act: () => wishFor("avoiding", [place]) }]);
+    } else if (edge) {
+      const { name, ways, whole } = network.street(edge);
+      wish.offer(name, [...ways.map(({ text, items }) => ({ text, act: () => wishFor("using", items) })),
+        { text: "Avoiding it", act: () => wishFor("avoiding", whole) }]);
+    } else wish.offer("");
+  }
 
   function begin() {
     draft = [scene.plan.source];
@@ -114,11 +130,13 @@ export function routeView(scene) {
   function show() {
     const then = state.stage === "then" ? shownThen() : null;
     const offered = new Map(draft ? network.next(draft).map((edge) => [keyOf(edge.to), told(edge)]) : []);
-    const alternative = draft ?? (Array.isArray(state.plan) ? state.plan : []);
+    const alternative = draft ?? (Array.isArray(shownPlan()) ? shownPlan() : []);
     map.show({ decision: state.decision?.plan ?? [], then: then?.plan ?? [], alternative, offered, drawing: Boolean(draft),
-      title: said(alternative, then) });
+      title: said(alternative, then), wished: network.within([...(state.wish.through ?? []), ...(state.wish.using ?? [])]),
+      shunned: network.within(state.wish.avoiding ?? []) });
     node.classList.toggle("stage-then", Boolean(then));
     showBar();
+    wish.sync();
   }
 
   function said(alternative, then) {
@@ -127,7 +145,7 @@ export function routeView(scene) {
     const stops = (route) => (route.length > MANY ? [...route.slice(0, MANY / 2), ...route.slice(-MANY / 2)] : route).map((id) => network.label(id)).join(", ");
     const places = (route) => (route.length > MANY ? `${route.length} places, the first and last of which are ${stops(route)}` : stops(route));
     const told = (name, route) => (route.length > 1 ? ` ${name}: ${streets(route) || places(route)}.` : "");
-    return `Map from ${network.label(scene.plan.source)} to ${network.label(scene.plan.target)}.${told("Decision", decided)}${told("Your plan", alternative)}${then ? told("Decision then", then.plan) : ""}`;
+    return `Map from ${network.label(scene.plan.source)} to ${network.label(scene.plan.target)}.${told("Decision", decided)}${told(planName().replace(/^./, (first) => first.toUpperCase()), alternative)}${then ? told("Decision then", then.plan) : ""}`;
   }
 
   return {

@@ -2,7 +2,7 @@
 
 import { h, put } from "./dom.js";
 import { aligned, withUnit } from "./format.js";
-import { shownThen, state } from "./state.js";
+import { planName, shownThen, state, takingOver } from "./state.js";
 
 const HINT = "Plans of this problem are told in words. Take the plan of another context as your own, and compare.";
 
@@ -24,7 +24,7 @@ export function wordsView() {
       const { decision, check } = state;
       const costs = then ? [then.decision.cost, then.alternative.cost, then.cost] : [decision?.cost, check?.cost];
       const [first, second, third] = aligned(costs.map((cost) => cost ?? NaN)).map((text) => (text === "unknown" ? "–" : withUnit(text, state.scene.cost_unit)));
-      put(body, row("d", "decision", decision?.text, first), row("a", "your plan", check?.text, second),
+      put(body, row("d", "decision", decision?.text, first), row("a", planName(), (then && takingOver()?.text) ?? check?.text, second),
         then && row("t", "decision then", then.text, third));
     },
   };

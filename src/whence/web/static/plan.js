@@ -1,6 +1,7 @@
 // The plan panel: both plans drawn, what they cost, and the ways to a plan of one's own.
 
 import { api } from "./api.js";
+import { callSecond } from "./charts.js";
 import { judgeBy } from "./decisions.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { aligned, plain, withUnit } from "./format.js";
@@ -9,7 +10,7 @@ import { announce, failed } from "./notices.js";
 import { quantitiesView } from "./plan-quantities.js";
 import { routeView } from "./plan-route.js";
 import { wordsView } from "./plan-words.js";
-import { ask, missing, numbers, observationNamed, shownThen, state, subscribe } from "./state.js";
+import { ask, missing, numbers, observationNamed, planName, shownThen, state, subscribe, takingOver } from "./state.js";
 
 /** A plan of more letters than this is folded. */
 const LONG = 280;
@@ -33,10 +34,15 @@ function card(kind, heading, subtitle, ...more) {
     whole.textContent = open ? "Less of it" : "All of it";
     whole.setAttribute("aria-expanded", String(open));
   };
+  const title = h("h3", { text: heading });
   const node = h("section", { class: `card plan-card ${kind}`, "aria-label": heading },
-    h("div", { class: "card-head" }, h("div", {}, h("h3", { text: heading }), under), cost), text, whole, more);
+    h("div", { class: "card-head" }, h("div", {}, title, under), cost), text, whole, more);
   return {
     node,
+    call(name) {
+      title.textContent = name;
+      node.setAttribute("aria-label", name);
+    },
     show(words, costs, difference, below = subtitle) {
       under.textContent = below;
       if (text.textContent !== words) { text.textContent = words; fold(false); }
@@ -113,22 +119,26 @@ function showCards() {
   cards.decision.node.classList.toggle("busy", state.deciding);
   const far = decision ? allOutside().join(" ") : "";
   if (cards.caution.textContent !== far) cards.caution.textContent = far;
-  const infeasible = check && !check.feasible;
+  const taking = then && takingOver();
+  const infeasible = !taking && check && !check.feasible;
   const none = state.plan === null || state.plan === undefined;
-  cards.yours.show(none ? "You have none yet." : infeasible ? "" : check?.text ?? (missing().length ? "" : "…"),
+  cards.yours.call(taking ? "Plan that takes over" : "Your plan");
+  if (taking) cards.yours.show(taking.text, texts[1], compared(first, second), "in the context found");
+  else cards.yours.show(none ? "You have none yet." : infeasible ? "" : check?.text ?? (missing().length ? "" : "…"),
     !infeasible && Number.isFinite(second) && texts[1], !infeasible && compared(first, second));
   cards.reason.hidden = !infeasible;
   if (infeasible) put(cards.reason, icon("warn"), h("span", {},
     h("b", { text: check.unchecked ? "This plan could not be checked. " : check.incomplete ? "This plan is not complete. " : "This plan cannot be carried out. " }), check.reason));
   cards.then.node.hidden = !then;
-  if (then) cards.then.show(then.text, texts[2], compared(then.alternative.cost, then.cost) === "the same" ? "as your plan" : "");
+  if (then) cards.then.show(then.text, texts[2], compared(then.alternative.cost, then.cost) === "the same" ? `as ${taking ? "that plan" : "your plan"}` : "");
+  callSecond(planName());
 }
 
 export function startPlan() {
   subscribe((changed) => {
     if (!state.scene) return;
     if (changed.has("scene")) build();
-    if (["scene", "context", "decision", "deciding", "plan", "check", "drawing", "stage", "selected", "answer", "explanations", "stale"].some((key) => changed.has(key))) {
+    if (["scene", "context", "decision", "deciding", "plan", "wish", "about", "online", "limits", "check", "drawing", "stage", "selected", "answer", "explanations", "stale"].some((key) => changed.has(key))) {
       view.update(changed);
       showCards();
     }

@@ -45,6 +45,23 @@ export class Network {
     return this.out.get(keyOf(u))?.find((edge) => keyOf(edge.to) === keyOf(v));
   }
 
+  /** The street that an edge belongs to: what it is called, the ways along it, and what names all of it to the server. */
+  street({ from, to, name }) {
+    const places = new Set([...this.nodes.values()].flatMap((node) => [String(node.id), node.label]));
+    const pairs = this.within([name || [from, to], name || [to, from]]).pairs;
+    if (name) return { name, ways: [{ text: "Along it", items: [name] }], whole: places.has(name) ? pairs : [name] };
+    const ways = [[from, to], [to, from]].filter(([u, v]) => this.edge(u, v));
+    return { name: `${this.label(from)} – ${this.label(to)}`, whole: ways,
+      ways: ways.map((pair) => ({ text: `Along it to ${this.label(pair[1])}`, items: [pair] })) };
+  }
+
+  /** The places, and the edges as pairs, that `items` name: places, streets, or edges. */
+  within(items) {
+    const keys = new Set(items.map(keyOf));
+    const edges = [...this.out.values()].flat().filter((edge) => keys.has(keyOf([edge.from, edge.to])) || (edge.name && keys.has(keyOf(edge.name))));
+    return { places: items.filter((item) => this.nodes.has(keyOf(item))), pairs: edges.map((edge) => [edge.from, edge.to]) };
+  }
+
   /** The edges that can come next: they lead on, to a node that the route has not been to. */
   next(route) {
     const been = new Set(route.map(keyOf));

@@ -22,6 +22,10 @@ export const state = {
   plan: null,
   drawing: false,
   check: null,
+  /** What is asked of a plan where a set of them is meant, as the server takes it: {through: [...]}, {at_least: {...}}, or {}. */
+  wish: {},
+  /** What the explanations are about: "mine", "any" plan, or the "set" that was wished for. */
+  about: "mine",
   /** What an answer must keep to: {holds, margin, plausible}. */
   conditions: {},
   /** Both explanations: {state, job, progress, nearest, result, error}. */
@@ -60,8 +64,12 @@ export function update(patch) {
 /** Change what the question is about: explanations on the page are then about an older one. */
 export function ask(patch) {
   const asked = KINDS.some((kind) => state.explanations[kind].state !== "idle");
-  update({ ...patch, ...(asked ? { stale: true, stage: "today" } : {}) });
+  const matters = Object.keys(patch).some((key) => (ABOUT[key] ?? state.about) === state.about);
+  update({ ...patch, ...(asked ? { stale: state.stale || matters, stage: "today" } : {}) });
 }
+
+/** What only one kind of question is about; everything else matters to all of them. */
+const ABOUT = { plan: "mine", check: "mine", drawing: "mine", wish: "set" };
 
 /** The conditions that a scene begins with. */
 export const ownConditions = (scene) => ({ holds: scene.holds ?? false, margin: scene.margin ?? 0, plausible: scene.plausible ?? 0 });
@@ -75,6 +83,8 @@ export function openScene(scene, kept = {}) {
     limits: kept.limits ?? {},
     conditions: { ...ownConditions(scene), ...kept.conditions },
     plan: kept.plan === undefined ? scene.alternative : kept.plan,
+    wish: kept.wish ?? {},
+    about: kept.about ?? "mine",
     decision: null,
     drawing: false,
     check: null,
@@ -107,6 +117,22 @@ export function shownResult() {
 export function shownThen() {
   return thenOf(shownResult());
 }
+
+/** The plan that takes over where no plan of one's own was asked about: {plan, text, cost}, or null. */
+export function takingOver() {
+  return state.about === "mine" ? null : shownThen()?.alternative ?? null;
+}
+
+/** The plan beside the decision: one's own or, in the context found, the one that takes over there. */
+export function shownPlan() {
+  return (state.stage === "then" && takingOver()?.plan) || state.plan;
+}
+
+/** What that plan is called. */
+export const planName = (taking = state.stage === "then" && takingOver()) => (taking ? "plan that takes over" : "your plan");
+
+/** Whether something is wished of a plan. */
+export const hasWish = () => Object.keys(state.wish).length > 0;
 
 /** The context that the page shows: that of the controls, or the one found. */
 export function shownContext() {
