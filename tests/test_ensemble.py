@@ -228,6 +228,9 @@ def test_questions_that_cannot_be_asked() -> None:
         wh.Ensemble(type("LinearModel", (), {})())
     with pytest.raises(InputError, match=r"'X' must have the 3 columns that the fitted scikit-learn model has seen"):
         wh.Ensemble(model).fit(X[:, :2])
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    with pytest.raises(InputError, match=r"'schema' must have no relations between features for an Ensemble"):
+        wh.Ensemble(model, wh.Schema(relations=["a <= b"])).fit(table.assign(b=table["a"] + 1.0))
     with pytest.raises(InputError, match=r"'label' must be None: the model has one forecast. Got 1 instead."):
         wh.Ensemble(model, label=1)
     linear = lightgbm.LGBMRegressor(n_estimators=2, linear_tree=True, verbose=-1).fit(X, y)
