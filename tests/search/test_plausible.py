@@ -91,7 +91,7 @@ def test_more_plausible_is_never_nearer(block: int) -> None:
 @pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("block", range(6))
 def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyPatch) -> None:
-    """The nearest plausible cell at which no plan beats the alternative, also where every box asks for the best plan."""
+    """The nearest plausible cell at which no plan beats the alternative; also where boxes ask for the best plan."""
     if eager:
         for name, value in {"COMMON": 0, "EAGER_FROM": 0}.items():
             monkeypatch.setattr(forest_search, name, value)
