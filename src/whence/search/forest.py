@@ -132,12 +132,12 @@ class ForestFrontier:
         dear = self.tail or self.question.confidence > 0.0
         if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
-        # What was looked for without proof and not found is far away, or does not exist; and whether a plan is near the
-        # best one is never settled next to the start alone.
+        # What was looked for without proof and not found is far away, or does not exist; and boxes that ask for the
+        # best plan settle nothing next to the start alone.
         sharp = self.proposed > 0 and self.columns <= SHARP_TO and cutoff >= SHARP_FROM
         if self.absolute:
             self._ask_in_boxes()
-            sharp = self.eager
+            sharp = sharp or self.eager
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
         for milestone in (FIRST_LOOK, EAGER_FROM, PATIENCE[self.tail], STALLED):
             if self.nodes < milestone:
