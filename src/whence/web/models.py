@@ -232,7 +232,7 @@ class ExplainRequest(ContextRequest):
     plan: Any = _told("A list of node ids, or a list of numbers; without it, the question is about `instead`.")
     instead: Text | Annotated[dict[Text, Any], Field(max_length=100)] | None = _told(
         "In place of a plan, a set of plans: 'any' (the default), or lists of places under 'through', 'using' and "
-        "'avoiding', or quantities by name under 'at_least' and 'at_most', pairs under 'between'; or plans under 'only'."
+        "'avoiding', quantities by name under 'at_least' and 'at_most', pairs under 'between', or plans under 'only'."
     )
     kind: Literal["relative", "absolute"] = "relative"
     within: float = Field(

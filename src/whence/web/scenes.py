@@ -175,7 +175,7 @@ class Scene:
         return plan
 
     def instead_of(self, plan: Any, plans: Any) -> Any:
-        """What a question is about: a plan or, without one, a set of plans; an InputError says what is wrong with it."""
+        """What a question is about: a plan or, without one, a set of plans; an InputError says what is wrong."""
         if plan is not None and plans is not None:
             raise InputError("A question is about a 'plan' or about a set of plans, 'instead'. Got both.")
         if plan is not None:
