@@ -5,12 +5,14 @@
     python benchmarks/soak.py --cases 10000 --weights contexts
     python benchmarks/soak.py --weights forest --seed 1348
     python benchmarks/soak.py --cases 20000 --weights sets
+    python benchmarks/soak.py --weights several --few --minutes 10
 
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
 contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "contexts" are questions with steps,
 scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``). With ``--milp``
-the integer program answers too, as a second judge. Seeds that are done are kept in a results file, and the next run
-goes on behind them. A disagreement is written there with its seed, and the exit code is then 1.
+the integer program answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
+(``tests/changing.py``). Seeds that are done are kept in a results file, and the next run goes on behind them. A
+disagreement is written there with its seed, and the exit code is then 1.
 """
 
 from __future__ import annotations
@@ -26,12 +28,13 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests.cases import Case
+from tests.changing import disagreement_about_sets, several_case
 from tests.context_cases import TooMany, soaked
 from tests.context_cases import disagreement as contexts_disagreement
 from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import disagreement, forest_case, neighbour_case
 
-MAKERS: dict[str, Callable[[int], Case]] = {"forest": forest_case, "knn": neighbour_case}
+MAKERS: dict[str, Callable[[int], Case]] = {"forest": forest_case, "knn": neighbour_case, "several": several_case}
 #: Seeds after which the results file is written.
 BLOCK = 50
 #: Seconds that the integer program may take for one question; what it has not settled by then is no disagreement.
@@ -43,6 +46,10 @@ def judged(weights: str, seed: int, milp: bool) -> str:
     try:
         if weights == "sets":
             return set_disagreement(set_case(seed))
+        # What is asked beside the nearest explanation is judged by the sets of features that explanations change.
+        kind, _, few = weights.partition(" ")
+        if few:
+            return disagreement_about_sets(MAKERS[kind](seed), **({"engine": "milp"} if milp else {}))
         judge = contexts_disagreement if weights == "contexts" else disagreement
         case: Any = soaked(seed) if weights == "contexts" else MAKERS[weights](seed)
         found = judge(case)
@@ -95,8 +102,9 @@ def main() -> int:
     """Run the soak, or repeat one seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--weights", choices=["forest", "knn", "both", "contexts", "sets"], default="both", help="what to ask about"
+        "--weights", choices=[*MAKERS, "both", "contexts", "sets"], default="both", help="what to ask about"
     )
+    parser.add_argument("--few", action="store_true", help="ask for few changes, menus and reasons")
     parser.add_argument("--cases", type=int, default=1000, help="questions in all, those of earlier runs included")
     parser.add_argument("--minutes", type=float, default=float("inf"), help="stop after this many minutes")
     parser.add_argument("--milp", action="store_true", help="let the integer program answer too")
@@ -104,6 +112,7 @@ def main() -> int:
     parser.add_argument("--results", type=Path, default=Path("soak.jsonl"), help="file with the seeds done")
     given = parser.parse_args()
     kinds = ["forest", "knn"] if given.weights == "both" else [given.weights]
+    kinds = [f"{kind} few" if given.few and kind in MAKERS else kind for kind in kinds]
     if given.seed is not None:
         found = [judged(weights, given.seed, given.milp) for weights in kinds]
         print("\n".join(f"{weights}: {text or 'agrees'}" for weights, text in zip(kinds, found, strict=True)))

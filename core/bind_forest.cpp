@@ -427,6 +427,32 @@ void bind_plan_sets(nb::module_& m) {
 }
 
 void bind_search(nb::module_& m) {
+    nb::class_<FewChanges>(m, "FewChanges", "Which features may differ from the start together.")
+        .def(
+            "__init__",
+            [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred) {
+                new (self) FewChanges(copied(feature), most, std::move(barred));
+            },
+            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>())
+        .def(
+            "allows",
+            [](const FewChanges& few, const std::vector<std::int32_t>& features) {
+                FewChanges::Features changed(few.features(), 0);
+                for (const std::int32_t f : features) {
+                    require(f >= 0 && f < few.features(), "'features' must be some of those counted.");
+                    changed[f] = 1;
+                }
+                return few.allows(changed);
+            },
+            "features"_a, "Whether exactly these features may change together.")
+        .def(
+            "keep",
+            [](const FewChanges& few, Box& box) {
+                require_fit(box.located().grid(), &few);
+                FewChanges::Features changed, kept;
+                return few.keep(box, changed, kept);
+            },
+            "box"_a, "Keep what must stay beside the features that change in all of a box; false where too many do.");
     nb::class_<Plausibility>(m, "Plausibility", "Contexts that an isolation forest needs many splits to set apart.")
         .def(
             "__init__",
@@ -461,9 +487,9 @@ void bind_search(nb::module_& m) {
             },
             "By bucket and tree: the share of each tree.");
     nb::class_<ForestSearch>(m, "ForestSearch", "Best-first search over the boxes of a forest.")
-        .def(nb::init<const Located&, Criterion&, double, int, const Plausibility*>(), "located"_a, "criterion"_a,
-             "tau"_a, "threads"_a = 1, "plausible"_a.none() = nb::none(), nb::keep_alive<1, 2>(),
-             nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>())
+        .def(nb::init<const Located&, Criterion&, double, int, const Plausibility*, const FewChanges*>(), "located"_a,
+             "criterion"_a, "tau"_a, "threads"_a = 1, "plausible"_a.none() = nb::none(), "few"_a.none() = nb::none(),
+             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 6>(), nb::keep_alive<1, 7>())
         .def("ask_in_boxes", &ForestSearch::ask_in_boxes, "eager"_a,
              "From now on boxes of an absolute question have rivals of their own, and ask for them at once where eager.")
         .def(
@@ -497,11 +523,12 @@ void bind_search(nb::module_& m) {
         .def(
             "__init__",
             [](Proposals* self, const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
-               double seconds, const Plausibility* plausible) {
-                new (self) Proposals(located, criterion, tau, looks, Deadline(seconds), plausible);
+               double seconds, const Plausibility* plausible, const FewChanges* few) {
+                new (self) Proposals(located, criterion, tau, looks, Deadline(seconds), plausible, few);
             },
             "located"_a, "criterion"_a, "tau"_a, "looks"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
-            "plausible"_a.none() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 7>())
+            "plausible"_a.none() = nb::none(), "few"_a.none() = nb::none(), nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 3>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>())
         .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
         .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
         .def_prop_ro("best", [](const Proposals& proposals) { return array_of(proposals.best()); })

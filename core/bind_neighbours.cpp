@@ -5,6 +5,7 @@
 
 #include <limits>
 #include <memory>
+#include <numeric>
 #include <optional>
 
 #include "arrays.hpp"
@@ -198,7 +199,8 @@ void bind_rules(nb::module_& m) {
 
 void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
                  double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail,
-                 double widest, double confidence, const Rules* rules) {
+                 double widest, double confidence, const Rules* rules, std::optional<int> most,
+                 std::vector<std::vector<std::int32_t>> barred) {
     const std::size_t n = points.shape(0);
     require(rules == nullptr || rules->last_axis() < static_cast<int>(axes.size()), "'rules' must be about the axes.");
     require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
@@ -222,7 +224,13 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     } else {
         criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau, confidence);
     }
-    new (self) NeighbourSearch(std::move(space), std::move(criterion));
+    std::unique_ptr<const FewChanges> few;
+    if (most) {
+        std::vector<std::int32_t> feature(space.axes.size());
+        std::iota(feature.begin(), feature.end(), 0);
+        few = std::make_unique<const FewChanges>(std::move(feature), *most, std::move(barred));
+    }
+    new (self) NeighbourSearch(std::move(space), std::move(criterion), std::move(few));
 }
 
 void cut(NeighbourSearch& self, const Vector& rival) {
@@ -366,7 +374,8 @@ void bind_search(nb::module_& m) {
     nb::class_<NeighbourSearch>(m, "NeighbourSearch", "Best-first search over boxes of contexts.")
         .def("__init__", &make_search, "axes"_a, "points"_a.noconvert(), "base"_a.noconvert(), "k"_a, "separation"_a,
              "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none(), "widest"_a = kInfinity,
-             "confidence"_a = 0.0, "rules"_a.none() = nb::none())
+             "confidence"_a = 0.0, "rules"_a.none() = nb::none(), "most"_a = nb::none(),
+             "barred"_a = std::vector<std::vector<std::int32_t>>())
         .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
         .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
         .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")

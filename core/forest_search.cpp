@@ -16,10 +16,11 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 }  // namespace
 
 ForestSearch::ForestSearch(const Located& located, Criterion& criterion, double tau, int threads,
-                           const Plausibility* plausible)
-    : shared_{located, criterion, tau, {}, {}, plausible}, candidate_{INFINITE, Cells(located.grid().columns())} {
+                           const Plausibility* plausible, const FewChanges* few)
+    : shared_{located, criterion, tau, {}, {}, plausible, few}, candidate_{INFINITE, Cells(located.grid().columns())} {
     require_fit(located.grid(), criterion, plausible);
     if (threads < 1) throw std::invalid_argument("'threads' must be positive.");
+    require_fit(located.grid(), few);
     for (int i = 0; i < threads; ++i) workers_.push_back(std::make_unique<ForestWorker>(shared_, threads == 1));
 }
 

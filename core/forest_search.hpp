@@ -22,9 +22,10 @@ public:
     };
     using Hard = ForestWorker::Hard;
 
-    // Where `plausible` is given, contexts must be so, and the criterion is about the trees before its own.
+    // Where `plausible` is given, contexts must be so, and the criterion is about the trees before its own; where `few`
+    // is, only some features may change together.
     ForestSearch(const Located& located, Criterion& criterion, double tau, int threads = 1,
-                 const Plausibility* plausible = nullptr);
+                 const Plausibility* plausible = nullptr, const FewChanges* few = nullptr);
 
     // From now on boxes of an absolute question have rivals of their own: a plan that is answered at a candidate, which
     // its box and the parts of it keep in mind. There are too many plans for one list. Where `eager`, the nearest point

@@ -113,10 +113,12 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     open_.near = open_.box.project(open_.cells);
     const double room = cutoff - open_.near;
     if (room < INFINITE && !open_.box.tighten(open_.cells, room)) return false;
+    if (shared_.few != nullptr && !shared_.few->keep(open_.box, changed_, kept_)) return false;
     if (absolute_) recall();
     look();
     open_.reach.gather(open_.box);
     if (room < INFINITE) open_.reach.drop_far(open_.cells, room);
+    if (shared_.few != nullptr) drop_many();
     if (absolute_ || shares_) criterion_.lean(open_);  // otherwise it is bounded next, which does the same
     if (absolute_) mix();
     return true;
@@ -252,6 +254,10 @@ ForestWorker::Verdict ForestWorker::refine(double cutoff) {
         open_.link = queue_.link(open_.link, j, to.low, to.high, open_.etas);
         if (!restrict(j, to.low, to.high)) return Verdict::done;
     }
+    if (shared_.few != nullptr) {
+        if (!shared_.few->keep(open_.box, changed_, kept_)) return Verdict::done;
+        drop_many();
+    }
     const double near = open_.box.project(moved_);
     if (moved_ == open_.cells) return Verdict::again;
     open_.cells = moved_;
@@ -273,6 +279,24 @@ void ForestWorker::share_pull() {
     const double plausibility = open_.short_by <= 0.0 ? 0.0 : 1.0 / open_.short_by;
     for (std::size_t t = 0; t < open_.gains.size(); ++t)
         open_.gains[t] *= static_cast<std::int32_t>(t) < open_.trees ? criterion : plausibility;
+}
+
+// Drop the leaves that ask for more changes than those of the box allow for.
+void ForestWorker::drop_many() {
+    const FewChanges& few = *shared_.few;
+    const Grid& grid = located_.grid();
+    for (std::int32_t t = 0; t < grid.trees(); ++t)
+        open_.reach.drop(t, [&](std::int32_t leaf) {
+            kept_ = changed_;
+            bool more = false;
+            for (const PathEntry& entry : grid.path(leaf)) {
+                if (entry.low > open_.box[entry.column].high || entry.high < open_.box[entry.column].low) return true;
+                if (entry.allows(located_.column(entry.column).start) || kept_[few.of(entry.column)]) continue;
+                kept_[few.of(entry.column)] = 1;
+                more = true;
+            }
+            return more && !few.allows(kept_);
+        });
 }
 
 // Restrict a column of the box and drop the leaves that it no longer meets; false where the box becomes empty.

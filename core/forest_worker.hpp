@@ -12,6 +12,7 @@
 
 #include "deadline.hpp"
 #include "faces.hpp"
+#include "few_changes.hpp"
 #include "mixture.hpp"
 #include "queue.hpp"
 #include "rivals.hpp"
@@ -27,6 +28,7 @@ struct Shared {
     Queue queue;
     std::vector<Leaves> excluded;  // of all trees, or of the first ones
     const Plausibility* plausible = nullptr;  // where contexts must be
+    const FewChanges* few = nullptr;          // where only some features may change together
     std::atomic<std::int64_t> examined = 0;   // boxes
 };
 
@@ -90,6 +92,7 @@ private:
     Verdict examine(Hard hard, double cutoff);
     Verdict refine(double cutoff);
     void share_pull();
+    void drop_many();
     bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
     Verdict split(Hard hard, double cutoff);
     std::optional<Face> face(bool sharp);
@@ -108,6 +111,7 @@ private:
     Faces faces_;
     Box narrowed_;  // the box under way, narrowed
     Cells moved_;   // the projection on it
+    FewChanges::Features changed_, kept_;  // features that change everywhere in the box, and that must stay
     bool under_way_ = false;   // whether the open box is not done with
     double cutoff_ = 0.0;      // the cutoff it was opened with
     std::int32_t rivals_ = 0;  // and the number of rivals

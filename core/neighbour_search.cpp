@@ -41,7 +41,7 @@ void Tree::push(double key, const Box& box, std::shared_ptr<const MemberSets> se
             node = free_.back();
             free_.pop_back();
         }
-        nodes_[node] = {box.low, box.high, std::move(sets)};
+        nodes_[node] = {box.low, box.high, box.charged, std::move(sets)};
     }
     heap.push(key, node);
 }
@@ -50,6 +50,7 @@ void Tree::load(int node, Examiner& examiner) const {
     std::lock_guard lock(mutex_);
     examiner.box.low = nodes_[node].low;
     examiner.box.high = nodes_[node].high;
+    examiner.box.charged = nodes_[node].charged;
     examiner.sets = *nodes_[node].sets;
 }
 
@@ -67,7 +68,7 @@ void Found::improve(double nearer, const std::vector<double>& other) {
     context = other;
 }
 
-NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree)
+NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree, const FewChanges* few)
     : candidate(space.dimension()),
       met(space.dimension()),
       examiner(space),
@@ -75,6 +76,7 @@ NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion,
       space_(space),
       criterion_(criterion),
       tree_(tree),
+      few_(few),
       solution_(space.axes.size()) {}
 
 void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius) {
@@ -97,7 +99,17 @@ void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius) {
 bool NeighbourWorker::treat(Tree::Entry entry, double radius) {
     const auto [key, node] = entry;
     tree_.load(node, examiner);
+    if (few_ != nullptr && !keep_few()) {
+        tree_.forget(node);
+        return false;
+    }
     const Verdict verdict = examiner.examine(criterion_, radius);
+    const bool undecided = verdict == Verdict::split || verdict == Verdict::leaf;
+    if (const int axis = few_ != nullptr && undecided ? undecided_axis() : -1; axis >= 0) {
+        tree_.forget(node);
+        add_choices(axis, std::max(key, examiner.distance), radius);
+        return false;
+    }
     const auto [best, open] = solve(verdict, radius);
     const double value = std::max(key, examiner.distance + std::min(best, open));
     met.improve(examiner.distance + best, solution_);
@@ -110,6 +122,55 @@ bool NeighbourWorker::treat(Tree::Entry entry, double radius) {
     tree_.forget(node);
     if (open < best && value < radius) add_parts(value, radius);
     return false;
+}
+
+// Keep the axes at the start that may not change beside those that do in the box; false where these are too many already.
+bool NeighbourWorker::keep_few() {
+    Box& box = examiner.box;
+    changed_.assign(box.dimension(), 0);
+    for (int j = 0; j < box.dimension(); ++j) {
+        const double start = space_.axes[j].start;
+        changed_[j] = box.charged[j] || start < box.low[j] || start > box.high[j];
+    }
+    if (!few_->settle(changed_, others_)) return false;
+    for (int j = 0; j < box.dimension(); ++j) {
+        if (others_[j]) box.low[j] = box.high[j] = space_.axes[j].start;
+    }
+    return true;
+}
+
+// An axis of which it has to be decided whether it changes, because too many could; -1 where all that can may.
+int NeighbourWorker::undecided_axis() {
+    const Box& box = examiner.box;
+    FewChanges::Features all = changed_;
+    for (int j = 0; j < box.dimension(); ++j) all[j] = changed_[j] || box.moves(j);
+    if (few_->allows(all)) return -1;
+    // Where there are not too many of them, it is one of those that are barred together.
+    const bool many = std::count(all.begin(), all.end(), 1) > few_->most();
+    if (many) {
+        others_ = all;
+    } else {
+        few_->barred_within(all, others_);
+    }
+    int widest = -1;
+    for (int j = 0; j < box.dimension(); ++j) {
+        if (changed_[j] || !all[j] || !others_[j]) continue;
+        if (j == examiner.split.axis) return j;
+        if (widest < 0 || box.high[j] - box.low[j] > box.high[widest] - box.low[widest]) widest = j;
+    }
+    return widest;
+}
+
+// Add the box once with the axis at the start, and once with the axis among those that change.
+void NeighbourWorker::add_choices(int axis, double least, double radius) {
+    if (least >= radius) return;
+    Box& box = examiner.box;
+    const auto sets = std::make_shared<const MemberSets>(examiner.sets);
+    box.charged[axis] = 1;
+    tree_.push(least, box, sets);
+    box.charged[axis] = 0;
+    box.low[axis] = box.high[axis] = space_.axes[axis].start;
+    tree_.push(least, box, sets);
 }
 
 bool NeighbourWorker::categories_decided() const {
@@ -150,21 +211,24 @@ void NeighbourWorker::add_parts(double least, double radius) {
     add(split.above, high);
 }
 
-NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion)
+NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion,
+                                 std::unique_ptr<const FewChanges> few)
     : space_(std::move(space)),
       criterion_(std::move(criterion)),
+      few_(std::move(few)),
       candidate_(space_.axes.size()),
       met_(space_.dimension()),
       columns_(space_.points.size()) {
     for (int i = 0; i < space_.size(); ++i) {
         for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = space_.point(i)[j];
     }
-    workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_));
+    workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
     restart();
 }
 
 void NeighbourSearch::restart() {
     Box whole(space_.dimension());
+    if (few_ != nullptr) whole.charged.assign(space_.dimension(), 0);
     for (int j = 0; j < whole.dimension(); ++j) {
         whole.low[j] = space_.axes[j].lower;
         whole.high[j] = space_.axes[j].upper;
@@ -193,7 +257,7 @@ Progress NeighbourSearch::advance(std::int64_t boxes, double radius, int threads
 // Let all threads work once, for about so many boxes; whether the nearest box that is left was solved.
 bool NeighbourSearch::work(std::int64_t boxes, double radius, int threads) {
     while (static_cast<int>(workers_.size()) < threads)
-        workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_));
+        workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
     std::atomic<std::int64_t> left = boxes;
     tree_.heap.open();
     work_together(

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "few_changes.hpp"
 #include "neighbour_box.hpp"
 #include "neighbour_criterion.hpp"
 #include "neighbour_leaf.hpp"
@@ -32,6 +33,7 @@ public:
 private:
     struct Node {
         std::vector<double> low, high;
+        std::vector<char> charged;
         std::shared_ptr<const MemberSets> sets;  // the two parts of a box share those of the whole
     };
 
@@ -53,7 +55,7 @@ struct Found {
 // One thread of the search.
 class NeighbourWorker {
 public:
-    NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree);
+    NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree, const FewChanges* few);
 
     // Examine the nearest boxes until none of the `left` ones is left to all threads, nothing nearer than `radius` is
     // there, or one is solved and no other that waits is nearer: that is a candidate. Explanations met on the way go to
@@ -69,10 +71,15 @@ private:
     bool categories_decided() const;
     LeafSolver::Outcome solve(Verdict verdict, double radius);
     void add_parts(double least, double radius);
+    bool keep_few();
+    int undecided_axis();
+    void add_choices(int axis, double least, double radius);
 
     const Space& space_;
     const Criterion& criterion_;
     Tree& tree_;
+    const FewChanges* few_;
+    FewChanges::Features changed_, others_;  // axes that count as changed in the box under way, and room to compute
     std::vector<double> solution_;  // nearest explanation of the box under way
 };
 
@@ -84,7 +91,8 @@ enum class Progress {
 
 class NeighbourSearch {
 public:
-    NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion);
+    // Where `few` is given, only some axes may change together.
+    NeighbourSearch(Space space, std::unique_ptr<Criterion> criterion, std::unique_ptr<const FewChanges> few = nullptr);
     NeighbourSearch(const NeighbourSearch&) = delete;
     NeighbourSearch& operator=(const NeighbourSearch&) = delete;
 
@@ -116,6 +124,7 @@ private:
 
     Space space_;
     std::unique_ptr<Criterion> criterion_;
+    std::unique_ptr<const FewChanges> few_;
     Tree tree_;
     std::vector<std::unique_ptr<NeighbourWorker>> workers_;
     std::vector<double> candidate_;

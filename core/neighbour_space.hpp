@@ -52,6 +52,7 @@ struct Space {
 struct Box {
     std::vector<double> low, high;
     std::vector<double> nearest;  // its context nearest to the start
+    std::vector<char> charged;    // of each axis, whether it counts as changed; empty where that does not matter
 
     explicit Box(int dimension) : low(dimension), high(dimension), nearest(dimension) {}
 

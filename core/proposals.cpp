@@ -17,13 +17,14 @@ constexpr std::int32_t ALONG_A_LINE = 64;
 }  // namespace
 
 Proposals::Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks,
-                     Deadline deadline, const Plausibility* plausible)
+                     Deadline deadline, const Plausibility* plausible, const FewChanges* few)
     : located_(located),
       criterion_(criterion),
       tau_(tau),
       looks_(looks),
       deadline_(deadline),
       plausible_(plausible),
+      few_(few),
       trees_(static_cast<std::size_t>(plausible == nullptr ? located.grid().trees() : plausible->first_tree())),
       found_(std::numeric_limits<double>::infinity()),
       best_(located.grid().columns()),
@@ -33,6 +34,7 @@ Proposals::Proposals(const Located& located, const Criterion& criterion, double 
       levels_(criterion.rivals()),
       done_(located.grid().columns()) {
     require_fit(located.grid(), criterion, plausible);
+    require_fit(located.grid(), few);
     if (criterion.rivals() < 1) throw std::invalid_argument("There must be a rival.");
 }
 
@@ -47,9 +49,20 @@ double Proposals::excess() {
     return short_by <= 0.0 ? over : tau_ + std::max(short_by * missed_, std::numeric_limits<double>::denorm_min());
 }
 
+// Keep the context as the nearest one known, unless too many features differ from the start.
 void Proposals::keep(double distance) {
+    if (!few_with(-1)) return;
     found_ = distance;
     best_ = cells_;
+}
+
+// Whether as few features differ from the start as is asked for, also where a column does beside those that do.
+bool Proposals::few_with(std::int32_t column) {
+    if (few_ == nullptr) return true;
+    changed_.assign(few_->features(), 0);
+    for (std::int32_t j = 0; j < static_cast<std::int32_t>(cells_.size()); ++j)
+        if (j == column || cells_[j] != located_.column(j).start) changed_[few_->of(j)] = 1;
+    return few_->allows(changed_);
 }
 
 // Move column j of a context that holds as near to the start as bisection finds it; true where it moved.
@@ -187,7 +200,7 @@ Proposals::Step Proposals::best_step(double excess_now, double walked, double cu
     double ratio = 0.0;
     for (std::int32_t j = 0; j < static_cast<std::int32_t>(cells_.size()); ++j) {
         const Column& column = located_.column(j);
-        if (column.group >= 0) continue;
+        if (column.group >= 0 || !few_with(j)) continue;
         const std::int32_t own = cells_[j];
         for (const int direction : {-1, 1}) {
             std::int32_t stride = 1, c = own + direction;

@@ -7,6 +7,7 @@
 
 #include "criterion.hpp"
 #include "deadline.hpp"
+#include "few_changes.hpp"
 
 namespace whence {
 
@@ -15,7 +16,7 @@ public:
     // Every look at a context counts against `looks`; there are none left after the deadline. So proposals end in time
     // on forests of any size.
     Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks, Deadline deadline,
-              const Plausibility* plausible = nullptr);
+              const Plausibility* plausible = nullptr, const FewChanges* few = nullptr);
 
     std::int64_t looks() const { return looks_; }
     void set_looks(std::int64_t looks) { looks_ = looks; }
@@ -47,6 +48,7 @@ private:
     double excess();
     bool holds() { return excess() <= tau_; }
     void keep(double distance);
+    bool few_with(std::int32_t column);
     bool move_nearer(std::int32_t j);
     bool set_group_back(std::int32_t group);
     std::int32_t next_column() const;
@@ -61,6 +63,8 @@ private:
     std::int64_t looks_;
     Deadline deadline_;
     const Plausibility* plausible_;
+    const FewChanges* few_;
+    FewChanges::Features changed_;
     std::size_t trees_;    // that the criterion is about
     double missed_ = 1.0;  // by how much the criterion was missed at the start: the weight of plausibility beside it
     double found_;

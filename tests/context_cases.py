@@ -161,10 +161,12 @@ def observed_relation(X: pd.DataFrame, by: str, of: str) -> Relation:
         seen.setdefault(value, []).append(other)
     if of == "day":
         return Relation(f"observed({by}, {of})", lambda row: row[of] in seen.get(row[by], [row[of]]))
+    # A context is written with few digits where that changes nothing: the last one of the history may go.
+    hair = 1e-9 * (float(X[of].max() - X[of].min()) or 1.0)
     turns = tuple(float(end) for values in seen.values() for end in (min(values), max(values)))
     return Relation(
         f"observed({by}, {of})",
-        lambda row: row[by] not in seen or min(seen[row[by]]) <= row[of] <= max(seen[row[by]]),
+        lambda row: row[by] not in seen or min(seen[row[by]]) - hair <= row[of] <= max(seen[row[by]]) + hair,
         turns={of: turns},
     )
 

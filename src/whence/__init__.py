@@ -11,10 +11,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from whence import plot
+    from whence.ensemble import Ensemble
     from whence.errors import WhenceError
     from whence.evaluation import Evaluation, evaluate
+    from whence.explain.comparison import Comparison
+    from whence.explain.crossing import Crossing
     from whence.explain.explanation import Explanation
     from whence.explain.explanations import Explanations
+    from whence.explain.front import Front
+    from whence.explain.menu import Menu
+    from whence.explain.reasons import Reasons
     from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
@@ -28,20 +34,26 @@ __all__ = [
     "Binary",
     "CVaR",
     "Categorical",
+    "Comparison",
     "Continuous",
+    "Crossing",
     "DecisionProblem",
     "Derived",
     "Discrete",
+    "Ensemble",
     "Evaluation",
     "Expectation",
     "Explanation",
     "Explanations",
     "ForestWeights",
+    "Front",
     "KNNWeights",
     "LinearProblem",
+    "Menu",
     "Newsvendor",
     "Policy",
     "Progress",
+    "Reasons",
     "Schema",
     "Shipment",
     "ShortestPath",
@@ -55,10 +67,16 @@ __all__ = [
 #: Where the public names are defined. They are imported when they are first used: the command `whence` has to be
 #: able to answer Ctrl-C before the seconds that scikit-learn takes.
 _HOMES = {
+    "ensemble": ("Ensemble",),
     "errors": ("WhenceError",),
     "evaluation": ("Evaluation", "evaluate"),
+    "explain.comparison": ("Comparison",),
+    "explain.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
     "explain.explanations": ("Explanations",),
+    "explain.front": ("Front",),
+    "explain.menu": ("Menu",),
+    "explain.reasons": ("Reasons",),
     "question": ("Progress",),
     "features": ("Binary", "Categorical", "Continuous", "Derived", "Discrete", "Schema", "observed"),
     "policy": ("Policy",),

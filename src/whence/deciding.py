@@ -19,6 +19,7 @@ from whence.report.model import QualityEntry
 from whence.risk import Expectation, Risk
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
 from whence.weights import ForestWeights, InputMap, Weights
+from whence.weights.base import SeenColumn
 
 __all__ = ["Decider", "Decision"]
 
@@ -72,7 +73,8 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         """Learn from contexts `X` and outcomes `Y`, row by row: tables of pandas or polars, or arrays."""
         self.check_parameters()
         X, Y = as_pandas(X), as_pandas(Y)
-        table = as_table(X, "X")
+        missing = self.weights is not None and self.weights.knows_missing
+        table = as_table(X, "X", missing=missing)
         check_order(X, Y)
         outcomes, names = as_outcomes(Y, len(table))
         columns = self.problem.outcome_columns()
@@ -85,17 +87,19 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
             weights.check_columns(list(table.columns))
-        self.schema_ = (self.schema or Schema()).fit(table)
+        self.schema_ = (self.schema or Schema()).fit(table, missing)
         self.risk_ = Expectation() if self.risk is None else self.risk
         self.n_features_in_ = table.shape[1]
         if named:
             self.feature_names_in_ = np.asarray(X.columns, dtype=object)
         elif hasattr(self, "feature_names_in_"):
             del self.feature_names_in_
-        self._sees_units = weights.sees_units
+        self._sees_units, self._sees_levels = weights.sees_units, weights.sees_levels
+        weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
         self.input_map_ = self._input_map()
         self.weights_ = weights.fit(self._inputs(table), outcomes)
-        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units)
+        single = np.dtype(self.weights_.compared_as) == np.float32
+        self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units, single)
         self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
         # What was found out of an earlier fit is not true of this one.
         self.__dict__.pop("quality_", None)
@@ -196,24 +200,31 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def inputs_of(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """One context as the row that the weights' estimator sees."""
+        if self._sees_levels:
+            return self.schema_.levels_row(row, unknown)
         if self._sees_units:
             return self.schema_.numbers_row(row, unknown)
-        return self.schema_.encode_row(row, unknown)
+        return self.schema_.coordinates_row(row, unknown)
 
     def _inputs(self, X: Any, unknown: Unknown = "error") -> Floats:
-        return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.encode(X, unknown)
+        if self._sees_levels:
+            return self.schema_.levels_shown(X, unknown)
+        return self.schema_.numbers(X, unknown) if self._sees_units else self.schema_.coordinates_shown(X, unknown)
 
     def _cuts(self) -> dict[str, Floats]:
         """The thresholds at which the weights turn along features that go in whole steps, where these are known."""
-        names = self.schema_.columns if self._sees_units else self.schema_.feature_of_coordinate()
+        in_columns = self._sees_units and not self._sees_levels
+        names = self.schema_.columns if in_columns else self.schema_.feature_of_coordinate()
         cuts = {name: self.weights_.thresholds(names.index(name)) for name in self.schema_.stepped()}
         return {name: found for name, found in cuts.items() if found is not None}
 
     def _input_map(self) -> InputMap:
         if not self._sees_units:
             return InputMap.identity(self.schema_.n_coordinates)
-        coordinate = self.schema_.coordinate_of_column()
         offset, scale = self.schema_.affine()
+        if self._sees_levels:
+            return InputMap(np.arange(offset.size), scale, offset)
+        coordinate = self.schema_.coordinate_of_column()
         return InputMap(coordinate, scale[coordinate], offset[coordinate])
 
     def _history(self) -> Floats:

@@ -8,10 +8,15 @@ from typing import Any
 from whence.aliases import Kind
 from whence.deciding import Decider, Decision
 from whence.errors import UnknownCategoryError
+from whence.explain.compare import compare
+from whence.explain.comparison import Comparison
 from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
+from whence.explain.front import Front, front
 from whence.explain.many import Batch, explain_many
+from whence.explain.menu import Menu, menu
+from whence.explain.reasons import Reasons, reasons
 from whence.explain.request import Request
 from whence.features import Observed
 from whence.question import Progress
@@ -72,9 +77,11 @@ class Policy(Decider):
         holds: float | None = None,
         refits: RefitKind | None = None,
         plausible: float | None = None,
+        max_changes: int | None = None,
         decision: Any = None,
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
+        fill: Collection[str] = (),
         relations: Sequence[str | Observed] = (),
         engine: str = "auto",
         time_limit: float | None = None,
@@ -122,12 +129,17 @@ class Policy(Decider):
         plausible : float, optional
             The context must be at least as usual as this share of the history, such as 0.1: judged by an isolation
             forest, or for neighbours by the distance of the k-th one.
+        max_changes : int, optional
+            How many features may change at most; a category counts as one.
         decision : plan, optional
             The plan to be explained where it is not what the policy decides.
         fixed : collection of str
             Features that must stay as they are.
         bounds : mapping, optional
             Feature name to (low, high), or to the categories allowed.
+        fill : collection of str
+            Features that an explanation may fill in where they are missing, which counts 1 like another category;
+            otherwise what is missing stays so.
         relations : list of str or observed
             What must hold between features besides the schema's relations (see `Schema`), such as
             ``"dew_point <= temperature"``.
@@ -171,9 +183,11 @@ class Policy(Decider):
             holds=holds,
             refits=refits,
             plausible=plausible,
+            max_changes=max_changes,
             decision=decision,
             fixed=fixed,
             bounds=bounds,
+            fill=fill,
             relations=relations,
             engine=engine,
             time_limit=time_limit,
@@ -246,6 +260,125 @@ class Policy(Decider):
         return explain_many(
             self, Batch(contexts, instead, decision, plan_per_row, n_jobs, batch_size, on_progress, options)
         )
+
+    # ---- other questions -------------------------------------------------------------------------
+
+    def front(self, context: Any, instead: Any = None, **options: Any) -> Front:
+        """The nearest explanation with at most one change, with at most two, and so on, each proved.
+
+        Parameters
+        ----------
+        context, instead : context, plan or set of plans
+            As in :meth:`explain`.
+        **options
+            As in :meth:`explain`: kind, within, margin, confidence, plausible, decision, fixed, bounds, engine, threads
+            and others; `time_limit` is for all answers together.
+
+        Returns
+        -------
+        Front
+            A sequence of explanations, fewest changes first; the last one is the nearest of all.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.random.default_rng(0).random((80, 3))
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + X.sum(1)[:, None])
+        >>> front = policy.front([0.1, 0.2, 0.1], instead=[11.8])
+        >>> front.frame["distance"].round(3).tolist()
+        [0.37, 0.261]
+        """
+        self._history()
+        self._check_known(context)
+        return front(self, context, instead, options)
+
+    def menu(self, context: Any, instead: Any = None, up_to: int = 3, *, apart: float = 0.0, **options: Any) -> Menu:
+        """The nearest explanation for every smallest set of features that suffices, nearest first.
+
+        Parameters
+        ----------
+        context, instead : context, plan or set of plans
+            As in :meth:`explain`.
+        up_to : int
+            The largest number of features in a set.
+        apart : float
+            The least distance between any two answers: one that is nearer to an answer listed before it is left out and
+            counted.
+        **options
+            As in :meth:`front`.
+
+        Returns
+        -------
+        Menu
+            A sequence of explanations.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.random.default_rng(0).random((80, 3))
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + X.sum(1)[:, None])
+        >>> policy.menu([0.1, 0.2, 0.1], instead=[11.5], up_to=2).status
+        'complete'
+        """
+        self._history()
+        self._check_known(context)
+        return menu(self, context, instead, up_to, apart, options)
+
+    def reasons(self, context: Any, instead: Any = None, **options: Any) -> Reasons:
+        """A smallest set of the facts of a context under which `instead` is never better, or never best.
+
+        Parameters
+        ----------
+        context, instead : context, plan or set of plans
+            As in :meth:`explain`.
+        **options
+            As in :meth:`front`.
+
+        Returns
+        -------
+        Reasons
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.random.default_rng(0).random((80, 3))
+        >>> forest = wh.ForestWeights(20, max_features=None, random_state=0)
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), forest).fit(X, 10 + 20 * (X[:, :1] > 0.5))
+        >>> policy.reasons([0.1, 0.2, 0.1], instead=[30.0]).facts
+        {'x0': 0.1}
+        """
+        self._history()
+        self._check_known(context)
+        return reasons(self, context, instead, options)
+
+    def compare(
+        self, before: Any, after: Any, *, tolerance: float = 1e-6, time_limit: float | None = None
+    ) -> Comparison:
+        """Two contexts, the plans decided in them, and what turned the one into the other.
+
+        Parameters
+        ----------
+        before, after : context
+            Two contexts, such as yesterday's and today's.
+        tolerance : float
+            Costs count as equal within this share of the largest sample cost of the plan after.
+        time_limit : float, optional
+            Seconds after which to stop with what is known.
+
+        Returns
+        -------
+        Comparison
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X = np.random.default_rng(0).random((80, 3))
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + 20 * X[:, :1])
+        >>> policy.compare([0.2, 0.5, 0.5], [0.8, 0.4, 0.5]).turning
+        ('x0',)
+        """
+        self._history()
+        return compare(self, before, after, tolerance, time_limit)
 
     def _check_known(self, context: Any) -> None:
         """Refuse to explain from a category that the history does not hold, also where decisions ignore that."""

@@ -56,15 +56,18 @@ def _column_of(column: Any) -> pd.Series:
     return pd.Series(values)
 
 
-def as_table(X: Any, name: str, columns: Sequence[str] | None = None) -> pd.DataFrame:
-    """`X` as a DataFrame with string column names, in the order of `columns` where they are given."""
+def as_table(X: Any, name: str, columns: Sequence[str] | None = None, missing: bool = False) -> pd.DataFrame:
+    """`X` as a DataFrame with string column names, in the order of `columns` where they are given.
+
+    Numbers of an array may be `missing` (NaN) where that is allowed; of a DataFrame, that is for its columns to say.
+    """
     X = as_pandas(X)
     if isinstance(X, pd.DataFrame):
         table = X.set_axis(_names(X.columns, name), axis="columns").infer_objects()
         if columns is not None:
             table = _arranged(table, name, columns)
     else:
-        array = _checked_array(X, name, columns)
+        array = _checked_array(X, name, columns, missing)
         if columns is not None and array.shape[1] != len(columns):
             # scikit-learn's own wording, which its estimator checks look for.
             raise InputError(
@@ -111,15 +114,15 @@ def _misnamed(given: Sequence[str], columns: Sequence[str], unknown: str, missin
     return InputError(f"{missing.format(absent[0])}; {said}{hint}")
 
 
-def _checked_array(X: Any, name: str, columns: Sequence[str] | None) -> NDArray[Any]:
+def _checked_array(X: Any, name: str, columns: Sequence[str] | None, missing: bool) -> NDArray[Any]:
     try:
         array = np.asarray(check_array(X, dtype=None, ensure_all_finite=False, input_name=name))
         if array.dtype == object:
             mixed = pd.DataFrame(array).infer_objects()
             if all(pd.api.types.is_numeric_dtype(t) for t in mixed.dtypes):
-                _check_finite(check_array(array, dtype=np.float64, ensure_all_finite=False), name, columns)
+                _check_finite(check_array(array, dtype=np.float64, ensure_all_finite=False), name, columns, missing)
         elif np.issubdtype(array.dtype, np.number):
-            _check_finite(array, name, columns)
+            _check_finite(array, name, columns, missing)
     except TypeError as error:
         raise InputTypeError(str(error)) from None
     except ValueError as error:
@@ -127,9 +130,9 @@ def _checked_array(X: Any, name: str, columns: Sequence[str] | None) -> NDArray[
     return array
 
 
-def _check_finite(array: NDArray[Any], name: str, columns: Sequence[str] | None = None) -> None:
+def _check_finite(array: NDArray[Any], name: str, columns: Sequence[str] | None = None, missing: bool = False) -> None:
     """Refuse missing and infinite values, naming their column; scikit-learn's checks look for the first words."""
-    if np.isfinite(array).all():
+    if np.isfinite(array).all() or (missing and not np.isinf(array).any()):
         return
     gone = np.isnan(array)
     bad = gone if gone.any() else ~np.isfinite(array)
@@ -225,8 +228,10 @@ def no_missing(name: str, values: pd.Series) -> None:
         raise missing_error(name, int(missing.sum()))
 
 
-def number(name: str, value: Any) -> float:
-    """One value of the column `name` as a finite number."""
+def number(name: str, value: Any, missing: bool = False) -> float:
+    """One value of the column `name` as a finite number, or NaN where it may be missing."""
+    if missing and pd.api.types.is_scalar(value) and pd.isna(value):
+        return np.nan
     try:
         if isinstance(value, str | bytes):
             raise TypeError
@@ -242,12 +247,13 @@ def number(name: str, value: Any) -> float:
     return found
 
 
-def numbers(name: str, values: pd.Series) -> Floats:
-    """The column `name` as finite numbers."""
-    no_missing(name, values)
+def numbers(name: str, values: pd.Series, missing: bool = False) -> Floats:
+    """The column `name` as finite numbers, and NaN for those that may be missing."""
+    if not missing:
+        no_missing(name, values)
     if not pd.api.types.is_numeric_dtype(values.dtype) or pd.api.types.is_complex_dtype(values.dtype):
-        return np.array([number(name, value) for value in values.tolist()], dtype=np.float64)
-    raw = values.to_numpy(dtype=np.float64)
-    if not np.isfinite(raw).all():
+        return np.array([number(name, value, missing) for value in values.tolist()], dtype=np.float64)
+    raw = values.to_numpy(dtype=np.float64, na_value=np.nan) if missing else values.to_numpy(dtype=np.float64)
+    if np.isinf(raw).any() or (not missing and not np.isfinite(raw).all()):
         raise InputError(f"The column {name!r} must be finite. Got infinity (inf).")
     return raw

@@ -145,7 +145,7 @@ class ForestScene:
 
     def etas(self, plan: int) -> Floats:
         """The distinct costs of a plan: the thresholds of its CVaR."""
-        return criteria._distinct(np.ascontiguousarray(self.policy.Y_[:, plan]))[0]
+        return criteria.distinct(np.ascontiguousarray(self.policy.Y_[:, plan]))[0]
 
     def table(self, plan: int) -> Floats:
         """(eta + mean excess over eta / tail) / trees, by leaf and eta, from the definition."""

@@ -91,7 +91,7 @@ def test_values_and_counts_of_a_leaf_follow_their_definitions(limit: int, monkey
         criterion = scene.new_criterion()
         assert isinstance(criterion, _core.TailCriterion)
         for plan, costs in enumerate([scene.question.alternative, *scene.rivals]):
-            etas = criteria._distinct(costs)[0]
+            etas = criteria.distinct(costs)[0]
             for leaf in range(scene.grid.leaves):
                 first, size = scene.kept.first[leaf], scene.kept.size[leaf]
                 own = costs[scene.kept.samples.ravel()[first : first + size]]

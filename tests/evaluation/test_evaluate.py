@@ -220,6 +220,19 @@ def test_categories_of_held_out_rows_need_not_be_learned() -> None:
     assert found.frame.loc["policy", "verdict"] == "unclear"
 
 
+def test_relations_and_derived_features_change_no_cost() -> None:
+    """What is said of contexts that can exist is for explanations: the costs are those without it."""
+    rng = np.random.default_rng(0)
+    X, Y = data(rng, 60, 3)
+    X["late"] = X["hour"] >= 2
+    told = wh.Schema({"late": wh.Derived("hour", lambda hour: hour >= 2)}, relations=["decimal <= 0.5"])
+    costs = [
+        wh.evaluate(wh.Policy(OneOf(), wh.KNNWeights(k=3), schema=schema), X, Y, cv=TimeSeriesSplit(4)).costs
+        for schema in (None, told)
+    ]
+    pd.testing.assert_frame_equal(*costs)
+
+
 def test_rows_may_be_fewer_and_folds_given() -> None:
     """`most_rows` holds out that many in all; folds may be given as row numbers, by group, or one row at a time."""
     rng = np.random.default_rng(0)

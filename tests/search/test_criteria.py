@@ -19,11 +19,11 @@ Floats = NDArray[np.float64]
 
 def test_costs_equal_up_to_rounding_are_one_threshold() -> None:
     """Equal sums that were added in another order are one threshold; a chain of close costs is not."""
-    etas, rank = criteria._distinct(np.array([0.3, 7.0, 0.1 + 0.2, 5.0, 7.0]))
+    etas, rank = criteria.distinct(np.array([0.3, 7.0, 0.1 + 0.2, 5.0, 7.0]))
     assert etas.tolist() == [0.3, 5.0, 7.0]
     assert rank.tolist() == [0, 2, 0, 1, 2]
     chain = 1.0 + 0.6e-12 * np.arange(6)
-    etas, rank = criteria._distinct(chain)
+    etas, rank = criteria.distinct(chain)
     assert rank.tolist() == [0, 0, 1, 1, 2, 2]
     assert etas.tolist() == chain[::2].tolist()
 
@@ -31,7 +31,7 @@ def test_costs_equal_up_to_rounding_are_one_threshold() -> None:
 def test_costs_that_differ_by_more_than_rounding_stay_apart() -> None:
     """Thresholds closer than a thousand times the rounding allowance, but farther than it, are still two."""
     costs = np.array([1.0, 1.0 + 1e-10, 2.0, 2.0 + 1e-14])
-    etas, rank = criteria._distinct(costs)
+    etas, rank = criteria.distinct(costs)
     assert etas.tolist() == [1.0, 1.0 + 1e-10, 2.0]
     assert rank.tolist() == [0, 1, 2, 2]
 

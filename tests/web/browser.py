@@ -30,6 +30,7 @@ __all__ = [
     "STRANGE",
     "Server",
     "Watched",
+    "ask_by_a_hair",
     "asked",
     "chromium",
     "chromium_path",
@@ -249,6 +250,16 @@ def asked(page: Page) -> None:
     expect(page.locator(".explanation-card[aria-busy=true]")).to_have_count(0, timeout=8 * PATIENCE)
 
 
+def ask_by_a_hair(page: Page, url: str) -> None:
+    """Ask the bakery a question whose nearest answer turns by a hair, so that there is another one to rely on."""
+    context = {"weekday": "Wednesday", "temperature": 3.2, "rain": False, "promotion": False}
+    state = urlencode({"scene": "bakery", "context": json.dumps(context), "plan": "[255,80,68,29]"})
+    page.goto(f"{url}/#{state}")
+    expect(page.get_by_label("temperature", exact=True)).to_have_value("3.2")
+    asked(page)
+    expect(page.locator("[data-reliable=relative] .verdict")).to_be_visible()
+
+
 def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
     """The pictures of the documentation: by day, by night, and on a phone."""
     shots = (
@@ -282,11 +293,7 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
 def _both_answers(browser: Browser, url: str, folder: Path) -> Path:
     """The picture of a question that turns by a hair: both of its answers."""
     page = opened(browser, url, scene="bakery", reduced_motion="reduce").page
-    context = {"weekday": "Wednesday", "temperature": 3.2, "rain": False, "promotion": False}
-    state = urlencode({"scene": "bakery", "context": json.dumps(context), "plan": "[255,80,68,29]"})
-    page.goto(f"{url}/#{state}")
-    expect(page.get_by_label("temperature", exact=True)).to_have_value("3.2")
-    asked(page)
+    ask_by_a_hair(page, url)
     # It floats over the answers.
     page.evaluate("document.getElementById('dock').style.display = 'none'")
     page.mouse.move(0, 0)

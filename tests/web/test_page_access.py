@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from tests.web.browser import PATIENCE, asked, opened
+from tests.web.browser import PATIENCE, ask_by_a_hair, asked, opened
 
 WIDTHS = (320, 390, 768, 1280)
 SCHEMES: dict[str, dict[str, Any]] = {
@@ -78,6 +78,9 @@ def states_of_the_bakery(page: Page) -> Iterator[str]:
     asked(page)
     expect(page.locator("[data-kind=relative] .badge")).to_contain_text("Holds already")
     yield "already"
+    ask_by_a_hair(page, page.url.split("/#")[0])
+    page.locator(".conditions summary").click()
+    yield "two answers, conditions"
 
 
 def states_of_the_city(page: Page) -> Iterator[str]:

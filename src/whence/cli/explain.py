@@ -71,6 +71,7 @@ def explain(
       whence explain whence.toml -c 12 -i plan.json --report why.html
       whence explain whence.toml -c 12 -i row:40 --fix weekday --json
       whence explain whence.toml -c 12 -i row:40 --margin 5% --holds 0.95
+      whence explain whence.toml -c 12 -i row:40 --max-changes 1
     """
     if report is not None and (report.is_dir() or not report.parent.is_dir()):
         raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")

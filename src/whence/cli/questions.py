@@ -5,7 +5,7 @@ from __future__ import annotations
 import functools
 import inspect
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from contextlib import suppress
 from dataclasses import dataclass, fields
 from typing import Annotated, Any, get_args, get_type_hints
@@ -73,6 +73,9 @@ class QuestionOptions:
     plausible: Annotated[
         float | None, _option("Forests: no context less usual than this share of the history, such as 0.1.", "SHARE")
     ] = None
+    max_changes: Annotated[
+        int | None, _option("How many features may change at most; a category counts as one.", "COUNT", min=1)
+    ] = None
     fix: Annotated[
         list[str] | None,
         _option("A feature that must stay as it is; may be repeated.", "FEATURE", autocompletion=complete_features),
@@ -103,13 +106,17 @@ class QuestionOptions:
         return defaults.options(fixed=(*defaults.fixed, *fixed), bounds=read_bounds(bounds, schema) or None, **given)
 
 
-def asking(command: Callable[..., None]) -> Callable[..., None]:
-    """`command` with an option for each field of the `QuestionOptions` that it takes as its argument `asked`."""
+def asking(command: Callable[..., None], *, without: Collection[str] = ()) -> Callable[..., None]:
+    """`command` with an option for each field of the `QuestionOptions` that it takes as its argument `asked`.
+
+    Fields in `without` are left to the project.
+    """
     parameters = dict(inspect.signature(command, eval_str=True).parameters)
     hints = get_type_hints(QuestionOptions, include_extras=True)
     shared = [
         inspect.Parameter(one.name, inspect.Parameter.KEYWORD_ONLY, default=one.default, annotation=hints[one.name])
         for one in fields(QuestionOptions)
+        if one.name not in without
     ]
     names = {one.name for one in shared}
 

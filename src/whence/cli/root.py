@@ -20,6 +20,7 @@ from whence.cli.evaluate import evaluate, tune
 from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED, interrupted
 from whence.cli.explain import explain
 from whence.cli.init import init
+from whence.cli.other_questions import compare, front, menu, reasons
 from whence.cli.serve import serve
 from whence.cli.stability import stability
 from whence.cli.verifying import verify
@@ -119,6 +120,8 @@ def _give_up_on_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-for _command in (demo, init, check, fit, evaluate, tune, decide, explain, stability, batch, verify, serve, version):
-    _more = EXIT_CODES if _command is explain else ""
+_questions = (explain, front, menu, reasons)
+_others = (compare, stability, batch, verify, serve, version)
+for _command in (demo, init, check, fit, evaluate, tune, decide, *_questions, *_others):
+    _more = EXIT_CODES if _command in _questions else ""
     app.command(help=f"{help_text(_command.__doc__ or '')}\n{_more}")(errors_told(_command))

@@ -75,7 +75,8 @@ class Trial:
         table = pd.DataFrame(self.Y, columns=self.names, index=self.X.index)
         fitted = clone(policy)
         whole = (policy.schema or Schema()).fit(self.X)
-        fitted.set_params(schema=Schema(dict(whole.features)), unknown="ignore")
+        # Relations between features say which contexts can exist, which is no matter for a decision.
+        fitted.set_params(schema=Schema({name: whole.kind(name) for name in whole.names}), unknown="ignore")
         fitted.fit(self.X.iloc[fold.train], table.iloc[fold.train])
         problem, risk = fitted.problem, fitted.risk_
         seen, sure = fitted.Y_, np.ones(1)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +12,7 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.filling import nearest_filled, weights_for
 from whence.explain.ladder import explained_reliably
 from whence.explain.plan_sets import (
     asked_set,
@@ -29,7 +30,7 @@ from whence.explain.source import Source
 from whence.explain.usual import usual_in
 from whence.explain.verification import confirmed
 from whence.problems.base import cost_unit_of
-from whence.question import Answer, Isolation, Limits, Nearby, Question
+from whence.question import Answer, Few, Isolation, Limits, Nearby, Question
 from whence.risk import Risk
 
 if TYPE_CHECKING:
@@ -41,10 +42,18 @@ __all__ = ["changes_between", "explain", "rounding_limits"]
 NO_CHANGES = pd.DataFrame([], columns=["feature", "from", "to", "distance"])
 
 
-def explain(policy: Policy, request: Request, search: Callable[[Question], Answer] | None = None) -> Explanation:
+def explain(
+    policy: Policy,
+    request: Request,
+    search: Callable[[Question], Answer] | None = None,
+    *,
+    barred: Sequence[Collection[str]] = (),
+    relax: bool = True,
+) -> Explanation:
     """The nearest context in which ``request.instead`` is better than, or as good as, any plan.
 
-    `search` answers in the place of the engine that the request names.
+    `search` answers in the place of the engine that the request names. None of the `barred` sets of features may change
+    as a whole. Without `relax` it is not tried what would do without restrictions.
     """
     plans = asked_set(policy, request)
     if plans is None:
@@ -74,6 +83,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     question = _question(policy, request, initial, limits, costs)
     if plans is not None:
         question = question_about(question, policy, request, plans)
+    question = replace(question, few=_few(policy, request, question, barred))
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
     confidence = 1.0 if climbs else float(request.confidence)
@@ -98,7 +108,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
         if answer is None:
             names = policy.schema_.feature_of_coordinate()
             policy.weights_.check_start(asked.space.start, asked.separation, names)
-            answer = search(asked)
+            asked, answer = nearest_filled(policy, request, initial, asked, search)
         explanation = _found(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
         if explanation.status == "optimal" and explanation.distance == 0.0:
             explanation = replace(explanation, status="already")
@@ -109,7 +119,7 @@ def explain(policy: Policy, request: Request, search: Callable[[Question], Answe
     def finished(explanation: Explanation) -> Explanation:
         asked, answer = pending[explanation.confidence]
         explanation = _with_changes(policy, asked, answer, explanation)
-        if answer.status == "none":
+        if answer.status == "none" and relax:
             explanation = _without_restrictions(policy, request, asked, search, explanation)
         return explanation
 
@@ -167,7 +177,7 @@ def _question(
         space=policy.schema_.space(
             initial, request.fixed, request.bounds, relations=policy.schema_.related(request.relations, policy.X_)
         ),
-        weights=policy.weights_,
+        weights=weights_for(policy, initial),
         inputs=policy.input_map_,
         alternative=alternative,
         decision=decision,
@@ -181,14 +191,28 @@ def _question(
         options=dict(request.options),
         within=float(request.within),
         margin=request.margin_parts,
-        plausible=_plausible(policy, request),
+        plausible=_plausible(policy, request, initial),
         threads=None if request.threads is None else int(request.threads),
         linear=linear,
     )
 
 
-def _plausible(policy: Policy, request: Request) -> Isolation | Nearby | None:
-    share = request.plausible
+def _few(policy: Policy, request: Request, question: Question, barred: Sequence[Collection[str]]) -> Few | None:
+    """How many features may change, and which never together; None where that rules out nothing."""
+    feature = question.space.feature
+    number = dict(zip(policy.schema_.feature_of_coordinate(), feature.tolist(), strict=True))
+    most = len(number) if request.max_changes is None else min(int(request.max_changes), len(number))
+    sets = tuple(tuple(sorted(number[name] for name in one)) for one in barred)
+    return Few(most, sets) if most < len(number) or sets else None
+
+
+def _plausible(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
+    share, schema = request.plausible, policy.schema_
+    if share is not None and (schema.lacks(policy.X_) or schema.lacks(initial.to_frame().T)):
+        raise InputError(
+            "'plausible' needs a context and a history without missing numbers. Got some that are.",
+            parameter="plausible",
+        )
     return None if share is None else usual_in(policy.weights_, policy.schema_, policy.X_).at_least(float(share))
 
 
@@ -281,6 +305,7 @@ def _draft(
         within=question.within,
         margin=question.margin,
         plausible=request.plausible,
+        max_changes=None if request.max_changes is None else int(request.max_changes),
         tolerance=question.tau,
         separation=question.separation if policy.weights_.needs_separation else None,
         costs_decision=question.decision,
@@ -385,8 +410,8 @@ def _without_restrictions(
     left = question.limits.remaining
     limits = Limits(None if np.isinf(left) else left, request.node_limit, request.on_progress)
     limits.reserve = question.limits.reserve
-    wider = replace(question, space=free, limits=limits)
-    answer = search(wider)
+    wider = replace(question, space=free, weights=weights_for(policy, explanation.initial), limits=limits)
+    wider, answer = nearest_filled(policy, request, explanation.initial, wider, search, restricted=False)
     relaxed = _found(policy, wider, answer, replace(explanation, status="none", note=""))
     relaxed = _with_changes(policy, wider, answer, relaxed)
     _check_accepted(policy, request, wider, relaxed)

@@ -47,6 +47,7 @@ SAME = (
     "within",
     "confidence",
     "plausible",
+    "max_changes",
     "tolerance",
     "separation",
     "blocking",
@@ -126,6 +127,8 @@ class Explanation:
     confidence: float = 0.0
     #: The share of the history that the context had to be at least as usual as.
     plausible: float | None = None
+    #: How many features may change at most, where that was limited.
+    max_changes: int | None = None
     tolerance: float = 0.0
     separation: float | None = None
     #: For continuous features that change: between these two values (in the user's units) the verdict stays the same.

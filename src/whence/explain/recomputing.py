@@ -14,6 +14,7 @@ import pandas as pd
 from whence.errors import InternalError
 from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
+from whence.explain.filling import filled_question
 from whence.explain.plan_sets import read_set, taking_over
 from whence.explain.reliance import CHOOSING, JUDGING, Refitted, Rung
 from whence.explain.request import Request
@@ -196,9 +197,12 @@ def _completed(
     if said.context is None:
         return replace(draft, **_of_the_search(said), distance=math.inf)
     schema, context = policy.schema_, row_of(policy, said.context)
+    filled = _filled(said, policy)
+    if filled:
+        question = filled_question(policy, request_of(said, policy), draft.initial, question, filled, True)
     if not said.asked:
         # What was fixed or bounded is not known: only that the context must be one of the schema's.
-        question = replace(question, space=schema.space(draft.initial, restricted=False))
+        question = replace(question, space=schema.space(draft.initial, restricted=False, filled=filled))
     point = schema.encode_row(context)
     distance = question.space.distance(point)
     answer = Answer("time_limit", point, distance, said.bound)
@@ -225,6 +229,13 @@ def _completed(
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
         weights_after=after,
     )
+
+
+def _filled(said: Explanation, policy: Policy) -> list[str]:
+    """What the initial context lacks and the one that was found has."""
+    assert said.context is not None
+    before, after = row_of(policy, said.initial), row_of(policy, said.context)
+    return [str(name) for name in before.index if pd.isna(before[name]) and not pd.isna(after[name])]
 
 
 def _of_the_search(said: Explanation) -> dict[str, Any]:

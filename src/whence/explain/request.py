@@ -33,10 +33,13 @@ class Request:
     confidence: float = 0.0
     holds: float | None = None
     plausible: float | None = None
+    max_changes: int | None = None
     refits: RefitKind | None = None
     decision: Any = None
     fixed: Collection[str] = ()
     bounds: Mapping[str, Any] | None = None
+    #: Features that may be filled in where they are missing.
+    fill: Collection[str] = ()
     relations: Any = ()
     engine: str = "auto"
     time_limit: float | None = None
@@ -70,12 +73,10 @@ class Request:
             value = getattr(self, name)
             if value is not None and (not _is_number(value) or not value > 0):
                 raise _refused(name, "a positive number or None", value)
-        if self.threads is not None and (
-            not _is_number(self.threads)
-            or not isinstance(self.threads, int | np.integer)
-            or not 0 < self.threads <= 256
-        ):
+        if self.threads is not None and not (_is_int(self.threads) and 0 < self.threads <= 256):
             raise _refused("threads", "an int from 1 to 256, or None", self.threads)
+        if self.max_changes is not None and not (_is_int(self.max_changes) and self.max_changes > 0):
+            raise _refused("max_changes", "an int >= 1, or None", self.max_changes)
         self._check_options()
 
     def _check_reliance(self) -> None:
@@ -141,17 +142,28 @@ class Request:
         # Who is told, and what else is found out about the answer, is no part of the question.
         for name in ("context", "instead", "on_progress", "on_nearest", "rule"):
             del said[name]
+        if self.max_changes is None:
+            # Documents of questions that do not limit the changes stay as they were.
+            del said["max_changes"]
         said["relations"] = list(relation_texts(self.relations))
         if not said["relations"]:
             del said["relations"]
         said["decision"] = "policy" if self.decision is None else "given"
         said["fixed"] = sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed))
+        if len(self.fill):
+            said["fill"] = sorted([self.fill] if isinstance(self.fill, str) else map(str, self.fill))
+        else:
+            del said["fill"]
         more = said.pop("options")
         return {name: to_plain(value) for name, value in {**said, **more}.items()}
 
 
 def _is_number(value: object) -> bool:
     return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
+
+
+def _is_int(value: object) -> bool:
+    return _is_number(value) and isinstance(value, int | np.integer)
 
 
 def _refused(name: str, wanted: str, value: object) -> InputError:

@@ -136,7 +136,11 @@ def _inside(explanation: Explanation, box: Box) -> Any:
     """Which past contexts lie in the box: categories as they are, numbers between its ends."""
     source = explanation.source
     assert source is not None
-    return box.contains(source.schema.encode(source.X))
+    inside = box.contains(source.schema.encode(source.X))
+    if source.schema.takes_missing and explanation.context is not None:
+        # A rule speaks of contexts in which the same numbers are missing.
+        inside = inside & (source.X.isna() == explanation.context.isna()).all(axis=1).to_numpy()
+    return inside
 
 
 def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
@@ -149,6 +153,9 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
     values, before = (schema.feature_values(row) for row in (explanation.context, explanation.initial))
     for name in schema.names:
         at = [j for j, owner in enumerate(names) if owner == name]
+        if pd.api.types.is_scalar(values[name]) and pd.isna(values[name]):
+            found.append(Condition(name, None, None, (None,), f"{name} is missing"))
+            continue
         if box.full[at].all():
             continue
         unit, kind = schema.unit(name), schema.kinds()[name]

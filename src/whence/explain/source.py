@@ -48,12 +48,16 @@ class Source:
     def inputs(self, row: pd.Series | None = None) -> Floats:
         """The past contexts, or one context, as the weights' estimator sees them."""
         schema, units = self.schema, self.weights.sees_units
+        if self.weights.sees_levels:
+            return schema.levels_shown(self.X, "error") if row is None else schema.levels_row(row, "error")
         if row is None:
-            return schema.numbers(self.X, "error") if units else schema.encode(self.X, "error")
-        return schema.numbers_row(row, "error") if units else schema.encode_row(row, "error")
+            return schema.numbers(self.X, "error") if units else schema.coordinates_shown(self.X, "error")
+        return schema.numbers_row(row, "error") if units else schema.coordinates_row(row, "error")
 
     def usual(self, context: pd.Series) -> float | None:
-        """The share of the past contexts that are not more usual than `context`."""
+        """The share of the past contexts that are not more usual than `context`; None where numbers are missing."""
+        if self.schema.lacks(self.X):
+            return None
         return usual_in(self.weights, self.schema, self.X).share(self.schema.encode_row(context))
 
     def fingerprints(self, afresh: bool = False) -> dict[str, Any]:

@@ -51,6 +51,8 @@ def confirmed(
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
     if question.plausible is not None and not question.plausible.accepts(point):
         raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
+    if question.few is not None and not question.few.accepts(space, point):
+        raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
     rival = question.better(weights) if question.kind == "absolute" else None
     if question.confidence:
         _check_confidence(question, inputs_of(context), rival, slack)

@@ -52,6 +52,8 @@ class NumberColumn(Column):
     lattice: Lattice | None = None
     unit: float = 1.0
     curve: Curve | None = None
+    #: Whether a context may lack it: its value is then NaN.
+    missing: bool = False
 
     @property
     def is_continuous(self) -> bool:
@@ -75,20 +77,20 @@ class NumberColumn(Column):
             return bool((value - self.low) % self.step == 0)
         return self.levels is None or bool((self.levels == value).any())
 
-    def cut_at(self, cuts: NDArray[np.floating], units: bool) -> NumberColumn:
+    def cut_at(self, cuts: NDArray[np.floating], units: bool, single: bool = True) -> NumberColumn:
         """This column for a forest with these thresholds, so that `levels` holds what is nearest in every cell.
 
-        With `units` the forest sees the user's units, otherwise coordinates.
+        With `units` the forest sees the user's units, otherwise coordinates; `single` says whether as float32.
         """
         if self.lattice is not None:
-            return replace(self, lattice=self.lattice.cut_at(cuts, units))
+            return replace(self, lattice=self.lattice.cut_at(cuts, units, single))
         if self.step is None or self.steps < LISTED:
             return self
         step, low, scale = self.step, self.low, self.scale
         coordinate = [lambda k: (low + k * step - self.offset) / scale]
         # On the way from coordinates back to the user's units, the last digit may change.
         there_and_back = [lambda k: low + k * step, lambda k: coordinate[0](k) * scale + self.offset]
-        found = beside(cuts, there_and_back if units else coordinate, 0.0, float(self.steps))
+        found = beside(cuts, there_and_back if units else coordinate, 0.0, float(self.steps), single)
         return replace(self, levels=low + step * found)
 
     def within(self, lower: float, upper: float) -> Floats:
@@ -101,17 +103,17 @@ class NumberColumn(Column):
         return points[[0, -1]] if points.size else points
 
     def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
-        raw = numbers(self.name, table[self.name])
+        raw = numbers(self.name, table[self.name], self.missing)
         self._check_binary(raw)
         return raw[:, None]
 
     def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
-        raw = number(self.name, values[self.name])
+        raw = number(self.name, values[self.name], self.missing)
         self._check_binary(np.array([raw]))
         return [raw]
 
     def _check_binary(self, raw: Floats) -> None:
-        bad = raw[(raw != 0.0) & (raw != 1.0)]
+        bad = raw[(raw != 0.0) & (raw != 1.0) & ~np.isnan(raw)]
         if isinstance(self.feature, Binary) and bad.size:
             raise InputError(f"The column {self.name!r} is binary and must hold 0 or 1, False or True. Got {bad[0]:g}.")
 
@@ -132,17 +134,22 @@ class NumberColumn(Column):
             back = (value - self.offset) / self.scale
             return low <= back <= high and abs(back - coordinate) <= slack
 
+        if low <= self.coordinate(0.0) == coordinate <= high:
+            # What is computed at the coordinate of 0 is hardly ever 0 itself.
+            return 0.0
         for digits in range(6, 18):
             short = float(f"{raw:.{digits}g}")
             if fits(short, SHORT if low < high else 0.0):
                 return short
         # A large offset beside a small range swallows the last digits: step into the room until the value fits.
         inward = np.inf if coordinate - low <= high - coordinate else -np.inf
-        value, step = raw, abs(float(np.nextafter(raw, inward) - raw))
-        for _ in range(64):
-            if fits(value, 1e-7):
-                return value
-            value, step = raw + np.copysign(step, inward), 2.0 * step
+        # Beside 0 there are numbers so small that none of the first steps would matter to the coordinate.
+        for first in (abs(float(np.nextafter(raw, inward) - raw)), float(np.spacing(abs(self.offset)))):
+            value, step = raw, first
+            for _ in range(64):
+                if fits(value, 1e-7):
+                    return value
+                value, step = raw + np.copysign(step, inward), 2.0 * step
         return raw
 
     def clipped(self, value: float, least: float, most: float) -> Any:
@@ -158,12 +165,18 @@ class NumberColumn(Column):
         return (raw - self.offset) / self.scale
 
 
-def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) -> Column:
-    """The feature with its place in the coordinates, from `start` on, and its training range."""
+def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int, missing: bool = False) -> Column:
+    """The feature with its place in the coordinates, from `start` on, and its training range.
+
+    Numbers may be `missing`, where that is allowed; categories may not.
+    """
     if isinstance(feature, Categorical):
         return _fitted_category(name, feature, table, start)
     values = table[name]
-    raw = numbers(name, values)
+    raw = numbers(name, values, missing)
+    raw = raw[~np.isnan(raw)]
+    if not raw.size:
+        raise InputError(f"The column {name!r} must hold at least one number. Got only missing values.")
     low, high = float(raw.min()), float(raw.max())
     offset, scale = (low, high - low) if high > low else (low, 1.0)
     levels = None
@@ -186,7 +199,7 @@ def fitted_column(name: str, feature: Feature, table: pd.DataFrame, start: int) 
     unit, curve = unit_of_change(name, feature, raw, offset, scale)
     kind = _type_of(values)
     column = NumberColumn(
-        name, feature, (name,), place, offset, scale, low, high, levels, kind, step, lattice, unit, curve
+        name, feature, (name,), place, offset, scale, low, high, levels, kind, step, lattice, unit, curve, missing
     )
     column.raw(table)
     return column

@@ -19,9 +19,11 @@ FEW_LEVELS = 20
 MANY_CATEGORIES = 50
 
 
-def inferred(name: str, values: pd.Series) -> Feature:
-    """The kind of feature that a column's dtype suggests."""
+def inferred(name: str, values: pd.Series, missing: bool = False) -> Feature:
+    """The kind of feature that a column's dtype suggests; numbers may be `missing`, where that is allowed."""
     dtype = values.dtype
+    if missing and pd.api.types.is_numeric_dtype(dtype):
+        values = values.dropna()
     no_missing(name, values)
     if isinstance(dtype, pd.CategoricalDtype):
         return Categorical(tuple(dtype.categories), ordered=bool(dtype.ordered))

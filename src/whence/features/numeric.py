@@ -107,6 +107,25 @@ class Numbers:
             lower[i], upper[i], levels[int(self.at[i])] = allowed[0], allowed[-1], allowed
         return lower, upper, levels
 
+    def filling(self, name: str, limits: Mapping[str, Any]) -> tuple[float, float, Floats | None]:
+        """Where a missing number may be filled in: between which ends, and at which levels.
+
+        An InputError where the bounds leave nothing of its range.
+        """
+        i = self._index[name]
+        floor, ceiling = self._limits(limits, True)
+        lower, upper = max(float(self._low[i]), float(floor[i])), min(float(self._high[i]), float(ceiling[i]))
+        every = self._levels.get(i)
+        levels = None if every is None else every[(every >= lower) & (every <= upper)]
+        if levels is not None and i in self._unlisted:
+            levels = np.union1d(levels, self.columns[i].within(lower, upper))
+        if lower > upper or (levels is not None and not levels.size):
+            raise InputError(
+                f"The 'bounds' of {name!r} must leave a value to fill in. Got {limits.get(name)!r} instead.",
+                parameter="bounds",
+            )
+        return lower, upper, levels
+
     def _whole(self, i: int) -> Floats:
         """Coordinates of all steps of a discrete feature."""
         column = self.columns[i]

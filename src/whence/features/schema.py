@@ -30,6 +30,9 @@ from whence.tables import as_row, as_table, numbers
 
 __all__ = ["Schema"]
 
+#: The coordinate of a missing number: outside every range, and none that a number would have.
+NOWHERE = -1.6180339887498949
+
 
 class Schema:
     """The features of a context, by name.
@@ -64,6 +67,7 @@ class Schema:
         self._relations: Relations | None = None
         self._further: dict[tuple[str, ...], Relations] = {}
         self._columns: dict[str, Column] = {}
+        self._missing = False
         self._order: tuple[str, ...] = ()
         self._offset, self._scale, self._weight = np.zeros(0), np.ones(0), np.ones(0)
         self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
@@ -92,9 +96,12 @@ class Schema:
 
     # ---- fitting -----------------------------------------------------------------------------
 
-    def fit(self, X: Any) -> Schema:
-        """A copy of this schema that knows every feature of `X` and its training range."""
-        table = as_table(X, "X")
+    def fit(self, X: Any, missing: bool = False) -> Schema:
+        """A copy of this schema that knows every feature of `X` and its training range.
+
+        With `missing`, numbers may be missing (NaN), in `X` and in contexts.
+        """
+        table = as_table(X, "X", missing=missing)
         owner = self._owners(list(table.columns))
         columns: dict[str, Column] = {}
         start = 0
@@ -103,12 +110,14 @@ class Schema:
             if name not in columns:
                 feature = self.features.get(name)
                 if feature is None or isinstance(feature, Derived):
-                    feature = inferred(name, table[label])
-                columns[name] = fitted_column(name, feature, table, start)
+                    feature = inferred(name, table[label], missing)
+                columns[name] = fitted_column(name, feature, table, start, missing)
                 start = columns[name].at.stop
         derived = self._derived()
         fitted = Schema({name: derived.get(name, column.feature) for name, column in columns.items()}, self.relations)
-        fitted._columns, fitted._order = columns, tuple(table.columns)
+        fitted._columns, fitted._order, fitted._missing = columns, tuple(table.columns), missing
+        if (self.relations or derived) and fitted.lacks(table):
+            raise InputError("Relations between features need a history without missing numbers. Got some that are.")
         fitted._lay_out(start)
         if self.relations or derived:
             fitted._relations = bound_relations(self.relations, columns, table, start, derived)
@@ -246,19 +255,20 @@ class Schema:
         """Features that go in steps."""
         return [c.name for c in self._numbers.columns if c.step is not None or c.lattice is not None]
 
-    def cut_at(self, cuts: Mapping[str, NDArray[np.floating]], units: bool) -> Schema:
+    def cut_at(self, cuts: Mapping[str, NDArray[np.floating]], units: bool, single: bool = True) -> Schema:
         """This schema for a forest that splits features at these thresholds, in the user's units or in coordinates.
 
         Of the whole numbers of a wide range only those beside a threshold can be nearest: no other is looked at.
+        `single` says whether the forest compares float32.
         """
         columns = dict(self._columns)
         for name, thresholds in cuts.items():
             column = columns[name]
             if isinstance(column, NumberColumn):
-                columns[name] = column.cut_at(thresholds, units)
+                columns[name] = column.cut_at(thresholds, units, single)
         cut = Schema(self.features, self.relations)
         cut._relations = self._relations
-        cut._columns, cut._order = columns, self._order
+        cut._columns, cut._order, cut._missing = columns, self._order, self._missing
         cut._lay_out(self.n_coordinates)
         return cut
 
@@ -286,13 +296,33 @@ class Schema:
         """Coordinates of every row of `X`, as an array of shape (rows, n_coordinates).
 
         A category that the history has not seen is an error, or with ``unknown="ignore"`` none of the known ones: all
-        its coordinates are 0.
+        its coordinates are 0. A number that is missing, where it may be, has a coordinate that no other number has.
         """
+        return self._placed(self.coordinates_shown(X, unknown))
+
+    def coordinates_shown(self, X: Any, unknown: Unknown = "error") -> Floats:
+        """Coordinates as an estimator sees them: those of missing numbers are NaN."""
         self._check_fitted()
-        table = as_table(X, "X", self._order)
+        table = self._table(X)
         raw = np.hstack([column.raw(table, unknown) for column in self._columns.values()])
         coordinates: Floats = (raw - self._offset) / self._scale
         return coordinates
+
+    def _placed(self, coordinates: Floats) -> Floats:
+        """Coordinates with a number in every place."""
+        return np.where(np.isnan(coordinates), NOWHERE, coordinates) if self._missing else coordinates
+
+    @property
+    def takes_missing(self) -> bool:
+        """Whether numbers of a context may be missing."""
+        return self._missing
+
+    def lacks(self, table: pd.DataFrame) -> bool:
+        """Whether numbers are missing in a table with the user's columns."""
+        return self._missing and bool(table.isna().to_numpy().any())
+
+    def _table(self, X: Any) -> pd.DataFrame:
+        return as_table(X, "X", self._order, self._missing)
 
     def row(self, context: Any) -> pd.Series:
         """One context (Series, mapping, one-row table or 1-D array) as a Series in the user's units."""
@@ -301,6 +331,10 @@ class Schema:
 
     def encode_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """Coordinates of one context as given by :meth:`row`; `unknown` as in :meth:`encode`."""
+        return self._placed(self.coordinates_row(row, unknown))
+
+    def coordinates_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
+        """Coordinates of one context as an estimator sees them: those of missing numbers are NaN."""
         coordinates: Floats = (self._raw_row(row.tolist(), unknown) - self._offset) / self._scale
         return coordinates
 
@@ -345,17 +379,32 @@ class Schema:
 
     def numbers(self, X: Any, unknown: Unknown = "error") -> Floats:
         """The user's columns as plain numbers in their own units: what a frozen forest sees."""
-        table = as_table(X, "X", self._order)
+        table = self._table(X)
         self._check_numeric()
         for column in self._columns.values():
             column.raw(table, unknown)
-        return np.column_stack([numbers(name, table[name]) for name in self._order])
+        return np.column_stack([numbers(name, table[name], self._missing) for name in self._order])
 
     def numbers_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """One context as plain numbers in its own units."""
         self._check_numeric()
         numbers_of_row: Floats = self._raw_row(row.tolist(), unknown)[self.coordinate_of_column()]
         return numbers_of_row
+
+    def levels_shown(self, X: Any, unknown: Unknown = "error") -> Floats:
+        """Numbers in their own units, and 0/1 per level of a category: what a model that knows categories sees."""
+        table = self._table(X)
+        return np.hstack([column.raw(table, unknown) for column in self._columns.values()])
+
+    def levels_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
+        """The same for one context."""
+        return self._raw_row(row.tolist(), unknown)
+
+    def seen_columns(self) -> list[tuple[str, int, tuple[Any, ...] | None]]:
+        """Of each column of the user's table: its name, its first coordinate, and its categories if they are names."""
+        named = {c.name: c.categories for c in self._categories if c.types is None}
+        place = {name: c.at.start + i for c in self._columns.values() for i, name in enumerate(c.columns)}
+        return [(name, place[name], named.get(name)) for name in self._order]
 
     def _check_numeric(self) -> None:
         for name, column in self._columns.items():
@@ -394,28 +443,42 @@ class Schema:
         bounds: Mapping[str, Any] | None = None,
         restricted: bool = True,
         relations: Relations | None = None,
+        filled: Collection[str] = (),
     ) -> Space:
         """Where an explanation of a decision in `context`, as given by :meth:`row`, may lie.
 
         Features in `fixed` stay as they are, those in `bounds` keep to (low, high) or to some categories. Without
         `restricted`, every restriction of the user is left out: fixed, monotone and bounded features. Relations always
-        hold: those of the schema, or those given instead (see :meth:`related`).
+        hold: those of the schema, or those given instead (see :meth:`related`). What is missing stays so, apart from
+        features in `filled`, which may take any allowed value of their range for a fee of 1, like a category.
         """
         kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
         limits = {str(name): limit for name, limit in (bounds or {}).items()}
         for argument, given in (("fixed", kept), ("bounds", limits)):
             for name in given:
                 self._column(name, argument)
-        start = self.encode_row(context)
+        raw = self._raw_row(context.tolist())
+        start = self._placed((raw - self._offset) / self._scale)
+        gone = np.isnan(raw)
         lower, upper = start.copy(), start.copy()
         least, most = np.full(start.size, -np.inf), np.full(start.size, np.inf)
         levels: list[Floats | None] = [None] * self.n_coordinates
         at = self._numbers.at
         related = self._relations if relations is None else relations
         whole = related.coordinates if related else ()
+        if related and gone[list(whole)].any():
+            raise InputError("No relation may be about a number that is missing. Got one in this context.")
         lower[at], upper[at], discrete = self._numbers.ranges(start, kept, limits, restricted, whole)
+        # What is missing stays so.
+        lower[gone], upper[gone] = start[gone], start[gone]
         for j, values in discrete.items():
-            levels[j] = values
+            levels[j] = None if gone[j] else values
+        weight, fee = self._weight.copy(), None
+        for name in filled:
+            j = self._columns[name].at.start
+            lower[j], upper[j], levels[j] = self._numbers.filling(name, limits if restricted else {})
+            fee = np.zeros(start.size) if fee is None else fee
+            start[j], fee[j], weight[j] = lower[j], weight[j], 0.0
         initial = self._numbers.raw(context.tolist())
         least[at], most[at] = self._numbers.ends(lower[at], upper[at], initial, limits if restricted else {})
         for column in self._categories:
@@ -423,20 +486,32 @@ class Schema:
             limit = limits.get(column.name) if restricted else None
             for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
                 lower[j], upper[j], levels[j] = allowed
-        place = (self._weight.copy(), self._group.copy(), (least, most))
+        place = (weight, self._group.copy(), (least, most))
         if related and related.always_kept(np.minimum(lower, start), np.maximum(upper, start)):
             related = None
-        more: dict[str, Any] = {"curves": self._curves, "relations": related or None}
+        curves = {j: curve for j, curve in self._curves.items() if not gone[j]}
+        more: dict[str, Any] = {"curves": curves, "relations": related or None, "initial": raw, "fee": fee}
         space = Space(start, lower, upper, tuple(levels), *place, **more)
-        found = self._numbers.gaps(initial, lower[at], upper[at], discrete) if restricted else None
+        known = np.where(np.isnan(initial), 0.0, initial)
+        found = self._numbers.gaps(known, lower[at], upper[at], discrete) if restricted else None
         if found is None:
             return space
         below, above = start.copy(), start.copy()
         below[at], above[at], left = found
+        below[gone], above[gone] = start[gone], start[gone]
         for j, values in left.items():
-            levels[j] = values
+            levels[j] = levels[j] if gone[j] else values
         gap = (below, above)
         return Space(start, lower, upper, tuple(levels), *place, **more, gap=gap, everywhere=space)
+
+    def fillable(self, context: pd.Series, names: Collection[str], fixed: Collection[str] = ()) -> list[str]:
+        """Which of `names` are missing in a context and may be filled in: those that may change."""
+        wanted = [names] if isinstance(names, str) else [str(name) for name in names]
+        kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
+        for name in wanted:
+            self._column(name, "fill")
+        gone = {name for name, value in context.items() if pd.api.types.is_scalar(value) and pd.isna(value)}
+        return [n for n in wanted if n in gone and n not in kept and self._columns[n].feature.change != "fixed"]
 
     def restrictions_in_the_way(
         self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None

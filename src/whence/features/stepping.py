@@ -95,7 +95,7 @@ class Lattice:
         points: Floats = np.unique(self.coordinates(multiples))
         return points[(points >= lower) & (points <= upper)]
 
-    def cut_at(self, cuts: NDArray[np.floating], units: bool) -> Lattice:
+    def cut_at(self, cuts: NDArray[np.floating], units: bool, single: bool = True) -> Lattice:
         """This lattice for a forest with these thresholds, in the user's units or in coordinates."""
         raw = np.asarray(cuts, dtype=np.float64) * (1.0 if units else self.scale) + (0.0 if units else self.offset)
         # No cut lies farther away; float32 may move it a little.
@@ -103,15 +103,22 @@ class Lattice:
         # On the way from coordinates back to the user's units, the last digit may change.
         there_and_back = [self.values, lambda k: self.coordinates(k) * self.scale + self.offset]
         reach = float(np.ceil(reach))
-        found = beside(cuts, there_and_back if units else [self.coordinates], -reach, reach)
+        found = beside(cuts, there_and_back if units else [self.coordinates], -reach, reach, single)
         return replace(self, useful=found)
 
 
-def beside(cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats]], first: float, last: float) -> Floats:
+def beside(
+    cuts: NDArray[np.floating],
+    seen: Sequence[Callable[[Floats], Floats]],
+    first: float,
+    last: float,
+    single: bool = True,
+) -> Floats:
     """The whole numbers from `first` to `last` beside every cut of a forest: in each cell, the nearest to any start.
 
-    `seen` is what the forest is shown for a number, rising with it; it compares that as float32. Where there are
-    several ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed over.
+    `seen` is what the forest is shown for a number, rising with it; it compares that as float32, if `single`. Where
+    there are several ways to compute it, numbers that they put on different sides of a cut, by rounding, are passed
+    over.
 
     Examples
     --------
@@ -124,7 +131,8 @@ def beside(cuts: NDArray[np.floating], seen: Sequence[Callable[[Floats], Floats]
         low, high = np.full(thresholds.size, first - 1.0), np.full(thresholds.size, last + 1.0)
         while (high - low > 1.0).any():
             middle = np.floor((low + high) / 2.0)
-            left = extreme([way(middle).astype(np.float32) for way in seen], axis=0) <= thresholds
+            shown = [way(middle).astype(np.float32 if single else np.float64) for way in seen]
+            left = extreme(shown, axis=0) <= thresholds
             # An interval that is down to one step stays: its middle is its lower end again.
             low, high = np.where(left, middle, low), np.where(left | (middle <= low), high, middle)
         found.append(np.clip(low + beyond, first, last))

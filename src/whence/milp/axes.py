@@ -16,9 +16,9 @@ from numpy.typing import ArrayLike, NDArray
 
 from whence.aliases import Floats
 from whence.milp.model import Columns, Linear, Model
-from whence.question import Space
+from whence.question import Few, Space
 
-__all__ = ["Axis", "Splits", "add_axes", "cell_axis", "floor32", "line_axis"]
+__all__ = ["Axis", "Splits", "Turns", "add_axes", "add_few", "cell_axis", "floor32", "line_axis"]
 
 
 def floor32(thresholds: Floats) -> NDArray[np.float32]:
@@ -37,13 +37,13 @@ class Splits:
 
     scale: float
     offset: float
-    thresholds: NDArray[np.float32]
+    thresholds: NDArray[np.floating]
 
     def passed(self, points: Floats) -> NDArray[np.int64]:
         """Number of thresholds that each of `points` (in coordinates) lies beyond."""
         return np.searchsorted(self.thresholds, self.seen(points), side="left")
 
-    def seen(self, points: Floats) -> NDArray[np.float32]:
+    def seen(self, points: Floats) -> NDArray[np.floating]:
         """What the estimator sees at `points`."""
         return (points * self.scale + self.offset).astype(np.float32)
 
@@ -62,6 +62,21 @@ class Splits:
             before = np.where(self.seen(before) > self.thresholds, np.nextafter(before, -np.inf), before)
             after = np.where(self.seen(after) <= self.thresholds, np.nextafter(after, np.inf), after)
         return before, after
+
+
+@dataclass(frozen=True)
+class Turns(Splits):
+    """A column of trees that see the user's own numbers: `thresholds` are the last coordinates before each turn."""
+
+    beyond: Floats = field(default_factory=lambda: np.empty(0))
+
+    def seen(self, points: Floats) -> Floats:
+        """The coordinates themselves."""
+        return points
+
+    def sides(self) -> tuple[Floats, Floats]:
+        """For every turn, the last point before it and the first beyond it."""
+        return np.asarray(self.thresholds, dtype=np.float64), self.beyond
 
 
 @dataclass
@@ -148,6 +163,25 @@ def add_axes(model: Model, space: Space, axes: Sequence[Axis]) -> None:
     for g in np.unique(space.group[space.group >= 0]):
         members = [axes[int(j)] for j in np.flatnonzero(space.group == g)]
         model.row(Linear.sum([axis.expression(axis.points) for axis in members]) * 2.0, 1.0, 1.0)
+
+
+def add_few(model: Model, space: Space, axes: Sequence[Axis], few: Few) -> Columns:
+    """Let only so many features leave the start, and never all of a barred set: the binaries, one per feature."""
+    changed = model.variables(int(space.feature.max()) + 1, integer=True)
+    for j, axis in enumerate(axes):
+        column = changed[space.feature[j] : space.feature[j] + 1]
+        start = int(np.searchsorted(axis.points, space.start[j]))
+        if start < axis.steps.size:
+            # The first step beyond the start.
+            model.pairs(axis.steps[start : start + 1], column)
+        if start > 0:
+            step = axis.steps[start - 1 : start]
+            model.row(Linear(np.concatenate((step, column)), np.ones(2)), 1.0, np.inf)
+    model.row(Linear(changed, np.ones(changed.size)), -np.inf, float(few.most))
+    for one in few.barred:
+        columns = changed[np.array(one)]
+        model.row(Linear(columns, np.ones(columns.size)), -np.inf, columns.size - 1.0)
+    return changed
 
 
 def _order(model: Model, axis: Axis) -> None:

@@ -53,20 +53,12 @@ def w_max(weights: Weights, how: str = "sample") -> Floats:
 
 def largest_in_leaves(members: LeafMembers, how: str) -> Floats:
     """The same for trees, in the way `how`."""
-    leaf = _leaf_of(members)
+    leaf = members.leaf_of()
     own = np.array([1.0 / size[at] for size, at in zip(members.size, leaf, strict=True)])
     if how == "sample":
         bound: Floats = own.mean(axis=0)
         return bound
     return np.full(members.n_samples, own.max(axis=1).mean() if how == "mean" else _longest_path(members, leaf, own))
-
-
-def _leaf_of(members: LeafMembers) -> NDArray[np.int64]:
-    """Leaf of every sample in every tree."""
-    leaf = np.empty(members.order.shape, dtype=np.int64)
-    for t, size in enumerate(members.size):
-        leaf[t, members.order[t]] = np.repeat(np.arange(size.size), size)
-    return leaf
 
 
 def _longest_path(members: LeafMembers, leaf: NDArray[np.int64], own: Floats) -> float:

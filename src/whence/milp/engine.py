@@ -12,10 +12,11 @@ import numpy as np
 from whence.aliases import Floats, Status
 from whence.engines import Engine, check_reliance, part_of
 from whence.errors import InputError
+from whence.milp.axes import add_few
 from whence.milp.criteria import criterion_of
 from whence.milp.dual import add_dual, check_dual
 from whence.milp.interrupts import Interrupts
-from whence.milp.model import Linear, Model, Program, Row
+from whence.milp.model import Columns, Linear, Model, Program, Row
 from whence.milp.options import NAMES, Options
 from whence.milp.plausibility import Plausibility
 from whence.milp.relations import add_relations
@@ -116,6 +117,9 @@ class _Run:
         self.weighting: Weighting = part_of(question.weights, IntegerProgram.name)(self.model, question, more)
         if self.plausibility is not None:
             self.plausibility.add(self.model, self.weighting.axes)
+        self.changed: Columns | None = None
+        if question.few is not None:
+            self.changed = add_few(self.model, question.space, self.weighting.axes, question.few)
         if question.space.relations is not None:
             add_relations(self.model, self.weighting.axes, question.space.relations)
         self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
@@ -187,9 +191,11 @@ class _Run:
     def _judge(self, program: Program, x: Floats) -> tuple[Floats | None, list[Row]]:
         """The context found at `x` where it is an explanation; otherwise the rows that rule it out."""
         x = _settled(program, x)
-        context = self.weighting.context(x)
+        context = self._context(x)
         weights = self.weighting.confirmed(context)
         plausible = self.plausibility is None or self.plausibility.accepts(context)
+        few = self.question.few
+        plausible &= few is None or few.accepts(self.question.space, context)
         relations = self.question.space.relations
         plausible &= relations is None or relations.keeps(context)
         if not plausible or weights is None or not np.array_equal(weights, self.weighting.chosen(x)):
@@ -197,6 +203,13 @@ class _Run:
             return None, [_other_binaries(program, x)]
         refused = self._test(x, weights)
         return (None, refused) if refused else (context, [])
+
+    def _context(self, x: Floats) -> Floats:
+        """The context at `x`; features that may not change are at the start to the last digit."""
+        context, space = self.weighting.context(x), self.question.space
+        if self.changed is None:
+            return context
+        return np.where((x[self.changed] < 0.5)[space.feature], space.start, context)
 
     def _refusals(self, x: Floats) -> list[Row]:
         """For the solver's callback: the rows that rule out the solution `x`, none where it may stand."""

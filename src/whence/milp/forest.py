@@ -27,7 +27,7 @@ class ForestWeighting(Weighting):
     def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
         self.model, self.inputs, space = model, question.inputs, question.space
         self.forest = forest = cast(TreeWeights, question.weights)
-        splits = splits_of(forest.trees, self.inputs)
+        splits = splits_of(forest.trees, self.inputs, space)
         at = [*zip(self.inputs.coordinate.tolist(), splits, strict=True), *more]
         self.axes = [cell_axis(space, j, [s for i, s in at if i == j]) for j in range(space.start.size)]
         add_axes(model, space, self.axes)
@@ -83,6 +83,6 @@ class ForestWeighting(Weighting):
 
     def leave(self, x: Floats) -> Row:
         """Not all trees may keep the leaf that they have where the variables are `x`."""
-        seen = np.asarray(self.inputs.row(self.context(x)), dtype=np.float32)[None, :]
+        seen = np.asarray(self.inputs.row(self.context(x)), dtype=self.forest.dtype)[None, :]
         kept = [leaves.column(tree.apply(seen)[0]) for leaves, tree in zip(self.leaves, self.forest.trees, strict=True)]
         return Row(Linear(np.array(kept), np.ones(len(kept))), -np.inf, len(kept) - 1.0)

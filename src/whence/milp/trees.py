@@ -9,15 +9,18 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from whence.milp.axes import Axis, Splits, floor32
+from whence.aliases import Floats
+from whence.milp.axes import Axis, Splits, Turns, floor32
 from whence.milp.model import Columns, Linear, Model
-from whence.question import InputMap
+from whence.question import InputMap, Space
+from whence.question.turns import settled
+from whence.weights.array_trees import ArrayTree
 
 __all__ = ["Box", "Leaves", "add_trees", "link", "splits_of"]
 
 Box = dict[int, tuple[int, int]]
 #: For every column of the estimator, what it sees at the points of its axis.
-Seen = Sequence[NDArray[np.float32]]
+Seen = Sequence[NDArray[np.floating]]
 
 
 @dataclass(frozen=True)
@@ -32,9 +35,15 @@ class Leaves:
         return int(self.columns[np.searchsorted(self.nodes, node)])
 
 
-def splits_of(trees: Sequence[Any], inputs: InputMap) -> list[Splits]:
-    """For every column of the trees' estimator, the thresholds that it is compared with."""
+def splits_of(trees: Sequence[Any], inputs: InputMap, space: Space | None = None) -> list[Splits]:
+    """For every column of the trees' estimator, the thresholds that it is compared with.
+
+    Trees that see the user's own numbers need the `space` of the question to settle what lies just on one.
+    """
     feature = np.concatenate([tree.feature for tree in trees])
+    if isinstance(trees[0], ArrayTree):
+        threshold = np.concatenate([tree.threshold for tree in trees])
+        return [_turns(trees[0], inputs, space, c, np.unique(threshold[feature == c])) for c in _columns(inputs)]
     threshold = floor32(np.concatenate([tree.threshold for tree in trees]))
     return [
         Splits(float(inputs.scale[c]), float(inputs.offset[c]), np.unique(threshold[feature == c]))
@@ -42,20 +51,54 @@ def splits_of(trees: Sequence[Any], inputs: InputMap) -> list[Splits]:
     ]
 
 
+def _columns(inputs: InputMap) -> range:
+    return range(inputs.coordinate.size)
+
+
+def _turns(tree: ArrayTree, inputs: InputMap, space: Space | None, c: int, thresholds: Floats) -> Turns:
+    """The turns of one column, as coordinates."""
+    column = np.full(thresholds.size, c)
+    last, first = tree.turns(thresholds)
+    below, beyond = inputs.turns(column, last, first)
+    if space is not None:
+        below, beyond = settled(space, inputs, column, last, below, beyond)
+    return Turns(1.0, 0.0, below, beyond)
+
+
 def add_trees(
     model: Model, trees: Sequence[Any], axes: Sequence[Axis], inputs: InputMap, splits: Sequence[Splits]
 ) -> list[Leaves]:
     """Leaf variables of every tree; `splits` belong to the columns of `inputs`."""
     seen = [column.seen(axes[j].points) for column, j in zip(splits, inputs.coordinate, strict=True)]
-    return [_add_tree(model, tree, axes, inputs.coordinate, seen) for tree in trees]
+    return [_add_tree(model, tree, axes, inputs.coordinate, seen, _compared(tree, trees, splits)) for tree in trees]
 
 
-def _add_tree(model: Model, tree: Any, axes: Sequence[Axis], coordinate: NDArray[np.int64], seen: Seen) -> Leaves:
+def _compared(tree: Any, trees: Sequence[Any], splits: Sequence[Splits]) -> NDArray[np.floating]:
+    """For every node, what its column is compared with."""
+    if not isinstance(tree, ArrayTree):
+        return floor32(tree.threshold)
+    found = np.zeros(tree.node_count)
+    for c, column in enumerate(splits):
+        own = tree.feature == c
+        if own.any():
+            every = np.unique(np.concatenate([other.threshold[other.feature == c] for other in trees]))
+            found[own] = column.thresholds[np.searchsorted(every, tree.threshold[own])]
+    return found
+
+
+def _add_tree(
+    model: Model,
+    tree: Any,
+    axes: Sequence[Axis],
+    coordinate: NDArray[np.int64],
+    seen: Seen,
+    threshold: NDArray[np.floating],
+) -> Leaves:
     """Leaf variables of `tree` that are 1 for the leaf in which the context lies and 0 for the others.
 
     They are continuous: where the steps of the axes are whole, the rows leave them no other value.
     """
-    boxes = _boxes(tree, axes, coordinate, seen)
+    boxes = _boxes(tree, axes, coordinate, seen, threshold)
     nodes = np.array(sorted(boxes), dtype=np.int64)
     columns = model.variables(nodes.size, integer="implied")
     model.row(Linear(columns, np.ones(nodes.size)), 1.0, 1.0)
@@ -66,10 +109,11 @@ def _add_tree(model: Model, tree: Any, axes: Sequence[Axis], coordinate: NDArray
     return Leaves(nodes, columns)
 
 
-def _boxes(tree: Any, axes: Sequence[Axis], coordinate: NDArray[np.int64], seen: Seen) -> dict[int, Box]:
+def _boxes(
+    tree: Any, axes: Sequence[Axis], coordinate: NDArray[np.int64], seen: Seen, threshold: NDArray[np.floating]
+) -> dict[int, Box]:
     """For every leaf within reach, the first and last point of each axis that leads to it."""
     left, right, feature = tree.children_left, tree.children_right, tree.feature
-    threshold = floor32(tree.threshold)
     found: dict[int, Box] = {}
     open_nodes: list[tuple[int, Box]] = [(0, {})]
     while open_nodes:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from abc import abstractmethod
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
@@ -43,9 +44,9 @@ class PlanSet(DecisionProblem):
         self.problem = problem
 
     @property
+    @abstractmethod
     def words(self) -> str:
         """What one plan of the set is called in a sentence, such as "a route through Ring Road"."""
-        raise NotImplementedError
 
     def as_plain(self) -> Any:
         """The set in plain values, from which :func:`set_from_plain` makes it again; None where that cannot be."""
@@ -55,9 +56,9 @@ class PlanSet(DecisionProblem):
         """The same set for a policy whose outcomes have these names, after which parts may be named."""
         return self
 
+    @abstractmethod
     def refusal(self, decision: Any) -> str | None:
         """None where a feasible plan of the problem belongs to the set, otherwise one sentence that says why not."""
-        raise NotImplementedError
 
     def plans(self, limit: int) -> Sequence[Any] | None:
         """Every plan of the set, where there are at most `limit` and they can be listed; otherwise None."""

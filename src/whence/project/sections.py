@@ -82,6 +82,7 @@ class ExplainDefaults:
     holds: float | bool | None = None
     refits: RefitKind | None = None
     plausible: float | None = None
+    max_changes: int | None = None
 
     def options(self, **given: Any) -> dict[str, Any]:
         """Arguments of `Policy.explain`: these defaults, and over them what is given and not None.
@@ -144,6 +145,7 @@ def read_explain_defaults(explain: Section, features: Collection[str]) -> Explai
         holds=holds,
         refits=explain.take("refits", one_of("seed", "bootstrap")),
         plausible=explain.take("plausible", PLAUSIBLE),
+        max_changes=explain.take("max_changes", COUNT),
     )
     explain.close()
     return made

@@ -176,6 +176,7 @@ kind = "expectation"
 # margin = 0.05        # cheaper by at least 5 %, or "10 cost": by an amount
 # holds = 0.9          # also where it holds in 9 of 10 refits of the forest; false: only the nearest
 # plausible = 0.1      # not among the tenth of the least usual contexts
+# max_changes = 2      # at most two features may change
 # fixed = []           # features that no explanation may change"""
 
 

@@ -1,9 +1,10 @@
 """The question that an engine answers: where to look, what both plans cost, and when to stop."""
 
+from whence.question.few import Few
 from whence.question.isolation import Isolation
 from whence.question.question import Answer, Limits, Progress, Question
 from whence.question.space import Space
 from whence.weights import InputMap
 from whence.weights.nearby import Nearby
 
-__all__ = ["Answer", "InputMap", "Isolation", "Limits", "Nearby", "Progress", "Question", "Space"]
+__all__ = ["Answer", "Few", "InputMap", "Isolation", "Limits", "Nearby", "Progress", "Question", "Space"]

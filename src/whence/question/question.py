@@ -15,6 +15,7 @@ import numpy as np
 
 from whence.aliases import Floats, Kind, Status
 from whence.problems._deadline import check_time, until
+from whence.question.few import Few
 from whence.question.isolation import Isolation
 from whence.question.plans import Plans
 from whence.question.space import Space
@@ -114,6 +115,8 @@ class Question:
     linear : callable, optional
         Gives, where plans form a polytope and costs are linear, that polytope, the cost vectors of the past
         observations, and the alternative as a vector; None where it is not so.
+    few : Few, optional
+        How many features may change, and which never together.
     plans : Plans, optional
         A set of plans of which some one must be better; `alternative` is then the best of them in the initial context.
     """
@@ -138,6 +141,7 @@ class Question:
     memo: dict[str, Any] = field(default_factory=dict)
     threads: int | None = None
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
+    few: Few | None = None
     plans: Plans | None = None
 
     @property

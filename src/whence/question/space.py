@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from functools import cached_property
 
 import numpy as np
 from numpy.typing import NDArray
@@ -38,6 +39,10 @@ class Space:
         the others are 0. -1 for numbers.
     ends : pair of ndarray of shape (d,), optional
         The interval in the user's units, where a coordinate says it only up to rounding.
+    initial : ndarray of shape (d,), optional
+        The initial context in the user's units, a category by 0 and 1, what is missing by NaN.
+    fee : ndarray of shape (d,), optional
+        What a coordinate costs however far it moves: for a number that is missing and is filled in.
     gap : pair of ndarray of shape (d,), optional
         Nothing but the start is allowed strictly between the two, which lie on either side of it: a change that is
         too small to count. Levels in it are left out already.
@@ -60,11 +65,21 @@ class Space:
     curves: Mapping[int, Curve] = field(default_factory=dict)
     everywhere: Space | None = None
     relations: Relations | None = None
+    initial: Floats | None = None
+    fee: Floats | None = None
+
+    @cached_property
+    def feature(self) -> NDArray[np.int64]:
+        """Number of the feature that each coordinate belongs to, counted from 0: a category is one feature."""
+        names = np.where(self.group >= 0, self.group + self.start.size, np.arange(self.start.size))
+        numbers: NDArray[np.int64] = np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
+        return numbers
 
     def distance(self, point: Floats) -> float:
-        """Weighted L1 distance of `point` from the start."""
+        """Weighted L1 distance of `point` from the start, and what is paid for filling in."""
+        fee = 0.0 if self.fee is None else float(self.fee.sum())
         if not self.curves:
-            return float(np.abs(point - self.start) @ self.weight)
+            return float(np.abs(point - self.start) @ self.weight) + fee
         return float(self.moved(point).sum())
 
     def moved(self, point: Floats) -> Floats:
@@ -72,7 +87,7 @@ class Space:
         moved: Floats = np.abs(point - self.start) * self.weight
         for j in self.curves:
             moved[j] = self.away(j, point[j : j + 1])[0]
-        return moved
+        return moved if self.fee is None else moved + self.fee
 
     def away(self, j: int, values: Floats) -> Floats:
         """Distance of values of coordinate `j` from the start."""

@@ -68,6 +68,7 @@ def report_of(explanation: Explanation) -> Report:
         margin=list(explanation.margin) if any(explanation.margin) else None,
         confidence=float(explanation.confidence) or NOT_ASKED,
         plausible=explanation.plausible,
+        max_changes=explanation.max_changes,
         usual=explanation.usual,
         reliance=written.reliance if written else reliance_of(explanation.reliance),
         nearest=None if explanation.nearest is None else explanation.nearest.report,

@@ -367,6 +367,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     margin: Annotated[Interval | None, about("Share of the decision's cost, and amount, by which to cost less.")] = None
     confidence: Annotated[Amount, about("Standard errors over the trees by which to be better.")] = NOT_ASKED
     plausible: Annotated[Amount | None, about("Share of the history that it must be at least as usual as.")] = None
+    max_changes: Annotated[Count | None, about("How many features may change at most, where that was limited.")] = None
     usual: Annotated[Amount | None, about("The share of the history that is not more usual than the context.")] = None
     reliance: Annotated[RelianceEntry | None, about("In how many refits it holds, where that was asked.")] = None
     nearest: Annotated[Report | None, about("Then also the nearest explanation, in this fit alone.")] = None

@@ -120,6 +120,8 @@ def value(raw: Any, kind: str = "", unit: str = "") -> str:
     >>> value(True), value(1, "binary"), value(18.0, "continuous", "°C"), value("morning peak")
     ('on', 'on', '18 °C', 'morning peak')
     """
+    if raw is None:
+        return "missing"
     if isinstance(raw, bool | np.bool_) or (kind == "binary" and isinstance(raw, int | float | np.number)):
         return "on" if raw else "off"
     if isinstance(raw, int | float | np.number) and kind != "categorical":

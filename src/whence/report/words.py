@@ -36,7 +36,7 @@ from whence.report.set_words import (
 )
 from whence.report.speaking import speaking_of
 
-__all__ = ["answer", "changes_shown", "sentences", "shown_of", "wrapped"]
+__all__ = ["answer", "changes_in_words", "changes_shown", "sentences", "shown_of", "wrapped"]
 
 #: Up to this many changes are told in one sentence; more get one line each.
 IN_A_SENTENCE = 3
@@ -156,6 +156,12 @@ def changes_shown(
     return shown
 
 
+def changes_in_words(report: Report) -> str:
+    """What changes, in one line: "rain on rather than off and temperature 21 °C rather than 14 °C"."""
+    shown = changes_shown(report.changes, report.kinds, report.units, report.room)
+    return _listed([f"{one.feature} {one.to} rather than {one.from_}" for one in shown])
+
+
 def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
     """The smallest change of context that turns the verdict, or why there is none."""
     absolute, nearly = report.kind == "absolute", _nearly_best(report)
@@ -256,6 +262,7 @@ def _certainty(report: Report) -> str:
         said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
     elif report.status == "optimal":
         by = f" by {_standard_errors(report)}" if report.confidence else ""
+        by += f" with {_few_changes(report)}" if report.max_changes is not None else ""
         said = f"Proved nearest{by}, at distance {distance}: no nearer context would do."
     else:
         when = f"within {spent}" if report.status == "time_limit" else f"before the search was stopped at {spent}"
@@ -278,6 +285,10 @@ def _standard_errors(report: Report) -> str:
     return f"{plain(report.confidence, 3)} standard errors over the {whose}"
 
 
+def _few_changes(report: Report) -> str:
+    return "at most one change" if report.max_changes == 1 else f"at most {report.max_changes} changes"
+
+
 def _certificate(report: Report) -> list[list[str]]:
     """The lines of the certificate: what, and its value as it is written."""
     distance, bound, gap = _reached(report)
@@ -290,6 +301,7 @@ def _certificate(report: Report) -> list[list[str]]:
         "proved lower bound": plain(bound, 9),
         "gap": plain(gap, 3),
         "confidence": _standard_errors(report) if report.confidence else "",
+        "asked for no more than": "" if report.max_changes is None else _few_changes(report).removeprefix("at most "),
         "holds in": _refits(report),
         "usual": "" if report.usual is None else f"{share(report.usual)} of past contexts are no more usual",
         "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),
@@ -322,6 +334,8 @@ def _without_context(report: Report) -> str:
     where = "Within the ranges of the history"
     if report.unrestricted is not None:
         where += " and your restrictions"
+    if report.max_changes is not None:
+        where += f" and with {_few_changes(report)}"
     said = f"{where}, there is no context in which your plan would have been as good as the decision."
     if report.kind == "absolute":
         said = f"{where}, some other plan is better than yours in every context."

@@ -15,7 +15,7 @@ from whence.search import driver
 from whence.search.confidence import confident_excess, confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row
 from whence.search.earlier import earlier, remember
-from whence.search.grid import KeptGrid, grid_of, locate, weights_at
+from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
 from whence.search.plausibility import isolated, related
 from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
 from whence.search.rows import Region, nearest_under_rows
@@ -76,6 +76,7 @@ class ForestFrontier:
             self.criterion = _plans(question, kept)
         else:
             self.criterion = criterion_of(question, kept, question.confidence)
+        self.few = few_changes(question)
         self.search = self._new_search()
         self.columns = kept.grid.columns
         self.shown = self.located.start
@@ -185,7 +186,8 @@ class ForestFrontier:
     def _new_search(self) -> _core.ForestSearch:
         question = self.question
         threads = question.threads or 1
-        return _core.ForestSearch(self.located, self.criterion, float(question.tau), threads, self.plausible)
+        tau = float(question.tau)
+        return _core.ForestSearch(self.located, self.criterion, tau, threads, self.plausible, self.few)
 
     def _point(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
@@ -234,7 +236,7 @@ class ForestFrontier:
             self.search.show_latest(RECENT)
         left = contexts_in_time(self.kept, self.criterion, seconds)
         tau = float(self.question.tau)
-        proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible)
+        proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible, self.few)
         if stage == 2:
             return climbed(proposals, cutoff)
         if self.kept.past is None:

@@ -8,7 +8,7 @@ allowed cells and their distances, is laid over it (`locate`).
 from __future__ import annotations
 
 from collections.abc import Generator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -18,10 +18,12 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.aliases import Floats
 from whence.question import InputMap, Question, Space
+from whence.question.turns import settled
 from whence.weights import TreeWeights
+from whence.weights.array_trees import ArrayTree
 from whence.weights.trees import LeafMembers, turning_points
 
-__all__ = ["KeptGrid", "grid_of", "leaf_means", "locate", "weights_at"]
+__all__ = ["KeptGrid", "few_changes", "grid_of", "leaf_means", "leaf_sums", "locate", "weights_at"]
 
 Ints = NDArray[np.int32]
 
@@ -49,6 +51,12 @@ class KeptGrid:
         Where the samples of each leaf begin, and how many there are.
     past : ndarray of shape (n, d), optional
         Cells of the past contexts, once they were needed.
+    regular : bool
+        Whether the samples of each leaf begin where those of the leaf before it end, and the leaves hold them all.
+    threshold : ndarray of shape (faces,), optional
+        For trees of other libraries, whose faces are told by coordinates alone: the threshold of every face.
+    last : ndarray of shape (faces,), optional
+        For these: the last number before the face, in the model's units.
     """
 
     grid: _core.Grid
@@ -60,6 +68,9 @@ class KeptGrid:
     first: NDArray[np.int64]
     size: NDArray[np.int64]
     past: Ints | None = None
+    regular: bool = True
+    threshold: Floats | None = None
+    last: Floats | None = None
 
     @property
     def trees(self) -> int:
@@ -102,7 +113,7 @@ def grid_of(question: Question) -> KeptGrid | None:
     weights = cast(TreeWeights, question.weights)
     kept = _kept.get(weights)
     if kept is not None and kept.samples is weights.members_.order:
-        return kept
+        return kept if kept.last is None else _settled(question, kept)
     samples, steps = _unfinished.pop(weights, (None, None))
     if steps is None or samples is not weights.members_.order:
         steps = _build(weights.members_, question.inputs, question.space.group)
@@ -138,18 +149,31 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     inner = np.flatnonzero(column >= 0)
     leaves = column < 0
     yield
-    face_start, cuts, face = yield from _faces(column[inner], threshold[inner], inputs, group)
+    read = isinstance(trees[0], ArrayTree)
+    faces = _read_faces if read else _faces
+    face_start, cuts, face = yield from faces(column[inner], threshold[inner], inputs, group)
     split = np.zeros(ends[-1], dtype=np.int32)
     split[inner] = face - face_start[column[inner]]
     yield
-    grid = _core.Grid(face_start, cuts, column, split, left, right, root)
+    told = np.full(cuts.size, np.nan, dtype=np.float32) if read else cuts.astype(np.float32)
+    grid = _core.Grid(face_start, told, column, split, left, right, root)
     while not grid.lay_paths(STEP):
         yield
     first, size = members.slices()
     yield
     place = np.repeat(np.arange(face_start.size - 1), np.diff(face_start))
+    if read:
+        thresholds = cuts.astype(np.float64)
+        last, beyond_it = trees[0].turns(thresholds)
+        below, beyond = inputs.turns(place, last, beyond_it)
+        begin, many = first[leaves], size[leaves]
+        follow = np.diff(np.append(begin, members.order.size))
+        regular = bool(begin[0] == 0 and (follow == many).all())
+        return KeptGrid(
+            grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last
+        )
     below, beyond = inputs.sides(place, *turning_points(cuts.astype(np.float64)))
-    return KeptGrid(grid, face_start, cuts, below, beyond, members.order, first[leaves], size[leaves])
+    return KeptGrid(grid, face_start, told, below, beyond, members.order, first[leaves], size[leaves])
 
 
 def _faces(
@@ -182,11 +206,48 @@ def _faces(
     return face_start, np.concatenate(found), face
 
 
+def _read_faces(
+    column: Ints, threshold: Floats, inputs: InputMap, group: NDArray[np.int64]
+) -> Generator[None, None, tuple[Ints, Floats, NDArray[np.int64]]]:
+    """The same for trees of other libraries: their thresholds are the cuts."""
+    face = np.empty(threshold.size, dtype=np.int64)
+    found: list[Floats] = []
+    face_start = np.zeros(inputs.coordinate.size + 1, dtype=np.int32)
+    for c in range(inputs.coordinate.size):
+        own = np.flatnonzero(column == c)
+        cuts = np.unique(threshold[own])
+        if group[inputs.coordinate[c]] >= 0:
+            cuts = np.union1d(cuts, [0.25 * inputs.scale[c] + inputs.offset[c]])
+        face[own] = face_start[c] + np.searchsorted(cuts, threshold[own])
+        found.append(cuts)
+        face_start[c + 1] = face_start[c] + cuts.size
+        yield
+    return face_start, np.concatenate(found), face
+
+
+def _settled(question: Question, kept: KeptGrid) -> KeptGrid:
+    """The grid of trees of another library, as its faces lie for this question (see `settled`)."""
+    assert kept.last is not None
+    column = np.repeat(np.arange(kept.face_start.size - 1), np.diff(kept.face_start))
+    ends = settled(question.space, question.inputs, column, kept.last, kept.below, kept.beyond)
+    return kept if ends[0] is kept.below else replace(kept, below=ends[0], beyond=ends[1])
+
+
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
     """Mean of `values` over the samples of every leaf, divided by the number of trees."""
-    sums = np.add.reduceat(values[kept.samples.ravel()], kept.first)
-    means: Floats = sums / (kept.size * kept.trees)
+    means: Floats = leaf_sums(kept, values) / (kept.size * kept.trees)
     return means
+
+
+def leaf_sums(kept: KeptGrid, values: Floats) -> Floats:
+    """Sum of `values`, one or one row per sample, over the samples of every leaf."""
+    in_order = values[kept.samples.ravel()]
+    if kept.regular:
+        return np.add.reduceat(in_order, kept.first, axis=0)
+    # Leaves may share samples, and some samples may count in no leaf: every leaf is summed from end to end.
+    ends = np.stack([kept.first, kept.first + kept.size], axis=1).ravel()
+    padded = np.concatenate([in_order, np.zeros((1, *in_order.shape[1:]))])
+    return np.add.reduceat(padded, ends, axis=0)[::2]
 
 
 def weights_at(kept: KeptGrid, leaves: Ints, samples: int) -> Floats:
@@ -233,3 +294,12 @@ def _around(space: Space, q: int, kept: KeptGrid, column: int) -> Floats:
     for low, high in space.pieces(q):
         found += [np.array([low, high]), faces[(faces >= low) & (faces <= high)]]
     return np.unique(np.concatenate(found))
+
+
+def few_changes(question: Question) -> _core.FewChanges | None:
+    """Which columns of the forest may change together, where the question says so."""
+    few = question.few
+    if few is None:
+        return None
+    feature = question.space.feature[question.inputs.coordinate].astype(np.int32)
+    return _core.FewChanges(feature, few.most, [list(one) for one in few.barred])

@@ -87,7 +87,11 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
             found.add(family, family.threshold[family.column == c], _plain(inputs, c) and family.rounded)
         at = own.column == c
         cuts = kept.cut[kept.face_start[c] : kept.face_start[c + 1]]
-        splits[0][at] = found.of_old[np.searchsorted(cuts, rounded_down(own.threshold[at]))]
+        if kept.threshold is None:
+            splits[0][at] = found.of_old[np.searchsorted(cuts, rounded_down(own.threshold[at]))]
+        else:
+            told = kept.threshold[kept.face_start[c] : kept.face_start[c + 1]]
+            splits[0][at] = found.of_old[np.searchsorted(told, own.threshold[at])]
         for number, family in enumerate(families):
             at = family.column == c
             keys, places = found.of_new[number]
@@ -105,7 +109,7 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
     while not grid.lay_paths(STEP):
         if question.limits.remaining <= 0:
             return None
-    return KeptGrid(grid, face_start, cut, below, beyond, kept.samples, kept.first, kept.size)
+    return KeptGrid(grid, face_start, cut, below, beyond, kept.samples, kept.first, kept.size, regular=kept.regular)
 
 
 def rounded_down(thresholds: Floats) -> NDArray[np.float32]:

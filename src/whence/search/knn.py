@@ -44,14 +44,14 @@ class NeighbourFrontier:
         self.axes = self.layout.axes
         self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
         rules = rules_of(self.layout, question.space.relations)
-        self.search = _search(question, self.axes, self.plausible, rules)
+        self.search = _search(question, self.layout, self.plausible, rules)
         self.rivals: list[Floats] = []
         self.radius = FIRST_RADIUS
         self.farthest = _farthest(self.axes)
         self.nodes = 0
         self.bound = 0.0
         self.milestone = FIRST_MILESTONE
-        self.seeds = Seeds(self.axes, self.search)
+        self.seeds = Seeds(self.axes, self.search, None if question.few is None else question.few.most)
         self.candidate: Floats | None = None
 
     def start_at(self, proved: float) -> None:
@@ -136,6 +136,8 @@ class NeighbourFrontier:
             return False
         if self.plausible is not None and not self.plausible.accepts(point):
             return False
+        if question.few is not None and not question.few.accepts(question.space, point):
+            return False
         if question.space.relations is not None and not question.space.relations.keeps(point):
             return False
         weights = self.weights(point)
@@ -170,8 +172,9 @@ def _confidently(question: Question) -> Question:
     return replace(question, better=better)
 
 
-def _search(question: Question, axes: Axes, plausible: Nearby | None, rules: Rules | None) -> NeighbourSearch:
+def _search(question: Question, layout: Layout, plausible: Nearby | None, rules: Rules | None) -> NeighbourSearch:
     """The search over boxes, without any cut yet."""
+    axes = layout.axes
     alternative = np.ascontiguousarray(question.alternative, dtype=np.float64)
     scale = max(float(np.abs(alternative).max(initial=0.0)), float(np.abs(question.decision).max(initial=0.0)))
     tail = question.risk.tail
@@ -180,8 +183,19 @@ def _search(question: Question, axes: Axes, plausible: Nearby | None, rules: Rul
     widest = np.inf if plausible is None else plausible.widest
     return NeighbourSearch(
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
-        widest, question.confidence, rules,
+        widest, question.confidence, rules, *_few_changes(question, layout),
     )  # fmt: skip
+
+
+def _few_changes(question: Question, layout: Layout) -> tuple[int | None, list[list[int]]]:
+    """How many axes may change, and which never together; a set with a feature that cannot move bars nothing."""
+    few = question.few
+    if few is None:
+        return None, []
+    coordinates = [j if j >= 0 else members[0] for j, members in zip(layout.coordinate, layout.members, strict=True)]
+    axis_of = {int(question.space.feature[j]): axis for axis, j in enumerate(coordinates)}
+    barred = [[axis_of[f] for f in one] for one in few.barred if all(f in axis_of for f in one)]
+    return few.most, barred
 
 
 def _farthest(axes: Axes) -> float:

@@ -32,8 +32,10 @@ class Seeds:
         Number of boxes after which the next proposal is worth its time.
     """
 
-    def __init__(self, axes: Axes, search: NeighbourSearch) -> None:
+    def __init__(self, axes: Axes, search: NeighbourSearch, most: int | None = None) -> None:
         self.axes, self.search = axes, search
+        #: How many axes may differ from the start, where that is limited.
+        self.most = most
         self.start = np.array([axis.start for axis in axes.each])
         self.weight = np.array([axis.weight for axis in axes.each])
         self.lower = np.array([axis.lower for axis in axes.each])
@@ -57,6 +59,7 @@ class Seeds:
         near = min(cutoff, self._distance(self.axes.points[self.order[-1:]]).item())
         best: Floats | None = None
         for contexts in (self._allowed(past), self._allowed(self._scattered(tries, near))):
+            contexts = self._few(contexts)
             contexts = contexts[self._standing(contexts)]
             for at in contexts[np.argsort(self._distance(contexts), kind="stable")[:3]]:
                 pulled = self._pulled(at)
@@ -104,6 +107,16 @@ class Seeds:
                     inside = (column > low) & (column < high)
                     column[inside] = np.where(column[inside] - low < high - column[inside], low, high)
         return out
+
+    def _few(self, contexts: Floats) -> Floats:
+        """The contexts with as many axes at the start as have to be, drawn by lot."""
+        if self.most is None:
+            return contexts
+        lots = np.where(contexts != self.start, self.random.random(contexts.shape), -1.0)
+        last = np.argsort(lots, axis=1)[:, : max(0, contexts.shape[1] - self.most)]
+        few = contexts.copy()
+        few[np.arange(len(few))[:, None], last] = self.start[last]
+        return few
 
     def _scattered(self, count: int, radius: float) -> Floats:
         """Random contexts within `radius`, most of them with few axes moved."""

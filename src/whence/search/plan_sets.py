@@ -10,6 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
+from scipy.sparse import csr_array
 
 from whence import _core
 from whence.aliases import Floats
@@ -19,7 +20,7 @@ from whence.question.plans import Plans, Routes, Stock
 from whence.search import driver
 from whence.search.criteria import distinct
 from whence.search.forest import ForestFrontier
-from whence.search.grid import KeptGrid, grid_of, leaf_means, locate
+from whence.search.grid import KeptGrid, grid_of, leaf_means, leaf_sums, locate
 from whence.search.solved_boxes import SolvedBoxes
 
 __all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
@@ -137,8 +138,19 @@ def list_criterion(question: Question, kept: KeptGrid, plans: Floats, rivals: Fl
 
 def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
     """Mean of the costs of every plan, one row each, over the samples of every leaf, divided by the number of trees."""
-    sums = np.add.reduceat(np.ascontiguousarray(costs.T)[kept.samples.ravel()], kept.first, axis=0)
-    return np.ascontiguousarray((sums / (kept.size * kept.trees)[:, None]).T)
+    return np.ascontiguousarray(_means(kept, costs.T).T)
+
+
+def _means(kept: KeptGrid, values: Floats) -> Floats:
+    """Mean of every column of `values` over the samples of each leaf, one row a leaf, over the number of trees."""
+    counted = (kept.size * kept.trees)[:, None]
+    if not kept.regular:
+        return np.asarray(leaf_sums(kept, np.ascontiguousarray(values)) / counted)
+    samples = kept.samples.ravel()
+    ends = np.append(kept.first, samples.size)
+    members = csr_array((np.ones(samples.size), samples, ends), shape=(kept.leaves, kept.samples.shape[1]))
+    means: Floats = (members @ np.ascontiguousarray(values)) / counted
+    return means
 
 
 def _route_criterion(
@@ -154,8 +166,7 @@ def _route_criterion(
 
 
 def _route_table(kept: KeptGrid, routes: Routes) -> _core.RouteTable:
-    costs = np.ascontiguousarray(row_of_plans(kept, routes.costs.T).T)
-    return _core.RouteTable(costs, routes.arcs, routes.nodes, routes.source, routes.target)
+    return _core.RouteTable(_means(kept, routes.costs), routes.arcs, routes.nodes, routes.source, routes.target)
 
 
 def _alive(question: Question, kept: KeptGrid) -> Any:

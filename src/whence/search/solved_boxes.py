@@ -18,7 +18,7 @@ from whence.aliases import Floats
 from whence.problems._deadline import OutOfTime, check_time, until
 from whence.question import Question
 from whence.search.criteria import rival_row
-from whence.search.grid import KeptGrid, leaf_means, locate, weights_at
+from whence.search.grid import KeptGrid, few_changes, leaf_means, locate, weights_at
 from whence.search.proposals import Ints, past_cells
 from whence.weights import TreeWeights
 
@@ -39,6 +39,7 @@ class SolvedBoxes:
         assert question.plans is not None
         self.question, self.kept, self.plans = question, kept, question.plans
         self.located = locate(question, kept)
+        self.few = few_changes(question)
         self.faces = _core.Faces(self.located)
         self.queue = _core.Queue()
         self.nodes = 0
@@ -104,7 +105,7 @@ class SolvedBoxes:
         criterion = list_criterion(question, self.kept, np.array(rows), rivals)
         if criterion is None or criterion.plans == 0:
             return None
-        search = _core.ForestSearch(self.located, criterion, float(question.tau))
+        search = _core.ForestSearch(self.located, criterion, float(question.tau), few=self.few)
         reached, _ = search.advance(
             KNOWN_BOXES, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare)
         )
@@ -125,7 +126,7 @@ class SolvedBoxes:
     def _examine(self, key: float, link: int, cutoff: float) -> Floats | None:
         self.nodes += 1
         box = _core.Box(self.located)
-        if not self.queue.rebuild(link, box):
+        if not self.queue.rebuild(link, box) or (self.few is not None and not self.few.keep(box)):
             return None
         near, cells = box.project()
         if near > key:

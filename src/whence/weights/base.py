@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterator, Sequence
+from collections.abc import Hashable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, NamedTuple, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -16,7 +16,7 @@ from whence.aliases import Floats
 from whence.errors import InputError, NotFittedError
 from whence.weights.nearby import UsuallyNear
 
-__all__ = ["Box", "InputMap", "Weights", "as_matrix"]
+__all__ = ["Box", "InputMap", "SeenColumn", "Weights", "as_matrix"]
 
 #: Weights computed at once in a batch of contexts (rows times samples): what bounds its memory.
 BATCH = 2_000_000
@@ -66,6 +66,27 @@ class InputMap:
             beyond = np.where(beyond * scale + offset < first, np.nextafter(beyond, np.inf), beyond)
         return below, beyond
 
+    def turns(self, column: Any, last: Floats, first: Floats) -> tuple[Floats, Floats]:
+        """Coordinates of the last input before a turn and of the first beyond it, where inputs are the user's own.
+
+        Whatever number the user writes has one coordinate, and greater numbers none that is smaller: a number lies
+        before the turn where its coordinate is at most the first that is given here. Where both inputs have one
+        coordinate, its neighbours are given, and what lies just there is for others to say.
+        """
+        scale, offset = self.scale[column], self.offset[column]
+        below, beyond = (last - offset) / scale, (first - offset) / scale
+        one = below >= beyond
+        apart = np.nextafter(beyond, -np.inf), np.nextafter(below, np.inf)
+        return np.where(one, apart[0], below), np.where(one, apart[1], beyond)
+
+
+class SeenColumn(NamedTuple):
+    """A column of the user's table: its name, its first coordinate, and its categories where these are names."""
+
+    name: str
+    coordinate: int
+    categories: tuple[Hashable, ...] | None
+
 
 class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     """Weights of the past observations in a context.
@@ -108,12 +129,34 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     # ---- how a context is seen ---------------------------------------------------------------------
 
     #: The type that contexts are compared in.
-    dtype: ClassVar[DTypeLike] = np.float64
+    dtype: DTypeLike = np.float64
+
+    @property
+    def compared_as(self) -> DTypeLike:
+        """The type in which thresholds are compared with what the estimator sees."""
+        return self.dtype
 
     @property
     def sees_units(self) -> bool:
         """Whether the estimator sees the user's own columns in their units; otherwise it sees coordinates."""
         return False
+
+    @property
+    def sees_levels(self) -> bool:
+        """Whether such an estimator knows categories: it is then shown a 0/1 column per level for each of them."""
+        return False
+
+    @property
+    def knows_missing(self) -> bool:
+        """Whether numbers of a context may be missing (NaN)."""
+        return False
+
+    def lacking(self, columns: frozenset[int]) -> Weights:
+        """These weights for contexts in which some columns that the estimator sees are missing."""
+        return self
+
+    def take_columns(self, columns: Sequence[SeenColumn]) -> None:
+        """Take note of what the user's columns are, before `fit`."""
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse a table whose columns are not those, in their order, that an already fitted estimator has seen."""
@@ -127,7 +170,7 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def weights(self, X: ArrayLike, as_sparse: bool = False) -> Any:
         """Weights of every training sample for each row of `X`: an array (rows, n), or a CSR matrix if `as_sparse`."""
         self._check_fitted()
-        inputs = as_matrix(X, self.dtype, self.n_features_in_)
+        inputs = as_matrix(X, self.dtype, self.n_features_in_, self.knows_missing)
         step = max(1, BATCH // self.n_samples_)
         parts = [self.rows(inputs[i : i + step]) for i in range(0, len(inputs), step)]
         if as_sparse:
@@ -212,12 +255,12 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return self
 
 
-def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None) -> NDArray[Any]:
-    """`X` as a finite 2-D array, with that many columns where their number is given."""
+def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missing: bool = False) -> NDArray[Any]:
+    """`X` as a finite 2-D array, with that many columns where their number is given; with `missing`, NaN is allowed."""
     matrix = np.ascontiguousarray(X, dtype=dtype)
     if matrix.ndim != 2 or (columns is not None and matrix.shape[1] != columns):
         wanted = "2-D" if columns is None else f"of shape (rows, {columns})"
         raise InputError(f"'X' must be {wanted}. Got shape {matrix.shape} instead.", parameter="X")
-    if not np.isfinite(matrix).all():
+    if not np.isfinite(matrix).all() and (not missing or np.isinf(matrix).any()):
         raise InputError("'X' must be finite. Got NaN or infinity.", parameter="X")
     return matrix

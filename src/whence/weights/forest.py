@@ -9,20 +9,30 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
-from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
+from sklearn.ensemble import (
+    ExtraTreesClassifier,
+    ExtraTreesRegressor,
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.ensemble._forest import ForestClassifier, ForestRegressor
 from sklearn.exceptions import NotFittedError as SklearnNotFittedError
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor
+from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
-from whence.weights.base import as_matrix
+from whence.weights.base import Weights, as_matrix
 from whence.weights.trees import TreeWeights
 
 __all__ = ["ForestWeights"]
 
-#: What may be frozen: estimators whose trees count alike and see all columns.
-FORESTS = (RandomForestRegressor, RandomForestClassifier, ExtraTreesRegressor, ExtraTreesClassifier)
+#: What may be frozen as it is: estimators of scikit-learn's own trees, all of which see all columns. Random forests,
+#: extra-trees and the quantile forests of another package derive from the first two.
+FORESTS = (ForestRegressor, ForestClassifier, GradientBoostingRegressor, GradientBoostingClassifier)
 FITTED = (*FORESTS, DecisionTreeRegressor, DecisionTreeClassifier)
 
 
@@ -44,6 +54,8 @@ class ForestWeights(TreeWeights):
         Seed of the forest.
     min_samples_leaf : int
         Smallest number of bootstrap samples in a leaf.
+    missing : bool
+        Whether numbers of a context may be missing (NaN): every split then sends them to a side of its own.
 
     Examples
     --------
@@ -61,12 +73,14 @@ class ForestWeights(TreeWeights):
         max_features: str | int | float = "sqrt",
         random_state: int | np.random.RandomState | None = None,
         min_samples_leaf: int = 1,
+        missing: bool = False,
     ) -> None:
         self.n_trees = n_trees
         self.max_depth = max_depth
         self.max_features = max_features
         self.random_state = random_state
         self.min_samples_leaf = min_samples_leaf
+        self.missing = missing
 
     kind: ClassVar[str] = "forest"
     label: ClassVar[str] = "forest"
@@ -78,6 +92,35 @@ class ForestWeights(TreeWeights):
     def sees_units(self) -> bool:
         """Whether the forest was fitted by the user, on the user's own columns."""
         return self.frozen is not None
+
+    @property
+    def knows_missing(self) -> bool:
+        """Whether that was asked for, or a forest that was given fitted takes NaN."""
+        return bool(self.missing) if self.frozen is None else bool(get_tags(self.frozen).input_tags.allow_nan)
+
+    def lacking(self, columns: frozenset[int]) -> Weights:
+        """The same forest, in which splits on missing columns are decided."""
+        known: dict[str, Any] = self.__dict__.setdefault("_lacking", {})
+        if known.get("of") is not self.members_:
+            known.clear()
+            # A split that sets missing values apart from all numbers has an infinite threshold, and is to be left out.
+            gaps = self.knows_missing and bool(np.isnan(self.inputs_).any())
+            known["of"], known["read"] = self.members_, gaps or self._by_own_numbers
+        if not columns and not known["read"]:
+            return self
+        if "view" not in known:
+            from whence.weights.read_forest import ReadForestWeights
+
+            known["view"] = ReadForestWeights.view_of(self)
+        view: Weights = known["view"]
+        return view.lacking(columns)
+
+    @property
+    def _by_own_numbers(self) -> bool:
+        """Whether the faces of the trees are told by the user's own numbers, so that a context may lie on one."""
+        own = (RandomForestRegressor, RandomForestClassifier, ExtraTreesRegressor, ExtraTreesClassifier)
+        plain = (*own, DecisionTreeRegressor, DecisionTreeClassifier)
+        return self.frozen is not None and not isinstance(self.frozen, plain)
 
     @property
     def can_refit(self) -> bool:
@@ -95,24 +138,52 @@ class ForestWeights(TreeWeights):
             )
 
     @classmethod
-    def of(cls, fitted: Any) -> ForestWeights:
-        """Weights of a forest, extra-trees or single tree that scikit-learn has already fitted.
+    def of(cls, fitted: Any, counted: ArrayLike | None = None) -> ForestWeights:
+        """Weights of a tree ensemble that is already fitted.
 
         It is frozen: ``fit`` only records which samples stand in which leaf. It sees the user's own
-        columns in their own units.
+        columns in their own units. Every tree counts alike, whatever it adds to a forecast.
+
+        Parameters
+        ----------
+        fitted : estimator
+            A random forest, extra-trees, decision tree, GradientBoosting or HistGradientBoosting of scikit-learn, a
+            quantile forest of the package quantile-forest (all samples of a leaf count), or a model of XGBoost,
+            LightGBM or CatBoost.
+        counted : array of bool of shape (trees, n), optional
+            Which past observations count in which tree. In an honest forest, those that the tree was not grown on.
+            A leaf without any of them has those of the smallest branch around it that holds some.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.ensemble import GradientBoostingRegressor
+        >>> X = np.linspace(0, 1, 20)[:, None]
+        >>> boosted = GradientBoostingRegressor(n_estimators=5, random_state=0).fit(X, X.ravel() ** 2)
+        >>> ForestWeights.of(boosted).fit(X, X).weights([[0.5]]).sum().round(12)
+        np.float64(1.0)
         """
-        if not isinstance(fitted, FITTED):
+        if isinstance(fitted, FITTED) and counted is None:
+            try:
+                check_is_fitted(fitted)
+            except SklearnNotFittedError:
+                raise NotFittedError(
+                    f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead."
+                ) from None
+            weights = cls(n_trees=len(_trees_of(fitted)), max_depth=getattr(fitted, "max_depth", None))
+            weights.frozen = fitted
+            return weights
+        from whence.weights.adapters import read
+        from whence.weights.read_forest import ReadForestWeights
+
+        found = read(fitted)
+        if found is None or not found.trees:
             raise InputTypeError(
-                "'fitted' must be a fitted scikit-learn random forest, extra-trees or decision tree. "
+                "'fitted' must be a fitted scikit-learn random forest, extra-trees or decision tree, a gradient "
+                "boosting model of scikit-learn, XGBoost, LightGBM or CatBoost, or a quantile forest. "
                 f"Got {type(fitted).__name__} instead."
             )
-        try:
-            check_is_fitted(fitted)
-        except SklearnNotFittedError:
-            raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
-        weights = cls(n_trees=len(_trees_of(fitted)), max_depth=getattr(fitted, "max_depth", None))
-        weights.frozen = fitted
-        return weights
+        return ReadForestWeights.made(fitted, found, None if counted is None else np.asarray(counted, dtype=np.bool_))
 
     def __sklearn_clone__(self) -> ForestWeights:
         if self.frozen is not None:
@@ -122,7 +193,7 @@ class ForestWeights(TreeWeights):
 
     def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
         """Train the forest on contexts `X` (coordinates) and outcomes `Y`, or record the samples of a frozen one."""
-        inputs = as_matrix(X, self.dtype)
+        inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
         if self.frozen is None:
             self._check_parameters()
             self.forest_ = self._trained(inputs, np.asarray(Y, dtype=np.float64))
@@ -171,4 +242,4 @@ class ForestWeights(TreeWeights):
 
 
 def _trees_of(fitted: Any) -> list[Any]:
-    return [fitted.tree_] if hasattr(fitted, "tree_") else [tree.tree_ for tree in fitted.estimators_]
+    return [fitted.tree_] if hasattr(fitted, "tree_") else [tree.tree_ for tree in np.ravel(fitted.estimators_)]

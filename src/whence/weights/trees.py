@@ -10,6 +10,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError
+from whence.weights.array_trees import ArrayTree, single_turns
 from whence.weights.base import Box, InputMap, Weights, as_matrix
 
 __all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "turning_points"]
@@ -66,6 +67,13 @@ class LeafMembers:
     def n_samples(self) -> int:
         """Number of training samples."""
         return int(self.order.shape[1])
+
+    def leaf_of(self) -> NDArray[np.int64]:
+        """Leaf of every sample in every tree, of shape (trees, n)."""
+        leaf = np.empty(self.order.shape, dtype=np.int64)
+        for t, size in enumerate(self.size):
+            leaf[t, self.order[t]] = np.repeat(np.arange(size.size), size)
+        return leaf
 
     def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
         """For the nodes of all trees, one after the other: first place in ``order.ravel()``, and number of samples."""
@@ -126,14 +134,14 @@ class TreeWeights(Weights):
 
     kind: ClassVar[str] = "trees"
     label: ClassVar[str] = "trees"
-    dtype: ClassVar[DTypeLike] = np.float32
+    dtype: DTypeLike = np.float32
 
     members_: LeafMembers
     inputs_: NDArray[np.float32]
 
     def record(self, trees: Sequence[Tree], X: ArrayLike) -> Self:
         """Keep fitted trees, and which rows of `X` stand in which of their leaves; returns the object itself."""
-        inputs = as_matrix(X, self.dtype)
+        inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
         self.members_ = LeafMembers(list(trees), inputs)
         for t, (tree, size) in enumerate(zip(trees, self.members_.size, strict=True)):
             for leaf in np.flatnonzero((tree.children_left < 0) & (size == 0)):
@@ -197,12 +205,16 @@ def common_cell(trees: Iterable[tuple[Tree, InputMap, Floats]], coordinates: int
     """The box of coordinates in which every tree keeps the leaf that its row (what it sees of a context) falls into."""
     low, high = np.full(coordinates, -np.inf), np.full(coordinates, np.inf)
     for tree, inputs, row in trees:
-        seen = np.asarray(row, dtype=np.float32)
+        compared = np.float64 if isinstance(tree, ArrayTree) and not tree.single else np.float32
+        seen: NDArray[Any] = np.asarray(row, dtype=compared)
         path = tree.decision_path(seen[None, :]).indices
         split = path[tree.children_left[path] >= 0]
         feature, threshold = tree.feature[split], tree.threshold[split]
         left, at = seen[feature] <= threshold, inputs.coordinate[feature]
-        below, beyond = inputs.sides(feature, *turning_points(threshold))
+        if isinstance(tree, ArrayTree):
+            below, beyond = inputs.turns(feature, *tree.turns(threshold))
+        else:
+            below, beyond = inputs.sides(feature, *turning_points(threshold))
         np.minimum.at(high, at[left], below[left])
         np.maximum.at(low, at[~left], beyond[~left])
     return low, high
@@ -220,10 +232,4 @@ def turning_points(thresholds: Floats) -> Box:
     >>> float(last[0]), bool(np.float32(last[0]) <= 0.5), bool(np.float32(first[0]) <= 0.5)
     (0.5000000298023224, True, False)
     """
-    below = thresholds.astype(np.float32)
-    over = below.astype(np.float64) > thresholds
-    below[over] = np.nextafter(below[over], np.float32(-np.inf))
-    above = np.nextafter(below, np.float32(np.inf))
-    middle = 0.5 * (below.astype(np.float64) + above.astype(np.float64))
-    last = np.where(middle.astype(np.float32) == below, middle, np.nextafter(middle, -np.inf))
-    return last, np.nextafter(last, np.inf)
+    return single_turns(thresholds)

@@ -1,0 +1,183 @@
+"""`whence front`, `menu`, `reasons` and `compare`: other questions about the same decisions."""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from whence.cli import options
+from whence.cli.exits import FOUND, NONE, STOPPED, TIME_LIMIT
+from whence.cli.explain import InsteadOption
+from whence.cli.questions import QuestionOptions, asking
+from whence.cli.screen import note, print_text, searching, waiting
+from whence.errors import InputError
+from whence.explain.asking import SINGLE, Told
+from whence.problems.sets import PlanSet
+from whence.project import Project
+
+#: What belongs to single explanations is not asked of several together.
+_asking = functools.partial(asking, without=("holds", "no_holds", "refits", "max_changes"))
+
+ReportOption = Annotated[
+    Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report here.", show_default=False)
+]
+
+
+@_asking
+def front(
+    project: options.ProjectArgument,
+    context: options.ContextOption,
+    instead: InsteadOption = "any",
+    *,
+    asked: QuestionOptions,
+    report: ReportOption = None,
+    policy: options.PolicyOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Front: the nearest context with one change, with at most two, and so on, each proved.
+
+    [bold]Examples[/bold]
+
+      whence front whence.toml --context 12 --instead row:40
+      whence front whence.toml -c 12 -i row:40 --time-limit 10 --json
+    """
+    ready = _opened(project, policy, report)
+    found, stopped = _answered(ready, context, instead, asked, ready.fitted().front)
+    _tell(ready, found, report, as_json)
+    last = found[-1].status
+    code = NONE if last == "none" else FOUND if found.complete else TIME_LIMIT
+    raise typer.Exit(STOPPED if stopped else code)
+
+
+@_asking
+def menu(
+    project: options.ProjectArgument,
+    context: options.ContextOption,
+    instead: InsteadOption = "any",
+    up_to: Annotated[
+        int, typer.Option("--up-to", metavar="COUNT", min=1, help="The largest number of features in a set.")
+    ] = 3,
+    apart: Annotated[
+        float, typer.Option(metavar="DISTANCE", min=0.0, help="The least distance between any two answers.")
+    ] = 0.0,
+    *,
+    asked: QuestionOptions,
+    report: ReportOption = None,
+    policy: options.PolicyOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Menu: what else would do; the nearest context for every smallest set of features that suffices.
+
+    [bold]Examples[/bold]
+
+      whence menu whence.toml --context 12 --instead row:40
+      whence menu whence.toml -c 12 -i row:40 --up-to 2 --apart 0.2
+    """
+    ready = _opened(project, policy, report)
+    ask = functools.partial(ready.fitted().menu, up_to=up_to, apart=apart)
+    found, stopped = _answered(ready, context, instead, asked, ask)
+    _tell(ready, found, report, as_json)
+    code = {"complete": FOUND if len(found) else NONE, "already": FOUND}.get(found.status, TIME_LIMIT)
+    raise typer.Exit(STOPPED if stopped else code)
+
+
+@_asking
+def reasons(
+    project: options.ProjectArgument,
+    context: options.ContextOption,
+    instead: InsteadOption = "any",
+    *,
+    asked: QuestionOptions,
+    report: ReportOption = None,
+    policy: options.PolicyOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Reasons: which facts of the context settle that your plan is not better, whatever else changes.
+
+    [bold]Examples[/bold]
+
+      whence reasons whence.toml --context 12 --instead row:40
+      whence reasons whence.toml -c 12 -i row:40 --kind absolute --report reasons.html
+    """
+    ready = _opened(project, policy, report)
+    found, stopped = _answered(ready, context, instead, asked, ready.fitted().reasons)
+    _tell(ready, found, report, as_json)
+    code = FOUND if found.status in ("proved", "none", "already") else TIME_LIMIT
+    raise typer.Exit(STOPPED if stopped else code)
+
+
+def compare(
+    project: options.ProjectArgument,
+    before: Annotated[
+        list[str], typer.Option("--before", "-b", metavar="CONTEXT", help="The first context; see --after.")
+    ],
+    after: Annotated[
+        list[str],
+        typer.Option(
+            "--after",
+            "-a",
+            metavar="CONTEXT",
+            help="The second one: a row of the history, name=value pairs, JSON, or a file; may be repeated.",
+        ),
+    ],
+    time_limit: Annotated[float | None, typer.Option(metavar="SECONDS", help="Stop after this many seconds.")] = None,
+    report: ReportOption = None,
+    policy: options.PolicyOption = None,
+    as_json: options.JsonOption = False,
+) -> None:
+    """Compare: why it is another plan in one context than in another, in contributions that add up.
+
+    [bold]Examples[/bold]
+
+      whence compare whence.toml --before 11 --after 12
+      whence compare whence.toml -b 11 -a 12 -a temperature=20 --report since.html
+    """
+    ready = _opened(project, policy, report)
+    contexts = ready.context(before), ready.context(after)
+    for given in contexts:
+        for sentence in ready.outside(given):
+            note(sentence)
+    with waiting("Comparing ..."):
+        found = ready.fitted().compare(*contexts, time_limit=time_limit)
+    _tell(ready, found, report, as_json)
+
+
+def _opened(project: Path, policy: Path | None, report: Path | None) -> Project:
+    """The project, fitted; where the report could not be written, that is said before."""
+    if report is not None and (report.is_dir() or not report.parent.is_dir()):
+        raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
+    return options.open_project(project, policy)
+
+
+def _answered(
+    ready: Project, context: list[str], instead: str, asked: QuestionOptions, ask: Callable[..., Any]
+) -> tuple[Any, bool]:
+    """The answer to a question, and whether Ctrl-C ended it."""
+    more = asked.arguments(ready)
+    # A project may say of single explanations what nobody has asked for here.
+    for name in SINGLE:
+        more.pop(name, None)
+    given, plan = ready.context(context), ready.plan(instead)
+    if isinstance(plan, PlanSet):
+        # What the project says of refits and usual contexts is for single plans.
+        more |= {"confidence": asked.confidence or 0.0, "plausible": asked.plausible}
+    for sentence in ready.outside(given):
+        note(sentence)
+    with searching(more["time_limit"]) as search:
+        found = ask(given, plan, on_progress=search, **more)
+    return found, search.stopping
+
+
+def _tell(ready: Project, found: Told, report: Path | None, as_json: bool) -> None:
+    """Print the answer, and write the report where one is wanted."""
+    if as_json:
+        print(found.to_json(indent=2), flush=True)
+    else:
+        print_text(str(found))
+    if report is not None:
+        found.to_html(report, question=ready.question)
+        note(f"The report is in {report}.")

@@ -1,0 +1,208 @@
+"""Why is it another plan than before: what every changed feature contributes, and which changes turn the decision."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cached_property
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.aliases import Floats
+from whence.engines import AUTO, engine_named
+from whence.errors import InputError, InputTypeError
+from whence.explain.comparison import Comparison
+from whence.explain.shapley import coalitions, shapley_of_table, shapley_of_trees
+from whence.explain.turning import either_or, smallest_turning
+from whence.plain_values import finite
+from whence.problems.base import cost_unit_of
+from whence.question import Limits, Question
+from whence.report.numbers import duration, value
+from whence.weights import TreeWeights
+
+if TYPE_CHECKING:
+    from whence.policy import Decision, Policy
+
+__all__ = ["MOST", "compare"]
+
+#: Features that may differ where every combination of old and new values has to be looked at.
+MOST = 12
+
+
+def compare(
+    policy: Policy, before: Any, after: Any, tolerance: float = 1e-6, time_limit: float | None = None
+) -> Comparison:
+    """What `policy` decides in two contexts, and what turned the one plan into the other."""
+    for name, given, least in (("tolerance", tolerance, 0.0), ("time_limit", time_limit, np.finfo(float).tiny)):
+        if given is not None and (finite(given) is None or float(given) < least):
+            wanted = "a number >= 0" if name == "tolerance" else "a positive number or None"
+            raise InputError(f"{name!r} must be {wanted}. Got {given!r} instead.", parameter=name)
+    return _Comparing(policy, before, after, float(tolerance), time_limit).told()
+
+
+class _Comparing:
+    """Two contexts of one policy."""
+
+    def __init__(self, policy: Policy, before: Any, after: Any, tolerance: float, time_limit: float | None) -> None:
+        self.policy, self.limits = policy, Limits(time_limit)
+        schema = policy.schema_
+        self.rows = schema.row(before), schema.row(after)
+        self.made: tuple[Decision, Decision] = (policy.decision_in(self.rows[0]), policy.decision_in(self.rows[1]))
+        self.same = bool(np.array_equal(self.made[0].costs, self.made[1].costs))
+        self.tau = tolerance * float(np.abs(self.made[1].costs).max(initial=0.0))
+        self.points = tuple(schema.encode_row(row, policy.unknown) for row in self.rows)
+        self.inputs = tuple(policy.inputs_of(row, policy.unknown) for row in self.rows)
+        self.feature = schema.feature_of_coordinate()
+        moved = schema.by_feature(np.abs(self.points[1] - self.points[0]))
+        #: The features that differ: the players.
+        self.names = [name for name in schema.names if name in moved]
+        number = {name: j for j, name in enumerate(self.names)}
+        columns = [self.feature[j] for j in policy.input_map_.coordinate.tolist()]
+        self.player = np.array([number.get(name, -1) for name in columns], dtype=np.int64)
+        self.notes: list[str] = []
+
+    def worth(self, weights: Floats) -> float:
+        """What the plan before costs more than the plan after, or where they are the same what it costs."""
+        cost, first = self.policy.risk_.of, self.made[0].costs
+        return float(cost(first, weights) - (0.0 if self.same else cost(self.made[1].costs, weights)))
+
+    @cached_property
+    def table(self) -> Floats | None:
+        """The worth of every combination of old and new values; None where there are too many, or no time for them."""
+        if len(self.names) > MOST:
+            return None
+        chosen = coalitions(len(self.names))
+        rows = np.where(self._owned(chosen), self.inputs[1], self.inputs[0])
+        found = np.empty(len(rows))
+        for at in range(0, len(rows), 256):
+            if self.limits.remaining <= 0:
+                return None
+            weights = self.policy.weights_.weights(rows[at : at + 256])
+            found[at : at + 256] = [self.worth(row) for row in weights]
+        return found
+
+    def _owned(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
+        """For rows of chosen players, which columns have the new value."""
+        # Columns that do not differ belong to nobody, who is never chosen.
+        nobody = np.zeros((len(chosen), 1), dtype=np.bool_)
+        return np.hstack([chosen, nobody])[:, self.player]
+
+    def told(self) -> Comparison:
+        """Everything there is to say."""
+        policy, schema = self.policy, self.policy.schema_
+        ends = [self.worth(made.weights) for made in self.made]
+        shares = self._shares(ends[1] - ends[0])
+        order = list(range(len(self.names))) if shares is None else np.argsort(-np.abs(shares), kind="stable").tolist()
+        names = [self.names[j] for j in order]
+        turning, proved = (None, False) if self.same else self._turning(ends[0])
+        old, new = (schema.feature_values(row, names) for row in self.rows)
+        frame = None
+        if shares is not None:
+            frame = pd.DataFrame({"feature": names, "from": [old[n] for n in names], "to": [new[n] for n in names]})
+            frame["contribution"] = shares[order]
+        costs = [[float(policy.risk_.of(plan.costs, at.weights)) for at in self.made] for plan in self.made]
+        texts = [policy.problem.describe(made.plan, policy.outcome_names_) or str(made.plan) for made in self.made]
+        return Comparison(
+            before=self.rows[0],
+            after=self.rows[1],
+            plan_before=self.made[0].plan,
+            plan_after=self.made[1].plan,
+            plan_texts=(texts[0], texts[1]),
+            same=self.same,
+            costs=pd.DataFrame(costs, index=["plan before", "plan after"], columns=["before", "after"]),
+            contributions=frame,
+            turn=ends[1] - ends[0],
+            turning=turning,
+            proved=proved,
+            note=" ".join(self.notes),
+            risk=policy.risk_.words,
+            cost_unit=cost_unit_of(policy.problem),
+            shown=tuple((name, self._shown(name, old), self._shown(name, new)) for name in names),
+            seconds=self.limits.seconds,
+        )
+
+    def _shown(self, name: str, values: Mapping[str, Any]) -> str:
+        schema = self.policy.schema_
+        return value(values[name], schema.kinds()[name], schema.unit(name))
+
+    # ---- contributions ---------------------------------------------------------------------------------
+
+    def _shares(self, turn: float) -> Floats | None:
+        """The Shapley value of every feature that differs."""
+        if not self.names:
+            return np.zeros(0)
+        shares = self._shares_of_trees()
+        scale = max(float(np.abs(made.costs).max(initial=0.0)) for made in self.made)
+        if shares is not None and abs(float(shares.sum()) - turn) <= 1e-9 * max(scale, 1e-300):
+            return shares
+        if self.table is not None:
+            return shapley_of_table(self.table)
+        late = len(self.names) <= MOST
+        self.notes.append(
+            f"The contributions were not computed within {duration(self.limits.seconds)}."
+            if late
+            else f"Contributions need every combination of old and new values, unless the cost is an expected one by a "
+            f"forest: at most {MOST} features may differ. Here {len(self.names)} do."
+        )
+        return None
+
+    def _shares_of_trees(self) -> Floats | None:
+        """The same from one walk through every tree, where the worth is a sum over trees."""
+        risk, weights = self.policy.risk_, self.policy.weights_
+        if risk.tail is not None or not isinstance(weights, TreeWeights):
+            return None
+        first, second = (risk.values(made.costs) for made in self.made)
+        if first is None or second is None:
+            return None
+        worth = np.asarray(first, dtype=np.float64) - (0.0 if self.same else np.asarray(second, dtype=np.float64))
+        members = weights.members_
+        values = []
+        for t in range(len(members.trees)):
+            upto = np.concatenate(([0.0], np.cumsum(worth[members.order[t]])))
+            begin, size = members.first[t], members.size[t]
+            values.append((upto[begin + size] - upto[begin]) / np.maximum(size, 1) / len(members.trees))
+        return shapley_of_trees(members.trees, values, (self.inputs[0], self.inputs[1]), self.player)
+
+    # ---- the smallest set of changes -------------------------------------------------------------------
+
+    def _turning(self, at_first: float) -> tuple[tuple[str, ...] | None, bool]:
+        """The smallest set of changes that turns the decision, and whether that is proved."""
+        if at_first >= -self.tau:
+            return (), True
+        if self.table is not None:
+            found = smallest_turning(self.table, self.tau)
+            return (None, False) if found is None else (tuple(self.names[j] for j in found), True)
+        try:
+            return self._searched()
+        except InputTypeError:
+            self.notes.append("The smallest set of changes was not looked for: no search knows these weights.")
+            return None, False
+
+    def _searched(self) -> tuple[tuple[str, ...] | None, bool]:
+        """The same where there are too many combinations: the nearest of the contexts that mix both."""
+        policy, risk = self.policy, self.policy.risk_
+        first, second = (risk.values(made.costs) for made in self.made)
+        if first is None or second is None:
+            return None, False
+        group = policy.schema_.space(self.rows[0]).group
+        question = Question(
+            space=either_or(self.points[0], self.points[1], group, self.feature),
+            weights=policy.weights_,
+            inputs=policy.input_map_,
+            alternative=np.asarray(second, dtype=np.float64),
+            decision=np.asarray(first, dtype=np.float64),
+            risk=risk.on_values(),
+            kind="relative",
+            tau=self.tau,
+            separation=1e-6,
+            better=lambda weights: None,
+            limits=self.limits,
+        )
+        answer = engine_named(AUTO).answer(question)
+        if answer.point is None:
+            self.notes.append("The smallest set of changes was not found in time.")
+            return None, False
+        moved = self.policy.schema_.by_feature(np.abs(answer.point - self.points[0]))
+        return tuple(name for name in self.names if name in moved), answer.status == "optimal"

@@ -1,0 +1,393 @@
+"""The nearest context in which a forecast crosses a value: the result, confirmed by the model itself."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Collection, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, Protocol
+
+import numpy as np
+import pandas as pd
+
+from whence.aliases import Floats, Status
+from whence.errors import InputError, InternalError
+from whence.explain.certificate import Verification
+from whence.explain.filling import merged, sets_to_fill
+from whence.features import Schema
+from whence.files import write_text
+from whence.plain_values import finite, to_plain
+from whence.question import Answer, InputMap, Limits, Progress, Question, Space
+from whence.report import crossing as words
+from whence.report.words import wrapped
+from whence.search.crossing import SummedTrees, question_of
+from whence.search.crossing import crossing as searched
+from whence.weights.adapters.base import Link
+
+__all__ = ["Crossing", "CrossingRequest", "Forecaster", "explain"]
+
+#: Coordinates and distances may differ by this much between the search and the context it leads to.
+SLACK = 1e-6
+
+
+@dataclass(frozen=True, eq=False)
+class Crossing:
+    """Answer to "when would the forecast cross this value?".
+
+    Attributes
+    ----------
+    status : {"optimal", "already", "none", "time_limit", "interrupted"}
+        "optimal": the nearest context, proved. "already": the forecast is there as it is. "none": proved that there is
+        no such context. "time_limit", "interrupted": the best found, if any, and a bound.
+    context : Series or None
+        The nearest context, in the user's units.
+    changes : DataFrame
+        One row per feature that changes: feature, from, to, distance.
+    distance, bound : float
+        Distance found, and proved lower bound on the true optimum.
+    between : pair of float
+        Where the forecast had to be; infinite where there was no such limit.
+    forecast_before, forecast_after : float
+        The model's own forecast in the initial context and in `context`.
+    """
+
+    status: Status
+    initial: pd.Series
+    context: pd.Series | None
+    changes: pd.DataFrame
+    distance: float
+    bound: float
+    between: tuple[float, float]
+    forecast_before: float
+    forecast_after: float | None
+    what: str
+    unit: str
+    model: str
+    engine: str
+    seconds: float
+    nodes: int
+    tolerance: float
+    kinds: dict[str, str]
+    units: dict[str, str]
+    #: For continuous features that change: between these two values the forecast stays the same.
+    room: dict[str, tuple[float, float]] = field(default_factory=dict)
+    #: Restrictions that rule out every answer, where freeing them would help (status "none").
+    blocking: list[str] = field(default_factory=list)
+    #: The answer without the user's restrictions, where there is none with them.
+    unrestricted: Crossing | None = None
+    #: What was fixed and bounded.
+    asked: dict[str, Any] = field(default_factory=dict)
+
+    @property
+    def gap(self) -> float:
+        """Distance less bound: 0 where the answer is proved."""
+        return 0.0 if self.distance == self.bound else self.distance - self.bound
+
+    def __repr__(self) -> str:
+        return f"<Crossing {self.status} distance={self.distance:.6g} bound={self.bound:.6g}>"
+
+    def __str__(self) -> str:
+        return wrapped(words.sentences(self))
+
+    def _repr_html_(self) -> str:
+        return words.fragment(self)
+
+    def to_html(self, path: Any, *, title: str = "What would change the forecast?") -> None:
+        """Write a report to `path`: one file that needs nothing else."""
+        write_text(path, words.page(self, title), "a report")
+
+    def to_dict(self) -> dict[str, Any]:
+        """The answer in plain values."""
+        inner = self.unrestricted
+        return {
+            "status": self.status,
+            "initial": {str(name): to_plain(value) for name, value in self.initial.items()},
+            "context": None
+            if self.context is None
+            else {str(name): to_plain(value) for name, value in self.context.items()},
+            "changes": [
+                {"feature": str(name), "from": to_plain(before), "to": to_plain(after), "distance": float(distance)}
+                for name, before, after, distance in self.changes.itertuples(index=False)
+            ],
+            **{name: to_plain(getattr(self, name)) for name in ("distance", "bound", "forecast_before")},
+            "forecast_after": to_plain(self.forecast_after),
+            "between": [to_plain(end) for end in self.between],
+            **{name: getattr(self, name) for name in ("what", "unit", "model", "engine", "seconds", "nodes")},
+            "tolerance": self.tolerance,
+            "blocking": list(self.blocking),
+            "unrestricted": None if inner is None else inner.to_dict(),
+            "question": self.asked,
+            "text": words.sentences(self),
+        }
+
+    def to_json(self) -> str:
+        """The same as a text."""
+        return json.dumps(self.to_dict(), indent=2, ensure_ascii=False)
+
+    def verify(self, ensemble: Forecaster) -> Verification:
+        """Compare the forecasts and the distance with what a fitted `Ensemble` says now; nothing is searched."""
+        differences = []
+        pairs = [(self.initial, self.forecast_before)]
+        if self.context is not None and self.forecast_after is not None:
+            pairs.append((self.context, self.forecast_after))
+        for context, said in pairs:
+            here = ensemble.forecast_of(ensemble.schema_.row(context))
+            if abs(here - said) > self.tolerance + 1e-6 * max(abs(here), abs(said)):
+                differences.append(f"The model forecasts {here:.9g} there. The explanation says {said:.9g}.")
+        if self.context is not None:
+            fixed, bounds = self.asked.get("fixed", ()), self.asked.get("bounds")
+            names = map(str, self.initial.index)
+            filled = [name for name in names if pd.isna(self.initial[name]) and not pd.isna(self.context[name])]
+            space = ensemble.schema_.space(self.initial, fixed, bounds, filled=filled)
+            point = ensemble.schema_.encode_row(self.context)
+            if abs(space.distance(point) - self.distance) > SLACK * max(1.0, self.distance):
+                differences.append(
+                    f"The context lies at distance {space.distance(point):.9g}. The explanation says "
+                    f"{self.distance:.9g}."
+                )
+            if not space.contains(point, slack=SLACK):
+                differences.append("The context is not one that the restrictions allow.")
+        return Verification(differences, ["Whether anything is nearer was not searched for again."])
+
+
+class Forecaster(Protocol):
+    """What is asked: a model, the features that it sees, and its trees for a context."""
+
+    schema_: Schema
+    input_map_: InputMap
+
+    @property
+    def link(self) -> Link:
+        """What the model makes of the sum over its trees."""
+        ...
+
+    def about(self) -> tuple[str, str, str]:
+        """What is forecast, its unit, and the kind of the model."""
+        ...
+
+    def summed(self, context: pd.Series) -> SummedTrees:
+        """The trees, as they are for a context with these missing values."""
+        ...
+
+    def seen(self, context: pd.Series) -> Floats:
+        """One context as the trees see it."""
+        ...
+
+    def forecast_of(self, context: pd.Series) -> float:
+        """The model's own forecast."""
+        ...
+
+    def precision(self) -> float:
+        """By how much the model's own sum may be off by its rounding."""
+        ...
+
+    def size(self) -> float:
+        """The largest sum over the trees in the history."""
+        ...
+
+
+@dataclass(frozen=True)
+class CrossingRequest:
+    """What a user asks for."""
+
+    context: Any
+    between: tuple[float, float]
+    fixed: Collection[str] = ()
+    bounds: Mapping[str, Any] | None = None
+    fill: Collection[str] = ()
+    time_limit: float | None = None
+    node_limit: int | None = None
+    tolerance: float = 1e-6
+    threads: int | None = None
+    on_progress: Callable[[Progress], Any] | None = None
+
+    def __post_init__(self) -> None:
+        for name in ("time_limit", "node_limit"):
+            value = getattr(self, name)
+            if value is not None and ((finite(value) or 0.0) <= 0.0):
+                raise InputError(f"{name!r} must be a positive number or None. Got {value!r} instead.", parameter=name)
+        if finite(self.tolerance) is None or self.tolerance < 0:
+            raise InputError(
+                f"'tolerance' must be a number >= 0. Got {self.tolerance!r} instead.", parameter="tolerance"
+            )
+        whole = isinstance(self.threads, int | np.integer) and not isinstance(self.threads, bool)
+        if self.threads is not None and not (whole and 0 < self.threads <= 256):
+            raise InputError(
+                f"'threads' must be an int from 1 to 256, or None. Got {self.threads!r} instead.", parameter="threads"
+            )
+
+
+def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
+    """The nearest context in which the forecast lies where it was asked to."""
+    limits = Limits(request.time_limit, request.node_limit, request.on_progress)
+    schema = ensemble.schema_
+    initial = schema.row(request.context)
+    summed = ensemble.summed(initial)
+    wanted = _sums_of(request.between, ensemble.link)
+    sizes = [abs(end) for end in wanted if np.isfinite(end)]
+    tau = float(request.tolerance) * max([ensemble.size(), *sizes])
+    space = schema.space(initial, request.fixed, request.bounds)
+    what, unit, model = ensemble.about()
+    draft = Crossing(
+        status="none",
+        initial=initial,
+        context=None,
+        changes=_changes(schema, space, initial, None),
+        distance=np.inf,
+        bound=np.inf,
+        between=request.between,
+        forecast_before=ensemble.forecast_of(initial),
+        forecast_after=None,
+        engine="search (forecast)",
+        seconds=0.0,
+        nodes=0,
+        tolerance=tau,
+        kinds=schema.kinds(),
+        units=schema.units(),
+        asked={
+            "fixed": sorted([request.fixed] if isinstance(request.fixed, str) else map(str, request.fixed)),
+            "bounds": {str(name): to_plain(limit) for name, limit in (request.bounds or {}).items()},
+        },
+        what=what,
+        unit=unit,
+        model=model,
+    )
+
+    def answered(restricted: bool, limits: Limits) -> Crossing:
+        now = float(summed.sums(ensemble.seen(initial)[None, :])[0])
+        if wanted[0] - tau <= now <= wanted[1] + tau:
+            answer = Answer("already", space.start, 0.0, 0.0)
+        elif wanted[0] == np.inf or wanted[1] == -np.inf:
+            answer = Answer("none", None, np.inf, np.inf)
+        else:
+            return filled(restricted, limits)
+        return _completed(ensemble, summed, space, wanted, answer, draft)
+
+    def filled(restricted: bool, limits: Limits) -> Crossing:
+        """The nearest answer, whatever is filled in for it."""
+        sets = sets_to_fill(schema, initial, request.fill, request.fixed if restricted else ())
+        made: dict[int, tuple[Space, SummedTrees]] = {}
+
+        def questions() -> Iterator[Question]:
+            for names in sets:
+                room = schema.space(initial, request.fixed, request.bounds, restricted, filled=names)
+                row = initial.copy()
+                for name in names:
+                    row[name] = schema.training_range(name)[0]
+                trees = ensemble.summed(row)
+                made[id(room)] = room, trees
+                yield question_of(trees, room, ensemble.input_map_, tau, limits, request.threads)
+
+        question, answer = merged(questions(), lambda one: searched(one, wanted))
+        return _completed(ensemble, made[id(question.space)][1], question.space, wanted, answer, draft)
+
+    found = answered(True, limits)
+    free = schema.space(initial, restricted=False)
+    if found.status == "none" and not free.same_as(space) and limits.remaining > 0:
+        left = None if np.isinf(limits.remaining) else limits.remaining
+        inner = answered(False, Limits(left, request.node_limit, request.on_progress))
+        blocking = []
+        if inner.context is not None:
+            point = schema.encode_row(inner.context)
+            blocking = schema.restrictions_in_the_way(initial, point, request.fixed, request.bounds)
+        found = replace(found, unrestricted=inner, blocking=blocking)
+    return replace(found, seconds=limits.seconds)
+
+
+def _sums_of(between: tuple[float, float], link: Link) -> tuple[float, float]:
+    """The limits of the forecast as limits of the sum over the trees."""
+
+    def inverse(value: float) -> float:
+        if link == "identity":
+            return value
+        if value <= 0.0:
+            return -np.inf
+        if link == "log":
+            return float(np.log(value))
+        return np.inf if value >= 1.0 else float(np.log(value / (1.0 - value)))
+
+    return inverse(between[0]), inverse(between[1])
+
+
+def _completed(
+    ensemble: Forecaster,
+    summed: SummedTrees,
+    space: Space,
+    wanted: tuple[float, float],
+    answer: Answer,
+    draft: Crossing,
+) -> Crossing:
+    """`draft` with the answer, confirmed by the model itself."""
+    common = {"status": answer.status, "nodes": answer.nodes, "distance": answer.distance, "bound": answer.bound}
+    if answer.point is None:
+        return replace(draft, **common)  # type: ignore[arg-type]
+    if answer.status == "already":
+        return replace(draft, **common, context=draft.initial, forecast_after=draft.forecast_before)  # type: ignore[arg-type]
+    schema = ensemble.schema_
+    context = schema.decode(answer.point, draft.initial, answer.cell, space.ends)
+    point = schema.encode_row(context)
+    size = max(1.0, float(np.abs(space.start).max()))
+    if not space.contains(point, slack=SLACK * size):
+        raise InternalError(f"The context found lies outside the allowed ones: {context.to_dict()}.")
+    distance = space.distance(point)
+    if abs(distance - answer.distance) > SLACK * size * max(1.0, float(space.weight.max())):
+        raise InternalError(f"The context found lies at distance {distance:.9g}, not at {answer.distance:.9g}.")
+    after = _confirmed(ensemble, summed, wanted, context, draft.tolerance)
+    proved = answer.status == "optimal" and answer.bound == answer.distance
+    changes = _changes(schema, space, draft.initial, context)
+    found = replace(
+        draft,
+        status=answer.status,
+        nodes=answer.nodes,
+        context=context,
+        changes=changes,
+        room=_room(schema, space, answer, set(changes["feature"])),
+        distance=distance,
+        bound=distance if proved else min(answer.bound, distance),
+        forecast_after=after,
+    )
+    return replace(found, status="already") if answer.status == "optimal" and distance == 0.0 else found
+
+
+def _confirmed(
+    ensemble: Forecaster, summed: SummedTrees, wanted: tuple[float, float], context: pd.Series, tau: float
+) -> float:
+    """The model's own forecast in a context, which must be what the trees add up to, within the limits."""
+    total = float(summed.sums(ensemble.seen(context)[None, :])[0])
+    said, slack = ensemble.forecast_of(context), ensemble.precision()
+    ends = np.array([total - slack, total + slack])
+    if ensemble.link != "identity":
+        ends = np.exp(ends) if ensemble.link == "log" else 1.0 / (1.0 + np.exp(-ends))
+    rounding = 1e-6 * abs(said) + 1e-300
+    if not ends[0] - rounding <= said <= ends[1] + rounding:
+        raise InternalError(
+            f"The model forecasts {said:.9g} in the context found, where its trees add up to {total:.9g}."
+        )
+    off = 1e-9 * max(1.0, abs(total))
+    if not wanted[0] - tau - off <= total <= wanted[1] + tau + off:
+        raise InternalError(f"The forecast is {said:.9g} in the context found, which is not what was asked for.")
+    return said
+
+
+def _changes(schema: Schema, space: Space, initial: pd.Series, context: pd.Series | None) -> pd.DataFrame:
+    rows = []
+    if context is not None:
+        distances = schema.by_feature(space.moved(schema.encode_row(context)))
+        before, after = (schema.feature_values(row, distances) for row in (initial, context))
+        rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
+    return pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])
+
+
+def _room(schema: Schema, space: Space, answer: Answer, changed: set[str]) -> dict[str, tuple[float, float]]:
+    """Between which values every continuous feature that changes may be rounded: the forecast stays the same."""
+    if answer.cell is None:
+        return {}
+    offset, scale = schema.affine()
+    low = offset + scale * np.maximum(answer.cell[0], space.lower)
+    high = offset + scale * np.minimum(answer.cell[1], space.upper)
+    margin = 1e-9 * np.maximum(scale, np.abs(offset))
+    return {
+        name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
+        for j, name in enumerate(schema.feature_of_coordinate())
+        if name in changed and space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
+    }

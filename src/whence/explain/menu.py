@@ -1,0 +1,257 @@
+"""What else would do: the nearest explanation for every smallest set of features that suffices."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
+from functools import cached_property
+from typing import TYPE_CHECKING, Any, Literal, overload
+
+import numpy as np
+import pandas as pd
+
+from whence.errors import InputError
+from whence.explain.asking import Asker, Told, listed
+from whence.explain.explanation import Explanation
+from whence.plain_values import finite, to_plain
+from whence.report.numbers import duration, plain
+from whence.report.sheets import Chart, Sheet, Table
+from whence.report.svg import Bar, bars
+from whence.report.words import changes_in_words
+
+if TYPE_CHECKING:
+    from matplotlib.axes import Axes
+
+    from whence.policy import Policy
+
+__all__ = ["Menu", "features_of", "menu", "with_others_fixed"]
+
+#: How a menu ends: everything is listed, the criterion holds as it is, or a limit was reached.
+MenuStatus = Literal["complete", "already", "time_limit", "interrupted"]
+#: Answers that a text lists at most.
+LISTED = 12
+
+
+@dataclass(frozen=True, eq=False)
+class Menu(Told, Sequence[Explanation]):
+    """The nearest explanation for every smallest set of features that suffices, nearest first.
+
+    A set of features suffices if some explanation changes no other features; it is a smallest one if no part of it
+    suffices.
+
+    Attributes
+    ----------
+    answers : tuple of Explanation
+        One per smallest set, nearest first; each is proved nearest among those that change its features only.
+    status : {"complete", "already", "time_limit", "interrupted"}
+        "complete": every smallest set of up to `up_to` features is listed, which is proved. "already": the criterion
+        holds in the context as it is. Otherwise a limit was reached, and sets may be missing.
+    up_to : int
+        The largest size of sets that was asked for.
+    complete_up_to : int
+        All smallest sets of up to so many features are known.
+    apart : float
+        Answers that are nearer than this to one listed before them are left out.
+    left_out : int
+        How many that were.
+    seconds : float
+        How long it took.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> X = np.random.default_rng(0).random((80, 3))
+    >>> policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0)).fit(X, 10 + X.sum(1)[:, None])
+    >>> menu = policy.menu([0.1, 0.2, 0.1], instead=[11.5], up_to=2)
+    >>> menu.status, menu.complete_up_to
+    ('complete', 2)
+    """
+
+    answers: tuple[Explanation, ...]
+    status: MenuStatus
+    up_to: int
+    complete_up_to: int
+    apart: float = 0.0
+    left_out: int = 0
+    seconds: float = 0.0
+
+    def __len__(self) -> int:
+        return len(self.answers)
+
+    @overload
+    def __getitem__(self, at: int) -> Explanation: ...
+    @overload
+    def __getitem__(self, at: slice) -> Sequence[Explanation]: ...
+    def __getitem__(self, at: int | slice) -> Explanation | Sequence[Explanation]:
+        return self.answers[at]
+
+    def __iter__(self) -> Iterator[Explanation]:
+        return iter(self.answers)
+
+    def __repr__(self) -> str:
+        told = ", ".join("+".join(features_of(why)) for why in self.answers)
+        return f"<Menu {self.status}: {told or 'nothing'}>"
+
+    @cached_property
+    def frame(self) -> pd.DataFrame:
+        """One row per answer: the features that change, their number, status, distance, bound, and the changes."""
+        rows = [
+            (
+                ", ".join(features_of(why)),
+                len(why.changes),
+                why.status,
+                why.distance,
+                why.bound,
+                changes_in_words(why.report),
+            )
+            for why in self.answers
+        ]
+        return pd.DataFrame(rows, columns=["features", "changed", "status", "distance", "bound", "changes"])
+
+    @property
+    def text(self) -> str:
+        """The answers, one line each, and what is proved about them."""
+        if self.status == "already":
+            return "Nothing has to change: it holds in the context as it is."
+        lines = [f"  - {_line(why)}" for why in self.answers[:LISTED]]
+        if len(self.answers) > LISTED:
+            lines.append(f"  - and {len(self.answers) - LISTED} more, farther away")
+        heads = ("Nothing of the kind was found.", "This would do:", "Any of these would do:")
+        return "\n".join([heads[min(len(lines), 2)], *lines, self._certainty()])
+
+    def _certainty(self) -> str:
+        size = self.complete_up_to
+        sets = "one feature" if size == 1 else f"up to {size} features"
+        if not self.answers:
+            said = f"Proved: no change of {sets} would do." if size else ""
+        elif size <= 1:
+            said = "Proved: no other feature would do alone." if size else ""
+        else:
+            said = f"Proved: no other set of {sets} would do, unless it holds one of these."
+        if self.left_out:
+            one, apart = "answer lies" if self.left_out == 1 else "answers lie", plain(self.apart, 4)
+            said += (
+                f" {self.left_out} more {one} nearer than {apart} to one of these that is no farther from the start."
+            )
+        if self.status != "complete":
+            open_ = "one feature" if size == 0 else f"{size + 1} features"
+            stopped = f"within {duration(self.seconds)}" if self.status == "time_limit" else "before it was stopped"
+            said += f" Which sets of {open_} or more suffice was not settled {stopped}."
+        return said.strip()
+
+    def plot(self, *, ax: Axes | None = None) -> Axes:
+        """The menu as a chart on `ax`; see :func:`whence.plot.menu`."""
+        from whence.plot import menu as draw
+
+        return draw(self, ax=ax)
+
+    def to_dict(self) -> dict[str, Any]:
+        """The menu as plain values, every answer by the schema "whence/explanation/1"."""
+        return {
+            "schema": "whence/menu/1",
+            "status": self.status,
+            "up_to": self.up_to,
+            "complete_up_to": self.complete_up_to,
+            "apart": to_plain(self.apart),
+            "left_out": self.left_out,
+            "seconds": to_plain(self.seconds),
+            "text": self.text,
+            "features": [features_of(why) for why in self.answers],
+            "answers": [why.to_dict() for why in self.answers],
+        }
+
+    def _sheet(self) -> Sheet:
+        drawn = [
+            (listed(features_of(why)), [Bar("a", "", why.distance, plain(why.distance, 4))])
+            for why in self.answers[:LISTED]
+        ]
+        charts = (
+            [Chart(bars(drawn, self.text), "Distance of the nearest context for each set of features.")]
+            if drawn
+            else []
+        )
+        rows = [
+            [", ".join(features_of(why)), changes_in_words(why.report), plain(why.distance, 4), why.status]
+            for why in self.answers
+        ]
+        head = ["features", "what changes", "distance", "status"]
+        certificate = [
+            ("sets of features asked for", f"up to {self.up_to}"),
+            ("complete up to", f"{self.complete_up_to}"),
+            ("status", self.status),
+            ("time", duration(self.seconds)),
+        ]
+        tables = [Table("Every way that would do", head, rows, {2})] if rows else []
+        return Sheet("What else would do?", self.text, charts, tables, certificate)
+
+
+def features_of(why: Explanation) -> list[str]:
+    """Names of the features that an explanation changes."""
+    return [str(name) for name in why.changes["feature"]]
+
+
+def _line(why: Explanation) -> str:
+    sure = "" if why.status == "optimal" else ", not proved nearest"
+    return f"{changes_in_words(why.report)} (distance {plain(why.distance, 4)}{sure})"
+
+
+def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, options: dict[str, Any]) -> Menu:
+    """The nearest explanation for every smallest set of up to `up_to` features that suffices."""
+    if isinstance(up_to, bool) or not isinstance(up_to, int | np.integer) or up_to < 1:
+        raise InputError(f"'up_to' must be an int >= 1. Got {up_to!r} instead.", parameter="up_to")
+    if (finite(apart) if finite(apart) is not None else -1.0) < 0.0:  # type: ignore[operator]
+        raise InputError(f"'apart' must be a finite number >= 0. Got {apart!r} instead.", parameter="apart")
+    asker = Asker(policy, context, instead, options)
+    up_to = min(int(up_to), len(policy.schema_.names))
+    found: list[Explanation] = []
+    complete, status = 0, "complete"
+    # Sets are met by their size, each nearest first. All smaller ones are known when a set is met, and none that holds
+    # one of them is looked at: so it is a smallest set, and its explanation the nearest one that it has.
+    for size in range(1, up_to + 1):
+        ended = _collect(asker, size, found)
+        if ended != "none":
+            status = ended
+            break
+        complete = size
+    if status == "already":
+        return Menu(tuple(found), "already", up_to, up_to, float(apart), 0, asker.seconds)
+    found.sort(key=lambda why: why.distance)
+    kept = _apart(policy, found, float(apart))
+    return Menu(tuple(kept), status, up_to, complete, float(apart), len(found) - len(kept), asker.seconds)  # type: ignore[arg-type]
+
+
+def _collect(asker: Asker, size: int, found: list[Explanation]) -> str:
+    """Add the explanations of all smallest sets of so many features to `found`; how that ended, "none" for all."""
+    while True:
+        why = asker.ask(max_changes=size, barred=[features_of(one) for one in found])
+        if why is None:
+            return "time_limit"
+        if why.status == "none":
+            return "none"
+        if why.context is not None:
+            found.append(with_others_fixed(asker, why))
+        if why.status != "optimal":
+            return str(why.status)
+
+
+def with_others_fixed(asker: Asker, why: Explanation) -> Explanation:
+    """`why` as the answer to what it is proved to be nearest of: contexts in which nothing else changes."""
+    if why.status == "already":
+        return why
+    changed = features_of(why)
+    asked = {name: value for name, value in why.asked.items() if name != "max_changes"}
+    asked["fixed"] = sorted(name for name in asker.policy.schema_.names if name not in changed)
+    return replace(why, asked=asked, max_changes=None)
+
+
+def _apart(policy: Policy, found: list[Explanation], apart: float) -> list[Explanation]:
+    """Those of the answers, nearest first, that are at least so far from all that are kept before them."""
+    kept: list[Explanation] = []
+    points: list[Any] = []
+    for why in found:
+        assert why.context is not None and why.question is not None  # noqa: PT018
+        point, weight = policy.schema_.encode_row(why.context), why.question.space.weight
+        if all(float(np.abs(point - other) @ weight) >= apart for other in points):
+            kept.append(why)
+            points.append(point)
+    return kept

@@ -1,0 +1,158 @@
+"""Leaf weights of trees that another library has grown."""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Iterator, Sequence
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from numpy.typing import ArrayLike, DTypeLike, NDArray
+
+from whence.aliases import Floats
+from whence.errors import InputError, InternalError
+from whence.weights.adapters import FittedTrees, read
+from whence.weights.base import SeenColumn, as_matrix
+from whence.weights.forest import ForestWeights
+from whence.weights.layout import Layout, check_names, check_width
+from whence.weights.read_members import ReadMembers
+
+__all__ = ["ReadForestWeights"]
+
+
+class ReadForestWeights(ForestWeights):
+    """What ``ForestWeights.of`` makes of a model of another library: weights by the leaves that the model names itself.
+
+    The user's columns are seen in their own units, and a category by a 0/1 column per level where the model knows it
+    as one.
+    """
+
+    dtype = np.float64
+    label: ClassVar[str] = "trees"
+
+    read: FittedTrees
+    counted: NDArray[np.bool_] | None = None
+    _layout: Layout | None = None
+    _views: dict[frozenset[int], ReadForestWeights]
+
+    @classmethod
+    def made(cls, fitted: Any, read: FittedTrees, counted: NDArray[np.bool_] | None = None) -> ReadForestWeights:
+        """Weights of a model and what was read of it."""
+        weights = cls(n_trees=max(1, len(read.trees)), max_depth=None)
+        weights.frozen, weights.read, weights.counted = fitted, read, counted
+        return weights
+
+    def __sklearn_clone__(self) -> ReadForestWeights:
+        return self.made(self.frozen, self.read, self.counted)
+
+    @property
+    def compared_as(self) -> DTypeLike:
+        """What the model casts its columns to."""
+        return np.float32 if self.read.single else np.float64
+
+    @property
+    def sees_levels(self) -> bool:
+        """Whether the model knows categories."""
+        return bool(self.read.categories)
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse columns in another order than the model has seen them."""
+        check_names(self.read, names)
+
+    def take_columns(self, columns: Sequence[SeenColumn]) -> None:
+        """Where each of the model's columns stands among what it is shown, and which code every category has."""
+        if self.sees_levels:
+            self._layout = Layout.of(self.read, columns)
+
+    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
+        """Record which rows of `X` stand in which leaf."""
+        inputs = as_matrix(X, self.dtype, missing=True)
+        if self._layout is None:
+            check_width(self.read, inputs.shape[1])
+            self._layout = Layout.plain(inputs.shape[1])
+        leaves = self._leaves(inputs)
+        self._check_read(inputs, leaves)
+        self._check_counted(leaves.shape[0])
+        self.members_ = ReadMembers(self.read.trees, self._layout.trees(self.read), leaves, self.counted)
+        self._views = {}
+        self.forest_ = self.frozen
+        self.inputs_ = inputs
+        self.n_samples_, self.n_features_in_ = inputs.shape
+        return self
+
+    @property
+    def knows_missing(self) -> bool:
+        """The libraries that are read send a missing number to a side of its own."""
+        return True
+
+    @classmethod
+    def view_of(cls, forest: ForestWeights) -> ReadForestWeights:
+        """A forest of scikit-learn's own trees as one that was read."""
+        found = read(forest.forest_)
+        assert found is not None
+        view = cls.made(forest.forest_, found)
+        view._layout = Layout.plain(forest.n_features_in_)
+        return view.fit(forest.inputs_, np.zeros((forest.n_samples_, 1)))
+
+    def lacking(self, columns: frozenset[int]) -> ReadForestWeights:
+        """The same trees, in which splits on missing columns are decided."""
+        if not columns:
+            return self
+        if columns not in self._views:
+            assert self._layout is not None
+            gone = frozenset(j for j, place in enumerate(self._layout.places) if place.at in columns)
+            view = copy.copy(self)
+            view.members_ = self._members.laid_anew(self._layout.trees(self.read, gone))
+            self._views[columns] = view
+        return self._views[columns]
+
+    def _leaves(self, X: NDArray[Any]) -> NDArray[np.int64]:
+        """Leaves, as nodes of the library's trees, by the model itself."""
+        assert self._layout is not None
+        return self.read.leaves(self._layout.model_rows(X))
+
+    def rows(self, X: NDArray[Any]) -> Floats:
+        """Weights by the model's own leaves."""
+        return self._members.at_leaves(self._leaves(X))
+
+    def per_tree(self, row: Floats) -> Floats:
+        """Weights by each tree alone."""
+        return self._members.per_tree_at(self._leaves(np.asarray(row)[None, :])[0])
+
+    @property
+    def _members(self) -> ReadMembers:
+        assert isinstance(self.members_, ReadMembers)
+        return self.members_
+
+    def state(self) -> Iterator[Any]:
+        """The trees, what their leaves stand for, and who stands in them."""
+        yield from super().state()
+        yield {"library": self.read.kind}
+        yield from self._members.first
+
+    def describe(self) -> str:
+        """How many trees of which library."""
+        return f"{len(self.trees)} trees of a {self.read.kind} model"
+
+    def _check_read(self, inputs: Floats, leaves: NDArray[np.int64]) -> None:
+        """The arrays that are searched must lead every past context to the leaf that the model itself names."""
+        assert self._layout is not None
+        rows = self._layout.model_rows(inputs)
+        if self.read.single:
+            rows = rows.astype(np.float32).astype(np.float64)
+        for t, tree in enumerate(self.read.trees):
+            if not np.array_equal(tree.apply(rows), leaves[:, t]):
+                raise InternalError(
+                    f"Tree {t} that was read from the fitted {self.read.kind} model has other leaves than the model."
+                )
+
+    def _check_counted(self, samples: int) -> None:
+        counted, trees = self.counted, len(self.read.trees)
+        if counted is None:
+            return
+        if counted.shape != (trees, samples) or not counted.any(axis=1).all():
+            raise InputError(
+                f"'counted' must be an array of bools of shape ({trees}, {samples}), one row per tree and one column "
+                f"per row of 'X', with a True in every row. Got shape {counted.shape} instead.",
+                parameter="counted",
+            )

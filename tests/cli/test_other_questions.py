@@ -1,0 +1,73 @@
+"""`whence front`, `menu`, `reasons` and `compare`: in words, as JSON, as reports, and their exit codes."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+from tests.cli.support import refused, run
+
+QUESTION = ("-c", "2024-01-04", "-i", "context:2024-07-13")
+
+
+@pytest.mark.parametrize(
+    ("command", "said", "schema"),
+    [
+        ("front", "With one change", "whence/front/1"),
+        ("menu", "would do:", "whence/menu/1"),
+        ("reasons", "As long as ", "whence/reasons/1"),
+    ],
+)
+def test_in_words_as_json_and_as_a_report(bakery: Path, tmp_path: Path, command: str, said: str, schema: str) -> None:
+    """The sentences are on stdout, the report in its file; JSON tells the same; proved is exit code 0."""
+    told = run(command, bakery, *QUESTION, "--report", tmp_path / "page.html")
+    assert told.exit_code == 0, told.output
+    assert said in told.stdout
+    assert "The report is in" in told.stderr
+    assert told.stdout.split("\n")[0][:30] in (tmp_path / "page.html").read_text("utf-8")
+    document = json.loads(run(command, bakery, *QUESTION, "--json").stdout)
+    assert document["schema"] == schema
+    assert said in document["text"]
+
+
+def test_compare(bakery: Path, tmp_path: Path) -> None:
+    """Both plans, contributions that add up, and a report."""
+    asked = ("compare", bakery, "--before", "2024-01-04", "--after", "2024-07-13")
+    told = run(*asked, "--report", tmp_path / "since.html")
+    assert told.exit_code == 0, told.output
+    assert told.stdout.startswith("Before: ")
+    assert "<svg" in (tmp_path / "since.html").read_text("utf-8")
+    document = json.loads(run(*asked, "--json").stdout)
+    assert sum(one["contribution"] for one in document["contributions"]) == pytest.approx(document["turn"])
+
+
+def test_few_changes(bakery: Path) -> None:
+    """`--max-changes` limits the changes of an explanation, and so does the project file."""
+    told = run("explain", bakery, *QUESTION, "--max-changes", "1", "--no-holds", "--json")
+    assert told.exit_code == 0, told.output
+    document = json.loads(told.stdout)
+    assert (document["max_changes"], len(document["changes"])) == (1, 1)
+    folder = bakery if bakery.is_dir() else bakery.parent
+    file = folder / "whence.toml"
+    text = file.read_text("utf-8")
+    file.write_text(text.replace("[explain]", "[explain]\nmax_changes = 1"), "utf-8")
+    try:
+        again = json.loads(run("explain", bakery, *QUESTION, "--no-holds", "--json").stdout)
+        assert again["max_changes"] == 1
+        # A limit for single explanations is nothing that a menu could keep to.
+        assert run("menu", bakery, *QUESTION).exit_code == 0
+        file.write_text(text.replace("[explain]", "[explain]\nmax_changes = 0"), "utf-8")
+        assert "max_changes" in refused(run("explain", bakery, *QUESTION))
+    finally:
+        file.write_text(text, "utf-8")
+
+
+def test_limits_and_refusals(bakery: Path, tmp_path: Path) -> None:
+    """A time limit that is too short is exit code 4; what is wrong is told in a sentence, and nothing is written."""
+    assert run("menu", bakery, *QUESTION, "--time-limit", "0.000001").exit_code == 4
+    assert "'--report' must be a file" in refused(run("reasons", bakery, *QUESTION, "--report", tmp_path / "no" / "x"))
+    assert "'--report' must be a file" in refused(
+        run("compare", bakery, "-b", "2024-01-04", "-a", "2024-07-13", "--report", tmp_path)
+    )
+    assert list(tmp_path.iterdir()) == [bakery.parent]

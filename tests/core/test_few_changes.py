@@ -1,0 +1,39 @@
+"""Which features may change together, in the core: against counting, and refusals."""
+
+from __future__ import annotations
+
+from itertools import chain, combinations
+
+import numpy as np
+import pytest
+from tests.core.forest_cells import ForestScene
+
+from whence import _core
+
+
+def test_allowed_sets() -> None:
+    """Of all sets of five features those of at most three that hold neither barred set."""
+    barred = [[0, 1], [4]]
+    few = _core.FewChanges(np.array([0, 1, 1, 2, 3, 4], dtype=np.int32), 3, barred)
+    sets = chain.from_iterable(combinations(range(5), size) for size in range(6))
+    for chosen in sets:
+        wanted = len(chosen) <= 3 and not {0, 1} <= set(chosen) and 4 not in chosen
+        assert few.allows(list(chosen)) == wanted, chosen
+
+
+def test_refusals() -> None:
+    """Features are counted from 0, sets are not empty, and the columns are those of the grid."""
+    columns = np.array([0, 1], dtype=np.int32)
+    with pytest.raises(ValueError, match="feature"):
+        _core.FewChanges(np.array([0, 7], dtype=np.int32), 1)
+    with pytest.raises(ValueError, match="most"):
+        _core.FewChanges(columns, -1)
+    for barred in ([[]], [[2]], [[-1]]):
+        with pytest.raises(ValueError, match="barred"):
+            _core.FewChanges(columns, 1, barred)
+    with pytest.raises(ValueError, match="features"):
+        _core.FewChanges(columns, 1).allows([2])
+    scene = ForestScene(0)
+    wrong = _core.FewChanges(np.arange(scene.grid.columns + 1, dtype=np.int32), 1)
+    with pytest.raises(ValueError, match="'few' must name a feature"):
+        _core.ForestSearch(scene.located, scene.criterion, scene.tau, few=wrong)

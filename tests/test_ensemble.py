@@ -1,0 +1,238 @@
+"""The forecast itself: nearest contexts in which it crosses a value, against brute force with the model's forecasts."""
+
+from __future__ import annotations
+
+import pickle
+from pathlib import Path
+from typing import Any
+
+import catboost
+import lightgbm
+import numpy as np
+import pandas as pd
+import pytest
+import xgboost
+from sklearn.ensemble import (
+    GradientBoostingClassifier,
+    GradientBoostingRegressor,
+    HistGradientBoostingClassifier,
+    HistGradientBoostingRegressor,
+    RandomForestClassifier,
+    RandomForestRegressor,
+)
+from sklearn.tree import DecisionTreeRegressor
+from tests.predictors import LIBRARIES, PredictorCase, brute_force, case, differing
+
+import whence as wh
+from whence.errors import InputError, InputTypeError, NotFittedError
+
+LIMITS = ("at_most", "at_least", "between")
+
+
+def asked_of(library: str, seed: int) -> tuple[PredictorCase, wh.Ensemble, dict[str, Any]] | None:
+    """A question about the forecast of a small model: limits half-way between two of its forecasts."""
+    asked = case(library, seed)
+    rng = np.random.default_rng([seed, 5])
+    ensemble = wh.Ensemble(asked.model, asked.policy.schema).fit(asked.policy.X_)
+    levels = np.unique(ensemble.predict(asked.policy.X_).round(5))
+    if levels.size < 3:
+        return None
+    low, high = np.sort(rng.choice(0.5 * (levels[1:] + levels[:-1]), 2, replace=False)).tolist()
+    limit = LIMITS[int(rng.integers(3))]
+    return asked, ensemble, {limit: (low, high) if limit == "between" else (low if limit == "at_most" else high)}
+
+
+def forecast_of(asked: PredictorCase, rows: pd.DataFrame) -> np.ndarray:
+    """The model's own forecast; a quantile forest is asked for the mean of its trees."""
+    model = asked.model
+    if asked.library == "quantile":
+        return np.mean([one.predict(rows.to_numpy(dtype=np.float32)) for one in model.estimators_], axis=0)
+    return model.predict_proba(rows)[:, 1] if hasattr(model, "predict_proba") else np.ravel(model.predict(rows))
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_the_nearest_crossing_agrees_with_brute_force(library: str) -> None:
+    """Random models, restrictions and missing numbers: the answer is the one found by looking at every cell."""
+    looked = 0
+    for seed in range(20):
+        made = asked_of(library, seed)
+        if made is None:
+            continue
+        asked, ensemble, limits = made
+        low, high = limits.get("between", (limits.get("at_least", -np.inf), limits.get("at_most", np.inf)))
+
+        def judged(asked: PredictorCase, rows: pd.DataFrame, low: float = low, high: float = high) -> np.ndarray:
+            found = forecast_of(asked, rows)
+            return (found >= low) & (found <= high)
+
+        wanted = brute_force(asked, judged)
+        if wanted is None:
+            continue
+        why = ensemble.explain(asked.context, **limits, fixed=asked.fixed, bounds=asked.bounds, fill=asked.fill)
+        assert differing(asked, wanted, why) == "", f"asked_of({library!r}, {seed})"
+        looked += 1
+        if why.context is not None:
+            assert low <= why.forecast_after <= high
+            assert why.verify(ensemble)
+    assert looked >= 8
+
+
+def data(n: int = 90) -> tuple[np.ndarray, np.ndarray]:
+    rng = np.random.default_rng(0)
+    X = rng.normal(size=(n, 3)).round(1)
+    return X, 20 + 4 * X[:, 0] + 2 * X[:, 1] ** 2
+
+
+SMALL = {"n_estimators": 6, "n_jobs": 1}
+QUIET = {"iterations": 6, "verbose": 0, "thread_count": 1, "allow_writing_files": False}
+REGRESSORS = [
+    xgboost.XGBRegressor(**SMALL),
+    xgboost.XGBRegressor(**SMALL, objective="count:poisson"),
+    xgboost.XGBRegressor(**SMALL, objective="reg:gamma"),
+    xgboost.XGBRFRegressor(**SMALL),
+    lightgbm.LGBMRegressor(**SMALL, verbose=-1),
+    lightgbm.LGBMRegressor(**SMALL, verbose=-1, objective="poisson"),
+    lightgbm.LGBMRegressor(**SMALL, verbose=-1, boosting_type="rf", bagging_freq=1, bagging_fraction=0.7),
+    catboost.CatBoostRegressor(**QUIET),
+    catboost.CatBoostRegressor(**QUIET, loss_function="Poisson"),
+    catboost.CatBoostRegressor(**QUIET, grow_policy="Lossguide"),
+    HistGradientBoostingRegressor(max_iter=6),
+    HistGradientBoostingRegressor(max_iter=6, loss="poisson"),
+    GradientBoostingRegressor(n_estimators=6),
+    RandomForestRegressor(6, random_state=0),
+    DecisionTreeRegressor(max_depth=4),
+]
+
+
+@pytest.mark.parametrize("model", REGRESSORS, ids=lambda m: f"{type(m).__name__}")
+def test_every_regressor_is_asked_in_the_unit_of_its_forecast(model: Any) -> None:
+    """Whatever its objective makes of the sum over the trees, limits are limits of ``model.predict``."""
+    X, y = data()
+    model.fit(X, y)
+    ensemble = wh.Ensemble(model).fit(X)
+    forecast = model.predict(X)
+    np.testing.assert_allclose(ensemble.predict(X), forecast if ensemble.link == "identity" else ensemble.predict(X))
+    low, high = np.quantile(ensemble.predict(X), [0.3, 0.7])
+    why = ensemble.explain(X[int(np.argmin(forecast))], at_least=high)
+    assert why.status == "optimal"
+    assert why.forecast_after >= high - why.tolerance * max(1.0, high)
+    assert ensemble.explain(X[int(np.argmax(forecast))], at_most=low).forecast_after <= low * (1 + 1e-6)
+
+
+CLASSIFIERS = [
+    xgboost.XGBClassifier(**SMALL),
+    lightgbm.LGBMClassifier(**SMALL, verbose=-1),
+    catboost.CatBoostClassifier(**QUIET),
+    HistGradientBoostingClassifier(max_iter=6),
+    GradientBoostingClassifier(n_estimators=6),
+    RandomForestClassifier(6, random_state=0),
+]
+
+
+@pytest.mark.parametrize("model", CLASSIFIERS, ids=lambda m: f"{type(m).__name__}")
+def test_probabilities_and_scores_of_classes(model: Any) -> None:
+    """Two classes: the probability of the second. Three: the score of one of them, which must be named."""
+    X, y = data()
+    forest = isinstance(model, RandomForestClassifier)
+    model.fit(X, (y > np.median(y)).astype(int))
+    ensemble = wh.Ensemble(model, label=1 if forest else None).fit(X)
+    np.testing.assert_allclose(ensemble.predict(X), model.predict_proba(X)[:, 1], rtol=1e-6)
+    start = X[int(np.argmin(ensemble.predict(X)))]
+    goal = float(np.quantile(ensemble.predict(X), 0.8))
+    why = ensemble.explain(start, at_least=goal)
+    after = model.predict_proba(why.context.to_numpy(dtype=float)[None, :])[0, 1]
+    assert after >= goal - 1e-5
+    model.fit(X, (y > np.median(y)).astype(int) + (y > np.quantile(y, 0.7)))
+    with pytest.raises(InputError, match=r"'label' must be one of .*2.* Got None instead"):
+        wh.Ensemble(model)
+    ensemble = wh.Ensemble(model, label=2).fit(X)
+    goal = float(np.quantile(ensemble.predict(X), 0.9))
+    assert ensemble.explain(start, at_least=goal).status in ("optimal", "already")
+
+
+def test_the_answer_in_words_and_as_a_page(tmp_path: Path) -> None:
+    """A sentence says what would have to change, to what forecast, and that it is proved; so does the page."""
+    X, y = data()
+    table = pd.DataFrame(X, columns=["heat", "rain", "wind"])
+    model = GradientBoostingRegressor(n_estimators=20, random_state=0).fit(table, y)
+    ensemble = wh.Ensemble(model, unit="loaves").fit(table)
+    start = table.iloc[int(np.argmin(y))]
+    why = ensemble.explain(start, at_least=25)
+    assert str(why).startswith("The forecast would be at least 25 loaves if rain were ")
+    assert "Proved nearest, at distance" in str(why)
+    why.to_html(tmp_path / "why.html", title="When would it sell?")
+    page = (tmp_path / "why.html").read_text("utf-8")
+    assert "When would it sell?" in page
+    assert "http" not in page
+    assert "proved lower bound" in page
+    assert why.to_dict()["question"] == {"fixed": [], "bounds": {}}
+    none = ensemble.explain(start, at_least=25, fixed=["heat", "rain", "wind"])
+    assert none.status == "none"
+    assert none.blocking == why.changes["feature"].tolist()
+    assert "in the way: rain" in str(none)
+    assert ensemble.explain(start, at_most=1e9).status == "already"
+    assert ensemble.explain(start, at_least=1e9).status == "none"
+    assert "<table>" in why._repr_html_()
+
+
+def test_missing_numbers_stay_so_or_are_filled_in() -> None:
+    """What is missing stays missing, unless it may be filled in; that counts 1."""
+    rng = np.random.default_rng(1)
+    X = pd.DataFrame(rng.normal(size=(200, 2)).round(1), columns=["heat", "rain"])
+    X.loc[rng.random(200) < 0.3, "heat"] = np.nan
+    model = HistGradientBoostingRegressor(max_iter=20).fit(X, 10 * X["heat"].fillna(0.0))
+    ensemble = wh.Ensemble(model).fit(X)
+    start = {"heat": np.nan, "rain": 0.3}
+    assert ensemble.explain(start, at_least=8).status == "none"
+    why = ensemble.explain(start, at_least=8, fill=["heat"])
+    assert why.status == "optimal"
+    assert why.distance == 1.0
+    assert "rather than missing" in str(why)
+    assert model.predict(pd.DataFrame([why.context]).astype(float))[0] >= 8
+    bounded = ensemble.explain(start, at_least=8, fill=["heat"], bounds={"heat": (None, -1)})
+    assert bounded.status == "none"
+
+
+def test_limits_are_kept_and_nothing_is_lost_by_a_pickle() -> None:
+    """A search that is stopped says how far it came; a pickled ensemble gives the same answer."""
+    X, y = data(400)
+    model = xgboost.XGBRegressor(n_estimators=60, max_depth=5, n_jobs=1).fit(X, y)
+    ensemble = wh.Ensemble(model).fit(X)
+    start = X[int(np.argmin(y))]
+    stopped = ensemble.explain(start, between=(24.0, 24.01), node_limit=3)
+    assert stopped.status in ("time_limit", "optimal")
+    assert stopped.bound <= stopped.distance
+    assert ensemble.explain(start, at_least=25, on_progress=lambda progress: False).status in ("interrupted", "optimal")
+    again = pickle.loads(pickle.dumps(ensemble))
+    assert again.explain(start, at_least=25).distance == ensemble.explain(start, at_least=25, threads=2).distance
+
+
+def test_questions_that_cannot_be_asked() -> None:
+    """Limits that are no limits, models without trees and other columns are refused with a sentence."""
+    X, y = data()
+    model = GradientBoostingRegressor(n_estimators=3).fit(X, y)
+    with pytest.raises(NotFittedError, match="call 'fit' with past contexts first"):
+        wh.Ensemble(model).explain(X[0], at_most=1)
+    ensemble = wh.Ensemble(model).fit(X)
+    with pytest.raises(InputError, match=r"Give one of 'at_most', 'at_least' and 'between'. Got none of them."):
+        ensemble.explain(X[0])
+    with pytest.raises(InputError, match=r"Got 'at_most', 'at_least'."):
+        ensemble.explain(X[0], at_most=1, at_least=0)
+    with pytest.raises(InputError, match=r"'between' must be a pair low <= high of numbers. Got \(3, 1\) instead."):
+        ensemble.explain(X[0], between=(3, 1))
+    with pytest.raises(InputError, match=r"'at_most' must be a finite number. Got inf instead."):
+        ensemble.explain(X[0], at_most=np.inf)
+    with pytest.raises(InputError, match=r"'time_limit' must be a positive number or None. Got 0 instead."):
+        ensemble.explain(X[0], at_most=1, time_limit=0)
+    with pytest.raises(InputTypeError, match=r"'model' must be a fitted tree ensemble of .* Got LinearModel instead."):
+        wh.Ensemble(type("LinearModel", (), {})())
+    with pytest.raises(InputError, match=r"'X' must have the 3 columns that the fitted scikit-learn model has seen"):
+        wh.Ensemble(model).fit(X[:, :2])
+    table = pd.DataFrame(X, columns=["a", "b", "c"])
+    with pytest.raises(InputError, match=r"'schema' must have no relations between features for an Ensemble"):
+        wh.Ensemble(model, wh.Schema(relations=["a <= b"])).fit(table.assign(b=table["a"] + 1.0))
+    with pytest.raises(InputError, match=r"'label' must be None: the model has one forecast. Got 1 instead."):
+        wh.Ensemble(model, label=1)
+    linear = lightgbm.LGBMRegressor(n_estimators=2, linear_tree=True, verbose=-1).fit(X, y)
+    with pytest.raises(InputError, match=r"'model' must forecast one number per leaf. Got LightGBM with linear_tree"):
+        wh.Ensemble(linear)
