@@ -158,3 +158,32 @@ def test_a_link_whose_wish_does_not_fit_is_not_asked(browser: Browser, examples:
     expect(page.locator(".chip")).to_have_count(0)
     watched.assert_quiet()
     page.context.close()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_number_of_changes_is_a_slider(browser: Browser, examples: str, width: int) -> None:
+    """At its right end any number of features may change and nothing is sent; left of it, the answer keeps to it."""
+    watched = opened(browser, examples, scene="bakery", width=width, has_touch=width < 600, reduced_motion="reduce")
+    page = watched.page
+    slider = page.locator("#most-changes")
+    said = page.locator(".most-changes output")
+    expect(said).to_have_text("any")
+    with page.expect_request(re.compile("/explanations$")) as sent:
+        page.locator("#ask-any").click()
+    assert "max_changes" not in sent.value.post_data_json
+    expect(card(page).locator(".verdict")).to_be_visible(timeout=LONG)
+    slider.fill("1")
+    expect(said).to_have_text("1")
+    expect(page.locator("#ask-note")).to_contain_text("Something has changed since")
+    with page.expect_request(re.compile("/explanations$")) as sent:
+        page.locator("#ask-any").click()
+    assert sent.value.post_data_json["max_changes"] == 1
+    expect(card(page).locator(".verdict")).to_be_visible(timeout=LONG)
+    card(page).locator("summary", has_text="Certificate").click()
+    expect(card(page).locator(".certificate")).to_contain_text("one change")
+    assert fits(page)
+    page.wait_for_function("location.hash.includes('changes')")
+    page.reload()
+    expect(said).to_have_text("1")
+    watched.assert_quiet()
+    page.context.close()

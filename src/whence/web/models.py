@@ -133,6 +133,7 @@ class Scene(SceneEntry):
     holds: float | None = _told("The share of refits in which the page asks an answer to hold; null for none.")
     margin: float | str | None = _told("By how much a plan must be cheaper, where the project says so.")
     plausible: float | None = _told("How usual a context found must be, where the project says so.")
+    max_changes: int | None = _told("How many features may change at most, where the project says so.")
     unknown: str = _told("Why it is not known how far answers can be relied on, in a sentence.", "")
 
 
@@ -258,6 +259,7 @@ class ExplainRequest(ContextRequest):
     plausible: Annotated[float, Field(gt=0, lt=1)] | None = _told(
         "The share of past contexts than which the context found must be no less usual."
     )
+    max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = _told("How many features may change at most.")
     rule: bool = _told("Whether to find out where else the answer stays true.", False)
     fixed: list[Text] = Field(default=[], max_length=10_000, description="Features that cannot change.")
     bounds: dict[Text, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
