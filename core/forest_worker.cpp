@@ -245,7 +245,8 @@ ForestWorker::Verdict ForestWorker::refine(double cutoff) {
         if (!open_.plausible->bound(open_)) return Verdict::done;
         share_pull();
     }
-    if (eager_ && !note_.here) return hand_out();
+    // Whoever is asked for a better plan takes the point for a candidate where there is none: it has to be plausible.
+    if (eager_ && !note_.here && (open_.plausible == nullptr || open_.short_by <= 0.0)) return hand_out();
     narrowed_ = open_.box;
     if (!hull_.narrow(open_.reach, narrowed_)) return Verdict::split;
     for (std::int32_t j = 0; j < narrowed_.size(); ++j) {

@@ -88,9 +88,13 @@ def test_more_plausible_is_never_nearer(block: int) -> None:
                 before = answer.distance
 
 
+@pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("block", range(6))
-def test_absolute_questions(block: int) -> None:
-    """The nearest plausible cell at which no plan beats the alternative."""
+def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The nearest plausible cell at which no plan beats the alternative; also where boxes ask for the best plan."""
+    if eager:
+        for name, value in {"COMMON": 0, "EAGER_FROM": 0}.items():
+            monkeypatch.setattr(forest_search, name, value)
     looked = 0
     for seed in range(4000 + 25 * block, 4000 + 25 * (block + 1)):
         for case in cases(seed, 1):

@@ -331,7 +331,8 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
             weights_after=draft.weights_before,
         )
     if draft.plans is not None:
-        question, draft = taking_over(policy, question, draft, draft.plans, weights_found(question, answer))
+        weights = weights_found(policy, question, answer, draft.initial)
+        question, draft = taking_over(policy, question, draft, draft.plans, weights)
         draft = replace(draft, question=question)
     context, after, distance = confirmed(question, answer, policy.schema_, draft.initial, policy.inputs_of)
     risk = question.risk

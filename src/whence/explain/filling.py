@@ -72,6 +72,12 @@ def nearest_filled(
     sets = sets_to_fill(policy.schema_, initial, request.fill, fixed)
     if len(sets) == 1:
         return question, search(question)
+    if question.few is not None:
+        raise InputError(
+            "'fill' must be left out where few features may change, or some not together: a number that is filled in "
+            f"has no value to stay at. Got {sorted(sets[-1])}.",
+            parameter="fill",
+        )
 
     def asked() -> Iterator[Question]:
         for filled in sets:

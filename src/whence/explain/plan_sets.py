@@ -24,6 +24,8 @@ from whence.question.plans import Plans, Routes, Stock
 from whence.risk import Expectation
 
 if TYPE_CHECKING:
+    import pandas as pd
+
     from whence.explain.explanation import Explanation
     from whence.policy import Policy
 
@@ -179,10 +181,14 @@ def taking_over(
     return replace(question, alternative=values, better=better), draft
 
 
-def weights_found(question: Question, answer: Answer) -> Floats:
-    """The weights at the context that an engine found."""
+def weights_found(policy: Policy, question: Question, answer: Answer, initial: pd.Series) -> Floats:
+    """The weights at the context that an engine found; what the initial one lacks stays missing."""
     assert answer.point is not None
-    return question.weights.at(question.inputs.row(answer.point))
+    row = question.inputs.row(answer.point)
+    if policy.schema_.takes_missing:
+        context = policy.schema_.decode(answer.point, initial, answer.cell, question.space.ends)
+        row = np.where(np.isnan(policy.inputs_of(context)), np.nan, row)
+    return question.weights.at(row)
 
 
 def said_of(plans: PlanSet) -> Any:

@@ -1,0 +1,56 @@
+"""Missing numbers beside sets of plans and few changes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import whence as wh
+from whence.errors import InputError
+
+
+def gaps(seed: int) -> tuple[wh.Policy, pd.Series, Any]:
+    """A forest of a history with gaps, a context that lacks its first number, and a plan of another context."""
+    rng = np.random.default_rng(seed)
+    contexts = pd.DataFrame(rng.integers(0, 6, (40, 3)).astype(float), columns=list("abc"))
+    contexts[rng.random((40, 3)) < 0.25] = np.nan
+    demand = rng.integers(1, 20, (40, 2)) + np.where(contexts[["a"]].fillna(3) > 2, 10.0, 0.0)
+    weights = wh.ForestWeights(12, 3, random_state=seed, missing=True)
+    policy = wh.Policy(wh.Newsvendor([1, 1], [3, 3]), weights).fit(contexts, demand)
+    today = contexts.iloc[int(rng.integers(40))].copy()
+    today["a"] = np.nan
+    return policy, today, policy.decide(contexts.iloc[int(rng.integers(40))])
+
+
+@pytest.mark.parametrize("seed", range(30))
+@pytest.mark.parametrize("fill", [(), ("a",)])
+def test_a_set_of_one_plan_is_that_plan(seed: int, fill: tuple[str, ...]) -> None:
+    """Where numbers are missing, the set of one plan leads as far as the plan itself, and names it."""
+    policy, today, plan = gaps(seed)
+    alone = policy.explain(today, plan, fill=fill)
+    among = policy.explain(today, policy.problem.only([plan]), fill=fill)
+    assert among.status == alone.status
+    assert among.distance == pytest.approx(alone.distance, abs=1e-9)
+    if among.context is not None:
+        assert np.array_equal(np.asarray(among.alternative), np.asarray(plan))
+
+
+@pytest.mark.parametrize("seed", range(12))
+def test_any_plan_is_never_farther_than_one(seed: int) -> None:
+    """What would change the plan is at most as far away as where one other plan is better by as much."""
+    policy, today, plan = gaps(seed)
+    changed = policy.explain(today, margin=0.01)
+    single = policy.explain(today, plan, margin=0.011)
+    assert changed.distance <= single.distance + 1e-9
+    if changed.context is not None and changed.status == "optimal":
+        assert pd.isna(changed.context["a"])
+
+
+def test_filling_in_is_not_counted_as_a_change() -> None:
+    """A number that is filled in has no value to stay at: it cannot be limited how many change."""
+    policy, today, plan = gaps(0)
+    with pytest.raises(InputError, match=r"'fill' must be left out where few features may change"):
+        policy.explain(today, plan, fill=["a"], max_changes=1)
