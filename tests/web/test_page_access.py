@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from tests.web.browser import ask_by_a_hair, asked, opened
+from tests.web.browser import PATIENCE, ask_by_a_hair, asked, opened
 
 WIDTHS = (320, 390, 768, 1280)
 SCHEMES: dict[str, dict[str, Any]] = {
@@ -86,6 +86,16 @@ def states_of_the_bakery(page: Page) -> Iterator[str]:
 def states_of_the_city(page: Page) -> Iterator[str]:
     """A map, drawing on it, and answers that did not come."""
     yield "map"
+    page.get_by_label("Find a place").fill("Tannery")
+    page.get_by_label("Find a place").press("Enter")
+    page.get_by_role("button", name="Through it").click()
+    expect(page.locator(".chip")).to_have_text(["through Tannery"])
+    yield "wish for a route"
+    page.get_by_role("button", name="What would change the plan?").click()
+    expect(page.locator("[data-kind=relative] .successor")).to_be_visible(timeout=8 * PATIENCE)
+    page.get_by_role("radio", name="Then").click()
+    yield "plan that takes over"
+    page.get_by_role("radio", name="Today").click()
     page.get_by_role("button", name="Draw your route").click()
     page.locator(".stop-button").first.click()
     yield "route drawing"

@@ -117,3 +117,28 @@ def test_what_a_project_asks_of_single_plans_is_not_asked_of_sets(live: Live) ->
         told = answered(client, "bakery")
         assert told["explanation"]["margin"] == [0.03, 0.0]
         assert told["then"]["decision"]["cost"] > 1.03 * told["then"]["cost"]
+
+
+@pytest.mark.parametrize("most", [1, 2])
+def test_few_changes(client: httpx.Client, live: Live, most: int) -> None:
+    """A plan and a set of plans with at most so many changes: the answers are the policy's own."""
+    scene = scene_of(live, "bakery")
+    plans = {"at_least": {"croissants": 90}}
+    for asked, instead in (
+        ({"plan": scene.policy.problem.to_plain(scene.alternative), "holds": False}, scene.alternative),
+        ({"instead": plans}, scene.instead_of(None, plans)),
+    ):
+        told = answered(client, "bakery", kind="absolute", max_changes=most, **asked)["explanation"]
+        why = scene.policy.explain(scene.today, instead, kind="absolute", max_changes=most)
+        assert told["status"] == why.status
+        assert float(told["distance"]) == pytest.approx(why.distance)
+        assert told["max_changes"] == most
+        assert len(told["changes"]) <= most
+
+
+@pytest.mark.parametrize("most", [0, -1, 1.5, True, "2"])
+def test_a_wrong_number_of_changes_is_refused(client: httpx.Client, most: Any) -> None:
+    """It must be a whole number, 1 or more."""
+    answer = question(client, "bakery", max_changes=most)
+    assert answer.status_code == 422
+    assert "max_changes" in answer.json()["detail"]

@@ -157,6 +157,7 @@ def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettin
             refits=asked.refits,
             confidence=asked.confidence,
             plausible=asked.plausible,
+            max_changes=asked.max_changes,
         ),
         rule=asked.rule,
         instead=asked.instead,

@@ -133,6 +133,7 @@ class Scene(SceneEntry):
     holds: float | None = _told("The share of refits in which the page asks an answer to hold; null for none.")
     margin: float | str | None = _told("By how much a plan must be cheaper, where the project says so.")
     plausible: float | None = _told("How usual a context found must be, where the project says so.")
+    max_changes: int | None = _told("How many features may change at most, where the project says so.")
     unknown: str = _told("Why it is not known how far answers can be relied on, in a sentence.", "")
 
 
@@ -231,8 +232,8 @@ class ExplainRequest(ContextRequest):
 
     plan: Any = _told("A list of node ids, or a list of numbers; without it, the question is about `instead`.")
     instead: Text | Annotated[dict[Text, Any], Field(max_length=100)] | None = _told(
-        "In place of a plan, a set of plans: 'any' (the default), or lists of places under 'through', 'using', "
-        "'avoiding', or quantities by name under 'at_least' and 'at_most', pairs under 'between', plans under 'only'."
+        "In place of a plan, a set of plans: 'any' (the default), or lists of places under 'through', 'using' and "
+        "'avoiding', quantities by name under 'at_least' and 'at_most', pairs under 'between', or plans under 'only'."
     )
     kind: Literal["relative", "absolute"] = "relative"
     within: float = Field(
@@ -258,6 +259,7 @@ class ExplainRequest(ContextRequest):
     plausible: Annotated[float, Field(gt=0, lt=1)] | None = _told(
         "The share of past contexts than which the context found must be no less usual."
     )
+    max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = _told("How many features may change at most.")
     rule: bool = _told("Whether to find out where else the answer stays true.", False)
     fixed: list[Text] = Field(default=[], max_length=10_000, description="Features that cannot change.")
     bounds: dict[Text, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(

@@ -34,7 +34,9 @@ NAMED = 8
 #: Most values of a distribution of outcomes.
 ATOMS = 200
 #: What an answer may have to keep to, as `Policy.explain` names it.
-CONDITIONS = ("margin", "holds", "refits", "confidence", "plausible")
+CONDITIONS = ("margin", "holds", "refits", "confidence", "plausible", "max_changes")
+#: Those that are not only for single plans.
+OF_SETS = ("margin", "max_changes")
 
 
 @dataclass(frozen=True, eq=False)
@@ -142,7 +144,7 @@ class Scene:
         """The same where a set of plans is asked about: what the scene says of single plans is not for sets."""
         asked = self.conditions(**given)
         said = {name for name, value in given.items() if value is not None}
-        return {name: value for name, value in asked.items() if name in said or name == "margin"}
+        return {name: value for name, value in asked.items() if name in said or name in OF_SETS}
 
     @property
     def unknown(self) -> str:
@@ -228,6 +230,7 @@ class Scene:
             holds=self.holds,
             margin=f"{margin[0]:g} cost" if isinstance(margin, tuple) else margin,
             plausible=own["plausible"],
+            max_changes=own["max_changes"],
             unknown="" if own["confidence"] else self.unknown,
         )
 

@@ -19,8 +19,10 @@ export function conditionsAsked(about) {
   const { holds, margin, plausible } = state.conditions;
   const own = ownConditions(state.scene);
   // Refits and rules are about one plan: who wants them takes the plan that takes over as their own.
-  if (about !== "mine") return margin === own.margin ? {} : { margin };
+  const few = state.conditions.changes === own.changes ? {} : { max_changes: state.conditions.changes };
+  if (about !== "mine") return { ...few, ...(margin === own.margin ? {} : { margin }) };
   return {
+    ...few,
     ...(state.scene.holds === null ? {} : { holds }),
     ...(margin === own.margin ? {} : { margin }),
     ...(plausible === own.plausible || plausible === 0 ? {} : { plausible }),
@@ -48,6 +50,24 @@ function choice(name, label, offered) {
   return { node: row, sync };
 }
 
+/** A slider for the number of changes; at its right end there may be any number. */
+export function changesSlider() {
+  const said = h("output", { for: "most-changes" });
+  const node = h("input", { type: "range", id: "most-changes", min: 1, step: 1, oninput: () => ask({ conditions: { ...state.conditions, changes: Number(node.value) } }) });
+  const row = h("label", { class: "limit most-changes" }, h("span", { text: "changes, at most" }), h("span", { class: "slider" }, node), said);
+  function sync() {
+    const all = state.scene.features.length;
+    const { changes } = state.conditions;
+    row.hidden = all < 2;
+    node.max = all;
+    node.value = changes;
+    node.style.setProperty("--at", `${(100 * (changes - 1)) / Math.max(all - 1, 1)}%`);
+    said.textContent = changes >= all ? "any" : String(changes);
+    node.setAttribute("aria-valuetext", said.textContent);
+  }
+  return { node: row, sync };
+}
+
 /** The drawer with the conditions; it says so where some are in use. */
 export function conditionsDrawer() {
   const choices = [choice("holds", "must hold in refits", HOLDS), choice("margin", "cheaper by at least", MARGINS), choice("plausible", "contexts", PLAUSIBLE)];
@@ -57,7 +77,7 @@ export function conditionsDrawer() {
   function sync() {
     for (const one of choices) one.sync();
     const own = ownConditions(state.scene);
-    const other = Object.keys(own).some((name) => own[name] !== state.conditions[name]);
+    const other = ["holds", "margin", "plausible"].some((name) => own[name] !== state.conditions[name]);
     title.textContent = other ? "Conditions (changed)" : "Conditions";
     note.textContent = state.scene.unknown;
   }

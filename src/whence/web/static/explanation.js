@@ -2,7 +2,7 @@
 
 import { agreement, answer, linesOf } from "./answers.js";
 import { api } from "./api.js";
-import { asksRefits, conditionsDrawer } from "./conditions.js";
+import { asksRefits, changesSlider, conditionsDrawer } from "./conditions.js";
 import { startDock } from "./dock.js";
 import { button, byId, h, icon, put } from "./dom.js";
 import { count, duration, plain } from "./format.js";
@@ -204,7 +204,8 @@ export function startExplanation() {
   const limit = timeLimits();
   const cards = KINDS.map(explanationCards);
   const conditions = conditionsDrawer();
-  put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node), conditions.node);
+  const changes = changesSlider();
+  put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node), changes.node, conditions.node);
   startDock(h("div", { class: "question" }, change, go, why));
   put(byId("explanation"), h("div", { class: "pair" }, cards.map((card) => card.node)));
   api.health().then((health) => limit.sync(health.time_limit)).catch(() => limit.sync(30));
@@ -222,6 +223,7 @@ export function startExplanation() {
     byId("explanation").classList.toggle("idle", idle);
     byId("dock").classList.toggle("drawing", state.drawing);
     conditions.sync();
+    changes.sync();
     for (const card of cards) card.sync();
   });
 }

@@ -34,6 +34,7 @@ const CONDITIONS = {
   holds: (value) => value === false || (isShare(value) && value > 0),
   margin: (value) => isShare(value) && value < 1,
   plausible: (value) => isShare(value) && value < 1,
+  changes: (value) => Number.isInteger(value) && value > 0,
 };
 
 const isAmounts = (value) => isRecord(value) && Object.values(value).length > 0 && Object.values(value).every(Number.isFinite);

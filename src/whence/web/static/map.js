@@ -67,6 +67,7 @@ export function networkMap(network, { onpick, onback, onmark }) {
   const view = new Viewport();
   const svg = s("svg", {});
   const near = s("g", { class: "near", "aria-hidden": "true" });
+  const picked = s("path", { class: "street picked", d: "" });
   const larger = button("+", () => { zoomIn(view); draw(); }, { class: "button square", label: "Zoom in" });
   const smaller = button("−", () => { zoomOut(view); draw(); }, { class: "button square", label: "Zoom out" });
   const whole = button("", () => { zoomAll(view); draw(); }, { icon: "whole", class: "button square", label: "Show the whole map" });
@@ -95,11 +96,12 @@ export function networkMap(network, { onpick, onback, onmark }) {
     return best;
   }
 
-  /** The street at a point of the window, where no place is as near. */
+  /** The street at a point of the window, unless it is at a place: streets end there. */
   function streetAt(point) {
     const place = nearest(point);
     const [px, py] = place ? seen(place.id) : [Infinity, Infinity];
-    let least = Math.min(NARROW, Math.hypot(px - point[0], py - point[1]) / 2);
+    if (Math.hypot(px - point[0], py - point[1]) < Math.min(NARROW, 0.3 * crowd * view.k)) return null;
+    let least = NARROW;
     let best = null;
     for (const edge of network.edges) {
       const [a, b] = [seen(edge.from), seen(edge.to)];
@@ -112,6 +114,11 @@ export function networkMap(network, { onpick, onback, onmark }) {
   /** The whole street that an edge is a part of, as pairs of places. */
   const along = (edge) => network.edges.filter((other) => (edge.name ? other.name === edge.name
     : [edge.from, edge.to].every((end) => [keyOf(other.from), keyOf(other.to)].includes(keyOf(end))))).map(({ from, to }) => [from, to]);
+
+  /** Show which street was clicked. */
+  function pick() {
+    picked.setAttribute("d", street ? path(lines(along(street))) : "");
+  }
 
   /** A ring and the name at a place: the one under the mouse, or the one that was looked for. */
   function ring(item) {
@@ -157,7 +164,7 @@ export function networkMap(network, { onpick, onback, onmark }) {
     svg.setAttribute("aria-label", shown.title ?? "Map of the network with both routes");
     svg.setAttribute("class", `${shown.drawing ? "drawing" : ""}${view.k > 1 ? " moved" : ""}`);
     put(svg, s("path", { d: path(lines(network.edges.map((edge) => [edge.from, edge.to]))), class: "street" }),
-      street && s("path", { d: path(lines(along(street))), class: "street picked" }),
+      picked,
       s("path", { d: path(lines(hops(shown.decision))), class: "route d" }), s("path", { d: path(lines(hops(shown.then))), class: "route t" }),
       s("path", { d: path(lines(hops(shown.alternative))), class: "route a" }),
       [["wished", shown.wished], ["shunned", shown.shunned]].map(([name, { pairs, places }]) => [s("path", { d: path(lines(pairs)), class: `street ${name}` }),
@@ -169,6 +176,7 @@ export function networkMap(network, { onpick, onback, onmark }) {
     smaller.disabled = whole.disabled = view.k === 1;
     larger.disabled = view.k >= view.most;
     ring(marked);
+    pick();
   }
 
   let waiting = 0;
@@ -183,7 +191,8 @@ export function networkMap(network, { onpick, onback, onmark }) {
       if (shown.drawing) { if (item) onpick(item.id); return; }
       street = pressed ? null : streetAt(point);
       marked = street ? null : item;
-      draw();
+      ring(marked);
+      pick();
       onmark(street ? { edge: street } : marked ? { place: marked.id } : undefined);
     },
   });

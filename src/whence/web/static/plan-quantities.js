@@ -4,7 +4,7 @@ import { legend } from "./charts.js";
 import { freshId, numberField } from "./controls.js";
 import { button, h } from "./dom.js";
 import { plain } from "./format.js";
-import { ask, shownPlan, shownThen, state } from "./state.js";
+import { ask, planName, shownPlan, shownThen, state } from "./state.js";
 import { wishAmount, wishBar } from "./wish.js";
 
 const SLACK = 1e-6;
@@ -128,7 +128,7 @@ export function quantitiesView(scene) {
 
   const meter = shape.budget === null || shape.budget === undefined ? null : budgetMeter(shape.budget);
   const head = h("div", { class: "q-row q-head", "aria-hidden": "true" }, h("span"), bars && h("span"),
-    h("span", { class: "decided", text: "decision" }), h("span", { class: "yours", text: "your plan" }));
+    h("span", { class: "decided", text: "decision" }), h("span", { class: "yours", text: "your plan", "data-second": "short" }));
   const node = h("div", { class: `picture ${bars ? "with-bars" : "as-table"}` }, bars && legend("block"),
     h("div", { class: "q-rows" }, head, rows.map((row) => row.node)), meter?.node, wish?.node);
   const copy = button("Start from the decision", () => { if (state.decision) ask({ plan: [...state.decision.plan], check: null }); }, { icon: "pen" });
@@ -163,7 +163,7 @@ function budgetMeter(budget) {
       fill.style.width = `${Math.min(1, total / (budget || 1)) * 100}%`;
       const rest = over ? `${plain(total - budget, 4)} too many` : `${plain(budget - total, 4)} left`;
       const other = decision ? ` The decision uses ${plain(sum(decision), 5)}.` : "";
-      text.textContent = `Your plan uses ${plain(total, 5)} of ${plain(budget)}${lacking}: ${rest}.${other}`;
+      text.textContent = `${planName() === "your plan" ? "Your plan" : "The plan that takes over"} uses ${plain(total, 5)} of ${plain(budget)}${lacking}: ${rest}.${other}`;
     },
   };
 }

@@ -21,6 +21,7 @@ export function routeView(scene) {
   /** How long the draft was before each choice: a step back takes back a choice, however far it led. */
   let choices = [];
   let refused = "";
+  let offered = "";
   const map = networkMap(scene.plan, { onpick: (id) => pick(id, () => map.focus()), onback: () => undo(() => map.focus()), onmark: choose });
   const wish = wishBar("Click a place or a street to ask when a route through it, or around it, would be right.");
   const status = h("p", { class: "drawing-status", role: "status" });
@@ -40,6 +41,10 @@ export function routeView(scene) {
 
   /** Offer what can be wished of the place or street that was clicked; nothing takes it back. */
   function choose({ place, edge } = {}) {
+    // Clicked again: it is offered already.
+    const mark = JSON.stringify([place, edge]);
+    if (mark === offered) return;
+    offered = mark;
     if (place !== undefined) {
       const ends = [scene.plan.source, scene.plan.target].map(keyOf).includes(keyOf(place));
       wish.offer(network.label(place), ends ? [] : [

@@ -1,4 +1,4 @@
-// How good the policy is on observations that it was not fitted to: a sentence under the question, once it is known.
+// How good the policy is on observations that it was not fitted to: a sentence below the costs, once it is known.
 
 import { api } from "./api.js";
 import { byId } from "./dom.js";

@@ -57,6 +57,7 @@ export class Network {
 
   /** The places, and the edges as pairs, that `items` name: places, streets, or edges. */
   within(items) {
+    if (!items.length) return { places: [], pairs: [] };
     const keys = new Set(items.map(keyOf));
     const edges = [...this.out.values()].flat().filter((edge) => keys.has(keyOf([edge.from, edge.to])) || (edge.name && keys.has(keyOf(edge.name))));
     return { places: items.filter((item) => this.nodes.has(keyOf(item))), pairs: edges.map((edge) => [edge.from, edge.to]) };

@@ -26,7 +26,7 @@ export const state = {
   wish: {},
   /** What the explanations are about: "mine", "any" plan, or the "set" that was wished for. */
   about: "mine",
-  /** What an answer must keep to: {holds, margin, plausible}. */
+  /** What an answer must keep to: {holds, margin, plausible, changes}; as many changes as there are features are any number. */
   conditions: {},
   /** Both explanations: {state, job, progress, nearest, result, error}. */
   explanations: nothingAsked(),
@@ -72,7 +72,7 @@ export function ask(patch) {
 const ABOUT = { plan: "mine", check: "mine", drawing: "mine", wish: "set" };
 
 /** The conditions that a scene begins with. */
-export const ownConditions = (scene) => ({ holds: scene.holds ?? false, margin: scene.margin ?? 0, plausible: scene.plausible ?? 0 });
+export const ownConditions = (scene) => ({ holds: scene.holds ?? false, margin: scene.margin ?? 0, plausible: scene.plausible ?? 0, changes: Math.min(scene.max_changes ?? Infinity, scene.features.length) });
 
 /** Start over with a scene and what is to be kept of a link, as far as it fits the scene. */
 export function openScene(scene, kept = {}) {
