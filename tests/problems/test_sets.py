@@ -160,7 +160,7 @@ def test_sets_have_words() -> None:
         (lambda: wh.Newsvendor(1, [2], names=["a"]).at_least("b", 3), "'part' must be among 'a'. Got 'b' instead."),
         (
             lambda: wh.Newsvendor(1, [2], 50, ["a"]).at_least("a", 80),
-            "No plan is a plan with at least 80 a: the budget",
+            "'instead' must hold at least one plan. Got a plan with at least 80 a, but the budget",
         ),
         (lambda: wh.Newsvendor(1, [2], names=["a"]).at_most("a", -1), "No plan has at most -1 of a."),
         (lambda: wh.Newsvendor(1, [2, 3]).only([]), "'allowed' must hold at least one plan. Got none."),

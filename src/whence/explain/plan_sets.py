@@ -83,7 +83,9 @@ def best_plan(policy: Policy, plans: PlanSet, weights: Floats) -> Any:
     try:
         plan = plans.solve(policy.Y_, weights, policy.risk_)
     except SolverError as error:
-        raise InputError(f"No plan is {plans.words}: {error}", parameter="instead") from error
+        raise InputError(
+            f"'instead' must hold at least one plan. Got {plans.words}: {error}", parameter="instead"
+        ) from error
     reason = plans.check(plan)
     if reason:
         raise InputError(f"The plan that 'solve' found for 'instead' is not in the set: {reason}", parameter="instead")

@@ -225,7 +225,10 @@ class QuantitySet(PlanSet, Quantities):
         total = sum(max(limit.low, 0.0) for limit in self._merged() if isinstance(limit.part, int))
         budget = getattr(self.problem, "budget", None)
         if budget is not None and total > float(budget) + SLACK * max(1.0, abs(float(budget))):
-            raise InputError(f"No plan is {self.words}: the budget is {float(budget):g}.", parameter="instead")
+            raise InputError(
+                f"'instead' must hold at least one plan. Got {self.words}, but the budget is {float(budget):g}.",
+                parameter="instead",
+            )
 
     def _least(self) -> float:
         """The least that a quantity can be."""

@@ -9,7 +9,7 @@ export function obstacle() {
   if (missing().length) return `${missing()[0]} needs a number.`;
   if (!state.decision) return state.decideError ? "There is no decision to ask about." : "The decision is on its way.";
   const unread = Object.entries(state.limits).find(([, limit]) => limit.some(Number.isNaN));
-  if (unread) return `A limit of ${unread[0]} is no number.`;
+  if (unread) return `The limit of ${unread[0]} must be a number.`;
   const wrong = Object.entries(state.limits).find(([, limit]) => limit.length === 2 && typeof limit[0] === "number" && typeof limit[1] === "number" && limit[0] > limit[1]);
   if (wrong) return `The limits of ${wrong[0]} exclude each other.`;
   return "";

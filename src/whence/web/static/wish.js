@@ -62,7 +62,7 @@ export function wishBar(hint) {
     explain("set");
     byId("explanation-panel").scrollIntoView({ behavior: "smooth", block: "start" });
   }, { class: "button primary", id: "ask-set" });
-  const clear = button("Clear", () => { ask({ wish: {} }); announce("Nothing is wished for any more."); }, { class: "button quiet" });
+  const clear = button("Clear", () => { ask({ wish: {} }); announce("All wishes are cleared."); }, { class: "button quiet" });
   const wished = h("div", { class: "wished", hidden: true }, chips, h("div", { class: "row" }, go, clear), note);
   const node = h("div", { class: "wish-bar" }, told, offers, wished);
   let drawn = "";
