@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
+from whence.explain.date_rule import date_conditions
 from whence.features import Ordered
 from whence.report.model import RegionEntry
 from whence.report.numbers import plain, share, with_unit
@@ -163,6 +164,10 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
         if box.full[at].all():
             continue
         unit, kind = schema.unit(name), schema.kinds()[name]
+        if kind == "date":
+            asked = date_conditions(schema, name, box, before[name], values[name])
+            found += [Condition(**one) for one in asked]
+            continue
         both = {"was": before[name], "found": values[name]}
         if len(at) > 1 or kind == "categorical":
             known = tuple(schema.categories(name))

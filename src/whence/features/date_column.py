@@ -12,7 +12,7 @@ import pandas as pd
 
 from whence.aliases import Floats
 from whence.errors import InputError
-from whence.features.columns import CategoryColumn, Column, Unknown
+from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored
 from whence.features.cyclic import CyclicColumn
 from whence.features.dates import MONTHS, QUARTERS, WEEKDAYS, Date, as_day, parts_of
 from whence.features.encoding import NumberColumn
@@ -70,6 +70,14 @@ class DateColumn(Column):
         made = parts_of(self.feature, [self.day(value) for value in values])
         return {column.name: made[part] for column, part in zip(self.parts, self.feature.parts, strict=True)}
 
+    def listed(self) -> list[tuple[str, slice, list[Any]]]:
+        """Of each part: what it is called, its coordinates, and its values in their order."""
+        found = []
+        for part, column in zip(self.feature.parts, self.parts, strict=True):
+            known = column.choices if not isinstance(column, NumberColumn) else _known(column)
+            found.append((part, column.at, known))
+        return found
+
     def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
         spread = pd.DataFrame(self.spread(table[self.columns[0]].tolist()))
         return np.hstack([part.raw(spread) for part in self.parts])
@@ -77,6 +85,13 @@ class DateColumn(Column):
     def raw_row(self, values: Mapping[str, Any], unknown: Unknown = "error") -> list[float]:
         spread = {name: found[0] for name, found in self.spread([values[self.columns[0]]]).items()}
         return [number for part in self.parts for number in part.raw_row(spread)]
+
+    @staticmethod
+    def like(day: pd.Timestamp, value: Any) -> Any:
+        """A day as another one was given: as a text, a date or a time stamp."""
+        if isinstance(value, str):
+            return day.date().isoformat()
+        return day.date() if type(value) is date else day
 
     def value(self, row: Mapping[str, Any]) -> Any:
         return self.day(row[self.columns[0]])
@@ -203,10 +218,18 @@ def _part(name: str, part: str, feature: Date, years: range, start: int) -> Colu
     return _number(name, Discrete(step=1, **common), place, values, values[0], float(max(1, values[-1] - values[0])))
 
 
+def _known(column: NumberColumn) -> list[Any]:
+    """All values of a part that is a number, or has one for each of its names."""
+    if isinstance(column, OrderedColumn):
+        return list(column.labels)
+    assert column.levels is not None
+    return [restored(level, column.type) for level in column.levels.tolist()]
+
+
 def _number(
     name: str, feature: Feature, place: slice, values: Sequence[int], offset: float, scale: float
 ) -> NumberColumn:
     levels = np.array(values, dtype=np.float64)
     ends = float(levels[0]), float(levels[-1])
-    kind = "bool" if isinstance(feature, Binary) else "int"
-    return NumberColumn(name, feature, (name,), place, float(offset), scale, *ends, levels, kind)  # type: ignore[arg-type]
+    kind: NumberType = "bool" if isinstance(feature, Binary) else "int"
+    return NumberColumn(name, feature, (name,), place, float(offset), scale, *ends, levels, kind)

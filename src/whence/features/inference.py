@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import warnings
+from datetime import date
 
 import pandas as pd
 
@@ -35,7 +36,7 @@ def inferred(name: str, values: pd.Series, missing: bool = False, steps: bool = 
         return Ordered(levels) if dtype.ordered and steps else Categorical(levels, ordered=bool(dtype.ordered))
     if pd.api.types.is_bool_dtype(dtype):
         return Binary()
-    if pd.api.types.is_datetime64_any_dtype(dtype):
+    if pd.api.types.is_datetime64_any_dtype(dtype) or (len(values) and isinstance(values.iloc[0], date)):
         return Date()
     if pd.api.types.is_integer_dtype(dtype):
         distinct = pd.unique(values).tolist()
@@ -59,7 +60,8 @@ def _doubt(name: str, values: pd.Series, levels: int) -> None:
     if levels > 1 and dates(values):
         said = (
             f"The column {name!r} holds dates or times as text, which become a category of {levels} levels, none of "
-            "them near another. Put what matters (month, weekday, hour) in columns of their own and leave it out"
+            "them near another. Declare dates as Date(), or put what matters (month, weekday, hour) in columns of "
+            "their own and leave it out"
         )
     elif levels > MANY_CATEGORIES and levels > 0.5 * len(values):
         said = (

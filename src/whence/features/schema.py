@@ -19,7 +19,7 @@ from whence.features.calendar import Calendar
 from whence.features.columns import CategoryColumn, Column, Unknown
 from whence.features.cyclic import Cyclic, CyclicColumn
 from whence.features.date_column import DateColumn
-from whence.features.dates import Date
+from whence.features.dates import Date, parts_of
 from whence.features.derived import Derived
 from whence.features.encoding import NumberColumn
 from whence.features.fitting import fitted_feature
@@ -276,6 +276,17 @@ class Schema:
             return list(column.labels)
         return list(column.categories) if isinstance(column, CategoryColumn) else []
 
+    def date_parts(self, name: str) -> list[tuple[str, slice, list[Any]]]:
+        """Of each part of a date: what it is called, its coordinates, and its values in their order."""
+        column = self._column(name)
+        return column.listed() if isinstance(column, DateColumn) else []
+
+    def parts_of(self, name: str, day: Any) -> dict[str, Any]:
+        """The parts of a day that a model sees of the date `name`."""
+        column = self._column(name)
+        assert isinstance(column, DateColumn)
+        return {part: found[0] for part, found in parts_of(column.feature, [column.day(day)]).items()}
+
     def is_level(self, name: str, value: float) -> bool:
         """Whether a number is one of those that the feature may take, as far as its kind goes."""
         column = self._column(name)
@@ -418,7 +429,7 @@ class Schema:
             if isinstance(column, DateColumn) and like is not None:
                 allowed = (days or {}).get(at.start, (column.first, column.last))
                 place = column.columns[0]
-                values[place] = column.dated(point[at], column.day(values[place]), allowed)
+                values[place] = column.like(column.dated(point[at], column.day(values[place]), allowed), values[place])
                 continue
             values.update(column.decoded(point[at], low[at], high[at]))
             if ends is not None and isinstance(column, NumberColumn) and column.is_continuous:
