@@ -15,6 +15,7 @@ from whence.question.table_tree import table_tree
 DAYS = pd.DataFrame({"date": pd.date_range("2023-02-01", "2024-11-30"), "x": 0.5})
 SIZES = pd.DataFrame({"size": list("SLMS"), "x": [0.0, 1.0, 2.0, 3.0]})
 ORDER = wh.Ordered(["S", "M", "L", "XL"])
+TURNS = wh.Schema({"x": wh.Cyclic(9)})
 
 
 def distance(schema: wh.Schema, start: dict[str, Any], end: dict[str, Any]) -> float:
@@ -94,22 +95,22 @@ def test_whole_hours_stay_whole() -> None:
         (lambda: wh.Cyclic(24, low=np.nan), "'low' parameter of Cyclic must be a finite number"),
         (lambda: wh.Cyclic(24, step=0), "'step' parameter of Cyclic must be a positive number"),
         (lambda: wh.Schema({"x": wh.Cyclic(2)}).fit(SIZES), "numbers from 0 up to, but without, 2. Got 2 instead."),
-        (lambda: wh.Schema({"size": wh.Ordered()}).fit(SIZES), "The 'categories' of 'size' must be given, lowest first"),
+        (lambda: wh.Schema({"size": wh.Ordered()}).fit(SIZES), "The 'categories' of 'size' must be given"),
         (lambda: wh.Schema({"size": wh.Ordered("SML")}).fit(SIZES), "'categories' parameter of Ordered must be a list"),
         (lambda: wh.Schema({"size": wh.Ordered(["S", "M"])}).fit(SIZES), "must hold one of 'S', 'M'. Got 'L' instead."),
         (lambda: wh.Date(parts=("moon",)), "'parts' parameter of Date must be some of 'weekday'"),
         (lambda: wh.Date(parts=("holiday",)), "'holidays' parameter of Date must be given"),
         (lambda: wh.Date(holidays=["2024-01-01"]), "must be None unless 'parts' names 'holiday'"),
-        (lambda: wh.Date(parts=("holiday",), holidays=["soon"]), "'holidays' .* such as '2025-06-14'. Got 'soon' instead"),
+        (lambda: wh.Date(parts=("holiday",), holidays=["soon"]), "such as '2025-06-14'. Got 'soon' instead"),
         (lambda: wh.Date(low="2025-01-02", high="2025-01-01"), "'low' parameter of Date must not be after 'high'"),
         (lambda: wh.Schema({"x": wh.Date()}).fit(SIZES), "'x' must hold dates, such as 2025-06-14. Got 0.0 instead."),
         (lambda: wh.Schema({"day": wh.Date("date")}).fit(SIZES), "names the column 'date', which 'X' does not have"),
         (
-            lambda: wh.Schema({"date": wh.Date()}).fit(DAYS).space(pd.Series(["2024-01-01", 0.5], ["date", "x"]), (), {"date": 3}),
+            lambda: (one := wh.Schema().fit(DAYS)).space(one.row(DAYS.iloc[:1]), (), {"date": 3}),
             "The 'bounds' of 'date' must be a pair",
         ),
         (
-            lambda: wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(2), schema=wh.Schema({"x": wh.Cyclic(9)})).fit(SIZES, SIZES[["x"]]),
+            lambda: wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(2), schema=TURNS).fit(SIZES, SIZES[["x"]]),
             "What goes round, here 'x', needs weights made of trees. Got KNNWeights",
         ),
     ],
