@@ -430,10 +430,12 @@ void bind_search(nb::module_& m) {
     nb::class_<FewChanges>(m, "FewChanges", "Which features may differ from the start together.")
         .def(
             "__init__",
-            [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred) {
-                new (self) FewChanges(copied(feature), most, std::move(barred));
+            [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred,
+               const std::vector<std::int32_t>& changed) {
+                new (self) FewChanges(copied(feature), most, std::move(barred), changed);
             },
-            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>())
+            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>(),
+            "changed"_a = std::vector<std::int32_t>())
         .def(
             "allows",
             [](const FewChanges& few, const std::vector<std::int32_t>& features) {

@@ -21,7 +21,18 @@ if TYPE_CHECKING:
     from whence.explain.front import Front
     from whence.explain.menu import Menu
     from whence.explain.reasons import Reasons
-    from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
+    from whence.features import (
+        Binary,
+        Categorical,
+        Continuous,
+        Cyclic,
+        Date,
+        Derived,
+        Discrete,
+        Ordered,
+        Schema,
+        observed,
+    )
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
@@ -37,6 +48,8 @@ __all__ = [
     "Comparison",
     "Continuous",
     "Crossing",
+    "Cyclic",
+    "Date",
     "DecisionProblem",
     "Derived",
     "Discrete",
@@ -51,6 +64,7 @@ __all__ = [
     "LinearProblem",
     "Menu",
     "Newsvendor",
+    "Ordered",
     "Policy",
     "Progress",
     "Reasons",
@@ -78,7 +92,18 @@ _HOMES = {
     "explain.menu": ("Menu",),
     "explain.reasons": ("Reasons",),
     "question": ("Progress",),
-    "features": ("Binary", "Categorical", "Continuous", "Derived", "Discrete", "Schema", "observed"),
+    "features": (
+        "Binary",
+        "Categorical",
+        "Continuous",
+        "Cyclic",
+        "Date",
+        "Derived",
+        "Discrete",
+        "Ordered",
+        "Schema",
+        "observed",
+    ),
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),

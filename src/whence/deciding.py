@@ -87,7 +87,20 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
             weights.check_columns(list(table.columns))
-        self.schema_ = (self.schema or Schema()).fit(table, missing)
+        self.schema_ = (self.schema or Schema()).fit(table, missing, steps=not weights.sees_units)
+        if self.schema_.dated and weights.sees_units:
+            raise InputError(
+                f"A model that is already fitted sees its own columns. Got the date {self.schema_.dated[0]!r}: give "
+                "the parts of it that the model has seen as columns instead.",
+                parameter="schema",
+            )
+        if self.schema_.cyclic and not weights.per_tree_known:
+            raise InputError(
+                f"What goes round, here {self.schema_.cyclic[0]!r}, needs weights made of trees. Got "
+                f"{type(weights).__name__}, which tells contexts apart along a line: declare it as Discrete for these, "
+                "or leave such parts of a date out.",
+                parameter="schema",
+            )
         self.risk_ = Expectation() if self.risk is None else self.risk
         self.n_features_in_ = table.shape[1]
         if named:

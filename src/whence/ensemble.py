@@ -87,11 +87,11 @@ class Ensemble:
         table = as_table(X, "X", missing=True)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
             check_names(self._read, list(table.columns))
-        schema = (self.schema or Schema()).fit(table, missing=True)
-        if schema.relations or schema.derived:
+        schema = (self.schema or Schema()).fit(table, missing=True, steps=False)
+        if schema.relations or schema.derived or schema.dated:
             raise InputError(
-                "'schema' must have no relations between features for an Ensemble, which does not know them yet. "
-                "Got some.",
+                "'schema' must have no dates and no relations between features for an Ensemble, which does not know "
+                "them yet. Got some.",
                 parameter="schema",
             )
         self._layout = Layout.of(self._read, [SeenColumn(*column) for column in schema.seen_columns()])

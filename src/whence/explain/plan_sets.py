@@ -188,7 +188,7 @@ def weights_found(policy: Policy, question: Question, answer: Answer, initial: p
     assert answer.point is not None
     row = question.inputs.row(answer.point)
     if policy.schema_.takes_missing:
-        context = policy.schema_.decode(answer.point, initial, answer.cell, question.space.ends)
+        context = policy.schema_.decode(answer.point, initial, answer.cell, question.space.ends, question.space.days)
         row = np.where(np.isnan(policy.inputs_of(context)), np.nan, row)
     return question.weights.at(row)
 

@@ -172,6 +172,8 @@ def _bounds(policy: Policy, written: Any) -> dict[str, Any] | None:
         if name in policy.schema_.names and isinstance(policy.schema_.kind(name), Categorical):
             several = limit if isinstance(limit, list) else [limit]
             bounds[name] = [_level(policy, name, one) if name in policy.X_.columns else one for one in several]
+        elif isinstance(limit, list) and name in policy.schema_.dated:
+            bounds[name] = tuple(limit)
         elif isinstance(limit, list):
             bounds[name] = tuple(number_from_plain(end) if isinstance(end, str) else end for end in limit)
     return bounds

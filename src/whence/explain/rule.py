@@ -6,8 +6,11 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
+from whence.explain.date_rule import date_conditions
+from whence.features import Ordered
 from whence.report.model import RegionEntry
 from whence.report.numbers import plain, share, with_unit
 from whence.search.regions import Region as Box
@@ -22,6 +25,8 @@ __all__ = ["Condition", "Region", "region_of"]
 SHORT = 4
 #: By which share of a feature's range an end that the explanation touches may be rounded past it.
 NEAR = 0.01
+#: Numbers of levels that differ by less are the same.
+EQUAL = 1e-9
 #: Digits up to which an end is said such that the explanation stays inside.
 FEW = 5
 
@@ -159,10 +164,19 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
         if box.full[at].all():
             continue
         unit, kind = schema.unit(name), schema.kinds()[name]
+        if kind == "date":
+            asked = date_conditions(schema, name, box, before[name], values[name])
+            found += [Condition(**one) for one in asked]
+            continue
         both = {"was": before[name], "found": values[name]}
         if len(at) > 1 or kind == "categorical":
             known = tuple(schema.categories(name))
-            levels = [level for level, j in zip(known, at, strict=True) if box.categories[j]]
+            if isinstance(schema.kind(name), Ordered):
+                number = (np.arange(len(known)) - offset[at[0]]) / scale[at[0]]
+                held = (number >= box.lower[at[0]] - EQUAL) & (number <= box.upper[at[0]] + EQUAL)
+            else:
+                held = box.categories[at]
+            levels = [level for level, inside in zip(known, held.tolist(), strict=True) if inside]
             text = f"{name} is {_or(list(map(str, levels)))}"
             found.append(Condition(name, None, None, tuple(levels), text, **both, known=known))
             continue

@@ -34,7 +34,7 @@ def confirmed(
     """
     assert answer.point is not None
     space = question.space
-    context = schema.decode(answer.point, initial, answer.cell or _cell(question, answer.point), space.ends)
+    context = schema.decode(answer.point, initial, answer.cell or _cell(question, answer.point), space.ends, space.days)
     point = schema.encode_row(context)
     size = max(1.0, float(np.abs(space.start).max()))
     if not space.contains(point, slack=COORDINATE_SLACK * size):

@@ -119,6 +119,8 @@ class Question:
         How many features may change, and which never together.
     plans : Plans, optional
         A set of plans of which some one must be better; `alternative` is then the best of them in the initial context.
+    nearer_than : float
+        Only contexts at less than this distance are of interest: "none" says that there is none of those.
     """
 
     space: Space
@@ -143,6 +145,7 @@ class Question:
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
     few: Few | None = None
     plans: Plans | None = None
+    nearer_than: float = np.inf
 
     @property
     def rival_decision(self) -> Floats:

@@ -16,7 +16,8 @@ from whence.evaluation.quick import judged
 from whence.examples import bakery, city
 from whence.examples.example import Example
 from whence.explain.reliance import HOLDS, why_not_refitted
-from whence.features import Binary, Categorical, Discrete
+from whence.features import Binary, Categorical, Date, Discrete
+from whence.features.dates import as_day
 from whence.plain_values import to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
@@ -88,6 +89,14 @@ class Scene:
             if feature.columns is None:
                 return {name: level}
             return {column: int(i == levels.index(level)) for i, column in enumerate(feature.columns)}
+        if isinstance(feature, Date):
+            day = as_day(value)
+            if day is None:
+                said = json.dumps(value)
+                raise InputError(
+                    f"The feature {name!r} of the 'context' must be a date, such as 2025-06-14. Got {said} instead."
+                )
+            return {feature.column or name: pd.Timestamp(day)}
         like = self.policy.X_[name].iloc[0]
         on_or_off = isinstance(feature, Binary) or isinstance(like, bool | np.bool_)
         if isinstance(value, str) or (isinstance(value, bool) and not on_or_off):
@@ -117,6 +126,8 @@ class Scene:
                 # A long list names few categories often: each is looked up once. (1 is not true.)
                 once = dict.fromkeys((type(value), value) for value in limit)
                 found[name] = [_level(name, value, levels) for _, value in once]
+            elif isinstance(feature, Date):
+                found[name] = tuple(limit)
             elif len(limit) != 2 or any(isinstance(value, words) for value in limit):
                 got = json.dumps(limit[:3])[:200]
                 raise InputError(f"The 'bounds' of {name!r} must be a pair [low, high] of numbers. Got {got} instead.")
