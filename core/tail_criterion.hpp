@@ -12,13 +12,22 @@
 
 namespace whence {
 
-// The samples of every leaf: those of leaf i are samples[first[i]], ... as many as size[i].
+// The samples of every leaf: those of leaf i are samples[first[i]], ... as many as size[i]. They share a leaf's weight
+// alike, or in proportion to their mass.
 struct LeafSamples {
     std::span<const std::int32_t> samples;
     std::span<const std::int64_t> first, size;
+    std::span<const double> mass = {};  // of every sample; empty where all count alike
 
     std::span<const std::int32_t> of(std::int32_t leaf) const {
         return samples.subspan(static_cast<std::size_t>(first[leaf]), static_cast<std::size_t>(size[leaf]));
+    }
+    double mass_of(std::int32_t sample) const { return mass.empty() ? 1.0 : mass[static_cast<std::size_t>(sample)]; }
+    double total(std::int32_t leaf) const {
+        if (mass.empty()) return static_cast<double>(size[leaf]);
+        double sum = 0.0;
+        for (const std::int32_t sample : of(leaf)) sum += mass_of(sample);
+        return sum;
     }
 };
 
@@ -50,8 +59,9 @@ public:
         return buffer.data();
     }
 
-    // Share of a leaf's samples that cost more than an eta, from whole numbers.
+    // Share of a leaf's samples that cost more than an eta; from whole numbers where all samples count alike.
     double share_above(std::int32_t leaf, std::int32_t eta) const {
+        if (!samples_.mass.empty()) return kept_ ? shares_[at(leaf, eta)] : summed_above(leaf, eta);
         const auto size = static_cast<double>(samples_.size[leaf]);
         return static_cast<double>(kept_ ? above_[at(leaf, eta)] : counted_above(leaf, eta)) / size;
     }
@@ -72,8 +82,10 @@ private:
     }
     void fill(std::int32_t leaf, EtaRange range, double* row) const;
     void count(std::int32_t leaf, std::uint32_t* row) const;
+    void sum(std::int32_t leaf, double* row) const;
     double computed_value(std::int32_t leaf, std::int32_t eta) const;
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;
+    double summed_above(std::int32_t leaf, std::int32_t eta) const;
 
     LeafSamples samples_;
     std::vector<double> etas_;
@@ -83,6 +95,7 @@ private:
     bool kept_;
     std::vector<double> values_;       // by leaf and eta
     std::vector<std::uint32_t> above_;  // how many samples of the leaf cost more than eta, by leaf and eta
+    std::vector<double> shares_;        // what share of its mass these have, where samples do not count alike
 };
 
 class TailCriterion : public Criterion {

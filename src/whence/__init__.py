@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from whence import plot
     from whence.ensemble import Ensemble
     from whence.errors import WhenceError
-    from whence.evaluation import Evaluation, evaluate
+    from whence.evaluation import Evaluation, Tuning, evaluate, tune
     from whence.explain.comparison import Comparison
     from whence.explain.crossing import Crossing
     from whence.explain.explanation import Explanation
@@ -71,11 +71,13 @@ __all__ = [
     "Schema",
     "Shipment",
     "ShortestPath",
+    "Tuning",
     "WhenceError",
     "__version__",
     "evaluate",
     "observed",
     "plot",
+    "tune",
 ]
 
 #: Where the public names are defined. They are imported when they are first used: the command `whence` has to be
@@ -83,7 +85,7 @@ __all__ = [
 _HOMES = {
     "ensemble": ("Ensemble",),
     "errors": ("WhenceError",),
-    "evaluation": ("Evaluation", "evaluate"),
+    "evaluation": ("Evaluation", "Tuning", "evaluate", "tune"),
     "explain.comparison": ("Comparison",),
     "explain.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),

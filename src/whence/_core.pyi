@@ -106,6 +106,7 @@ class TailCriterion(Criterion):
         size: NDArray[np.int64],
         tail: float,
         trees: int,
+        mass: Floats | None = None,
     ) -> None: ...
     def add_plan(self, etas: Floats, rank: Ints, kept: bool) -> None: ...
     def value(self, plan: int, leaf: int, eta: int) -> float: ...
@@ -129,6 +130,7 @@ class TailBreach(TailCriterion):
         tail: float,
         trees: int,
         kappa: float,
+        mass: Floats | None = None,
     ) -> None: ...
 
 class PlanList(Criterion):
@@ -146,6 +148,7 @@ class PlanList(Criterion):
         trees: int,
         etas: Floats,
         rank: Ints,
+        mass: Floats | None = None,
     ) -> None: ...
     def add_tail_plan(
         self,
@@ -159,6 +162,7 @@ class PlanList(Criterion):
         rank: Ints,
         alive: Ints,
         tau: float,
+        mass: Floats | None = None,
     ) -> None: ...
     def set_routes(self, routes: RouteTable, all: RouteTable | None = None) -> None: ...
     @property
@@ -186,6 +190,7 @@ class StockTable:
         backorder: Floats,
         lower: Floats,
         upper: Floats,
+        mass: Floats | None = None,
     ) -> None: ...
     @property
     def points(self) -> Floats: ...

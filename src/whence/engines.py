@@ -137,11 +137,19 @@ def check_reliance(question: Question) -> None:
     """Refuse to ask weights by how much they agree, or for usual contexts, where no search knows that of them."""
     weights = question.weights
     if question.confidence and not weights.knows_spread(question.risk.tail):
-        if weights.knows_spread(None):
+        if weights.counts is not None:
+            what = "must be 0 for neighbours that were fitted with a 'sample_weight'"
+        elif weights.knows_spread(None):
             what = "must be 0 under CVaR for weights that are not made of trees"
         else:
             what = "needs weights made of trees or of neighbours"
         raise InputError(f"'confidence' {what}. Got {type(weights).__name__} instead.", parameter="confidence")
+    if weights.counts is not None and question.risk.tail is not None and not weights.per_tree_known:
+        raise InputError(
+            "'sample_weight' must be left out in 'fit' to explain decisions under CVaR by neighbours: no search knows "
+            "the tail of neighbours that do not count alike.",
+            parameter="sample_weight",
+        )
     if isinstance(question.plausible, Isolation) and not weights.per_tree_known:
         raise InputError(
             f"'plausible' needs weights made of trees or of neighbours. Got {type(weights).__name__} instead.",

@@ -157,12 +157,14 @@ class _Comparing:
         if first is None or second is None:
             return None
         worth = np.asarray(first, dtype=np.float64) - (0.0 if self.same else np.asarray(second, dtype=np.float64))
-        members = weights.members_
+        members, mass = weights.members_, weights.members_.mass
         values = []
         for t in range(len(members.trees)):
-            upto = np.concatenate(([0.0], np.cumsum(worth[members.order[t]])))
-            begin, size = members.first[t], members.size[t]
-            values.append((upto[begin + size] - upto[begin]) / np.maximum(size, 1) / len(members.trees))
+            order, begin, size = members.order[t], members.first[t], members.size[t]
+            parts = [worth[order], np.ones(order.size)] if mass is None else [(worth * mass)[order], mass[order]]
+            sums = [np.concatenate(([0.0], np.cumsum(part))) for part in parts]
+            total, counted = (upto[begin + size] - upto[begin] for upto in sums)
+            values.append(total / np.where(counted > 0.0, counted, 1.0) / len(members.trees))
         return shapley_of_trees(members.trees, values, (self.inputs[0], self.inputs[1]), self.player)
 
     # ---- the smallest set of changes -------------------------------------------------------------------

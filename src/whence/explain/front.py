@@ -17,6 +17,7 @@ from whence.report.numbers import duration, plain
 from whence.report.sheets import Chart, Sheet, Table
 from whence.report.svg import Bar, bars
 from whence.report.words import changes_in_words
+from whence.table_kinds import TableKind, in_kind, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -60,6 +61,8 @@ class Front(Told, Sequence[Explanation]):
     seconds: float
     #: How many changes each entry allows; the last one allows any number.
     allowed: tuple[int, ...]
+    #: The kind of its table.
+    tables: TableKind = "pandas"
 
     def __len__(self) -> int:
         return len(self.answers)
@@ -79,14 +82,15 @@ class Front(Told, Sequence[Explanation]):
         return f"<Front {told}>"
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Any:
         """One row per number of changes allowed: status, distance, bound, how many features change, and which."""
         rows = [
             (why.status, why.distance, why.bound, len(why.changes), changes_in_words(why.report))
             for why in self.answers
         ]
         columns = ["status", "distance", "bound", "changed", "changes"]
-        return pd.DataFrame(rows, columns=columns, index=pd.Index(self.allowed, name="changes allowed"))
+        index = pd.Index(self.allowed, name="changes allowed")
+        return in_kind(pd.DataFrame(rows, columns=columns, index=index), self.tables)
 
     @property
     def text(self) -> str:
@@ -162,4 +166,5 @@ def front(policy: Policy, context: Any, instead: Any, options: dict[str, Any]) -
     if not found or nearest.distance < found[-1][1].distance or nearest.status in ENDED:
         found.append((most, nearest))
     complete = len(found) == most and all(why.status in ENDED for _, why in found)
-    return Front(tuple(why for _, why in found), complete, asker.seconds, tuple(k for k, _ in found))
+    answers, allowed = tuple(why for _, why in found), tuple(k for k, _ in found)
+    return Front(answers, complete, asker.seconds, allowed, kind_of(context, policy.tables_))

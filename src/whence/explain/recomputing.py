@@ -214,7 +214,11 @@ def _completed(
         )
     try:
         # For this schema the context is the one that is written, to the last digit.
-        written: Any = SimpleNamespace(decode=lambda *point: context, encode_row=schema.encode_row)
+        written: Any = SimpleNamespace(
+            decode=lambda *point: context,
+            encode_row=schema.encode_row,
+            exactly_related=lambda context, *others: context,
+        )
         _, after, _ = confirmed(question, answer, written, draft.initial, policy.inputs_of)
     except InternalError as error:
         faults.append(str(error))

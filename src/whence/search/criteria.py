@@ -31,7 +31,8 @@ def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) ->
         return _core.MeanCriterion(kept.leaves)
     if tail is None:
         return _core.ConfidentMeanCriterion(kept.leaves, confidence)
-    criterion = _core.TailCriterion(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees)
+    leaves = (kept.samples.ravel(), kept.first, kept.size)
+    criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, mass=kept.mass)
     add_plan(criterion, question, kept, question.alternative)
     return criterion if confidence == 0.0 else _core.ConfidentTailCriterion(criterion, confidence)
 

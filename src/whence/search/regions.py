@@ -153,7 +153,7 @@ def _breach(question: Question, kept: KeptGrid, confidence: float, rival: Floats
         mean.add_rival(leaf_means(kept, alternative - rival))
         return mean
     breach = _core.TailBreach(
-        kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=confidence
+        kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=confidence, mass=kept.mass
     )
     add_plan(breach, question, kept, rival)
     add_plan(breach, question, kept, alternative)

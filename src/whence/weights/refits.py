@@ -130,10 +130,18 @@ class Refits:
         fresh = clone(self._weights)
         if "random_state" in fresh.get_params():
             fresh.set_params(random_state=int(rng.integers(2**31)))
+        counts = self._weights.counts
         if self.kind == "seed":
-            return _Refit(fresh.fit(self._X, self._Y), None)
+            return _Refit(_fitted(fresh, self._X, self._Y, counts), None)
         rows = rng.integers(len(self._X), size=len(self._X))
-        return _Refit(fresh.fit(self._X[rows], self._Y[rows]), rows)
+        drawn = None if counts is None else counts[rows]
+        return _Refit(_fitted(fresh, self._X[rows], self._Y[rows], drawn), rows)
+
+
+def _fitted(weights: Weights, X: Floats, Y: Floats, counts: Floats | None) -> Weights:
+    """Weights fitted to rows that count alike, or for so much each."""
+    # Weights of the user's own may know nothing of that.
+    return weights.fit(X, Y) if counts is None else weights.fit(X, Y, sample_weight=counts)  # type: ignore[call-arg]
 
 
 #: Seconds that the longest refit of some weights took, or may take.
