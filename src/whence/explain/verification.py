@@ -70,7 +70,7 @@ def _to_the_last_digit(
 ) -> pd.Series:
     """The context with numbers moved by what rounding costs, so that relations hold in the user's own units."""
     space, weights, inputs = question.space, question.weights, question.inputs
-    assert space.relations is not None
+    assert space.relations is not None and space.ends is not None
 
     def room() -> tuple[Floats, Floats]:
         cell = weights.cell(found, inputs.row(found), inputs)

@@ -228,7 +228,8 @@ class SolvedBoxes:
             members = np.sort(samples[kept.first[leaf] : kept.first[leaf] + kept.size[leaf]])
             value = seen.get(members.tobytes())
             if value is None:
-                weights = np.bincount(members, shares_of(members, np.array([members.size]), kept.mass), minlength=n)
+                shares = shares_of(members, np.array([members.size]), kept.mass)
+                weights = np.bincount(members, shares, minlength=n).astype(np.float64, copy=False)
                 value = seen[members.tobytes()] = self._least(weights)
             self._priced[leaf] = value / kept.trees
         return True
