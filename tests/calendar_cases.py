@@ -128,7 +128,7 @@ def truth(case: CalendarCase) -> float:
         raise TooMany
     rows = pd.DataFrame([{**case.context}])
     for name, values in zip(names, listed, strict=True):
-        rows = rows.drop(columns=name).merge(pd.DataFrame({name: pd.Series(values, dtype=rows[name].dtype)}), "cross")
+        rows = rows.drop(columns=name).merge(pd.DataFrame({name: values}), "cross")
     rows = rows[names]
     far = np.zeros(len(rows))
     changes = np.zeros(len(rows), dtype=int)

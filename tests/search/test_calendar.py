@@ -11,7 +11,7 @@ from tests.context_cases import TooMany
 
 import whence as wh
 
-EACH, DATES = 6, 40
+EACH, DATES = 4, 24
 
 
 @pytest.mark.parametrize("kinds", KINDS)
