@@ -111,8 +111,8 @@ class KNNWeights(Weights):
         return out
 
     def knows_spread(self, tail: float | None) -> bool:
-        """The neighbours disagree; how much of that is left in a tail of so few is not known."""
-        return tail is None
+        """The neighbours disagree about a mean, and about a tail that begins where it does for all of them."""
+        return True
 
     def per_tree(self, row: Floats) -> Floats:
         """Weights in a context by each neighbour alone."""
