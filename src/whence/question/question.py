@@ -28,12 +28,23 @@ __all__ = ["Answer", "Limits", "Progress", "Question"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search has come: boxes (or solver nodes) seen, best distance found, proved lower bound."""
+    """How far a search has come: boxes (or solver nodes) seen, best distance found, proved lower bound.
+
+    While the weights are fitted again, `refit` says which of `refits` is being made; both are None at other times.
+
+    Examples
+    --------
+    >>> told = Progress(nodes=12, distance=0.4, bound=0.4, seconds=1.5, refit=7, refits=10)
+    >>> f"refit {told.refit} of {told.refits}"
+    'refit 7 of 10'
+    """
 
     nodes: int
     distance: float
     bound: float
     seconds: float
+    refit: int | None = None
+    refits: int | None = None
 
 
 @dataclass

@@ -257,6 +257,7 @@ class LadderRung(Struct, frozen=True, kw_only=True, omit_defaults=True):
     distance: Distance
     bound: Distance
     held: ShownHeld | None
+    expected: Annotated[Amount | None, about("The share of further refits in which it is expected to hold.")] = None
 
 
 class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):

@@ -279,6 +279,8 @@ class JobProgress(_Answer):
     distance: float | None
     bound: float | None
     seconds: float
+    refit: int | None = _told("Which of the refits is being made, while the weights are fitted again.")
+    refits: int | None = _told("Of how many.")
 
 
 class Then(Decision):

@@ -99,9 +99,13 @@ class Refits:
             _SECONDS[self._weights] = max(_SECONDS.get(self._weights, 0.0), time.perf_counter() - began)
         return refit
 
+    def is_made(self, number: int) -> bool:
+        """Whether refit `number` is there already."""
+        return (self.kind, number) in self._kept
+
     def ready_within(self, number: int, seconds: float) -> bool:
         """Whether refit `number` exists, or can be made within about `seconds`: fitting cannot be interrupted."""
-        if (self.kind, number) in self._kept or seconds == math.inf:
+        if self.is_made(number) or seconds == math.inf:
             return True
         if seconds <= 0.0:
             return False
