@@ -48,6 +48,11 @@ PARTS: dict[str, dict[str, str]] = {
         "sets": "whence.search.plan_sets:explain",
         "milp": "whence.milp.forest:ForestWeighting",
     },
+    "whence.weights.forecast.ForecastTrees": {
+        "search": "whence.search.forecast:explain",
+        "milp": "whence.milp.forecast:ForecastWeighting",
+    },
+    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.knn.KNNWeights": {
         "search": "whence.search.knn:explain",
         "sets": "whence.search.knn_plan_sets:explain",
