@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
     from whence.risk import CVaR, Expectation
-    from whence.weights import ForestWeights, KNNWeights
+    from whence.weights import ForecastWeights, ForestWeights, KNNWeights
 
 __version__ = "0.1.0"
 
@@ -58,6 +58,7 @@ __all__ = [
     "Expectation",
     "Explanation",
     "Explanations",
+    "ForecastWeights",
     "ForestWeights",
     "Front",
     "KNNWeights",
@@ -109,7 +110,7 @@ _HOMES = {
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),
-    "weights": ("ForestWeights", "KNNWeights"),
+    "weights": ("ForecastWeights", "ForestWeights", "KNNWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = frozenset(

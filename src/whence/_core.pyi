@@ -91,6 +91,12 @@ class ConfidentMeanCriterion(MeanCriterion):
 
     def __init__(self, leaves: int, kappa: float) -> None: ...
 
+class CurveCriterion(MeanCriterion):
+    """Costs that follow forecasts: a curve for every outcome, by what the leaves add up to."""
+
+    def __init__(self, adds: Floats, offsets: Floats) -> None: ...
+    def add_curves(self, first: NDArray[np.int64], at: Floats, value: Floats, slopes: Floats) -> None: ...
+
 class MeanBreach(MeanCriterion):
     """Where expected cost with confidence is broken."""
 

@@ -50,6 +50,11 @@ PARTS: dict[str, dict[str, str]] = {
         "region": "whence.search.regions:region",
         "milp": "whence.milp.forest:ForestWeighting",
     },
+    "whence.weights.forecast.ForecastTrees": {
+        "search": "whence.search.forecast:explain",
+        "milp": "whence.milp.forecast:ForecastWeighting",
+    },
+    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.knn.KNNWeights": {
         "search": "whence.search.knn:explain",
         "sets": "whence.search.knn_plan_sets:explain",

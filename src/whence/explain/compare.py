@@ -44,6 +44,12 @@ def compare(
         if given is not None and (finite(given) is None or float(given) < least):
             wanted = "a number >= 0" if name == "tolerance" else "a positive number or None"
             raise InputError(f"{name!r} must be {wanted}. Got {given!r} instead.", parameter=name)
+    if policy.weights_.forecasts:
+        raise InputError(
+            "'compare' needs weights of past observations. Got ForecastWeights, whose forecasts move the outcomes "
+            "themselves.",
+            parameter="weights",
+        )
     return _Comparing(policy, before, after, float(tolerance), Limits(time_limit, None, on_progress)).told()
 
 

@@ -122,7 +122,7 @@ class Front(Answers):
         if len(read.allowed) != len(read.answers) or list(read.allowed) != sorted(set(read.allowed)):
             raise InputError("The entry 'allowed' of the front must be a rising list, one number per answer.")
         answers = tuple(read_explanation(one, f"answers[{i}]") for i, one in enumerate(read.answers))
-        return cls(answers, read.complete, read.seconds, tuple(read.allowed), intact_of(document))
+        return cls(answers, read.complete, read.seconds, tuple(read.allowed), intact=intact_of(document))
 
     def _faults(self) -> Iterator[str]:
         pairs = list(zip(self.allowed, self.answers, strict=True))

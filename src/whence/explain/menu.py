@@ -151,7 +151,7 @@ class Menu(Answers):
         if [features_of(why) for why in answers] != read.features:
             raise InputError("The entry 'features' of the menu must list the features that every answer changes.")
         numbers = read.up_to, read.complete_up_to, read.apart, read.left_out, read.seconds
-        return cls(answers, read.status, *numbers, intact_of(document))
+        return cls(answers, read.status, *numbers, intact=intact_of(document))
 
     def _faults(self) -> Iterator[str]:
         sets = [set(features_of(why)) for why in self.answers]

@@ -15,6 +15,7 @@ from whence.errors import InternalError
 from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.filling import filled_question
+from whence.explain.forecasting import after_of
 from whence.explain.plan_sets import read_set, taking_over
 from whence.explain.reliance import CHOOSING, JUDGING, Held, Refitted, Rung, expected_share
 from whence.explain.request import Request
@@ -230,7 +231,7 @@ def _completed(
         _, after, _ = confirmed(question, answer, written, draft.initial, policy.inputs_of)
     except InternalError as error:
         faults.append(str(error))
-        after = policy.weights_.at(policy.inputs_of(context))
+        after = question.weights.at(policy.inputs_of(context))
     changes = changes_between(policy, question, draft.initial, context)
     risk = question.risk
     return replace(
@@ -241,7 +242,7 @@ def _completed(
         room=_kept_room(said, rounding_limits(policy, question, answer, context, changes["feature"].tolist()), faults),
         distance=distance,
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
-        weights_after=after,
+        **after_of(policy, question, draft, after),
     )
 
 

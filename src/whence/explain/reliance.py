@@ -283,6 +283,8 @@ def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
     >>> why_not_refitted(ForestWeights())
     ''
     """
+    if weights.forecasts:
+        return "How far you can rely on it is not known: forecasts with residuals are not held against refits."
     if not weights.can_refit:
         return (
             "How far you can rely on it is not known: the forest was given fitted and cannot be fitted again; ask with "

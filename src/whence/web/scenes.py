@@ -220,8 +220,10 @@ class Scene:
             outcomes=_outcomes(costs, weights),
         )
 
-    def _costs(self, plan: Any) -> Floats:
-        costs = np.asarray(self.policy.problem.costs(plan, self.policy.Y_), dtype=np.float64)
+    def _costs(self, plan: Any, outcomes: Floats | None = None) -> Floats:
+        """What a plan costs under what came in the past, or under what may come in a context."""
+        seen = self.policy.Y_ if outcomes is None else outcomes
+        costs = np.asarray(self.policy.problem.costs(plan, seen), dtype=np.float64)
         if not np.isfinite(costs).all():
             raise InputError("The plan's costs must be finite numbers.")
         return costs
@@ -285,7 +287,8 @@ class Scene:
             reason = error.reason if isinstance(error, InfeasiblePlanError) else str(error)
             return models.Check(feasible=False, reason=reason)
         # Both plans are drawn over each other: their bins must be the same.
-        made, costs = self.policy.decision(row), self._costs(plan)
+        outcomes = self.policy.outcomes_in(self.policy.schema_.row(row))
+        made, costs = self.policy.decision(row), self._costs(plan, outcomes)
         judged = self.judged(plan, made.weights, costs)
         return models.Check(
             feasible=True,
