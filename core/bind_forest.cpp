@@ -13,6 +13,7 @@
 #include "breach.hpp"
 #include "confident_mean.hpp"
 #include "confident_tail.hpp"
+#include "curve_criterion.hpp"
 #include "forest_search.hpp"
 #include "mean_criterion.hpp"
 #include "plan_list.hpp"
@@ -252,6 +253,38 @@ void bind_criteria(nb::module_& m) {
                 new (self) ConfidentMeanCriterion(leaves, kappa);
             },
             "leaves"_a, "kappa"_a);
+    nb::class_<CurveCriterion, MeanCriterion>(
+        m, "CurveCriterion", "Costs that follow forecasts: a curve for every outcome, by what the leaves add up to.")
+        .def(
+            "__init__",
+            [](CurveCriterion* self, Matrix adds, Vector offsets) {
+                require(adds.shape(1) == offsets.size(), "'adds' must have a column for each of the 'offsets'.");
+                require_finite(adds, "adds");
+                require_finite(offsets, "offsets");
+                new (self) CurveCriterion(copied(adds), copied(offsets));
+            },
+            "adds"_a.noconvert(), "offsets"_a.noconvert())
+        .def(
+            "add_curves",
+            [](CurveCriterion& criterion, Ints first, Vector at, Vector value, Vector slopes) {
+                const std::size_t count = criterion.outcomes();
+                require_size(first, count + 1, "first");
+                require_size(value, at.size(), "value");
+                require_size(slopes, 2 * count, "slopes");
+                std::vector<BrokenLine> curves;
+                for (std::size_t k = 0; k < count; ++k) {
+                    const auto end = static_cast<std::int64_t>(at.size());
+                    require(first(k) >= 0 && first(k) <= first(k + 1) && first(k + 1) <= end,
+                            "'first' must say where the corners of each curve begin.");
+                    const auto part = [&](const Vector& all) {
+                        return std::vector<double>(all.data() + first(k), all.data() + first(k + 1));
+                    };
+                    curves.emplace_back(part(at), part(value), slopes(2 * k), slopes(2 * k + 1));
+                }
+                criterion.add_curves(std::move(curves));
+            },
+            "first"_a.noconvert(), "at"_a.noconvert(), "value"_a.noconvert(), "slopes"_a.noconvert(),
+            "One more rival: corners and values of a curve for each outcome, and its slopes before and after them.");
     nb::class_<MeanBreach, MeanCriterion>(m, "MeanBreach", "Where expected cost with confidence is broken.")
         .def(
             "__init__",
@@ -454,10 +487,12 @@ void bind_search(nb::module_& m) {
     nb::class_<FewChanges>(m, "FewChanges", "Which features may differ from the start together.")
         .def(
             "__init__",
-            [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred) {
-                new (self) FewChanges(copied(feature), most, std::move(barred));
+            [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred,
+               const std::vector<std::int32_t>& changed) {
+                new (self) FewChanges(copied(feature), most, std::move(barred), changed);
             },
-            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>())
+            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>(),
+            "changed"_a = std::vector<std::int32_t>())
         .def(
             "allows",
             [](const FewChanges& few, const std::vector<std::int32_t>& features) {

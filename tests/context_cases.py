@@ -421,7 +421,8 @@ def _turns(policy: Policy, name: str) -> list[tuple[float, float]]:
     coordinate = policy.schema_.coordinate_names.index(name)
     found = []
     for tree in policy.weights_.trees:
-        for threshold in tree.threshold[tree.feature == coordinate]:
+        # A split between what is missing and all else has no threshold.
+        for threshold in filter(np.isfinite, tree.threshold[tree.feature == coordinate]):
 
             def left(value: float, cut: float = float(threshold)) -> bool:
                 return float(np.float32((value - low) / spread)) <= cut

@@ -62,10 +62,20 @@ def _doubtful(question: Question, members: NDArray[np.int64], rival: Floats) -> 
     """By how much the alternative loses to a rival over these observations, with as many standard errors as asked."""
     if question.confidence == 0.0 or len(members) == 1:
         return -np.inf
-    gaps = [float(question.alternative[i] - rival[i]) for i in members]
+    mine, others = (_said(costs[members], question.risk) for costs in (question.alternative, rival))
+    gaps = [a - b for a, b in zip(mine, others, strict=True)]
     mean = sum(gaps) / len(gaps)
     variance = sum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
     return mean + question.confidence * float(np.sqrt(variance / len(gaps)))
+
+
+def _said(costs: Floats, risk: Any) -> list[float]:
+    """What each of some observations says of the risk; of a tail, from where it begins for all of them."""
+    if isinstance(risk, Expectation):
+        return [float(cost) for cost in costs]
+    tail, k = 1.0 - risk.alpha, len(costs)
+    begins = next(float(cost) for i, cost in enumerate(sorted(costs)) if k - 1 - i <= tail * k + TINY * k)
+    return [begins + max(float(cost) - begins, 0.0) / tail for cost in costs]
 
 
 # ---- every vertex of the arrangement ------------------------------------------------------------

@@ -32,6 +32,7 @@ from whence import (
     ForestWeights,
     KNNWeights,
     Newsvendor,
+    Ordered,
     Policy,
     Schema,
     ShortestPath,
@@ -407,7 +408,7 @@ def test_plans_of_text() -> None:
 
 
 def test_polars_frames_keep_their_names() -> None:
-    """Contexts, outcomes and plans may be tables of polars; an Enum is an ordered category."""
+    """Contexts, outcomes and plans may be tables of polars; an Enum goes in steps."""
     _, X, Y = bakery()
     sizes = ["small", "large"] * 30
     frame = pl.DataFrame(X.to_dict("list")).with_columns(pl.Series("size", sizes, dtype=pl.Enum(["small", "large"])))
@@ -416,7 +417,7 @@ def test_polars_frames_keep_their_names() -> None:
     table = X.assign(size=pd.Categorical(sizes, ["small", "large"], ordered=True))
     same = Policy(Newsvendor(holding=1, backorder=4), KNNWeights(k=5)).fit(table, Y)
     assert policy.schema_ == same.schema_
-    assert policy.schema_.kind("size") == Categorical(["small", "large"], ordered=True)
+    assert policy.schema_.kind("size") == Ordered(["small", "large"])
     assert policy.feature_names_in_.tolist() == list(table.columns)
     assert policy.outcome_names_ == ["rye", "wheat"]
     predicted = policy.predict(frame[:, ::-1])

@@ -21,12 +21,23 @@ if TYPE_CHECKING:
     from whence.explain.front import Front
     from whence.explain.menu import Menu
     from whence.explain.reasons import Reasons
-    from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
+    from whence.features import (
+        Binary,
+        Categorical,
+        Continuous,
+        Cyclic,
+        Date,
+        Derived,
+        Discrete,
+        Ordered,
+        Schema,
+        observed,
+    )
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
     from whence.risk import CVaR, Expectation
-    from whence.weights import ForestWeights, KNNWeights
+    from whence.weights import ForecastWeights, ForestWeights, KNNWeights
 
 __version__ = "0.1.0"
 
@@ -37,6 +48,8 @@ __all__ = [
     "Comparison",
     "Continuous",
     "Crossing",
+    "Cyclic",
+    "Date",
     "DecisionProblem",
     "Derived",
     "Discrete",
@@ -45,12 +58,14 @@ __all__ = [
     "Expectation",
     "Explanation",
     "Explanations",
+    "ForecastWeights",
     "ForestWeights",
     "Front",
     "KNNWeights",
     "LinearProblem",
     "Menu",
     "Newsvendor",
+    "Ordered",
     "Policy",
     "Progress",
     "Reasons",
@@ -80,11 +95,22 @@ _HOMES = {
     "explain.menu": ("Menu",),
     "explain.reasons": ("Reasons",),
     "question": ("Progress",),
-    "features": ("Binary", "Categorical", "Continuous", "Derived", "Discrete", "Schema", "observed"),
+    "features": (
+        "Binary",
+        "Categorical",
+        "Continuous",
+        "Cyclic",
+        "Date",
+        "Derived",
+        "Discrete",
+        "Ordered",
+        "Schema",
+        "observed",
+    ),
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),
-    "weights": ("ForestWeights", "KNNWeights"),
+    "weights": ("ForecastWeights", "ForestWeights", "KNNWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = frozenset(

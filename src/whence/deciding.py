@@ -100,7 +100,20 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
             weights.check_columns(list(table.columns))
-        self.schema_ = (self.schema or Schema()).fit(table, missing)
+        self.schema_ = (self.schema or Schema()).fit(table, missing, steps=not weights.sees_units)
+        if self.schema_.dated and weights.sees_units:
+            raise InputError(
+                f"A model that is already fitted sees its own columns. Got the date {self.schema_.dated[0]!r}: give "
+                "the parts of it that the model has seen as columns instead.",
+                parameter="schema",
+            )
+        if self.schema_.cyclic and not weights.per_tree_known:
+            raise InputError(
+                f"What goes round, here {self.schema_.cyclic[0]!r}, needs weights made of trees. Got "
+                f"{type(weights).__name__}, which tells contexts apart along a line: declare it as Discrete for these, "
+                "or leave such parts of a date out.",
+                parameter="schema",
+            )
         self.risk_ = Expectation() if self.risk is None else self.risk
         self.n_features_in_ = table.shape[1]
         if named:
@@ -121,7 +134,9 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def decide(self, context: Any) -> Any:
         """The plan for one context, in its natural form."""
-        return self.problem.solve(self._history(), self.weights_at(context), self.risk_)
+        self._history()
+        row = self.schema_.row(context)
+        return self.problem.solve(self.outcomes_in(row), self._weights_in_row(row), self.risk_)
 
     def decision(self, context: Any) -> Decision:
         """The plan for one context, with what it costs and the weights that it rests on.
@@ -140,9 +155,9 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def decision_in(self, row: pd.Series) -> Decision:
         """What :meth:`decision` gives for a context that the schema has read (``schema_.row``)."""
-        weights = self.weights_.at(self.inputs_of(row, self.unknown))
-        plan = self.problem.solve(self.Y_, weights, self.risk_)
-        costs = sample_costs(self.problem, plan, self.Y_)
+        weights, outcomes = self._weights_in_row(row), self.outcomes_in(row)
+        plan = self.problem.solve(outcomes, weights, self.risk_)
+        costs = sample_costs(self.problem, plan, outcomes)
         return Decision(plan, float(self.risk_.of(costs, weights)), costs, weights)
 
     def predict(self, X: Any) -> Any:
@@ -169,7 +184,19 @@ class Decider(BaseEstimator):  # type: ignore[misc]
     def weights_at(self, context: Any) -> Floats:
         """Weight of every past observation in one context."""
         self._history()
-        return self.weights_.at(self.inputs_of(self.schema_.row(context), self.unknown))
+        return self._weights_in_row(self.schema_.row(context))
+
+    def _weights_in_row(self, row: pd.Series) -> Floats:
+        return self.weights_.at(self.inputs_of(row, self.unknown))
+
+    def outcomes_in(self, row: pd.Series) -> Floats:
+        """What may come in a context that the schema has read, by past observation: what came then.
+
+        Where the weights forecast, it is the forecast plus what forecasts missed then (see `ForecastWeights`).
+        """
+        if not self.weights_.forecasts:
+            return self.Y_
+        return self.weights_.outcomes(self.inputs_of(row, self.unknown), self.Y_)
 
     def score(self, X: Any, Y: Any, risk: Risk | None = None) -> float:
         """Minus the policy's risk over what its decisions for contexts `X` cost under the outcomes `Y` that followed.
@@ -204,8 +231,13 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def _plans(self, X: Any) -> list[Any]:
         """The plan for every row of `X`, in its natural form."""
-        rows = self.weights_in(X)
-        return [self.problem.solve(self.Y_, row.toarray().ravel(), self.risk_) for row in rows]
+        self._history()
+        inputs = self._inputs(as_pandas(X), self.unknown)
+        rows = self.weights_.weights(inputs, as_sparse=True)
+        return [
+            self.problem.solve(self.weights_.outcomes(seen, self.Y_), row.toarray().ravel(), self.risk_)
+            for seen, row in zip(inputs, rows, strict=True)
+        ]
 
     def weights_in(self, X: Any) -> Any:
         """Weights of the past observations in many contexts: a CSR matrix of shape (rows of `X`, n)."""

@@ -28,6 +28,7 @@ __all__ = [
     "check_scales",
     "engine_named",
     "engine_names",
+    "has_part",
     "part_of",
 ]
 
@@ -40,17 +41,24 @@ ENGINES: dict[str, str | type[Engine]] = {
 AUTO = "search"
 
 #: For each kind of weights, and all that derive from it, its part of every engine that can deal with it: a function
-#: from a question to an answer for the search ("sets" where some plan of a set must be better), and a
-#: :class:`whence.milp.weighting.Weighting` for the integer program.
+#: from a question to an answer for the search ("sets" where some plan of a set must be better), one from a question and
+#: an explanation to the region around it, and a :class:`whence.milp.weighting.Weighting` for the integer program.
 PARTS: dict[str, dict[str, str]] = {
     "whence.weights.trees.TreeWeights": {
         "search": "whence.search.forest:explain",
         "sets": "whence.search.plan_sets:explain",
+        "region": "whence.search.regions:region",
         "milp": "whence.milp.forest:ForestWeighting",
     },
+    "whence.weights.forecast.ForecastTrees": {
+        "search": "whence.search.forecast:explain",
+        "milp": "whence.milp.forecast:ForecastWeighting",
+    },
+    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.knn.KNNWeights": {
         "search": "whence.search.knn:explain",
         "sets": "whence.search.knn_plan_sets:explain",
+        "region": "whence.search.knn_regions:region",
         "milp": "whence.milp.knn:NeighbourWeighting",
     },
 }
@@ -131,6 +139,19 @@ def part_of(weights: Weights, engine: str) -> Any:
         f"Got {type(weights).__name__} instead.",
         parameter="weights",
     )
+
+
+def has_part(weights: Weights, engine: str) -> bool:
+    """Whether there is a part of an engine for these weights.
+
+    Examples
+    --------
+    >>> from whence.weights import KNNWeights
+    >>> has_part(KNNWeights(), "region"), has_part(KNNWeights(), "annealing")
+    (True, False)
+    """
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(weights).__mro__)
+    return any(engine in PARTS.get(name, {}) for name in names)
 
 
 def check_reliance(question: Question) -> None:

@@ -123,7 +123,7 @@ def _averaged(problem: DecisionProblem, risk: Risk, Y: Floats, counts: Floats | 
 def grouped_by(schema: Schema, X: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
     """The features that rows may be grouped by, each with the group of every row."""
     for name, kind in schema.kinds().items():
-        if kind == "continuous":
+        if kind in ("continuous", "date"):
             continue
         parts = getattr(schema.kind(name), "columns", None)
         # A category in 0/1 columns: which of them is on.

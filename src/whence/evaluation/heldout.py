@@ -82,13 +82,15 @@ class Trial:
         counts = None if self.counts is None else self.counts[fold.train]
         fitted.fit(self.X.iloc[fold.train], table.iloc[fold.train], sample_weight=counts)
         problem, risk = fitted.problem, fitted.risk_
-        seen, sure = fitted.Y_, np.ones(1)
+        seen, sure, rows = fitted.Y_, np.ones(1), self.X.iloc[fold.test]
         entries = [name, f"{FORECAST} ({name})"] if FORECAST in self.against else [name]
         paid = {entry: Paid(np.empty(fold.test.size), np.empty(fold.test.size)) for entry in entries}
-        for place, row in enumerate(fitted.weights_in(self.X.iloc[fold.test])):
+        for place, row in enumerate(fitted.weights_in(rows)):
             if self.late:
                 return None
             weights = row.toarray().ravel()
+            if fitted.weights_.forecasts:
+                seen = fitted.outcomes_in(fitted.schema_.row(rows.iloc[place]))
             came = self.Y[fold.test[place]][None, :]
             for entry in entries:
                 outcomes = (seen, weights) if entry == name else ((weights @ seen)[None, :], sure)

@@ -2,22 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from whence.errors import InputError
-from whence.explain.asking import Asker, Told, listed
+from whence.explain.asking import Asker
+from whence.explain.certificate import NEAR
 from whence.explain.explanation import Explanation
+from whence.explain.told import Answers, intact_of, read_explanation
 from whence.plain_values import finite, to_plain
+from whence.report.answers import MenuDocument
 from whence.report.numbers import duration, plain
+from whence.report.reading import document_from
 from whence.report.sheets import Chart, Sheet, Table
 from whence.report.svg import Bar, bars
 from whence.report.words import changes_in_words
+from whence.spelling import listed
 from whence.table_kinds import TableKind, in_kind, kind_of
 
 if TYPE_CHECKING:
@@ -34,7 +40,7 @@ LISTED = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Menu(Told, Sequence[Explanation]):
+class Menu(Answers):
     """The nearest explanation for every smallest set of features that suffices, nearest first.
 
     A set of features suffices if some explanation changes no other features; it is a smallest one if no part of it
@@ -77,19 +83,7 @@ class Menu(Told, Sequence[Explanation]):
     seconds: float = 0.0
     #: The kind of its table.
     tables: TableKind = "pandas"
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    @overload
-    def __getitem__(self, at: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Explanation]: ...
-    def __getitem__(self, at: int | slice) -> Explanation | Sequence[Explanation]:
-        return self.answers[at]
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self.answers)
+    intact: bool | None = None
 
     def __repr__(self) -> str:
         told = ", ".join("+".join(features_of(why)) for why in self.answers)
@@ -149,8 +143,33 @@ class Menu(Told, Sequence[Explanation]):
 
         return draw(self, ax=ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The menu as plain values, every answer by the schema "whence/explanation/1"."""
+    @classmethod
+    def from_dict(cls, document: Any) -> Menu:
+        """The menu that :meth:`to_dict` wrote, its explanations in their light form; an InputError if it is none."""
+        read = document_from(document, MenuDocument, "menu")
+        answers = tuple(read_explanation(one, f"answers[{i}]") for i, one in enumerate(read.answers))
+        if [features_of(why) for why in answers] != read.features:
+            raise InputError("The entry 'features' of the menu must list the features that every answer changes.")
+        numbers = read.up_to, read.complete_up_to, read.apart, read.left_out, read.seconds
+        return cls(answers, read.status, *numbers, intact=intact_of(document))
+
+    def _faults(self) -> Iterator[str]:
+        sets = [set(features_of(why)) for why in self.answers]
+        for i, own in enumerate(sets):
+            if len(own) > self.up_to:
+                yield f"Answer {i + 1} changes {len(own)} features, where {self.up_to} may change."
+            yield from (
+                f"Answer {i + 1} changes all features of answer {j + 1}, so that it is no smallest set."
+                for j, other in enumerate(sets)
+                if i != j and other <= own and self.status != "already"
+            )
+        for i, (first, second) in enumerate(pairwise(self.answers), 2):
+            if second.distance < first.distance - NEAR:
+                yield f"Answer {i} is nearer than the one before it."
+        if self.status == "complete" and self.complete_up_to < self.up_to:
+            yield f"Only sets of up to {self.complete_up_to} features are known, where the menu is said to be complete."
+
+    def _document(self) -> dict[str, Any]:
         return {
             "schema": "whence/menu/1",
             "status": self.status,
@@ -230,7 +249,7 @@ def _collect(asker: Asker, size: int, found: list[Explanation]) -> str:
     while True:
         why = asker.ask(max_changes=size, barred=[features_of(one) for one in found])
         if why is None:
-            return "time_limit"
+            return "interrupted" if asker.interrupted else "time_limit"
         if why.status == "none":
             return "none"
         if why.context is not None:

@@ -34,7 +34,7 @@ def confirmed(
     """
     assert answer.point is not None
     space = question.space
-    context = schema.decode(answer.point, initial, answer.cell or _cell(question, answer.point), space.ends)
+    context = schema.decode(answer.point, initial, answer.cell or _cell(question, answer.point), space.ends, space.days)
     if space.relations is not None:
         context = _to_the_last_digit(question, answer.point, schema, initial, context)
     point = schema.encode_row(context)
@@ -45,9 +45,7 @@ def confirmed(
     if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
     weights = question.weights.confirmed(inputs_of(context), question.separation)
-    slack = COST_SLACK * max(
-        1e-300, float(np.abs(question.alternative).max()), float(np.abs(question.rival_decision).max())
-    )
+    slack = COST_SLACK * max(1e-300, question.size)
     gap = question.risk.of(question.alternative, weights) - question.risk.of(question.rival_decision, weights)
     if gap > question.tau + slack:
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
@@ -71,6 +69,7 @@ def _to_the_last_digit(
     """The context with numbers moved by what rounding costs, so that relations hold in the user's own units."""
     space, weights, inputs = question.space, question.weights, question.inputs
     assert space.relations is not None
+    assert space.ends is not None
 
     def room() -> tuple[Floats, Floats]:
         cell = weights.cell(found, inputs.row(found), inputs)

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,8 @@ class NumberColumn(Column):
     coordinate is where that is no multiple of it.
     """
 
+    #: Whether any finite number will do as a value.
+    plain: ClassVar[bool] = True
     low: float
     high: float
     levels: Floats | None
@@ -54,6 +56,11 @@ class NumberColumn(Column):
     curve: Curve | None = None
     #: Whether a context may lack it: its value is then NaN.
     missing: bool = False
+
+    @property
+    def circle(self) -> float | None:
+        """The period in coordinates of a number that goes round."""
+        return None
 
     @property
     def is_continuous(self) -> bool:

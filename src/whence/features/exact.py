@@ -253,11 +253,11 @@ def _candidates(statement: Statement, values: Values, movable: Mapping[str, Mova
             for name, count in side.terms:
                 factors[name] = factors.get(name, Fraction(0)) + sign * Fraction(count)
         gap = _exact(compared.left, values, Fraction) - _exact(compared.right, values, Fraction)
-        for name, factor in factors.items():
-            if name not in movable or factor == 0:
+        for name, slope in factors.items():
+            if name not in movable or slope == 0:
                 continue
-            turn = Fraction(float(values[name])) - gap / factor
-            for value in _beside(turn, abs(room / factor)):
+            turn = Fraction(float(values[name])) - gap / slope
+            for value in _beside(turn, abs(room / slope)):
                 if movable[name].least <= value <= movable[name].most and value != values[name]:
                     yield name, value
 

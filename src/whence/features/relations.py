@@ -19,6 +19,7 @@ from whence.features.encoding import NumberColumn
 from whence.features.exact import Statement, implied, within_range
 from whence.features.formulas import Among, Formula, Joined, Opposite, Within, conjuncts, tree_of
 from whence.features.kinds import Binary
+from whence.features.ordered import OrderedColumn
 from whence.features.relation_text import Compared, InList, Negated, NotUnderstood, On, Parsed, Sum, Two, parse
 from whence.question.relations import Relations, RelationTree
 
@@ -186,7 +187,7 @@ class _Binder:
 
     def _number(self, name: str) -> NumberColumn:
         column = self.columns[name]
-        if not isinstance(column, NumberColumn):
+        if not isinstance(column, NumberColumn) or isinstance(column, OrderedColumn):
             raise NotUnderstood(f"compare numbers, and {name!r} is a category")
         return column
 
@@ -243,6 +244,12 @@ class _Binder:
                     return Among((column.at.start + i,))
             known = ", ".join(map(str, column.categories))
             raise NotUnderstood(f"name a value of {name!r} ({known}), not {said!r}")
+        if isinstance(column, OrderedColumn):
+            place = column.position(said)
+            if place is None:
+                known = ", ".join(map(str, column.labels))
+                raise NotUnderstood(f"name a value of {name!r} ({known}), not {said!r}")
+            return _within(column, column.coordinate(place), column.coordinate(place))
         word = {"yes": 1.0, "true": 1.0, "on": 1.0, "no": 0.0, "false": 0.0, "off": 0.0}
         try:
             raw = word[str(said).lower()] if str(said).lower() in word else float(said)
@@ -260,7 +267,7 @@ class _Binder:
             raise NotUnderstood(f"begin with a category or a discrete number: {by!r} has too many values")
         values, other = self._values(by), self._values(of)
         target = self.columns[of]
-        named = isinstance(target, CategoryColumn) or isinstance(target.feature, Binary)
+        named = isinstance(target, CategoryColumn | OrderedColumn) or isinstance(target.feature, Binary)
         found: list[Formula] = []
         for value in pd.unique(values):
             seen = other[(values == value).to_numpy()]

@@ -247,6 +247,13 @@ class DecisionProblem(ABC):
 
         return only(self, allowed, solve, words)
 
+    def linear_costs(self, decision: Any) -> tuple[Floats, float] | None:
+        """Where `decision` costs ``coefficients @ y + constant`` under outcomes y: those two; otherwise None.
+
+        Explanations of a policy that forecasts (:class:`~whence.ForecastWeights`) need it.
+        """
+        return None
+
     # ---- problems that are linear programs ----------------------------------------------------------------------
 
     def polytope(self) -> Polytope | None:

@@ -106,6 +106,10 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
             plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), tail, plan)
         return _on_demands(plan, y, budget)
 
+    def rates(self, columns: int) -> tuple[Floats, Floats, float]:
+        """Holding and backorder cost of each of so many products, and the budget, infinite where there is none."""
+        return self._validated(columns)
+
     def quantities(self, columns: int) -> int:
         """How many quantities a plan holds where outcomes have so many columns."""
         return columns

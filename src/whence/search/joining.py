@@ -109,8 +109,18 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
     while not grid.lay_paths(STEP):
         if question.limits.remaining <= 0:
             return None
-    leaves = (kept.samples, kept.first, kept.size)
-    return KeptGrid(grid, face_start, cut, below, beyond, *leaves, regular=kept.regular, mass=kept.mass)
+    return KeptGrid(
+        grid,
+        face_start,
+        cut,
+        below,
+        beyond,
+        kept.samples,
+        kept.first,
+        kept.size,
+        regular=kept.regular,
+        mass=kept.mass,
+    )
 
 
 def rounded_down(thresholds: Floats) -> NDArray[np.float32]:

@@ -158,7 +158,12 @@ def confident_excess(question: Question, weights: Floats, rival: Floats) -> floa
     if not question.confidence:
         return -np.inf
     members = np.flatnonzero(weights)
-    difference = question.alternative[members] - rival[members]
+    if question.risk.tail is None:
+        difference = question.alternative[members] - rival[members]
+    else:
+        # The tail begins where it does for all neighbours together; each of them says how the risk changes with it.
+        alone, risk = np.eye(members.size), question.risk
+        difference = risk.by_tree(question.alternative[members], alone) - risk.by_tree(rival[members], alone)
     spread = float(difference.std(ddof=1)) / np.sqrt(members.size) if members.size > 1 else 0.0
     return float(difference.mean()) + question.confidence * spread
 

@@ -130,8 +130,8 @@ def list_criterion(question: Question, kept: KeptGrid, plans: Floats, rivals: Fl
     alive = _alive(question, kept)
     for costs in plans:
         etas, rank = distinct(costs)
-        own = (kept.grid, *leaves, tail, kept.trees)
-        criterion.add_tail_plan(*own, etas, rank, alive, float(question.tau), kept.mass)
+        tau = float(question.tau)
+        criterion.add_tail_plan(kept.grid, *leaves, tail, kept.trees, etas, rank, alive, tau, kept.mass)
         if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
     return criterion

@@ -229,7 +229,7 @@ class SolvedBoxes:
             value = seen.get(members.tobytes())
             if value is None:
                 shares = shares_of(members, np.array([members.size]), kept.mass)
-                weights = np.bincount(members, shares, minlength=n).astype(np.float64)
+                weights = np.bincount(members, shares, minlength=n).astype(np.float64, copy=False)
                 value = seen[members.tobytes()] = self._least(weights)
             self._priced[leaf] = value / kept.trees
         return True

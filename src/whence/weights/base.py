@@ -167,6 +167,15 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         """Where the weights can turn along a column of the input; None where they may turn anywhere."""
         return None
 
+    @property
+    def forecasts(self) -> bool:
+        """Whether a context moves the outcomes themselves, by a forecast, and not their weights (see `outcomes`)."""
+        return False
+
+    def outcomes(self, row: Floats, Y: Floats) -> Floats:
+        """What may come in a context that the estimator sees as `row`, by past observation: what came then, `Y`."""
+        return Y
+
     # ---- weights -----------------------------------------------------------------------------------
 
     def weights(self, X: ArrayLike, as_sparse: bool = False) -> Any:

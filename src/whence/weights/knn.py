@@ -146,11 +146,11 @@ class KNNWeights(Weights):
         return self.shared(index[0, :-1])
 
     def knows_spread(self, tail: float | None) -> bool:
-        """The neighbours disagree; how much of that is left in a tail of so few is not known.
+        """The neighbours disagree about a mean, and about a tail that begins where it does for all of them.
 
-        Nor is it where they do not count alike.
+        By how much is not known where they do not count alike.
         """
-        return tail is None and self.mass_ is None
+        return self.mass_ is None
 
     def per_tree(self, row: Floats) -> Floats:
         """Weights in a context by each neighbour alone."""

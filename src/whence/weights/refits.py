@@ -53,6 +53,8 @@ class Refits:
     def __init__(self, weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kind: RefitKind) -> None:
         if kind not in KINDS:
             raise InputError(f"'refits' must be 'seed' or 'bootstrap'. Got {kind!r} instead.", parameter="refits")
+        if weights.forecasts:
+            raise InputError("Forecasts with residuals are not held against refits.", parameter="refits")
         if not weights.can_refit:
             raise InputError(
                 "A forest that was given fitted cannot be fitted again, so that nothing is known of its refits; "
@@ -99,9 +101,13 @@ class Refits:
             _SECONDS[self._weights] = max(_SECONDS.get(self._weights, 0.0), time.perf_counter() - began)
         return refit
 
+    def is_made(self, number: int) -> bool:
+        """Whether refit `number` is there already."""
+        return (self.kind, number) in self._kept
+
     def ready_within(self, number: int, seconds: float) -> bool:
         """Whether refit `number` exists, or can be made within about `seconds`: fitting cannot be interrupted."""
-        if (self.kind, number) in self._kept or seconds == math.inf:
+        if self.is_made(number) or seconds == math.inf:
             return True
         if seconds <= 0.0:
             return False
