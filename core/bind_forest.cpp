@@ -247,10 +247,14 @@ void bind_criteria(nb::module_& m) {
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
-            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees) {
-                new (self) TailCriterion(samples_of(samples, first, size, tail, trees), tail, trees);
+            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
+               double whole) {
+                LeafSamples leaves = samples_of(samples, first, size, tail, trees);
+                require(std::isfinite(whole) && whole >= 0.0, "'whole' must be finite and at least 0.");
+                leaves.whole = whole;
+                new (self) TailCriterion(leaves, tail, trees);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "whole"_a = 0.0,
             nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
         .def(
             "add_plan",

@@ -55,6 +55,8 @@ def largest_in_leaves(members: LeafMembers, how: str) -> Floats:
     """The same for trees, in the way `how`."""
     leaf = members.leaf_of()
     own = np.array([1.0 / size[at] for size, at in zip(members.size, leaf, strict=True)])
+    # A sample that does not count in a tree gets no weight from it.
+    own[leaf < 0] = 0.0
     if how == "sample":
         bound: Floats = own.mean(axis=0)
         return bound

@@ -57,6 +57,8 @@ class KeptGrid:
         For trees of other libraries, whose faces are told by coordinates alone: the threshold of every face.
     last : ndarray of shape (faces,), optional
         For these: the last number before the face, in the model's units.
+    whole : float, optional
+        Of pooled weights: what sums over a leaf are divided by, the mean size of the leaves.
     """
 
     grid: _core.Grid
@@ -71,6 +73,7 @@ class KeptGrid:
     regular: bool = True
     threshold: Floats | None = None
     last: Floats | None = None
+    whole: float | None = None
 
     @property
     def trees(self) -> int:
@@ -162,18 +165,19 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     first, size = members.slices()
     yield
     place = np.repeat(np.arange(face_start.size - 1), np.diff(face_start))
+    begin, many = first[leaves], size[leaves]
+    whole = float(many.mean()) if getattr(members, "pooled", False) else None
+    follow = np.diff(np.append(begin, members.order.size))
+    regular = bool(begin[0] == 0 and (follow == many).all())
     if read:
         thresholds = cuts.astype(np.float64)
         last, beyond_it = trees[0].turns(thresholds)
         below, beyond = inputs.turns(place, last, beyond_it)
-        begin, many = first[leaves], size[leaves]
-        follow = np.diff(np.append(begin, members.order.size))
-        regular = bool(begin[0] == 0 and (follow == many).all())
         return KeptGrid(
-            grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last
+            grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last, whole
         )
     below, beyond = inputs.sides(place, *turning_points(cuts.astype(np.float64)))
-    return KeptGrid(grid, face_start, told, below, beyond, members.order, first[leaves], size[leaves])
+    return KeptGrid(grid, face_start, told, below, beyond, members.order, begin, many, None, regular)
 
 
 def _faces(
@@ -234,8 +238,11 @@ def _settled(question: Question, kept: KeptGrid) -> KeptGrid:
 
 
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
-    """Mean of `values` over the samples of every leaf, divided by the number of trees."""
-    means: Floats = leaf_sums(kept, values) / (kept.size * kept.trees)
+    """Mean of `values` over the samples of every leaf, divided by the number of trees.
+
+    Of pooled weights, whose sums are over all samples of all leaves alike, sums in the unit of a leaf of middling size.
+    """
+    means: Floats = leaf_sums(kept, values) / ((kept.size if kept.whole is None else kept.whole) * kept.trees)
     return means
 
 
@@ -254,7 +261,7 @@ def weights_at(kept: KeptGrid, leaves: Ints, samples: int) -> Floats:
     """Weights of so many samples where the trees of the forest have these leaves."""
     size = kept.size[leaves]
     places = np.arange(int(size.sum())) + np.repeat(kept.first[leaves] - np.cumsum(size) + size, size)
-    shares = np.repeat(1.0 / (leaves.size * size), size)
+    shares = np.repeat(1.0 / (leaves.size * size if kept.whole is None else np.full(size.size, size.sum())), size)
     return np.bincount(kept.samples.ravel()[places], shares, minlength=samples).astype(np.float64)
 
 

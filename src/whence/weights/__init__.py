@@ -1,8 +1,9 @@
 """Context to weights: which past observations speak in a given context."""
 
 from whence.weights.base import InputMap, Weights
+from whence.weights.decision_forest import DecisionForest
 from whence.weights.forest import ForestWeights
 from whence.weights.knn import KNNWeights
 from whence.weights.trees import TreeWeights
 
-__all__ = ["ForestWeights", "InputMap", "KNNWeights", "TreeWeights", "Weights"]
+__all__ = ["DecisionForest", "ForestWeights", "InputMap", "KNNWeights", "TreeWeights", "Weights"]

@@ -34,6 +34,8 @@ class ReadMembers(LeafMembers):
         The leaf, as a node of the library's tree, of every sample.
     counted : ndarray of bool of shape (trees, n), optional
         Which samples count in which tree: those of the half that it was not grown on, for an honest forest.
+    pooled : bool
+        Whether all samples in the leaves of a context count alike.
     """
 
     def __init__(
@@ -42,8 +44,10 @@ class ReadMembers(LeafMembers):
         trees: Sequence[ArrayTree],
         leaves: Ints,
         counted: NDArray[np.bool_] | None = None,
+        pooled: bool = False,
     ) -> None:
         n = leaves.shape[0]
+        self.pooled = pooled
         self.raw = list(raw)
         self.leaves = leaves
         self.order = np.empty((len(raw), n), dtype=np.int32)
@@ -105,7 +109,7 @@ class ReadMembers(LeafMembers):
         first = np.array([own[0][node] for own, node in zip(self.slices_of, leaves.tolist(), strict=True)])
         first = first + n * np.arange(size.size)
         places = np.arange(int(size.sum())) + np.repeat(first - (np.cumsum(size) - size), size)
-        shares = np.repeat(1.0 / (size.size * size), size)
+        shares = np.repeat(1.0 / (np.full(size.size, size.sum()) if self.pooled else size.size * size), size)
         return np.asarray(np.bincount(self.order.ravel()[places], shares, minlength=n), dtype=np.float64)
 
 
