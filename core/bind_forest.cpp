@@ -297,12 +297,16 @@ void bind_criteria(nb::module_& m) {
         .def(
             "__init__",
             [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
-               const Mass& mass) {
-                new (self) TailCriterion(samples_of(samples, first, size, tail, trees, mass), tail, trees);
+               double whole, const Mass& mass) {
+                LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
+                require(std::isfinite(whole) && whole >= 0.0, "'whole' must be finite and at least 0.");
+                require(whole == 0.0 || leaves.mass.empty(), "'whole' and 'mass' do not go together.");
+                leaves.whole = whole;
+                new (self) TailCriterion(leaves, tail, trees);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "whole"_a = 0.0,
             "mass"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
-            nb::keep_alive<1, 7>())
+            nb::keep_alive<1, 8>())
         .def(
             "add_plan",
             [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {

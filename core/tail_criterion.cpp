@@ -39,7 +39,7 @@ TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::
 // Costs are etas themselves: counted by their ranks, the excess grows from each eta down to the next one below it.
 void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     const auto own = samples_.of(leaf);
-    const double scale = 1.0 / (samples_.total(leaf) * tail_);
+    const double scale = 1.0 / (samples_.divisor(leaf) * tail_), share = samples_.share(leaf);
     std::fill(row + range.first, row + range.last + 1, 0.0);
     double above = 0.0, over = 0.0;
     for (const std::int32_t sample : own) {
@@ -54,7 +54,7 @@ void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     }
     for (std::int32_t k = range.last; k >= range.first; --k) {
         const double count = row[k];
-        row[k] = (etas_[k] + over * scale) / trees_;
+        row[k] = (share * etas_[k] + over * scale) / trees_;
         if (k > range.first) {
             above += count;
             over += above * (etas_[k] - etas_[k - 1]);
@@ -87,7 +87,7 @@ double TailTable::computed_value(std::int32_t leaf, std::int32_t eta) const {
     double over = 0.0;
     for (const std::int32_t sample : samples_.of(leaf))
         over += samples_.mass_of(sample) * std::max(0.0, etas_[rank_[sample]] - etas_[eta]);
-    return (etas_[eta] + over / (samples_.total(leaf) * tail_)) / trees_;
+    return (samples_.share(leaf) * etas_[eta] + over / (samples_.divisor(leaf) * tail_)) / trees_;
 }
 
 std::uint32_t TailTable::counted_above(std::int32_t leaf, std::int32_t eta) const {

@@ -18,6 +18,12 @@ struct LeafSamples {
     std::span<const std::int32_t> samples;
     std::span<const std::int64_t> first, size;
     std::span<const double> mass = {};  // of every sample; empty where all count alike
+    // Of pooled weights, where samples count alike in all leaves: what a leaf's sums are divided by, not by its size.
+    double whole = 0.0;
+
+    // What sums over a leaf are divided by, and how much the leaf counts.
+    double divisor(std::int32_t leaf) const { return whole > 0.0 ? whole : total(leaf); }
+    double share(std::int32_t leaf) const { return whole > 0.0 ? static_cast<double>(size[leaf]) / whole : 1.0; }
 
     std::span<const std::int32_t> of(std::int32_t leaf) const {
         return samples.subspan(static_cast<std::size_t>(first[leaf]), static_cast<std::size_t>(size[leaf]));
@@ -47,7 +53,7 @@ public:
         return most + (etas_.back() - etas_.front()) / tail_;
     }
 
-    // (eta + mean excess over eta / tail) / trees, of a leaf and an eta.
+    // (eta + mean excess over eta / tail) / trees, of a leaf and an eta; of pooled weights, times the leaf's share.
     double value(std::int32_t leaf, std::int32_t eta) const {
         return kept_ ? values_[at(leaf, eta)] : computed_value(leaf, eta);
     }
@@ -59,11 +65,12 @@ public:
         return buffer.data();
     }
 
-    // Share of a leaf's samples that cost more than an eta; from whole numbers where all samples count alike.
+    // Share of a leaf's samples that cost more than an eta; from whole numbers where all samples count alike. Of pooled
+    // weights, made such that the sum over trees is more than their tails where more than the tail lies above.
     double share_above(std::int32_t leaf, std::int32_t eta) const {
         if (!samples_.mass.empty()) return kept_ ? shares_[at(leaf, eta)] : summed_above(leaf, eta);
-        const auto size = static_cast<double>(samples_.size[leaf]);
-        return static_cast<double>(kept_ ? above_[at(leaf, eta)] : counted_above(leaf, eta)) / size;
+        const auto above = static_cast<double>(kept_ ? above_[at(leaf, eta)] : counted_above(leaf, eta));
+        return above / samples_.divisor(leaf) - tail_ * (samples_.share(leaf) - 1.0);
     }
 
     struct Least {

@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
     from whence.risk import CVaR, Expectation
-    from whence.weights import ForecastWeights, ForestWeights, KNNWeights
+    from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KNNWeights
 
 __version__ = "0.1.0"
 
@@ -50,6 +50,7 @@ __all__ = [
     "Crossing",
     "Cyclic",
     "Date",
+    "DecisionForest",
     "DecisionProblem",
     "Derived",
     "Discrete",
@@ -110,7 +111,7 @@ _HOMES = {
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),
-    "weights": ("ForecastWeights", "ForestWeights", "KNNWeights"),
+    "weights": ("DecisionForest", "ForecastWeights", "ForestWeights", "KNNWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = frozenset(

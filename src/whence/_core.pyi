@@ -112,6 +112,7 @@ class TailCriterion(Criterion):
         size: NDArray[np.int64],
         tail: float,
         trees: int,
+        whole: float = 0.0,
         mass: Floats | None = None,
     ) -> None: ...
     def add_plan(self, etas: Floats, rank: Ints, kept: bool) -> None: ...
@@ -546,6 +547,64 @@ class NeighbourSearch:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
     def hopeless(self, inside: NDArray[np.int64], undecided: NDArray[np.int64]) -> bool: ...
     def satisfied(self, members: NDArray[np.int64]) -> bool: ...
+
+class LeastCosts:
+    """What the best plan for some rows costs."""
+
+    def of_cuts(self, rows: NDArray[np.int64], weights: Floats, cuts: NDArray[np.int64]) -> Floats: ...
+
+class StockCosts(LeastCosts):
+    """Quantities of several products."""
+
+    def __init__(
+        self, demands: Floats, holding: Floats, backorder: Floats, multipliers: Floats, budget: float
+    ) -> None: ...
+
+class RouteCosts(LeastCosts):
+    """Routes of a network without cycles."""
+
+    def __init__(
+        self,
+        costs: Floats,
+        tails: NDArray[np.int64],
+        edges: NDArray[np.int64],
+        heads: NDArray[np.int64],
+        nodes: int,
+        source: int,
+        target: int,
+    ) -> None: ...
+
+class PlanCosts(LeastCosts):
+    """Plans that are tried."""
+
+    def __init__(self, values: Floats) -> None: ...
+
+class TreeGrower:
+    """Trees whose splits are chosen for the cost of the decision."""
+
+    def __init__(
+        self,
+        contexts: NDArray[np.float32],
+        least: LeastCosts,
+        outcomes: Floats,
+        max_depth: int,
+        min_leaf: int,
+        tried: int,
+        by_outcomes: bool,
+    ) -> None: ...
+    def grow(
+        self, count: NDArray[np.int64], counted: NDArray[np.bool_] | None, seed: int
+    ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64]]: ...
+
+def leaves(
+    feature: NDArray[np.int64],
+    threshold: Floats,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    rows: Floats,
+    found: NDArray[np.int64],
+) -> None:
+    """The leaf of every row, into found."""
 
 def best_recourse(ship: Floats, spot: float, plan: Floats, demands: Floats, costs: Floats) -> None:
     """Cheapest recourse cost at a plan of every row of demands, into costs."""

@@ -122,6 +122,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         self._sees_units, self._sees_levels = weights.sees_units, weights.sees_levels
         weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
+        weights.take_problem(self.problem, self.risk_)
         self.input_map_ = self._input_map()
         self.weights_ = _fitted(weights, self._inputs(table), outcomes, sample_weight)
         single = np.dtype(self.weights_.compared_as) == np.float32

@@ -22,6 +22,7 @@ __all__ = [
     "ENGINES",
     "PARTS",
     "Engine",
+    "check_pooled",
     "check_related_changes",
     "check_related_sets",
     "check_reliance",
@@ -175,6 +176,20 @@ def check_reliance(question: Question) -> None:
         raise InputError(
             f"'plausible' needs weights made of trees or of neighbours. Got {type(weights).__name__} instead.",
             parameter="plausible",
+        )
+
+
+def check_pooled(question: Question, engine: str) -> None:
+    """Refuse what needs a weight of its own for every leaf where leaves are pooled."""
+    if question.weights.pooled and engine != AUTO:
+        raise InputError(
+            f"'engine' must be {AUTO!r} where the leaves of trees are pooled. Got {engine!r} instead.",
+            parameter="engine",
+        )
+    if question.weights.pooled and question.plans is not None:
+        raise InputError(
+            "'instead' must be one plan where the leaves of trees are pooled. Got a set of plans instead.",
+            parameter="instead",
         )
 
 

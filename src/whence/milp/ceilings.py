@@ -60,6 +60,8 @@ def largest_in_leaves(members: LeafMembers, how: str) -> Floats:
         assert members.mass is not None
         ends = np.cumsum([size.size for size in members.size])[:-1]
         own = np.array([members.mass / part[at] for part, at in zip(np.split(total, ends), leaf, strict=True)])
+    # A sample that does not count in a tree gets no weight from it.
+    own[leaf < 0] = 0.0
     if how == "sample":
         bound: Floats = own.mean(axis=0)
         return bound

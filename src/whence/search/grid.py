@@ -60,6 +60,8 @@ class KeptGrid:
         For these: the last number before the face, in the model's units.
     mass : ndarray of shape (n,), optional
         What each sample counts for in its leaves, where they do not count alike.
+    whole : float, optional
+        Of pooled weights: what sums over a leaf are divided by, the mean size of the leaves.
     """
 
     grid: _core.Grid
@@ -75,6 +77,7 @@ class KeptGrid:
     threshold: Floats | None = None
     last: Floats | None = None
     mass: Floats | None = None
+    whole: float | None = None
 
     @cached_property
     def total(self) -> Floats:
@@ -171,20 +174,21 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     first, size = members.slices()
     yield
     place = np.repeat(np.arange(face_start.size - 1), np.diff(face_start))
+    begin, many = first[leaves], size[leaves]
+    whole = float(many.mean()) if getattr(members, "pooled", False) else None
+    follow = np.diff(np.append(begin, members.order.size))
+    regular = bool(begin[0] == 0 and (follow == many).all())
     if read:
         thresholds = cuts.astype(np.float64)
         last, beyond_it = trees[0].turns(thresholds)
         below, beyond = inputs.turns(place, last, beyond_it)
-        begin, many = first[leaves], size[leaves]
-        follow = np.diff(np.append(begin, members.order.size))
-        regular = bool(begin[0] == 0 and (follow == many).all())
         return KeptGrid(
             grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last,
-            members.mass,
+            members.mass, whole,
         )  # fmt: skip
     below, beyond = inputs.sides(place, *turning_points(cuts.astype(np.float64)))
-    own = (first[leaves], size[leaves])
-    return KeptGrid(grid, face_start, told, below, beyond, members.order, *own, mass=members.mass)
+    order, mass = members.order, members.mass
+    return KeptGrid(grid, face_start, told, below, beyond, order, begin, many, None, regular, mass=mass)
 
 
 def _faces(
@@ -245,8 +249,12 @@ def _settled(question: Question, kept: KeptGrid) -> KeptGrid:
 
 
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
-    """Mean of `values` over the samples of every leaf, divided by the number of trees."""
-    means: Floats = leaf_sums(kept, values if kept.mass is None else values * kept.mass) / (kept.total * kept.trees)
+    """Mean of `values` over the samples of every leaf, divided by the number of trees.
+
+    Of pooled weights, whose sums are over all samples of all leaves alike, sums in the unit of a leaf of middling size.
+    """
+    sums = leaf_sums(kept, values if kept.mass is None else values * kept.mass)
+    means: Floats = sums / ((kept.total if kept.whole is None else kept.whole) * kept.trees)
     return means
 
 
@@ -267,7 +275,7 @@ def weights_at(kept: KeptGrid, leaves: Ints, samples: int) -> Floats:
     places = np.arange(int(size.sum())) + np.repeat(kept.first[leaves] - np.cumsum(size) + size, size)
     among = kept.samples.ravel()[places]
     if kept.mass is None:
-        shares = np.repeat(1.0 / (leaves.size * size), size)
+        shares = np.repeat(1.0 / (leaves.size * size if kept.whole is None else np.full(size.size, size.sum())), size)
     else:
         shares = shares_of(among, size, kept.mass) / leaves.size
     return np.bincount(among, shares, minlength=samples).astype(np.float64)

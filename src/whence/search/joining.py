@@ -120,6 +120,7 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
         kept.size,
         regular=kept.regular,
         mass=kept.mass,
+        whole=kept.whole,
     )
 
 

@@ -115,6 +115,12 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     #: Whether `fit` takes a ``sample_weight``: what each past observation counts for.
     takes_sample_weight: ClassVar[bool] = False
 
+    #: Whether all samples in the leaves of a context count alike, whatever leaf they are in.
+    pooled: bool = False
+
+    #: How long the last fit took, where that says how long another one takes.
+    fit_seconds: float | None = None
+
     n_samples_: int
     n_features_in_: int
 
@@ -159,6 +165,9 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
         """Take note of what the user's columns are, before `fit`."""
+
+    def take_problem(self, problem: Any, risk: Any) -> None:
+        """Take note of what the policy decides and minimises, before `fit`."""
 
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse a table whose columns are not those, in their order, that an already fitted estimator has seen."""

@@ -32,18 +32,21 @@ class ReadForestWeights(ForestWeights):
 
     read: FittedTrees
     counted: NDArray[np.bool_] | None = None
+    pooled: bool = False
     _layout: Layout | None = None
     _views: dict[frozenset[int], ReadForestWeights]
 
     @classmethod
-    def made(cls, fitted: Any, read: FittedTrees, counted: NDArray[np.bool_] | None = None) -> ReadForestWeights:
+    def made(
+        cls, fitted: Any, read: FittedTrees, counted: NDArray[np.bool_] | None = None, pooled: bool = False
+    ) -> ReadForestWeights:
         """Weights of a model and what was read of it."""
         weights = cls(n_trees=max(1, len(read.trees)), max_depth=None)
-        weights.frozen, weights.read, weights.counted = fitted, read, counted
+        weights.frozen, weights.read, weights.counted, weights.pooled = fitted, read, counted, pooled
         return weights
 
     def __sklearn_clone__(self) -> ReadForestWeights:
-        return self.made(self.frozen, self.read, self.counted)
+        return self.made(self.frozen, self.read, self.counted, self.pooled)
 
     @property
     def compared_as(self) -> DTypeLike:
@@ -75,7 +78,13 @@ class ReadForestWeights(ForestWeights):
         self._check_counted(leaves.shape[0])
         mass = as_mass(sample_weight, len(inputs))
         self._check_mass_of_trees(mass)
-        self.members_ = ReadMembers(self.read.trees, self._layout.trees(self.read), leaves, self.counted, mass)
+        if mass is not None and self.pooled:
+            raise InputError(
+                "'sample_weight' must be None where leaves are pooled: rows count alike in them. Got weights instead.",
+                parameter="sample_weight",
+            )
+        trees = self._layout.trees(self.read)
+        self.members_ = ReadMembers(self.read.trees, trees, leaves, self.counted, self.pooled, mass)
         self._views = {}
         self.forest_ = self.frozen
         self.inputs_ = inputs
@@ -117,8 +126,14 @@ class ReadForestWeights(ForestWeights):
         """Weights by the model's own leaves."""
         return self._members.at_leaves(self._leaves(X))
 
-    def per_tree(self, row: Floats) -> Floats:
-        """Weights by each tree alone."""
+    def knows_spread(self, tail: float | None) -> bool:
+        """The trees disagree, unless their leaves are pooled: then no tree has weights of its own."""
+        return not self.pooled
+
+    def per_tree(self, row: Floats) -> Floats | None:
+        """Weights by each tree alone; None where leaves are pooled."""
+        if self.pooled:
+            return None
         return self._members.per_tree_at(self._leaves(np.asarray(row)[None, :])[0])
 
     @property
@@ -129,12 +144,13 @@ class ReadForestWeights(ForestWeights):
     def state(self) -> Iterator[Any]:
         """The trees, what their leaves stand for, and who stands in them."""
         yield from super().state()
-        yield {"library": self.read.kind}
+        yield {"library": self.read.kind} | ({"pooled": True} if self.pooled else {})
         yield from self._members.first
 
     def describe(self) -> str:
         """How many trees of which library."""
-        return f"{len(self.trees)} trees of a {self.read.kind} model"
+        pooled = ", their leaves pooled" if self.pooled else ""
+        return f"{len(self.trees)} trees of a {self.read.kind} model{pooled}"
 
     def _check_read(self, inputs: Floats, leaves: NDArray[np.int64]) -> None:
         """The arrays that are searched must lead every past context to the leaf that the model itself names."""

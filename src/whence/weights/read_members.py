@@ -34,6 +34,8 @@ class ReadMembers(LeafMembers):
         The leaf, as a node of the library's tree, of every sample.
     counted : ndarray of bool of shape (trees, n), optional
         Which samples count in which tree: those of the half that it was not grown on, for an honest forest.
+    pooled : bool
+        Whether all samples in the leaves of a context count alike.
     mass : ndarray of shape (n,), optional
         What each sample counts for, where they do not count alike.
     """
@@ -44,9 +46,11 @@ class ReadMembers(LeafMembers):
         trees: Sequence[ArrayTree],
         leaves: Ints,
         counted: NDArray[np.bool_] | None = None,
+        pooled: bool = False,
         mass: Floats | None = None,
     ) -> None:
         n = leaves.shape[0]
+        self.pooled = pooled
         self.raw = list(raw)
         self.leaves = leaves
         self.mass = mass
@@ -114,7 +118,7 @@ class ReadMembers(LeafMembers):
         places = np.arange(int(size.sum())) + np.repeat(first - (np.cumsum(size) - size), size)
         samples = self.order.ravel()[places]
         if self.mass is None:
-            shares = np.repeat(1.0 / (size.size * size), size)
+            shares = np.repeat(1.0 / (np.full(size.size, size.sum()) if self.pooled else size.size * size), size)
         else:
             shares = shares_of(samples, size, self.mass) / size.size
         return np.asarray(np.bincount(samples, shares, minlength=n), dtype=np.float64)

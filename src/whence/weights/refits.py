@@ -116,7 +116,9 @@ class Refits:
         return _SECONDS[self._weights] <= seconds
 
     def _guessed(self) -> float:
-        """Seconds that a refit may take, from one tree on some of the rows; sorting takes n log n."""
+        """Seconds that a refit may take: as the fit itself, or from one tree on some rows; sorting takes n log n."""
+        if self._weights.fit_seconds is not None:
+            return self._weights.fit_seconds
         probe, rows = clone(self._weights), min(len(self._X), PROBED)
         trees = probe.get_params().get("n_trees", 1)
         if "n_trees" in probe.get_params():

@@ -44,12 +44,31 @@ class LeafMembers:
     node by `first` and `size`: a context touches only the samples it shares a leaf with.
 
     The samples of a leaf share its weight alike, or in proportion to their `mass`.
+
+    Parameters
+    ----------
+    trees : list of Tree
+        The trees.
+    inputs : ndarray of shape (n, columns)
+        The training contexts.
+    counted : ndarray of bool of shape (trees, n), optional
+        Which samples count in which tree: those that it was not grown on, for an honest forest.
+    mass : ndarray of shape (n,), optional
+        What each sample counts for, where they do not count alike.
     """
 
     #: What each sample counts for; None where all count alike.
     mass: Floats | None = None
+    #: Whether all samples in the leaves of a context count alike, not those of every leaf together as much.
+    pooled: bool = False
 
-    def __init__(self, trees: list[Any], inputs: NDArray[np.float32], mass: Floats | None = None) -> None:
+    def __init__(
+        self,
+        trees: list[Any],
+        inputs: NDArray[np.float32],
+        counted: NDArray[np.bool_] | None = None,
+        mass: Floats | None = None,
+    ) -> None:
         n = inputs.shape[0]
         self.trees = trees
         self.order = np.empty((len(trees), n), dtype=np.int32)
@@ -62,10 +81,13 @@ class LeafMembers:
         self.first = np.split(self._first, nodes[1:-1])
         for t, tree in enumerate(trees):
             leaves = tree.apply(inputs)
+            if counted is not None:
+                # What does not count comes last, where no leaf begins.
+                leaves = np.where(counted[t], leaves, tree.node_count)
             # Numpy sorts short integers twenty times as fast.
-            short = leaves.astype(np.uint16) if tree.node_count <= 2**16 else leaves
+            short = leaves.astype(np.uint16) if tree.node_count < 2**16 else leaves
             self.order[t] = np.argsort(short, kind="stable")
-            self.size[t][:] = np.bincount(leaves, minlength=tree.node_count)
+            self.size[t][:] = np.bincount(leaves, minlength=tree.node_count)[: tree.node_count]
             self.first[t][:] = np.cumsum(self.size[t]) - self.size[t]
         self.mass = mass
 
@@ -75,10 +97,11 @@ class LeafMembers:
         return int(self.order.shape[1])
 
     def leaf_of(self) -> NDArray[np.int64]:
-        """Leaf of every sample in every tree, of shape (trees, n)."""
-        leaf = np.empty(self.order.shape, dtype=np.int64)
+        """Leaf of every sample in every tree, of shape (trees, n); -1 where it does not count."""
+        leaf = np.full(self.order.shape, -1, dtype=np.int64)
         for t, size in enumerate(self.size):
-            leaf[t, self.order[t]] = np.repeat(np.arange(size.size), size)
+            # Those that do not count come last.
+            leaf[t, self.order[t, : size.sum()]] = np.repeat(np.arange(size.size), size)
         return leaf
 
     def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -175,13 +198,20 @@ class TreeWeights(Weights):
     members_: LeafMembers
     inputs_: NDArray[np.float32]
 
-    def record(self, trees: Sequence[Tree], X: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+    def record(
+        self,
+        trees: Sequence[Tree],
+        X: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        counted: NDArray[np.bool_] | None = None,
+    ) -> Self:
         """Keep fitted trees, and which rows of `X` stand in which of their leaves; returns the object itself.
 
-        The rows of a leaf share its weight alike, or in proportion to their `sample_weight`.
+        The rows of a leaf share its weight alike, or in proportion to their `sample_weight`. `counted` says which rows
+        count in which tree, of shape (trees, rows); by default all of them do.
         """
         inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
-        self.members_ = LeafMembers(list(trees), inputs, as_mass(sample_weight, len(inputs)))
+        self.members_ = LeafMembers(list(trees), inputs, counted, as_mass(sample_weight, len(inputs)))
         for t, (tree, size) in enumerate(zip(trees, self.members_.size, strict=True)):
             for leaf in np.flatnonzero((tree.children_left < 0) & (size == 0)):
                 raise InputError(
@@ -231,7 +261,7 @@ class TreeWeights(Weights):
         """The trees disagree, on a mean or on a tail."""
         return True
 
-    def per_tree(self, row: Floats) -> Floats:
+    def per_tree(self, row: Floats) -> Floats | None:
         """Weights in a context by each tree alone: those in the same leaf speak alike."""
         seen, members = np.asarray(row, dtype=np.float32)[None, :], self.members_
         leaves = np.array([tree.apply(seen)[0] for tree in self.trees])
