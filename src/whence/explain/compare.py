@@ -44,6 +44,12 @@ def compare(
         if given is not None and (finite(given) is None or float(given) < least):
             wanted = "a number >= 0" if name == "tolerance" else "a positive number or None"
             raise InputError(f"{name!r} must be {wanted}. Got {given!r} instead.", parameter=name)
+    if policy.weights_.forecasts:
+        raise InputError(
+            "'compare' needs weights of past observations. Got ForecastWeights, whose forecasts move the outcomes "
+            "themselves.",
+            parameter="weights",
+        )
     return _Comparing(policy, before, after, float(tolerance), Limits(time_limit, None, on_progress)).told()
 
 
@@ -157,18 +163,20 @@ class _Comparing:
     def _shares_of_trees(self) -> Floats | None:
         """The same from one walk through every tree, where the worth is a sum over trees."""
         risk, weights = self.policy.risk_, self.policy.weights_
-        if risk.tail is not None or not isinstance(weights, TreeWeights):
+        if risk.tail is not None or not isinstance(weights, TreeWeights) or weights.members_.pooled:
             return None
         first, second = (risk.values(made.costs) for made in self.made)
         if first is None or second is None:
             return None
         worth = np.asarray(first, dtype=np.float64) - (0.0 if self.same else np.asarray(second, dtype=np.float64))
-        members = weights.members_
+        members, mass = weights.members_, weights.members_.mass
         values = []
         for t in range(len(members.trees)):
-            upto = np.concatenate(([0.0], np.cumsum(worth[members.order[t]])))
-            begin, size = members.first[t], members.size[t]
-            values.append((upto[begin + size] - upto[begin]) / np.maximum(size, 1) / len(members.trees))
+            order, begin, size = members.order[t], members.first[t], members.size[t]
+            parts = [worth[order], np.ones(order.size)] if mass is None else [(worth * mass)[order], mass[order]]
+            sums = [np.concatenate(([0.0], np.cumsum(part))) for part in parts]
+            total, counted = (upto[begin + size] - upto[begin] for upto in sums)
+            values.append(total / np.where(counted > 0.0, counted, 1.0) / len(members.trees))
         return shapley_of_trees(members.trees, values, (self.inputs[0], self.inputs[1]), self.player)
 
     # ---- the smallest set of changes -------------------------------------------------------------------

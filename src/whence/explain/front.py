@@ -23,6 +23,7 @@ from whence.report.reading import document_from
 from whence.report.sheets import Chart, Sheet, Table
 from whence.report.svg import Bar, bars
 from whence.report.words import changes_in_words
+from whence.table_kinds import TableKind, in_kind, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -66,6 +67,8 @@ class Front(Answers):
     seconds: float
     #: How many changes each entry allows; the last one allows any number.
     allowed: tuple[int, ...]
+    #: The kind of its table.
+    tables: TableKind = "pandas"
     intact: bool | None = None
 
     def __repr__(self) -> str:
@@ -73,14 +76,15 @@ class Front(Answers):
         return f"<Front {told}>"
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Any:
         """One row per number of changes allowed: status, distance, bound, how many features change, and which."""
         rows = [
             (why.status, why.distance, why.bound, len(why.changes), changes_in_words(why.report))
             for why in self.answers
         ]
         columns = ["status", "distance", "bound", "changed", "changes"]
-        return pd.DataFrame(rows, columns=columns, index=pd.Index(self.allowed, name="changes allowed"))
+        index = pd.Index(self.allowed, name="changes allowed")
+        return in_kind(pd.DataFrame(rows, columns=columns, index=index), self.tables)
 
     @property
     def text(self) -> str:
@@ -118,7 +122,7 @@ class Front(Answers):
         if len(read.allowed) != len(read.answers) or list(read.allowed) != sorted(set(read.allowed)):
             raise InputError("The entry 'allowed' of the front must be a rising list, one number per answer.")
         answers = tuple(read_explanation(one, f"answers[{i}]") for i, one in enumerate(read.answers))
-        return cls(answers, read.complete, read.seconds, tuple(read.allowed), intact_of(document))
+        return cls(answers, read.complete, read.seconds, tuple(read.allowed), intact=intact_of(document))
 
     def _faults(self) -> Iterator[str]:
         pairs = list(zip(self.allowed, self.answers, strict=True))
@@ -175,4 +179,5 @@ def front(policy: Policy, context: Any, instead: Any, options: dict[str, Any]) -
     if not found or nearest.distance < found[-1][1].distance or nearest.status in ENDED:
         found.append((most, nearest))
     complete = len(found) == most and all(why.status in ENDED for _, why in found)
-    return Front(tuple(why for _, why in found), complete, asker.seconds, tuple(k for k, _ in found))
+    answers, allowed = tuple(why for _, why in found), tuple(k for k, _ in found)
+    return Front(answers, complete, asker.seconds, allowed, kind_of(context, policy.tables_))

@@ -24,6 +24,7 @@ from whence.report.sheets import Chart, Sheet, Table
 from whence.report.svg import Bar, bars
 from whence.report.words import changes_in_words
 from whence.spelling import listed
+from whence.table_kinds import TableKind, in_kind, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -80,6 +81,8 @@ class Menu(Answers):
     apart: float = 0.0
     left_out: int = 0
     seconds: float = 0.0
+    #: The kind of its table.
+    tables: TableKind = "pandas"
     intact: bool | None = None
 
     def __repr__(self) -> str:
@@ -87,7 +90,7 @@ class Menu(Answers):
         return f"<Menu {self.status}: {told or 'nothing'}>"
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Any:
         """One row per answer: the features that change, their number, status, distance, bound, and the changes."""
         rows = [
             (
@@ -100,7 +103,8 @@ class Menu(Answers):
             )
             for why in self.answers
         ]
-        return pd.DataFrame(rows, columns=["features", "changed", "status", "distance", "bound", "changes"])
+        columns = ["features", "changed", "status", "distance", "bound", "changes"]
+        return in_kind(pd.DataFrame(rows, columns=columns), self.tables)
 
     @property
     def text(self) -> str:
@@ -147,7 +151,7 @@ class Menu(Answers):
         if [features_of(why) for why in answers] != read.features:
             raise InputError("The entry 'features' of the menu must list the features that every answer changes.")
         numbers = read.up_to, read.complete_up_to, read.apart, read.left_out, read.seconds
-        return cls(answers, read.status, *numbers, intact_of(document))
+        return cls(answers, read.status, *numbers, intact=intact_of(document))
 
     def _faults(self) -> Iterator[str]:
         sets = [set(features_of(why)) for why in self.answers]
@@ -221,7 +225,7 @@ def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, o
     if (finite(apart) if finite(apart) is not None else -1.0) < 0.0:  # type: ignore[operator]
         raise InputError(f"'apart' must be a finite number >= 0. Got {apart!r} instead.", parameter="apart")
     asker = Asker(policy, context, instead, options)
-    up_to = min(int(up_to), len(policy.schema_.names))
+    up_to, tables = min(int(up_to), len(policy.schema_.names)), kind_of(context, policy.tables_)
     found: list[Explanation] = []
     complete, status = 0, "complete"
     # Sets are met by their size, each nearest first. All smaller ones are known when a set is met, and none that holds
@@ -233,10 +237,11 @@ def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, o
             break
         complete = size
     if status == "already":
-        return Menu(tuple(found), "already", up_to, up_to, float(apart), 0, asker.seconds)
+        return Menu(tuple(found), "already", up_to, up_to, float(apart), 0, asker.seconds, tables)
     found.sort(key=lambda why: why.distance)
     kept = _apart(policy, found, float(apart))
-    return Menu(tuple(kept), status, up_to, complete, float(apart), len(found) - len(kept), asker.seconds)  # type: ignore[arg-type]
+    left_out = len(found) - len(kept)
+    return Menu(tuple(kept), status, up_to, complete, float(apart), left_out, asker.seconds, tables)  # type: ignore[arg-type]
 
 
 def _collect(asker: Asker, size: int, found: list[Explanation]) -> str:

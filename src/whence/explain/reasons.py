@@ -33,6 +33,7 @@ from whence.report.reading import document_from
 from whence.report.sheets import Sheet, Table
 from whence.report.words import changes_in_words
 from whence.spelling import listed
+from whence.table_kinds import TableKind, in_kind, kind_of
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -90,6 +91,8 @@ class Reasons(Told, Sequence[str]):
     written: tuple[str, ...] = ()
     proofs: int = 0
     seconds: float = 0.0
+    #: The kind of its table.
+    tables: TableKind = "pandas"
     intact: bool | None = None
 
     def __len__(self) -> int:
@@ -110,13 +113,13 @@ class Reasons(Told, Sequence[str]):
         return self.smallest or (self.status == "proved" and all(name in self.needed for name in self.facts))
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Any:
         """One row per fact: the feature, its value, and the nearest change found that undoes it without the others."""
         rows = [
             (name, fact, changes_in_words(self.needed[name].report) if name in self.needed else "")
             for name, fact in self.facts.items()
         ]
-        return pd.DataFrame(rows, columns=["feature", "value", "without it"])
+        return in_kind(pd.DataFrame(rows, columns=["feature", "value", "without it"]), self.tables)
 
     @property
     def text(self) -> str:
@@ -324,6 +327,7 @@ class _Inquiry:
             written=written,
             proofs=asker.count,
             seconds=asker.seconds,
+            tables=kind_of(asker.request.context, asker.policy.tables_),
         )
 
 

@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import date
 from difflib import get_close_matches
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +20,7 @@ from joblib import effective_n_jobs
 from whence.errors import InputError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import COLUMNS
+from whence.features.dates import as_day
 from whence.files import read_file, write_text
 from whence.plain_values import quoted, to_plain
 from whence.project.contexts import is_file
@@ -251,6 +253,9 @@ _KEPT = re.compile(r"'+[=+\-@\t\r]", re.ASCII)
 
 def as_text(cell: Any, decimal: str) -> Any:
     """A cell as it is written: one that a spreadsheet would run gets an apostrophe before it; numbers stay numbers."""
+    day = as_day(cell) if isinstance(cell, date) else None
+    if day is not None:
+        return day.isoformat()
     if not isinstance(cell, str) or len(cell) < 2 or not _FORMULA.match(cell) or number(cell, decimal) is not None:
         return cell
     return f"'{cell}"

@@ -50,6 +50,8 @@ class Project:
         Contexts and outcomes of the past, in the user's units.
     policy : Policy
         The policy, not fitted.
+    weight : Series, optional
+        What each row of the past counts for, where they do not count alike.
     explain_defaults : ExplainDefaults
         How questions are asked by default.
     warnings : list of Finding
@@ -87,6 +89,7 @@ class Project:
     explain_defaults: ExplainDefaults = field(default_factory=ExplainDefaults)
     form: CsvFormat = field(default_factory=CsvFormat)
     decimal: str = "."
+    weight: pd.Series | None = None
     warnings: list[Finding] = field(default_factory=list)
     files: tuple[Path, ...] = ()
     #: Of the saved policy that is used, if any.
@@ -108,7 +111,7 @@ class Project:
     def fitted(self) -> Policy:
         """The policy, fitted to the history; it is fitted once."""
         if self._fitted is None:
-            self._fitted = clone(self.policy).fit(self.X, self.Y)
+            self._fitted = clone(self.policy).fit(self.X, self.Y, sample_weight=self.weight)
         return self._fitted
 
     def use(self, policy: Policy, digest: str = "") -> None:
@@ -274,9 +277,10 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
         explain_defaults=defaults,
         form=form,
         decimal=history.decimal,
+        weight=history.weight,
         files=(*history.files, *problem_files(problem_section)),
     )
-    _try_out(project, weights_section, problem_section, explain_section, found)
+    _try_out(project, weights_section, problem_section, data, explain_section)
     project.warnings = [finding for finding in found if finding.severity == "warning"]
     return project, found.sorted(path.name)
 
@@ -294,19 +298,21 @@ def _parsed(path: Path, found: Findings) -> tuple[Source, dict[str, Any]] | None
     return None
 
 
-def _try_out(project: Project, weights: Section, problem: Section, explain: Section, found: Findings) -> None:
+def _try_out(project: Project, weights: Section, problem: Section, data: Section, explain: Section) -> None:
     """Fit a small policy, solve one small problem, and read the plan, so that what does not fit is found now."""
     policy, few = project.policy, min(TRIED_ROWS, len(project.X))
     trial = clone(policy)
     if trial.weights is not None:
         trial.weights = trial.weights.for_trial()
     try:
-        trial.fit(project.X, project.Y)
+        trial.fit(project.X, project.Y, sample_weight=project.weight)
     except WhenceError as error:
-        if trial.weights is not None and error.parameter in trial.weights.get_params():
+        if error.parameter == "sample_weight":
+            data.error("weight", str(error))
+        elif trial.weights is not None and error.parameter in trial.weights.get_params():
             weights.refused(error)
         else:
-            found.error(Place(project.path.name), str(error))
+            data.found.error(Place(project.path.name), str(error))
         return
     sample = trial.Y_[:few]
     try:

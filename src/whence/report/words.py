@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from whence.plain_values import number_from_plain
+from whence.report.forecasts import forecast_in_words
 from whence.report.model import Change, Report, Shown, ShownChange
 from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
 from whence.report.quality import quality_in_words
@@ -76,13 +77,19 @@ def shown_of(report: Report) -> Shown:
         ranges=ranges_of(report),
         speaking=speaking_of(report, cost_headings),
         quality="" if report.quality is None else quality_in_words(report.quality, report.risk_words, unit),
+        forecast=forecast_in_words(report),
         changes=changes,
         cost_before=before,
         cost_after=after,
         priced_before=priced[0],
         priced_after=priced[1],
         cost_headings=cost_headings,
-        outcome_axis=_in_unit("cost under past observations", unit),
+        outcome_axis=_in_unit(
+            "cost under past observations"
+            if report.forecast is None
+            else "cost under the forecast plus past residuals",
+            unit,
+        ),
         routes="" if report.plans.map is None else routes_in_words(report.plans.map, other_plan(report)),
         certificate=_certificate(report),
     )
@@ -97,7 +104,8 @@ def sentences(report: Report, shown: Shown) -> str:
 
 def answer(shown: Shown) -> str:
     """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
-    parts = [_joined(shown.verdict, shown.staying), shown.exact, shown.costs, shown.certainty, shown.remedy]
+    parts = [_joined(shown.verdict, shown.staying), shown.exact, shown.forecast, shown.costs, shown.certainty]
+    parts.append(shown.remedy)
     parts += [shown.reliance, shown.usual, shown.rule, shown.quality]
     return "\n".join(part for part in parts if part)
 

@@ -66,14 +66,14 @@ class Feature(_Answer):
     """One control of the context panel."""
 
     name: str
-    kind: Literal["continuous", "discrete", "categorical", "binary"]
+    kind: Literal["continuous", "discrete", "categorical", "binary", "date"]
     unit: str = ""
     low: float | None = _told("Smallest value on record (numbers only), widened to hold today's.")
     high: float | None = _told("Largest value on record (numbers only), widened to hold today's.")
     step: float | None = _told("A handy step of a continuous control; any other value is accepted.")
     values: list[bool | float | str] | None = _told("Discrete values or categories, in their order.")
     recorded: list[bool | float | str] | None = _told(
-        "What the history holds: the smallest and the largest number, or the categories."
+        "What the history holds: the smallest and the largest number, the categories, or the first and the last date."
     )
     change: Literal["free", "fixed", "increase", "decrease"] = "free"
     weight: float = 1.0
@@ -304,6 +304,8 @@ class JobProgress(_Answer):
     distance: float | None
     bound: float | None
     seconds: float
+    refit: int | None = _told("Which of the refits is being made, while the weights are fitted again.")
+    refits: int | None = _told("Of how many.")
 
     @classmethod
     def of(cls, progress: Progress) -> JobProgress:

@@ -31,15 +31,19 @@ def result_of(scene: Scene, explanation: Explanation) -> models.Result:
 def _short(report: dict[str, Any]) -> dict[str, Any]:
     """A report without its numbers for every past observation, and those inside it as well."""
     inner = {name: None if report.get(name) is None else _short(report[name]) for name in INSIDE}
-    return {**report, "observations": {name: report["observations"][name] for name in DRAWN}, **inner}
+    short = {**report, "observations": {name: report["observations"][name] for name in DRAWN}, **inner}
+    if "forecast" in short:
+        short["forecast"] = {name: short["forecast"].get(name) for name in ("before", "after")}
+    return short
 
 
 def _then(scene: Scene, explanation: Explanation) -> models.Then | None:
     if explanation.context is None or explanation.weights_after is None:
         return None
+    told, after = explanation.forecast, explanation.weights_after
     return models.Then(
         **dict(scene.decided(explanation.context)),
         context=scene.context_of(explanation.context),
-        decision=scene.judged(explanation.decision, explanation.weights_after),
-        alternative=scene.judged(explanation.alternative, explanation.weights_after),
+        decision=scene.judged(explanation.decision, after, None if told is None else told.decision_after),
+        alternative=scene.judged(explanation.alternative, after, None if told is None else told.alternative_after),
     )

@@ -16,7 +16,8 @@ from whence.evaluation.quick import judged
 from whence.examples import bakery, city
 from whence.examples.example import Example
 from whence.explain.reliance import HOLDS, why_not_refitted
-from whence.features import Binary, Categorical, Discrete
+from whence.features import Binary, Categorical, Date, Discrete
+from whence.features.dates import as_day
 from whence.plain_values import to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
@@ -91,6 +92,14 @@ class Scene:
             if feature.columns is None:
                 return {name: level}
             return {column: int(i == levels.index(level)) for i, column in enumerate(feature.columns)}
+        if isinstance(feature, Date):
+            day = as_day(value)
+            if day is None:
+                said = json.dumps(value)
+                raise InputError(
+                    f"The feature {name!r} of the 'context' must be a date, such as 2025-06-14. Got {said} instead."
+                )
+            return {feature.column or name: pd.Timestamp(day)}
         like = self.policy.X_[name].iloc[0]
         on_or_off = isinstance(feature, Binary) or isinstance(like, bool | np.bool_)
         if isinstance(value, str) or (isinstance(value, bool) and not on_or_off):
@@ -120,6 +129,8 @@ class Scene:
                 # A long list names few categories often: each is looked up once. (1 is not true.)
                 once = dict.fromkeys((type(value), value) for value in limit)
                 found[name] = [_level(name, value, levels) for _, value in once]
+            elif isinstance(feature, Date):
+                found[name] = tuple(limit)
             elif len(limit) != 2 or any(isinstance(value, words) for value in limit):
                 got = json.dumps(limit[:3])[:200]
                 raise InputError(f"The 'bounds' of {name!r} must be a pair [low, high] of numbers. Got {got} instead.")
@@ -209,8 +220,10 @@ class Scene:
             outcomes=_outcomes(costs, weights),
         )
 
-    def _costs(self, plan: Any) -> Floats:
-        costs = np.asarray(self.policy.problem.costs(plan, self.policy.Y_), dtype=np.float64)
+    def _costs(self, plan: Any, outcomes: Floats | None = None) -> Floats:
+        """What a plan costs under what came in the past, or under what may come in a context."""
+        seen = self.policy.Y_ if outcomes is None else outcomes
+        costs = np.asarray(self.policy.problem.costs(plan, seen), dtype=np.float64)
         if not np.isfinite(costs).all():
             raise InputError("The plan's costs must be finite numbers.")
         return costs
@@ -274,7 +287,8 @@ class Scene:
             reason = error.reason if isinstance(error, InfeasiblePlanError) else str(error)
             return models.Check(feasible=False, reason=reason)
         # Both plans are drawn over each other: their bins must be the same.
-        made, costs = self.policy.decision(row), self._costs(plan)
+        outcomes = self.policy.outcomes_in(self.policy.schema_.row(row))
+        made, costs = self.policy.decision(row), self._costs(plan, outcomes)
         judged = self.judged(plan, made.weights, costs)
         return models.Check(
             feasible=True,

@@ -4,8 +4,11 @@ import { ownWish } from "./state.js";
 
 const finite = (value) => typeof value === "number" && Number.isFinite(value);
 
+const isDay = (value) => typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value);
+
 /** Whether `value` is one that the feature can have. */
 function fits(feature, value) {
+  if (feature.kind === "date") return isDay(value);
   if (feature.kind === "binary") return [true, false, 0, 1].includes(value);
   if (feature.kind === "categorical" || feature.values?.length) return feature.values.includes(value);
   return finite(value);
@@ -15,7 +18,8 @@ function fits(feature, value) {
 function limits(feature, limit) {
   if (feature.kind === "binary" || feature.change === "fixed") return false;
   if (feature.kind === "categorical") return limit.length > 0 && limit.every((value) => feature.values.includes(value));
-  return limit.length === 2 && limit.every((end) => end === null || finite(end)) && limit.some(finite);
+  const fit = feature.kind === "date" ? isDay : finite;
+  return limit.length === 2 && limit.every((end) => end === null || fit(end)) && limit.some(fit);
 }
 
 /** What is wished of a plan, where the plans of a scene can be like that, otherwise null. */
