@@ -191,7 +191,8 @@ def main() -> None:
             rows.append({"model": name, "question": kind, **measured(ask, given.questions, asked)})
             last = rows[-1]
             rival = (
-                f"  treecf proved {last['treecf_proved']:4.0%} median {last['treecf_median']:.3f} s, same {last['same']}"
+                f"  treecf proved {last['treecf_proved']:4.0%}, median {last['treecf_median']:.3f} s, "
+                f"same {last['same']}"
                 if asked
                 else ""
             )
