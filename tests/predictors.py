@@ -504,7 +504,7 @@ def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]
     if gone and name not in asked.fill:
         return [(start, 0.0)]
     tried = [first, last]
-    cuts = LIBRARIES[asked.library].splits(asked.model, j)
+    cuts = cuts_of(asked, j)
     if name[0] == "d":
         tried = sorted({float(v) for v in X[name].unique()})
     else:
@@ -523,6 +523,12 @@ def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]
         if cell not in best or price < best[cell][1]:
             best[cell] = value, price
     return [(int(v), p) if name[0] == "d" else (v, p) for v, p in best.values()]
+
+
+def cuts_of(asked: PredictorCase, j: int) -> np.ndarray:
+    """The thresholds of a column, in the model or in all of several models."""
+    models = asked.model if isinstance(asked.model, list) else [asked.model]
+    return np.unique(np.concatenate([LIBRARIES[asked.library].splits(model, j) for model in models]))
 
 
 def _right(value: float, cut: float, how: Library) -> bool:

@@ -91,6 +91,12 @@ class ConfidentMeanCriterion(MeanCriterion):
 
     def __init__(self, leaves: int, kappa: float) -> None: ...
 
+class CurveCriterion(MeanCriterion):
+    """Costs that follow forecasts: a curve for every outcome, by what the leaves add up to."""
+
+    def __init__(self, adds: Floats, offsets: Floats) -> None: ...
+    def add_curves(self, first: NDArray[np.int64], at: Floats, value: Floats, slopes: Floats) -> None: ...
+
 class MeanBreach(MeanCriterion):
     """Where expected cost with confidence is broken."""
 
@@ -107,6 +113,7 @@ class TailCriterion(Criterion):
         tail: float,
         trees: int,
         whole: float = 0.0,
+        mass: Floats | None = None,
     ) -> None: ...
     def add_plan(self, etas: Floats, rank: Ints, kept: bool) -> None: ...
     def value(self, plan: int, leaf: int, eta: int) -> float: ...
@@ -130,6 +137,7 @@ class TailBreach(TailCriterion):
         tail: float,
         trees: int,
         kappa: float,
+        mass: Floats | None = None,
     ) -> None: ...
 
 class PlanList(Criterion):
@@ -147,6 +155,7 @@ class PlanList(Criterion):
         trees: int,
         etas: Floats,
         rank: Ints,
+        mass: Floats | None = None,
     ) -> None: ...
     def add_tail_plan(
         self,
@@ -160,6 +169,7 @@ class PlanList(Criterion):
         rank: Ints,
         alive: Ints,
         tau: float,
+        mass: Floats | None = None,
     ) -> None: ...
     def set_routes(self, routes: RouteTable, all: RouteTable | None = None) -> None: ...
     @property
@@ -187,6 +197,7 @@ class StockTable:
         backorder: Floats,
         lower: Floats,
         upper: Floats,
+        mass: Floats | None = None,
     ) -> None: ...
     @property
     def points(self) -> Floats: ...
@@ -221,7 +232,7 @@ class Shares:
 class FewChanges:
     """Which features may differ from the start together."""
 
-    def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ...) -> None: ...
+    def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ..., changed: list[int] = ...) -> None: ...
     def allows(self, features: list[int]) -> bool: ...
     def keep(self, box: Box) -> bool: ...
 

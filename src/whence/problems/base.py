@@ -248,6 +248,13 @@ class DecisionProblem(ABC):
 
         return only(self, allowed, solve, words)
 
+    def linear_costs(self, decision: Any) -> tuple[Floats, float] | None:
+        """Where `decision` costs ``coefficients @ y + constant`` under outcomes y: those two; otherwise None.
+
+        Explanations of a policy that forecasts (:class:`~whence.ForecastWeights`) need it.
+        """
+        return None
+
     # ---- decision-aware forests -----------------------------------------------------------------------------------
 
     def least_costs(self, Y: Floats, risk: Risk) -> LeastCosts | None:

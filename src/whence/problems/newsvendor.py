@@ -110,6 +110,10 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
             plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), tail, plan)
         return _on_demands(plan, y, budget)
 
+    def rates(self, columns: int) -> tuple[Floats, Floats, float]:
+        """Holding and backorder cost of each of so many products, and the budget, infinite where there is none."""
+        return self._validated(columns)
+
     def least_costs(self, Y: Floats, risk: Risk) -> StockCosts | None:
         """The costs of quantiles under expected cost; with a budget, a close bound on them."""
         y = check_outcomes(Y, None, "Newsvendor")

@@ -131,6 +131,10 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         total: Floats = self.cost_rows(Y)[:, self._route(decision)].sum(axis=1)
         return total
 
+    def linear_costs(self, decision: Any) -> tuple[Floats, float]:
+        """A route costs the sum of its edges."""
+        return self.vector(decision), 0.0
+
     def cost_rows(self, Y: Floats) -> Floats:
         """Cost of every edge, one row per row of `Y`: a route costs their product with its :meth:`vector`."""
         return check_outcomes(Y, self.outcome_columns(), "ShortestPath")

@@ -34,7 +34,7 @@ def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) ->
     if tail is None:
         return _core.ConfidentMeanCriterion(kept.leaves, confidence)
     leaves = (kept.samples.ravel(), kept.first, kept.size)
-    criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, whole=kept.whole or 0.0)
+    criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, whole=kept.whole or 0.0, mass=kept.mass)
     add_plan(criterion, question, kept, question.alternative)
     return criterion if confidence == 0.0 else _core.ConfidentTailCriterion(criterion, confidence)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
 from whence.engines import (
@@ -15,6 +15,7 @@ from whence.engines import (
     part_of,
 )
 from whence.question import Answer, Question
+from whence.search.circles import nearest_way_round
 from whence.weights import Weights
 
 __all__ = ["Search"]
@@ -44,5 +45,5 @@ class Search(Engine):
     def answer(self, question: Question) -> Answer:
         """Search until a context is proved nearest."""
         part = self.name if question.plans is None else "sets"
-        answer: Answer = part_of(question.weights, part)(question)
-        return answer
+        search: Callable[[Question], Answer] = part_of(question.weights, part)
+        return nearest_way_round(question, search) if question.space.circles else search(question)

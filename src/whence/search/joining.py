@@ -109,8 +109,19 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
     while not grid.lay_paths(STEP):
         if question.limits.remaining <= 0:
             return None
-    samples = (kept.samples, kept.first, kept.size)
-    return KeptGrid(grid, face_start, cut, below, beyond, *samples, regular=kept.regular, whole=kept.whole)
+    return KeptGrid(
+        grid,
+        face_start,
+        cut,
+        below,
+        beyond,
+        kept.samples,
+        kept.first,
+        kept.size,
+        regular=kept.regular,
+        mass=kept.mass,
+        whole=kept.whole,
+    )
 
 
 def rounded_down(thresholds: Floats) -> NDArray[np.float32]:

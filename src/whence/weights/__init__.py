@@ -2,8 +2,17 @@
 
 from whence.weights.base import InputMap, Weights
 from whence.weights.decision_forest import DecisionForest
+from whence.weights.forecast import ForecastWeights
 from whence.weights.forest import ForestWeights
 from whence.weights.knn import KNNWeights
 from whence.weights.trees import TreeWeights
 
-__all__ = ["DecisionForest", "ForestWeights", "InputMap", "KNNWeights", "TreeWeights", "Weights"]
+__all__ = [
+    "DecisionForest",
+    "ForecastWeights",
+    "ForestWeights",
+    "InputMap",
+    "KNNWeights",
+    "TreeWeights",
+    "Weights",
+]

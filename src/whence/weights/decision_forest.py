@@ -133,7 +133,7 @@ class DecisionForest(TreeWeights):
         )
         counted = np.array([judged for _, judged in samples]) if self.honest else None
         trees: list[Any] = [GrownTree(*arrays) for arrays in grown]
-        self.record(trees, inputs, counted)
+        self.record(trees, inputs, counted=counted)
         self.fit_seconds = time.perf_counter() - began
         return self
 

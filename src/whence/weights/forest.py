@@ -25,7 +25,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
-from whence.weights.base import Weights, as_matrix
+from whence.weights.base import Weights, as_mass, as_matrix
 from whence.weights.trees import TreeWeights
 
 __all__ = ["ForestWeights"]
@@ -39,8 +39,9 @@ FITTED = (*FORESTS, DecisionTreeRegressor, DecisionTreeClassifier)
 class ForestWeights(TreeWeights):
     """Weights of a random forest on past observations.
 
-    Each tree gives equal weight to the training samples in the context's leaf; the forest averages its
-    trees. Every training sample is dropped through every tree, not only those of its bootstrap.
+    Each tree gives equal weight to the training samples in the context's leaf, or weight in proportion to their
+    ``sample_weight``; the forest averages its trees. Every training sample is dropped through every tree, not only
+    those of its bootstrap.
 
     Parameters
     ----------
@@ -84,6 +85,7 @@ class ForestWeights(TreeWeights):
 
     kind: ClassVar[str] = "forest"
     label: ClassVar[str] = "forest"
+    takes_sample_weight: ClassVar[bool] = True
 
     #: The estimator that was given fitted (see `of`).
     frozen: Any = None
@@ -201,12 +203,17 @@ class ForestWeights(TreeWeights):
         # Copied like scikit-learn's own clone does, so that two clones never share one random state.
         return type(self)(**copy.deepcopy(self.get_params(deep=False)))
 
-    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
-        """Train the forest on contexts `X` (coordinates) and outcomes `Y`, or record the samples of a frozen one."""
+    def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the forest on contexts `X` (coordinates) and outcomes `Y`, or record the samples of a frozen one.
+
+        With a `sample_weight`, the trees are grown with it, as scikit-learn does, and the samples of a leaf share its
+        weight in proportion to it. A frozen forest stays as it was grown.
+        """
         inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
         if self.frozen is None:
             self._check_parameters()
-            self.forest_ = self._trained(inputs, np.asarray(Y, dtype=np.float64))
+            mass = as_mass(sample_weight, len(inputs))
+            self.forest_ = self._trained(inputs, np.asarray(Y, dtype=np.float64), mass)
         else:
             self.forest_ = self.frozen
             if inputs.shape[1] != self.forest_.n_features_in_:
@@ -215,9 +222,9 @@ class ForestWeights(TreeWeights):
                     f"Got {inputs.shape[1]} instead.",
                     parameter="X",
                 )
-        return self.record(_trees_of(self.forest_), inputs)
+        return self.record(_trees_of(self.forest_), inputs, sample_weight)
 
-    def _trained(self, inputs: NDArray[np.float32], outcomes: Floats) -> RandomForestRegressor:
+    def _trained(self, inputs: NDArray[np.float32], outcomes: Floats, mass: Floats | None) -> RandomForestRegressor:
         forest = RandomForestRegressor(
             n_estimators=self.n_trees,
             max_depth=self.max_depth,
@@ -226,7 +233,9 @@ class ForestWeights(TreeWeights):
             random_state=self.random_state,
         )
         try:
-            return forest.fit(inputs, outcomes.ravel() if outcomes.ndim == 2 and outcomes.shape[1] == 1 else outcomes)
+            return forest.fit(
+                inputs, outcomes.ravel() if outcomes.ndim == 2 and outcomes.shape[1] == 1 else outcomes, mass
+            )
         except ValueError as error:
             raise InputError(str(error).replace("RandomForestRegressor", "ForestWeights")) from None
 
