@@ -215,12 +215,11 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     require(!tail || (*tail > 0.0 && *tail <= k), "'tail' must be positive and at most 'k'.");
     require(widest >= 0.0, "'widest' must be at least 0.");
     require(confidence >= 0.0 && std::isfinite(confidence), "'confidence' must be finite and at least 0.");
-    require(!tail || confidence == 0.0, "'confidence' is for the mean: it must be 0 where there is a 'tail'.");
     Space space{std::move(axes), copied(points), copied(base), k, separation, margin, widest,
                 rules == nullptr ? Rules() : *rules};
     std::unique_ptr<Criterion> criterion;
     if (tail) {
-        criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail);
+        criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail, confidence);
     } else {
         criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau, confidence);
     }

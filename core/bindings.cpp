@@ -7,4 +7,5 @@ NB_MODULE(_core, m) {
     bind_forest_parts(m);
     bind_neighbours(m);
     bind_shipment(m);
+    bind_trees(m);
 }

@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from whence import plot
     from whence.ensemble import Ensemble
     from whence.errors import WhenceError
-    from whence.evaluation import Evaluation, evaluate
+    from whence.evaluation import Evaluation, Tuning, evaluate, tune
     from whence.explain.comparison import Comparison
     from whence.explain.crossing import Crossing
     from whence.explain.explanation import Explanation
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
     from whence.risk import CVaR, Expectation
-    from whence.weights import ForestWeights, KNNWeights
+    from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KNNWeights
 
 __version__ = "0.1.0"
 
@@ -50,6 +50,7 @@ __all__ = [
     "Crossing",
     "Cyclic",
     "Date",
+    "DecisionForest",
     "DecisionProblem",
     "Derived",
     "Discrete",
@@ -58,6 +59,7 @@ __all__ = [
     "Expectation",
     "Explanation",
     "Explanations",
+    "ForecastWeights",
     "ForestWeights",
     "Front",
     "KNNWeights",
@@ -71,11 +73,13 @@ __all__ = [
     "Schema",
     "Shipment",
     "ShortestPath",
+    "Tuning",
     "WhenceError",
     "__version__",
     "evaluate",
     "observed",
     "plot",
+    "tune",
 ]
 
 #: Where the public names are defined. They are imported when they are first used: the command `whence` has to be
@@ -83,7 +87,7 @@ __all__ = [
 _HOMES = {
     "ensemble": ("Ensemble",),
     "errors": ("WhenceError",),
-    "evaluation": ("Evaluation", "evaluate"),
+    "evaluation": ("Evaluation", "Tuning", "evaluate", "tune"),
     "explain.comparison": ("Comparison",),
     "explain.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
@@ -107,7 +111,7 @@ _HOMES = {
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),
-    "weights": ("ForestWeights", "KNNWeights"),
+    "weights": ("DecisionForest", "ForecastWeights", "ForestWeights", "KNNWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = frozenset(

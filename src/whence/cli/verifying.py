@@ -12,6 +12,7 @@ from whence.cli.exits import DIFFERS, FOUND, TIME_LIMIT
 from whence.cli.options import JsonOption, PolicyOption, ProjectArgument, open_project
 from whence.cli.screen import note, print_text, searching
 from whence.errors import InputError
+from whence.evaluation.quick import judged
 from whence.explain.certificate import Verification
 from whence.explain.certificate import verify as verified
 from whence.explain.explanation import Explanation
@@ -32,6 +33,7 @@ def verify(
 
     Weights, costs, distance and criterion are computed again, fingerprints of model, history, problem and question
     are compared, and every difference is listed, one per line. A file that was changed after it was written is noticed.
+    How good the policy is said to be is found out again, and compared where as many rows were held out.
 
     The exit code is 0 where everything agrees, 1 where something differs, 2 where the file or the project cannot be
     used, and 4 where '--prove' did not finish in time.
@@ -48,7 +50,13 @@ def verify(
     ready = open_project(project, policy)
     with searching(time_limit) as search:
         found = verified(
-            said, ready.fitted(), document=document, prove=prove, time_limit=time_limit, on_progress=search
+            said,
+            ready.fitted(),
+            document=document,
+            prove=prove,
+            time_limit=time_limit,
+            on_progress=search,
+            judge=lambda: judged(ready.fitted()),
         )
     for remark in found.remarks:
         note(remark)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from whence.problems.sets import AnyPlan, PlanSet, set_from_plain
 from whence.problems.shortest_path import ShortestPath
 from whence.question import Answer, Question
 from whence.question.plans import Plans, Routes, Stock
-from whence.risk import Expectation
+from whence.risk import Expectation, Risk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from whence.policy import Policy
 
 __all__ = [
+    "any_plan",
     "asked_set",
     "best_plan",
     "question_about",
@@ -133,6 +135,13 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
         routes=_routes(plans, outcomes) if simple else None,
         all_routes=_routes(everything, factor * outcomes) if simple and absolute else None,
     )
+
+
+def any_plan(problem: DecisionProblem, outcomes: Floats, risk: Risk) -> Plans:
+    """All plans of a problem, as an engine sees them."""
+    parts: Any = SimpleNamespace(problem=problem, Y_=outcomes, risk_=risk)
+    relative: Any = SimpleNamespace(kind="relative", within=0.0)
+    return _plans(parts, relative, AnyPlan(problem))
 
 
 def _routes(plans: PlanSet, outcomes: Floats) -> Routes | None:

@@ -164,6 +164,25 @@ class NumberColumn(Column):
         end = float(min(max(value, least), most))
         return restored(end, self.type) if abs(value - end) <= ROUNDING * max(self.scale, abs(end)) else value
 
+    def first_from(self, coordinate: float) -> float:
+        """The least raw value whose coordinate is at least `coordinate`."""
+        return self._beyond(coordinate, np.inf)
+
+    def last_upto(self, coordinate: float) -> float:
+        """The largest raw value whose coordinate is at most `coordinate`."""
+        return self._beyond(coordinate, -np.inf)
+
+    def _beyond(self, coordinate: float, way: float) -> float:
+        if not np.isfinite(coordinate):
+            return coordinate
+        raw = self.offset + coordinate * self.scale
+        for _ in range(64):
+            back = self.coordinate(raw)
+            if back >= coordinate if way > 0 else back <= coordinate:
+                return raw
+            raw = float(np.nextafter(raw, way))
+        return raw
+
     def value(self, row: Mapping[str, Any]) -> Any:
         return row[self.name]
 

@@ -5,7 +5,7 @@ With :mod:`whence.features.encoding`, which handles one feature at a time, this 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from datetime import date
 from typing import Any
 
@@ -22,6 +22,7 @@ from whence.features.date_column import DateColumn
 from whence.features.dates import Date, parts_of
 from whence.features.derived import Derived
 from whence.features.encoding import NumberColumn
+from whence.features.exact import Movable, kept_exactly
 from whence.features.fitting import fitted_feature
 from whence.features.inference import inferred
 from whence.features.kinds import Categorical, Feature
@@ -38,6 +39,8 @@ from whence.tables import as_row, as_table, numbers
 
 __all__ = ["Schema"]
 
+#: By how much a number may be moved so that relations hold to the last digit, in ranges.
+NEAR = 1e-8
 #: The coordinate of a missing number: outside every range, and none that a number would have.
 NOWHERE = -1.6180339887498949
 
@@ -436,6 +439,40 @@ class Schema:
             if ends is not None and isinstance(column, NumberColumn) and column.is_continuous:
                 values[column.name] = column.clipped(values[column.name], ends[0][at.start], ends[1][at.start])
         return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
+
+    def exactly_related(
+        self,
+        context: pd.Series,
+        initial: pd.Series,
+        relations: Relations,
+        room: Callable[[], tuple[Floats, Floats]],
+        ends: tuple[Floats, Floats],
+    ) -> pd.Series:
+        """`context` with continuous numbers moved by what rounding costs, so that it keeps relations to the last digit.
+
+        Encoded again, it stays in the box of coordinates that `room` gives, and within `ends` in the user's units.
+        Where there is no such context the given one is returned, which keeps them up to rounding.
+        """
+        values = self.feature_values(context)
+        if all(one.holds(values) for one in relations.statements):
+            return context
+        low, high = room()
+        movable = []
+        for column in self._numbers.columns:
+            if column.is_continuous and not pd.isna(values[column.name]):
+                at, value = column.at.start, float(values[column.name])
+                hair = NEAR * max(column.scale, abs(value) * 1e-6)
+                least = max(value - hair, column.first_from(float(low[at])), float(ends[0][at]))
+                most = min(value + hair, column.last_upto(float(high[at])), float(ends[1][at]))
+                changed = values[column.name] != initial[column.name]
+                movable.append(Movable(column.name, least, most, changed))
+        moved = kept_exactly(relations.statements, values, movable)
+        if not moved:
+            return context
+        found = context.copy()
+        for name, value in moved.items():
+            found[name] = value
+        return found
 
     def feature_values(self, row: pd.Series, names: Collection[str] | None = None) -> dict[str, Any]:
         """Value of every feature in a context, or of those in `names`: a category by its name, whatever its columns."""

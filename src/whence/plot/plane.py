@@ -146,6 +146,8 @@ def _winners(policy: Policy, why: Explanation, across: Side, up: Side, absolute:
     """For every point of the grid: 0 the decision is cheaper, 1 the alternative, 2 no plan is better than that."""
     points = [{across.name: a, up.name: b} for b in up.values for a in across.values]
     table = pd.DataFrame([{**why.initial, **point} for point in points])
+    if policy.weights_.forecasts:
+        return _winners_by_forecast(policy, why, table, absolute).reshape(len(up.values), len(across.values))
     costs = [policy.problem.costs(plan, policy.Y_) for plan in (why.decision, why.alternative)]
     # A forest gives the same weights over whole regions: each is judged once.
     known: dict[bytes, int] = {}
@@ -155,20 +157,36 @@ def _winners(policy: Policy, why: Explanation, across: Side, up: Side, absolute:
         for weights in policy.weights_.weights(inputs):
             key = weights.tobytes()
             if key not in known:
-                known[key] = _winner(policy, why, weights, costs, absolute)
+                known[key] = _winner(policy, why, weights, costs, absolute, policy.Y_)
             found.append(known[key])
     return np.array(found, dtype=np.int64).reshape(len(up.values), len(across.values))
 
 
-def _winner(policy: Policy, why: Explanation, weights: Floats, costs: list[Floats], absolute: bool) -> int:
+def _winners_by_forecast(policy: Policy, why: Explanation, table: pd.DataFrame, absolute: bool) -> NDArray[np.int64]:
+    """The same where outcomes follow a forecast: contexts with one forecast are judged once."""
+    known: dict[bytes, int] = {}
+    found = []
+    for seen in policy._inputs(table):
+        outcomes = policy.weights_.outcomes(seen, policy.Y_)
+        key = outcomes[:1].tobytes()
+        if key not in known:
+            costs = [policy.problem.costs(plan, outcomes) for plan in (why.decision, why.alternative)]
+            known[key] = _winner(policy, why, policy.weights_.at(seen), costs, absolute, outcomes)
+        found.append(known[key])
+    return np.array(found, dtype=np.int64)
+
+
+def _winner(
+    policy: Policy, why: Explanation, weights: Floats, costs: list[Floats], absolute: bool, outcomes: Floats
+) -> int:
     risk = policy.risk_
     decision, alternative = (risk.of(cost, weights) for cost in costs)
     if alternative > decision + why.tolerance:
         return 0
     if not absolute:
         return 1
-    best = policy.problem.solve(policy.Y_, weights, risk)
-    least = (1.0 + why.within) * risk.of(policy.problem.costs(best, policy.Y_), weights)
+    best = policy.problem.solve(outcomes, weights, risk)
+    least = (1.0 + why.within) * risk.of(policy.problem.costs(best, outcomes), weights)
     return 2 if alternative <= least + why.tolerance else 1
 
 

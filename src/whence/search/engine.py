@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from whence.engines import Engine, check_related_changes, check_related_sets, check_reliance, check_scales, part_of
+from whence.engines import (
+    Engine,
+    check_pooled,
+    check_related_changes,
+    check_related_sets,
+    check_reliance,
+    check_scales,
+    part_of,
+)
 from whence.question import Answer, Question
 from whence.search.circles import nearest_way_round
 from whence.weights import Weights
@@ -25,6 +33,7 @@ class Search(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse weights that no search is made for, and what they cannot say of themselves."""
+        check_pooled(question, self.name)
         if question.plans is not None:
             part_of(question.weights, "sets")
             check_related_sets(question)

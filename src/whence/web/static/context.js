@@ -148,7 +148,7 @@ export function startContext() {
   subscribe((changed) => {
     if (!state.scene) return;
     if (changed.has("scene")) build();
-    if (["scene", "context", "locks", "limits", "explanations", "selected", "answer", "stage", "stale"].some((key) => changed.has(key))) {
+    if (["scene", "context", "locks", "limits", "explanations", "selected", "answer", "picked", "stage", "stale"].some((key) => changed.has(key))) {
       for (const row of rows) row.sync();
       byId("context-hint").textContent = state.stage === "then" && shownThen() ? HINTS.then : HINTS.today;
     }
