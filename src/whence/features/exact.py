@@ -250,8 +250,8 @@ def _candidates(statement: Statement, values: Values, movable: Mapping[str, Mova
         room = _room(compared, values)
         factors: dict[str, Fraction] = {}
         for side, sign in ((compared.left, 1), (compared.right, -1)):
-            for name, factor in side.terms:
-                factors[name] = factors.get(name, Fraction(0)) + sign * Fraction(factor)
+            for name, count in side.terms:
+                factors[name] = factors.get(name, Fraction(0)) + sign * Fraction(count)
         gap = _exact(compared.left, values, Fraction) - _exact(compared.right, values, Fraction)
         for name, slope in factors.items():
             if name not in movable or slope == 0:

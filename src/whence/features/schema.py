@@ -446,7 +446,7 @@ class Schema:
         initial: pd.Series,
         relations: Relations,
         room: Callable[[], tuple[Floats, Floats]],
-        ends: tuple[Floats, Floats],
+        ends: tuple[Floats, Floats] | None = None,
     ) -> pd.Series:
         """`context` with continuous numbers moved by what rounding costs, so that it keeps relations to the last digit.
 
@@ -462,8 +462,9 @@ class Schema:
             if column.is_continuous and not pd.isna(values[column.name]):
                 at, value = column.at.start, float(values[column.name])
                 hair = NEAR * max(column.scale, abs(value) * 1e-6)
-                least = max(value - hair, column.first_from(float(low[at])), float(ends[0][at]))
-                most = min(value + hair, column.last_upto(float(high[at])), float(ends[1][at]))
+                least, most = (-np.inf, np.inf) if ends is None else (float(ends[0][at]), float(ends[1][at]))
+                least = max(value - hair, column.first_from(float(low[at])), least)
+                most = min(value + hair, column.last_upto(float(high[at])), most)
                 changed = values[column.name] != initial[column.name]
                 movable.append(Movable(column.name, least, most, changed))
         moved = kept_exactly(relations.statements, values, movable)
