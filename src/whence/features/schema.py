@@ -218,7 +218,8 @@ class Schema:
             if parts is None:
                 continue
             if name in known and name not in parts:
-                raise InputError(f"The schema's feature {name!r} needs another name: 'X' has a column of that name.")
+                what = "date" if isinstance(feature, Date) else "category"
+                raise InputError(f"The schema's {what} {name!r} needs another name: 'X' has a column of that name.")
             for column in parts:
                 if column in owner or (column != name and column in self.features):
                     raise InputError(f"The schema must name the column {column!r} of {name!r} only once.")
