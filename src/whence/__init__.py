@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
     from whence.risk import CVaR, Expectation
-    from whence.weights import ForestWeights, KNNWeights
+    from whence.weights import ForestWeights, KernelWeights, KNNWeights
 
 __version__ = "0.1.0"
 
@@ -48,6 +48,7 @@ __all__ = [
     "ForestWeights",
     "Front",
     "KNNWeights",
+    "KernelWeights",
     "LinearProblem",
     "Menu",
     "Newsvendor",
@@ -82,7 +83,7 @@ _HOMES = {
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),
-    "weights": ("ForestWeights", "KNNWeights"),
+    "weights": ("ForestWeights", "KNNWeights", "KernelWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = frozenset(

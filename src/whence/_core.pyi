@@ -387,6 +387,51 @@ class Faces:
     def around(self, open: OpenBox) -> tuple[int, int] | None: ...
     def sharpest(self, open: OpenBox, criterion: Criterion) -> tuple[int, int] | None: ...
 
+class KernelShape(Enum):
+    """How a kernel falls."""
+
+    GAUSSIAN = 0
+    EPANECHNIKOV = 1
+    BIWEIGHT = 2
+    TRICUBE = 3
+
+class KernelMeasure(Enum):
+    """What measures how far past contexts are."""
+
+    SCORES = 0
+    SQUARES = 1
+    SUMS = 2
+
+class KernelSearch:
+    """Best-first search over boxes of contexts that a kernel weighs."""
+
+    def __init__(
+        self,
+        axes: list[Axis],
+        measure: KernelMeasure,
+        shape: KernelShape,
+        rows: Floats,
+        factors: Floats,
+        base: Floats,
+        entries: Floats | None,
+        least: float,
+        alternative: Floats,
+        tau: float,
+    ) -> None: ...
+    def cut(self, rival: Floats) -> None: ...
+    def tighten(self, by: float) -> None: ...
+    def advance(self, boxes: int, cutoff: float, gap: float) -> bool: ...
+    def standing(self, contexts: Floats) -> NDArray[np.bool_]: ...
+    def forget_met(self) -> None: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def met(self) -> Floats: ...
+    @property
+    def met_distance(self) -> float: ...
+
 class SimplexStatus(Enum):
     """How a linear program ended."""
 
@@ -509,6 +554,9 @@ class NeighbourSearch:
         rules: Rules | None = None,
         most: int | None = None,
         barred: list[list[int]] = ...,
+        slopes: Floats | None = None,
+        entries: Floats | None = None,
+        apart: float = 1.0,
     ) -> None: ...
     def cut(self, rival: Floats) -> None: ...
     def exclude(self, members: NDArray[np.int64]) -> None: ...

@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Isolation, Question
-from whence.weights import Weights
+from whence.weights import KNNWeights, Weights
 
 __all__ = [
     "AUTO",
@@ -24,6 +24,7 @@ __all__ = [
     "Engine",
     "check_related_changes",
     "check_related_sets",
+    "check_related_units",
     "check_reliance",
     "check_scales",
     "engine_named",
@@ -52,6 +53,9 @@ PARTS: dict[str, dict[str, str]] = {
         "search": "whence.search.knn:explain",
         "sets": "whence.search.knn_plan_sets:explain",
         "milp": "whence.milp.knn:NeighbourWeighting",
+    },
+    "whence.weights.kernel.KernelWeights": {
+        "search": "whence.search.kernel:explain",
     },
 }
 
@@ -144,7 +148,8 @@ def check_reliance(question: Question) -> None:
         raise InputError(f"'confidence' {what}. Got {type(weights).__name__} instead.", parameter="confidence")
     if isinstance(question.plausible, Isolation) and not weights.per_tree_known:
         raise InputError(
-            f"'plausible' needs weights made of trees or of neighbours. Got {type(weights).__name__} instead.",
+            "'plausible' needs weights made of trees, or of neighbours in the L1 norm of the coordinates. "
+            f"Got {type(weights).__name__} instead.",
             parameter="plausible",
         )
 
@@ -166,6 +171,17 @@ def check_related_changes(question: Question) -> None:
             "'max_changes' and 'relations', or features that follow from others, are for engine='milp': the search "
             f"knows one of them at a time. Got {question.space.relations.words}.",
             parameter="max_changes",
+        )
+
+
+def check_related_units(question: Question) -> None:
+    """Refuse relations where neighbours are near by sums of differences in units of their own."""
+    weights, relations = question.weights, question.space.relations
+    if relations is not None and isinstance(weights, KNNWeights) and not weights.plain and not weights.metric_.squared:
+        raise InputError(
+            "'relations', and features that follow from others, need 'scaled' neighbours, or engine='milp', where "
+            f"'metric' is 'l1'. Got neighbours in your units and {relations.words}.",
+            parameter="relations",
         )
 
 

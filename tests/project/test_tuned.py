@@ -71,7 +71,7 @@ def test_the_project_reads_what_was_written(tmp_path: Path) -> None:
     write_weights(path, FOREST, ["better"])
     assert Project.load(path).policy.weights.get_params() == FOREST.get_params()
     write_weights(path, KNNWeights(k=np.int64(4)), ["worse"])
-    assert Project.load(path).policy.weights.get_params() == {"k": 4}
+    assert Project.load(path).policy.weights.get_params() == {"k": 4, "metric": "l1", "scaled": True}
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links and modes of POSIX")

@@ -5,7 +5,15 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from whence.engines import Engine, check_related_changes, check_related_sets, check_reliance, check_scales, part_of
+from whence.engines import (
+    Engine,
+    check_related_changes,
+    check_related_sets,
+    check_related_units,
+    check_reliance,
+    check_scales,
+    part_of,
+)
 from whence.question import Answer, Question
 from whence.weights import Weights
 
@@ -30,6 +38,7 @@ class Search(Engine):
         part_of(question.weights, self.name)
         check_reliance(question)
         check_related_changes(question)
+        check_related_units(question)
         check_scales(question, trees=question.weights.per_tree_known)
 
     def answer(self, question: Question) -> Answer:
