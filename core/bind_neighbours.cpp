@@ -216,7 +216,6 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     require(!tail || (*tail > 0.0 && *tail <= k), "'tail' must be positive and at most 'k'.");
     require(widest >= 0.0, "'widest' must be at least 0.");
     require(confidence >= 0.0 && std::isfinite(confidence), "'confidence' must be finite and at least 0.");
-    require(!tail || confidence == 0.0, "'confidence' is for the mean: it must be 0 where there is a 'tail'.");
     require(apart >= 0.0 && std::isfinite(apart), "'apart' must be finite and at least 0.");
     Scores scores;
     if (slopes) {
@@ -234,7 +233,7 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
                 rules == nullptr ? Rules() : *rules, apart, std::move(scores)};
     std::unique_ptr<Criterion> criterion;
     if (tail) {
-        criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail);
+        criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail, confidence);
     } else {
         criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau, confidence);
     }

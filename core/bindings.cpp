@@ -8,4 +8,5 @@ NB_MODULE(_core, m) {
     bind_neighbours(m);
     bind_kernels(m);
     bind_shipment(m);
+    bind_trees(m);
 }

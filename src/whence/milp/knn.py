@@ -9,8 +9,9 @@ from typing import cast
 import numpy as np
 
 from whence.aliases import Floats
+from whence.errors import InputError
 from whence.milp.axes import Axis, Splits, add_axes, line_axis
-from whence.milp.model import Columns, Linear, Model, Row
+from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.milp.weighting import Weighting
 from whence.question import Nearby, Question
 from whence.weights import KNNWeights
@@ -56,7 +57,20 @@ class NeighbourWeighting(Weighting):
             model.row(difference + Linear(chosen, np.array([within])), gap, np.inf)
 
     def mean(self, values: Floats) -> Linear:
+        if self.neighbours.counts is not None:
+            raise InputError(
+                "'sample_weight' must be left out in 'fit' to ask the integer program this about neighbours: their "
+                "weights are quotients. Use engine='search'.",
+                parameter="sample_weight",
+            )
         return Linear(self.chosen_columns, values / self.neighbours.k)
+
+    def at_most(self, values: Floats, limit: float) -> Row:
+        counts = self.neighbours.counts
+        if counts is None:
+            return super().at_most(values, limit)
+        # A quotient is at most the limit where its numerator is at most as many times its denominator.
+        return scaled(Linear(self.chosen_columns, counts * (values - limit)), 0.0)
 
     @cached_property
     def columns(self) -> Columns:
@@ -72,7 +86,7 @@ class NeighbourWeighting(Weighting):
         return np.full(weights.n_samples_, 1.0 / weights.k)
 
     def chosen(self, x: Floats) -> Floats:
-        return np.where(x[self.chosen_columns] > 0.5, 1.0 / self.neighbours.k, 0.0)
+        return self.neighbours.shared(np.flatnonzero(x[self.chosen_columns] > 0.5))
 
     def confirmed(self, context: Floats) -> Floats | None:
         """Weights at `context`; None where the neighbours are not separated from the others, or too far away."""
@@ -83,9 +97,7 @@ class NeighbourWeighting(Weighting):
         order = np.argsort(distances, kind="stable")
         if distances[order[k]] - distances[order[k - 1]] < self.separation:
             return None
-        weights = np.zeros(distances.size)
-        weights[order[:k]] = 1.0 / k
-        return weights
+        return self.neighbours.shared(order[:k])
 
     def leave(self, x: Floats) -> Row:
         """At least one of the samples chosen where the variables are `x` must go."""

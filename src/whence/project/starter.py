@@ -177,6 +177,7 @@ kind = "expectation"
 # holds = 0.9          # also where it holds in 9 of 10 refits of the forest; false: only the nearest
 # plausible = 0.1      # not among the tenth of the least usual contexts
 # max_changes = 2      # at most two features may change
+# instead = "any"      # what a question without a plan is about; a set such as "at-least:bread=80"
 # fixed = []           # features that no explanation may change"""
 
 

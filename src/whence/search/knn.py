@@ -62,7 +62,8 @@ class NeighbourFrontier:
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
         self.rivals.append(np.ascontiguousarray(rival, dtype=np.float64))
-        self.search.cut(self.rivals[-1])
+        counts = self.estimator.counts
+        self.search.cut(self.rivals[-1] if counts is None else counts * self.rivals[-1])
         self.candidate = None
 
     def exclude(self, point: Floats) -> None:
@@ -157,7 +158,12 @@ def confident_excess(question: Question, weights: Floats, rival: Floats) -> floa
     if not question.confidence:
         return -np.inf
     members = np.flatnonzero(weights)
-    difference = question.alternative[members] - rival[members]
+    if question.risk.tail is None:
+        difference = question.alternative[members] - rival[members]
+    else:
+        # The tail begins where it does for all neighbours together; each of them says how the risk changes with it.
+        alone, risk = np.eye(members.size), question.risk
+        difference = risk.by_tree(question.alternative[members], alone) - risk.by_tree(rival[members], alone)
     spread = float(difference.std(ddof=1)) / np.sqrt(members.size) if members.size > 1 else 0.0
     return float(difference.mean()) + question.confidence * spread
 
@@ -180,6 +186,10 @@ def _search(question: Question, layout: Layout, plausible: Nearby | None, rules:
     tail = question.risk.tail
     neighbours = None if tail is None else tail * axes.k
     tau = question.tau + ROUNDING * scale * (1.0 + question.confidence)
+    counts = question.weights.counts
+    if counts is not None:
+        # Neighbours share in proportion to what they count for: times that, what is above tau must not exceed 0.
+        alternative, tau = counts * (alternative - question.tau), ROUNDING * scale * float(counts.max())
     widest = np.inf if plausible is None else plausible.widest
     return NeighbourSearch(
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,

@@ -14,7 +14,7 @@ from sklearn.neighbors import NearestNeighbors
 
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError, parameter_error
-from whence.weights.base import Box, InputMap, Weights, as_matrix
+from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
 from whence.weights.metrics import Metric, check_metric, seen_in_coordinates
 from whence.weights.nearby import UsuallyNear
 
@@ -38,6 +38,7 @@ HALVINGS = 24
 class KNNWeights(Weights):
     """Weight 1/k on each of the k nearest observations, in the L1 norm of the coordinates or another one.
 
+    With a ``sample_weight``, the k nearest share in proportion to it; which ones they are does not depend on it.
     Ties go to the earlier observation: neighbours are ordered by distance, then by row number.
 
     Parameters
@@ -65,6 +66,10 @@ class KNNWeights(Weights):
 
     kind: ClassVar[str] = "neighbours"
     needs_separation: ClassVar[bool] = True
+    takes_sample_weight: ClassVar[bool] = True
+
+    #: What each observation counts for; None where all count alike.
+    mass_: Floats | None = None
 
     #: The model that was given fitted (see `of`).
     frozen: Any = None
@@ -143,8 +148,8 @@ class KNNWeights(Weights):
                 parameter="X",
             )
 
-    def fit(self, X: ArrayLike, Y: ArrayLike | None = None) -> Self:
-        """Remember the contexts `X` (coordinates); `Y` is not needed."""
+    def fit(self, X: ArrayLike, Y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
+        """Remember the contexts `X` (coordinates), and what they count for; `Y` is not needed."""
         points = as_matrix(X, self.dtype)
         n = points.shape[0]
         if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 1 <= self.k < n:
@@ -160,14 +165,41 @@ class KNNWeights(Weights):
             from whence.weights.read_neighbours import check_same_rows, read_neighbours
 
             check_same_rows(read_neighbours(self.frozen).points, points)
+        mass = as_mass(sample_weight, n)
+        if mass is not None and not (mass > 0.0).all():
+            raise InputError(
+                "'sample_weight' must be positive in every row for nearest neighbours: k of them might count for "
+                f"nothing. Got 0 in {int((mass <= 0.0).sum())} rows; leave these out.",
+                parameter="sample_weight",
+            )
         self.points_ = points
         self.metric_ = Metric.of(self.metric, points, bool(self.scaled))
         self.n_samples_, self.n_features_in_ = points.shape
+        if mass is not None:
+            self.mass_ = mass
+        else:
+            self.__dict__.pop("mass_", None)
         return self
 
     def far(self, row: ArrayLike) -> Floats:
         """How far every observation is from `row`: its distance, or its squared distance, in units of the metric."""
         return self.metric_.far(self.points_, np.asarray(row, dtype=np.float64))
+
+    @property
+    def counts(self) -> Floats | None:
+        """What each past observation counts for, where they do not count alike."""
+        return self.mass_
+
+    def shared(self, members: NDArray[np.integer]) -> Floats:
+        """Weights of all observations where these are the nearest."""
+        out = np.zeros(self.n_samples_)
+        if self.mass_ is None:
+            out[members] = 1.0 / self.k
+        else:
+            # In one order, so that the same neighbours always get the same weights.
+            own = np.sort(members)
+            out[own] = self.mass_[own] / self.mass_[own].sum()
+        return out
 
     def neighbours(self, row: ArrayLike) -> NDArray[np.int64]:
         """Row numbers of the k nearest observations, nearest first."""
@@ -177,7 +209,12 @@ class KNNWeights(Weights):
         """Weights of every training sample for each row of `X`."""
         columns = np.concatenate([self.neighbours(row) for row in X])
         starts = np.arange(0, columns.size + 1, self.k)
-        values = np.full(columns.size, 1.0 / self.k)
+        if self.mass_ is None:
+            values = np.full(columns.size, 1.0 / self.k)
+        else:
+            columns = np.sort(columns.reshape(-1, self.k), axis=1).ravel()
+            own = self.mass_[columns].reshape(-1, self.k)
+            values = np.ravel([row / row.sum() for row in own])
         return sparse.csr_matrix((values, columns, starts), shape=(len(X), self.n_samples_))
 
     def check_start(self, start: Floats, separation: float, names: Sequence[str]) -> None:
@@ -229,9 +266,7 @@ class KNNWeights(Weights):
         gap = float(distance[-1] - distance[-2])
         if gap < separation - 1e-9:
             raise InternalError(f"The k-th and (k+1)-th neighbour are only {gap:.3g} apart in the context found.")
-        out = np.zeros(self.n_samples_)
-        out[index[:-1]] = 1.0 / self.k
-        return out
+        return self.shared(index[:-1])
 
     def _found_afresh(self, row: Floats) -> tuple[Floats, NDArray[np.int64]]:
         """Distances and row numbers of the k + 1 nearest observations, nearest first."""
@@ -249,8 +284,11 @@ class KNNWeights(Weights):
         return distance[0], index[0]
 
     def knows_spread(self, tail: float | None) -> bool:
-        """The neighbours disagree; how much of that is left in a tail of so few is not known."""
-        return tail is None
+        """The neighbours disagree about a mean, and about a tail that begins where it does for all of them.
+
+        By how much is not known where they do not count alike.
+        """
+        return self.mass_ is None
 
     def per_tree(self, row: Floats) -> Floats:
         """Weights in a context by each neighbour alone."""
@@ -327,6 +365,8 @@ class KNNWeights(Weights):
         yield self.points_.ravel()
         if self.metric_.matrix is not None:
             yield self.metric_.matrix.ravel()
+        if self.mass_ is not None:
+            yield self.mass_
 
     def describe(self) -> str:
         """Number of the neighbours, and what they are near by."""
