@@ -79,8 +79,8 @@ def test_explained_and_read_again(tmp_path: Path) -> None:
     assert run("verify", tmp_path / "why.json", path).exit_code == 0
     june = json.loads(run("explain", path, *given, "--bound", "date=2024-06-01:2024-06-30", "--json").stdout)
     assert june["context"]["date"].startswith("2024-06")
-    (tmp_path / "asked.csv").write_text("date,hour,service,instead\n2024-03-05,22,none,95\n", "utf-8")
-    assert run("batch", path, tmp_path / "asked.csv", "-o", tmp_path / "out.csv").exit_code == 0
+    (tmp_path / "asked.csv").write_text("date,hour,service,instead\n2024-03-05,22,none,bikes=95\n", "utf-8")
+    assert run("batch", path, tmp_path / "asked.csv", tmp_path / "out.csv", "--no-holds").exit_code == 0
     out = pd.read_csv(tmp_path / "out.csv")
     assert date.fromisoformat(out["nearest date"][0]).year == 2024
 
