@@ -146,8 +146,8 @@ def _then(scene: Scene, explanation: Explanation) -> models.Then | None:
     return models.Then(
         **dict(scene.decided(explanation.context)),
         context=scene.context_of(explanation.context),
-        decision=scene.judged(explanation.decision, after, told and told.decision_after),
-        alternative=scene.judged(explanation.alternative, after, told and told.alternative_after),
+        decision=scene.judged(explanation.decision, after, None if told is None else told.decision_after),
+        alternative=scene.judged(explanation.alternative, after, None if told is None else told.alternative_after),
     )
 
 
