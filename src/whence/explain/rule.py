@@ -167,9 +167,10 @@ def fault_of(explanation: Explanation, rule: Region) -> str:
     if space is None:
         return "The explanation does not lie in the region of its own rule."
     box = _grown(explanation, replace(question, space=space).with_time(None))
-    if box is None or not (box.full.all() and box.proved):
-        return "The rule is not true everywhere in its region."
-    return ""
+    # Of a category, all that may be on must be.
+    number = space.group < 0
+    filled = box is not None and box.full[number].all() and (box.categories | (space.upper <= 0.0))[~number].all()
+    return "" if filled and box is not None and box.proved else "The rule is not true everywhere in its region."
 
 
 def _space_of(explanation: Explanation, rule: Region) -> Space | None:
