@@ -56,6 +56,11 @@ public:
         return static_cast<double>(kept_ ? above_[at(leaf, eta)] : counted_above(leaf, eta)) / size;
     }
 
+    // How many of a leaf's samples cost more than each eta, into a row that holds zeros.
+    void count(std::int32_t leaf, std::uint32_t* row) const;
+    double tail() const { return tail_; }
+    std::int64_t size(std::int32_t leaf) const { return samples_.size[leaf]; }
+
     struct Least {
         double sum;
         std::int32_t eta;
@@ -71,7 +76,6 @@ private:
         return static_cast<std::size_t>(leaf) * etas_.size() + static_cast<std::size_t>(eta);
     }
     void fill(std::int32_t leaf, EtaRange range, double* row) const;
-    void count(std::int32_t leaf, std::uint32_t* row) const;
     double computed_value(std::int32_t leaf, std::int32_t eta) const;
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;
 

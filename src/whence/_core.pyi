@@ -29,6 +29,8 @@ class Grid:
     @property
     def leaves(self) -> int: ...
     @property
+    def first_leaf(self) -> Ints: ...
+    @property
     def path_entries(self) -> int: ...
 
 class Located:
@@ -139,6 +141,7 @@ class PlanList(Criterion):
     def add_rivals(self, rows: Floats) -> None: ...
     def add_tail_rival(
         self,
+        grid: Grid,
         samples: Ints,
         first: NDArray[np.int64],
         size: NDArray[np.int64],
@@ -146,6 +149,7 @@ class PlanList(Criterion):
         trees: int,
         etas: Floats,
         rank: Ints,
+        alive: Ints,
     ) -> None: ...
     def add_tail_plan(
         self,
@@ -186,7 +190,13 @@ class StockTable:
         backorder: Floats,
         lower: Floats,
         upper: Floats,
+        alive: Ints | None = None,
+        tree: Ints | None = None,
+        numbers: int = ...,
+        seconds: float = ...,
     ) -> None: ...
+    @property
+    def whole(self) -> bool: ...
     @property
     def points(self) -> Floats: ...
     @property
@@ -220,7 +230,7 @@ class Shares:
 class FewChanges:
     """Which features may differ from the start together."""
 
-    def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ...) -> None: ...
+    def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ..., free: list[int] = ...) -> None: ...
     def allows(self, features: list[int]) -> bool: ...
     def keep(self, box: Box) -> bool: ...
 
@@ -324,7 +334,7 @@ class Queue:
 class OpenBox:
     """The box under way: its projection, the leaves it meets, and what bounds found."""
 
-    def __init__(self, box: Box, criterion: Criterion, tau: float) -> None: ...
+    def __init__(self, box: Box, criterion: Criterion, tau: float, plausible: Plausibility | None = None) -> None: ...
     @property
     def box(self) -> Box: ...
     @property

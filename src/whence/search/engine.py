@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, ClassVar
 
-from whence.engines import Engine, check_related_changes, check_related_sets, check_reliance, check_scales, part_of
+from whence.engines import Engine, check_reliance, check_scales, part_of
 from whence.question import Answer, Question
 from whence.weights import Weights
 
@@ -26,10 +26,8 @@ class Search(Engine):
         """Refuse weights that no search is made for, and what they cannot say of themselves."""
         if question.plans is not None:
             part_of(question.weights, "sets")
-            check_related_sets(question)
         part_of(question.weights, self.name)
         check_reliance(question)
-        check_related_changes(question)
         check_scales(question, trees=question.weights.per_tree_known)
 
     def answer(self, question: Question) -> Answer:

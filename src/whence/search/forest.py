@@ -22,7 +22,7 @@ from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
 
-__all__ = ["ForestFrontier", "explain"]
+__all__ = ["ForestFrontier", "explain", "laid_out"]
 
 Ints = NDArray[np.int32]
 
@@ -301,16 +301,24 @@ def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:
     return plans
 
 
-def explain(question: Question) -> Answer:
-    """Answer a question about a forest policy."""
+def laid_out(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | None]:
+    """The forest in cells and, where contexts must be usual or keep relations, what the leaves of further trees say.
+
+    No grid where the question's time limit passes before it is built.
+    """
     kept = grid_of(question)
-    plausible = None
     isolation = question.plausible if isinstance(question.plausible, Isolation) else None
     relations = question.space.relations
     if kept is not None and relations is not None and relations.as_trees:
-        kept, plausible = related(question, kept, relations, isolation)
-    elif kept is not None and isolation is not None:
-        kept, plausible = isolated(question, kept, isolation)
+        return related(question, kept, relations, isolation)
+    if kept is not None and isolation is not None:
+        return isolated(question, kept, isolation)
+    return kept, None
+
+
+def explain(question: Question) -> Answer:
+    """Answer a question about a forest policy."""
+    kept, plausible = laid_out(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     before = earlier(question) if question.confidence > 0.0 else None
