@@ -34,7 +34,7 @@ def test_wide_tables_take_work_in_proportion(tmp_path: Path, declared: bool) -> 
         sections = "".join(f'[features.{name}]\ntype = "continuous"\n' for name in names) if declared else ""
         project = (
             f'[data]\nhistory = "days.csv"\n[outcomes]\ncolumns = ["sold"]\n{sections}'
-            '[weights]\nkind = "knn"\n[problem]\nkind = "newsvendor"\nholding = 1\nbackorder = 3\n'
+            '[weights]\nkind = "knn"\nk = 10\n[problem]\nkind = "newsvendor"\nholding = 1\nbackorder = 3\n'
         )
         work[width] = calls(write_project(tmp_path / str(width), project, csv_text(rows)))
     assert work[600] - work[300] < 2.2 * (work[300] - work[150])

@@ -81,7 +81,7 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
             "plans": (COUNT, 100),
         },
     ),
-    "knn": (KNNWeights, {"k": (COUNT, 10), "metric": (METRIC, "l1"), "scaled": (FLAG, True)}),
+    "knn": (KNNWeights, {"k": (COUNT, 20), "metric": (METRIC, "l1"), "scaled": (FLAG, True)}),
     "kernel": (
         KernelWeights,
         {

@@ -74,7 +74,7 @@ class KNNWeights(Weights):
     #: The model that was given fitted (see `of`).
     frozen: Any = None
 
-    def __init__(self, k: int = 10, metric: Any = "l1", scaled: bool = True) -> None:
+    def __init__(self, k: int = 20, metric: Any = "l1", scaled: bool = True) -> None:
         self.k = k
         self.metric = metric
         self.scaled = scaled
