@@ -4,13 +4,17 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <limits>
+#include <numeric>
+#include <optional>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "breach.hpp"
 #include "confident_mean.hpp"
 #include "confident_tail.hpp"
+#include "curve_criterion.hpp"
 #include "forest_search.hpp"
 #include "mean_criterion.hpp"
 #include "plan_list.hpp"
@@ -70,6 +74,14 @@ void bind_grid(nb::module_& m) {
         .def_prop_ro("columns", &Grid::columns)
         .def_prop_ro("trees", &Grid::trees)
         .def_prop_ro("leaves", &Grid::leaves)
+        .def_prop_ro(
+            "first_leaf",
+            [](const Grid& grid) {
+                std::vector<std::int32_t> first;
+                for (std::int32_t t = 0; t <= grid.trees(); ++t) first.push_back(grid.first_leaf(t));
+                return array_of(first);
+            },
+            "The first leaf of every tree, and the number of all leaves.")
         .def_prop_ro("path_entries", &Grid::path_entries, "Columns on the paths of all leaves together.")
         .def_prop_ro(
             "asks",
@@ -193,7 +205,11 @@ void require_entry(const TailCriterion& criterion, std::int32_t plan, std::int32
     require(eta >= 0 && eta < criterion.plan(plan).etas(), "'eta' must be one of the plan's.");
 }
 
-LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& size, double tail, std::int32_t trees) {
+// What the samples of a leaf count for: one number per sample, or None where all count alike.
+using Mass = std::optional<Vector>;
+
+LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& size, double tail, std::int32_t trees,
+                       const Mass& mass) {
     require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
     const auto count = static_cast<std::int64_t>(samples.size());
     for (std::size_t i = 0; i < first.size(); ++i)
@@ -201,7 +217,17 @@ LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& s
                 "Every leaf must have samples.");
     require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
     require(trees > 0, "'trees' must be positive.");
-    return {view(samples), view(first), view(size)};
+    LeafSamples found{view(samples), view(first), view(size)};
+    if (!mass) return found;
+    for (std::size_t i = 0; i < mass->size(); ++i)
+        require((*mass)(i) >= 0.0 && std::isfinite((*mass)(i)), "'mass' must hold numbers of at least 0.");
+    for (std::size_t i = 0; i < samples.size(); ++i)
+        require(samples(i) >= 0 && static_cast<std::size_t>(samples(i)) < mass->size(),
+                "'mass' must hold one number a sample.");
+    found.mass = view(*mass);
+    for (std::size_t i = 0; i < first.size(); ++i)
+        require(found.total(static_cast<std::int32_t>(i)) > 0.0, "Every leaf must have samples that count.");
+    return found;
 }
 
 void bind_criteria(nb::module_& m) {
@@ -236,6 +262,38 @@ void bind_criteria(nb::module_& m) {
                 new (self) ConfidentMeanCriterion(leaves, kappa);
             },
             "leaves"_a, "kappa"_a);
+    nb::class_<CurveCriterion, MeanCriterion>(
+        m, "CurveCriterion", "Costs that follow forecasts: a curve for every outcome, by what the leaves add up to.")
+        .def(
+            "__init__",
+            [](CurveCriterion* self, Matrix adds, Vector offsets) {
+                require(adds.shape(1) == offsets.size(), "'adds' must have a column for each of the 'offsets'.");
+                require_finite(adds, "adds");
+                require_finite(offsets, "offsets");
+                new (self) CurveCriterion(copied(adds), copied(offsets));
+            },
+            "adds"_a.noconvert(), "offsets"_a.noconvert())
+        .def(
+            "add_curves",
+            [](CurveCriterion& criterion, Ints first, Vector at, Vector value, Vector slopes) {
+                const std::size_t count = criterion.outcomes();
+                require_size(first, count + 1, "first");
+                require_size(value, at.size(), "value");
+                require_size(slopes, 2 * count, "slopes");
+                std::vector<BrokenLine> curves;
+                for (std::size_t k = 0; k < count; ++k) {
+                    const auto end = static_cast<std::int64_t>(at.size());
+                    require(first(k) >= 0 && first(k) <= first(k + 1) && first(k + 1) <= end,
+                            "'first' must say where the corners of each curve begin.");
+                    const auto part = [&](const Vector& all) {
+                        return std::vector<double>(all.data() + first(k), all.data() + first(k + 1));
+                    };
+                    curves.emplace_back(part(at), part(value), slopes(2 * k), slopes(2 * k + 1));
+                }
+                criterion.add_curves(std::move(curves));
+            },
+            "first"_a.noconvert(), "at"_a.noconvert(), "value"_a.noconvert(), "slopes"_a.noconvert(),
+            "One more rival: corners and values of a curve for each outcome, and its slopes before and after them.");
     nb::class_<MeanBreach, MeanCriterion>(m, "MeanBreach", "Where expected cost with confidence is broken.")
         .def(
             "__init__",
@@ -247,11 +305,17 @@ void bind_criteria(nb::module_& m) {
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
-            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees) {
-                new (self) TailCriterion(samples_of(samples, first, size, tail, trees), tail, trees);
+            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
+               double whole, const Mass& mass) {
+                LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
+                require(std::isfinite(whole) && whole >= 0.0, "'whole' must be finite and at least 0.");
+                require(whole == 0.0 || leaves.mass.empty(), "'whole' and 'mass' do not go together.");
+                leaves.whole = whole;
+                new (self) TailCriterion(leaves, tail, trees);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "whole"_a = 0.0,
+            "mass"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+            nb::keep_alive<1, 8>())
         .def(
             "add_plan",
             [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
@@ -285,11 +349,12 @@ void bind_criteria(nb::module_& m) {
         .def(
             "__init__",
             [](TailBreach* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
-               double kappa) {
-                new (self) TailBreach(samples_of(samples, first, size, tail, trees), tail, trees, kappa);
+               double kappa, const Mass& mass) {
+                new (self) TailBreach(samples_of(samples, first, size, tail, trees, mass), tail, trees, kappa);
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "kappa"_a,
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+            "mass"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+            nb::keep_alive<1, 8>());
 }
 
 // What each leaf says about a plan under every threshold eta.
@@ -300,7 +365,13 @@ TailTable table_of(const LeafSamples& samples, const Vector& etas, const Integer
         require(rank(i) >= 0 && static_cast<std::size_t>(rank(i)) < etas.size(), "'rank' must be about the etas.");
     for (const std::int32_t sample : samples.samples)
         require(sample >= 0 && static_cast<std::size_t>(sample) < rank.size(), "'rank' must hold one number a sample.");
-    return TailTable(samples, copied(etas), copied(rank), tail, trees, true);
+    return TailTable(samples, copied(etas), copied(rank), tail, trees, false);
+}
+
+void require_alive(const PlanList& list, const Integers& alive) {
+    for (std::size_t i = 0; i < alive.size(); ++i)
+        require(alive(i) >= 0 && alive(i) < list.leaves() && (i == 0 || alive(i - 1) < alive(i)),
+                "'alive' must be leaves in their order.");
 }
 
 void bind_plan_sets(nb::module_& m) {
@@ -324,27 +395,30 @@ void bind_plan_sets(nb::module_& m) {
             "rows"_a.noconvert(), "The same of plans that the set must not cost more than.")
         .def(
             "add_tail_rival",
-            [](PlanList& list, Integers samples, Ints first, Ints size, double tail, std::int32_t trees, Vector etas,
-               Integers rank) {
+            [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
+               std::int32_t trees, Vector etas, Integers rank, Integers alive, const Mass& mass) {
                 require_size(first, static_cast<std::size_t>(list.leaves()), "first");
-                list.add_tail_rival(table_of(samples_of(samples, first, size, tail, trees), etas, rank, tail, trees));
+                require_alive(list, alive);
+                const LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
+                list.add_tail_rival(table_of(leaves, etas, rank, tail, trees), grid, view(alive));
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
-            "etas"_a.noconvert(), "rank"_a.noconvert(), "A rival under CVaR, with all its thresholds.")
+            "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
+            "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "mass"_a.noconvert() = nb::none(),
+            "A rival under CVaR, with the thresholds at which it is attained where trees have `alive` leaves.")
         .def(
             "add_tail_plan",
             [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
-               std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau) {
+               std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau, const Mass& mass) {
                 require_size(first, static_cast<std::size_t>(list.leaves()), "first");
-                for (std::size_t i = 0; i < alive.size(); ++i)
-                    require(alive(i) >= 0 && alive(i) < list.leaves() && (i == 0 || alive(i - 1) < alive(i)),
-                            "'alive' must be leaves in their order.");
-                const TailTable table = table_of(samples_of(samples, first, size, tail, trees), etas, rank, tail, trees);
+                require_alive(list, alive);
+                const TailTable table =
+                    table_of(samples_of(samples, first, size, tail, trees, mass), etas, rank, tail, trees);
                 nb::gil_scoped_release released;
                 list.add_tail_plan(table, grid, view(alive), tau);
             },
             "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
             "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "tau"_a,
+            "mass"_a.noconvert() = nb::none(),
             "A plan under CVaR, with the thresholds that the `alive` leaves do not rule out.")
         .def(
             "set_routes",
@@ -388,8 +462,9 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "__init__",
             [](StockTable* self, Integers samples, Ints first, Ints size, std::int32_t trees, Matrix demand,
-               Vector holding, Vector backorder, Vector lower, Vector upper) {
-                const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees);
+               Vector holding, Vector backorder, Vector lower, Vector upper, std::optional<Integers> alive,
+               std::optional<Integers> tree, std::size_t numbers, double seconds, const Mass& mass) {
+                const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees, mass);
                 for (const std::int32_t sample : leaves.samples)
                     require(sample >= 0 && static_cast<std::size_t>(sample) < demand.shape(0),
                             "'demand' must have one row a sample.");
@@ -399,11 +474,32 @@ void bind_plan_sets(nb::module_& m) {
                 require_size(backorder, products, "backorder");
                 require_size(lower, products, "lower");
                 require_size(upper, products, "upper");
-                new (self) StockTable(
-                    leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)}, trees);
+                require(alive.has_value() == tree.has_value(), "'alive' and 'tree' go together.");
+                std::vector<std::int32_t> all(first.size());
+                std::iota(all.begin(), all.end(), 0);
+                StockTable::Alive given{all, {}};
+                if (alive) {
+                    require_size(*tree, alive->size(), "tree");
+                    for (std::size_t i = 0; i < alive->size(); ++i) {
+                        const std::int32_t leaf = (*alive)(i), own = (*tree)(i);
+                        require(leaf >= 0 && static_cast<std::size_t>(leaf) < first.size() &&
+                                    (i == 0 || (*alive)(i - 1) < leaf),
+                                "'alive' must be leaves in their order.");
+                        require(own >= 0 && own < trees && (i == 0 || (*tree)(i - 1) <= own),
+                                "'tree' must be the trees of the leaves in their order.");
+                    }
+                    given = {view(*alive), view(*tree)};
+                }
+                nb::gil_scoped_release released;
+                new (self) StockTable(leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)},
+                                      trees, given, {numbers, Deadline(seconds)});
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "trees"_a, "demand"_a.noconvert(),
-            "holding"_a.noconvert(), "backorder"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert())
+            "holding"_a.noconvert(), "backorder"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+            "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
+            "numbers"_a = std::numeric_limits<std::size_t>::max(),
+            "seconds"_a = std::numeric_limits<double>::infinity(), "mass"_a.noconvert() = nb::none())
+        .def_prop_ro("whole", &StockTable::whole)
         .def_prop_ro("points", [](const StockTable& table) { return array_of(table.points()); })
         .def_prop_ro("breakpoints", &StockTable::breakpoints)
         .def(
@@ -430,10 +526,12 @@ void bind_search(nb::module_& m) {
     nb::class_<FewChanges>(m, "FewChanges", "Which features may differ from the start together.")
         .def(
             "__init__",
-            [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred) {
-                new (self) FewChanges(copied(feature), most, std::move(barred));
+            [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred,
+               const std::vector<std::int32_t>& free) {
+                new (self) FewChanges(copied(feature), most, std::move(barred), free);
             },
-            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>())
+            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>(),
+            "free"_a = std::vector<std::int32_t>())
         .def(
             "allows",
             [](const FewChanges& few, const std::vector<std::int32_t>& features) {

@@ -6,7 +6,7 @@
 namespace whence {
 
 FewChanges::FewChanges(std::vector<std::int32_t> feature, std::int32_t most,
-                       std::vector<std::vector<std::int32_t>> barred)
+                       std::vector<std::vector<std::int32_t>> barred, const std::vector<std::int32_t>& free)
     : feature_(std::move(feature)), most_(most), barred_(std::move(barred)) {
     for (const std::int32_t f : feature_) {
         if (f < 0 || f >= columns()) throw std::invalid_argument("'feature' must count the features from 0.");
@@ -19,21 +19,32 @@ FewChanges::FewChanges(std::vector<std::int32_t> feature, std::int32_t most,
         if (set.empty() || set.front() < 0 || set.back() >= features_)
             throw std::invalid_argument("A barred set must hold some of the features.");
     }
+    free_.assign(static_cast<std::size_t>(features_), 0);
+    for (const std::int32_t f : free) {
+        if (f < 0 || f >= features_) throw std::invalid_argument("'free' must name some of the features.");
+        free_[f] = 1;
+    }
+}
+
+std::int32_t FewChanges::count(const Features& features) const {
+    std::int32_t found = 0;
+    for (std::int32_t f = 0; f < features_; ++f) found += features[f] && !free_[f];
+    return found;
 }
 
 bool FewChanges::allows(const Features& changed) const {
-    if (std::count(changed.begin(), changed.end(), 1) > most_) return false;
+    if (count(changed) > most_) return false;
     return std::none_of(barred_.begin(), barred_.end(), [&](const auto& set) {
         return std::all_of(set.begin(), set.end(), [&](std::int32_t f) { return changed[f]; });
     });
 }
 
 bool FewChanges::settle(const Features& changed, Features& kept) const {
-    const auto count = std::count(changed.begin(), changed.end(), 1);
-    if (count > most_) return false;
+    const std::int32_t counted = count(changed);
+    if (counted > most_) return false;
     kept.assign(features_, 0);
-    if (count == most_)
-        for (std::int32_t f = 0; f < features_; ++f) kept[f] = !changed[f];
+    if (counted == most_)
+        for (std::int32_t f = 0; f < features_; ++f) kept[f] = !changed[f] && !free_[f];
     for (const auto& set : barred_) {
         std::int32_t open = 0, last = -1;
         for (const std::int32_t f : set)

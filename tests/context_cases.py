@@ -37,6 +37,19 @@ class Relation:
     holds: Callable[[Row], bool]
     tie: tuple[str, str, float] | None = None
     turns: dict[str, tuple[float, ...]] = field(default_factory=dict)
+    #: The same without a hair of room for rounding: what contexts that are handed out must keep.
+    strictly: Callable[[Row], bool] | None = None
+
+    def kept(self, row: Row, typed: bool) -> bool:
+        """Whether a context keeps it to the last digit; if `typed`, for the decimals that its numbers are typed as."""
+        if self.strictly is not None:
+            return self.strictly(row)
+        if self.tie is None:
+            return self.holds(row)
+        if eval(self.text, {"__builtins__": {}}, row):  # as whoever has the context would check it
+            return True
+        a, b, by = self.tie
+        return typed and Decimal(repr(row[a])) + Decimal(repr(by)) <= Decimal(repr(row[b]))
 
 
 @dataclass(frozen=True)
@@ -52,10 +65,25 @@ class ContextCase:
     derived: bool
     fixed: tuple[str, ...]
     bounds: dict[str, Any]
+    #: Where some plan of several has to do: these, and whether they are listed or only solved for.
+    among: tuple[int, ...] = ()
+    listed: bool = True
+    #: How many features may change.
+    most: int | None = None
 
     def explain(self, **how: Any) -> Any:
-        given = {"kind": self.kind, "fixed": self.fixed, "bounds": self.bounds, **how}
-        return self.policy.explain(self.context, self.instead, **given)
+        given = {"kind": self.kind, "fixed": self.fixed, "bounds": self.bounds, "max_changes": self.most, **how}
+        return self.policy.explain(self.context, self._set() if self.among else self.instead, **given)
+
+    def _set(self) -> Any:
+        problem, among = self.policy.problem, self.among
+        if self.listed:
+            return problem.only(list(among))
+
+        def solve(Y: np.ndarray, weights: np.ndarray, risk: Any) -> int:
+            return among[int(np.argmin([risk.of(Y[:, j], weights) for j in among]))]
+
+        return problem.only(lambda plan: plan in among, solve=solve)
 
 
 def table(rng: np.random.Generator, n: int, lattice: bool) -> pd.DataFrame:
@@ -168,6 +196,7 @@ def observed_relation(X: pd.DataFrame, by: str, of: str) -> Relation:
         f"observed({by}, {of})",
         lambda row: row[by] not in seen or min(seen[row[by]]) - hair <= row[of] <= max(seen[row[by]]) + hair,
         turns={of: turns},
+        strictly=lambda row: row[by] not in seen or min(seen[row[by]]) <= row[of] <= max(seen[row[by]]),
     )
 
 
@@ -245,13 +274,17 @@ def truth(case: ContextCase) -> tuple[float, Row | None]:
     waiting: list[tuple[float, Row]] = []
     for place in np.argsort(total, axis=None, kind="stable"):
         row = {n: v[i] for n, v, i in zip(names, listed, np.unravel_index(place, total.shape), strict=True)}
-        if row != case.context and _exists(case, row) and _separate(case, row):
+        if row != case.context and _few(case, row) and _exists(case, row, True) and _separate(case, row):
             waiting.append((float(total.flat[place]), row))
         if len(waiting) == BATCH and (found := _first(case, waiting)) is not None:
             return found
         if len(waiting) == BATCH:
             waiting = []
     return _first(case, waiting) or (np.inf, None)
+
+
+def _few(case: ContextCase, row: Row) -> bool:
+    return case.most is None or sum(row[name] != value for name, value in case.context.items()) <= case.most
 
 
 def _separate(case: ContextCase, row: Row) -> bool:
@@ -283,15 +316,19 @@ def _first(case: ContextCase, rows: list[tuple[float, Row]]) -> tuple[float, Row
 def _explains(case: ContextCase, weights: np.ndarray) -> bool:
     policy, risk = case.policy, case.policy.risk_
     costs = [risk.of(column, weights) for column in policy.Y_.T]
-    tau = 1e-6 * float(np.abs(policy.Y_[:, case.instead]).max())
+    among = case.among or (case.instead,)
+    before = policy.weights_at(case.context)
+    # The tolerance is a share of what the plan costs that is the best of the set today.
+    today = among[int(np.argmin([risk.of(policy.Y_[:, j], before) for j in among]))]
+    tau = 1e-6 * float(np.abs(policy.Y_[:, today]).max())
     rivals = costs if case.kind == "absolute" else [costs[case.decision]]
-    return costs[case.instead] <= min(rivals) + tau
+    return min(costs[j] for j in among) <= min(rivals) + tau
 
 
-def _exists(case: ContextCase, row: Row) -> bool:
+def _exists(case: ContextCase, row: Row, exactly: bool = False) -> bool:
     if case.derived and bool(row["weekend"]) != (row["day"] in ("Sat", "Sun")):
         return False
-    return all(relation.holds(row) for relation in case.relations)
+    return all(((exactly and one.strictly) or one.holds)(row) for one in case.relations)
 
 
 def distance(case: ContextCase, row: Row) -> float:
@@ -407,7 +444,8 @@ def _turns(policy: Policy, name: str) -> list[tuple[float, float]]:
     coordinate = policy.schema_.coordinate_names.index(name)
     found = []
     for tree in policy.weights_.trees:
-        for threshold in tree.threshold[tree.feature == coordinate]:
+        # A split between what is missing and all else has no threshold.
+        for threshold in filter(np.isfinite, tree.threshold[tree.feature == coordinate]):
 
             def left(value: float, cut: float = float(threshold)) -> bool:
                 return float(np.float32((value - low) / spread)) <= cut
@@ -446,4 +484,10 @@ def faults(case: ContextCase, context: Mapping[str, Any] | None) -> str:
         stepped = case.policy.schema_.features[name].step is not None
         if stepped and not _allowed(case, name, float(row[name])):
             return f"{name} = {row[name]!r} is off the grid"
+    held = [row[name] == case.context[name] for name in ("low", "high")]
+    steps = [case.policy.schema_.features[name].step is not None for name in ("low", "high")]
+    typed = all(one or other for one, other in zip(held, steps, strict=True))
+    for relation in case.relations:
+        if not relation.kept(row, typed):
+            return f"{row} breaks {relation.text} in the last digit"
     return ""

@@ -39,10 +39,15 @@ def risk_over(costs: Floats, risk: Any) -> float:
     return total / tail
 
 
-def judge(question: Question, rivals: Sequence[Floats]) -> Callable[[NDArray[np.int64]], bool]:
-    """Whether the alternative stands against all rivals when these observations speak."""
+def judge(
+    question: Question, rivals: Sequence[Floats], mass: Floats | None = None
+) -> Callable[[NDArray[np.int64]], bool]:
+    """Whether the alternative stands against all rivals when these observations speak, alike or by their mass."""
 
     def holds(members: NDArray[np.int64]) -> bool:
+        if mass is not None:
+            cost = np.average(question.alternative[members], weights=mass[members])
+            return all(cost <= np.average(rival[members], weights=mass[members]) + question.tau for rival in rivals)
         cost = risk_over(question.alternative[members], question.risk)
         if any(cost > risk_over(rival[members], question.risk) + question.tau for rival in rivals):
             return False
@@ -146,13 +151,13 @@ def _vertices(
     return np.column_stack([x, y])
 
 
-def nearest_by_vertices(question: Question, rivals: Sequence[Floats]) -> float:
+def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floats | None = None) -> float:
     """Nearest distance by checking every vertex; at most two continuous coordinates."""
     space, estimator = question.space, question.weights
     assert isinstance(estimator, KNNWeights)
     points, k = estimator.points_, estimator.k
     widest = question.plausible.widest if isinstance(question.plausible, Nearby) else np.inf
-    holds = judge(question, rivals)
+    holds = judge(question, rivals, mass)
     known: dict[bytes, bool] = {}
     free, fillings = _choices(question)
     best = np.inf

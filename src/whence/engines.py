@@ -15,15 +15,15 @@ from typing import Any, ClassVar
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Isolation, Question
-from whence.weights import Weights
+from whence.weights import KNNWeights, Weights
 
 __all__ = [
     "AUTO",
     "ENGINES",
     "PARTS",
     "Engine",
-    "check_related_changes",
-    "check_related_sets",
+    "check_pooled",
+    "check_related_units",
     "check_reliance",
     "check_scales",
     "engine_named",
@@ -50,11 +50,19 @@ PARTS: dict[str, dict[str, str]] = {
         "region": "whence.search.regions:region",
         "milp": "whence.milp.forest:ForestWeighting",
     },
+    "whence.weights.forecast.ForecastTrees": {
+        "search": "whence.search.forecast:explain",
+        "milp": "whence.milp.forecast:ForecastWeighting",
+    },
+    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.knn.KNNWeights": {
         "search": "whence.search.knn:explain",
         "sets": "whence.search.knn_plan_sets:explain",
         "region": "whence.search.knn_regions:region",
         "milp": "whence.milp.knn:NeighbourWeighting",
+    },
+    "whence.weights.kernel.KernelWeights": {
+        "search": "whence.search.kernel:explain",
     },
 }
 
@@ -153,35 +161,49 @@ def check_reliance(question: Question) -> None:
     """Refuse to ask weights by how much they agree, or for usual contexts, where no search knows that of them."""
     weights = question.weights
     if question.confidence and not weights.knows_spread(question.risk.tail):
-        if weights.knows_spread(None):
+        if weights.counts is not None:
+            what = "must be 0 for neighbours that were fitted with a 'sample_weight'"
+        elif weights.knows_spread(None):
             what = "must be 0 under CVaR for weights that are not made of trees"
         else:
             what = "needs weights made of trees or of neighbours"
         raise InputError(f"'confidence' {what}. Got {type(weights).__name__} instead.", parameter="confidence")
+    if weights.counts is not None and question.risk.tail is not None and not weights.per_tree_known:
+        raise InputError(
+            "'sample_weight' must be left out in 'fit' to explain decisions under CVaR by neighbours: no search knows "
+            "the tail of neighbours that do not count alike.",
+            parameter="sample_weight",
+        )
     if isinstance(question.plausible, Isolation) and not weights.per_tree_known:
         raise InputError(
-            f"'plausible' needs weights made of trees or of neighbours. Got {type(weights).__name__} instead.",
+            "'plausible' needs weights made of trees, or of neighbours in the L1 norm of the coordinates. "
+            f"Got {type(weights).__name__} instead.",
             parameter="plausible",
         )
 
 
-def check_related_sets(question: Question) -> None:
-    """Refuse relations between features where a set of plans is asked for in a forest."""
-    if question.space.relations is not None and question.weights.per_tree_known:
+def check_pooled(question: Question, engine: str) -> None:
+    """Refuse what needs a weight of its own for every leaf where leaves are pooled."""
+    if question.weights.pooled and engine != AUTO:
         raise InputError(
-            "'relations', and features that follow from others, need one plan as 'instead' where weights are made of "
-            f"trees. Got a set of plans and {question.space.relations.words}.",
-            parameter="relations",
+            f"'engine' must be {AUTO!r} where the leaves of trees are pooled. Got {engine!r} instead.",
+            parameter="engine",
+        )
+    if question.weights.pooled and question.plans is not None:
+        raise InputError(
+            "'instead' must be one plan where the leaves of trees are pooled. Got a set of plans instead.",
+            parameter="instead",
         )
 
 
-def check_related_changes(question: Question) -> None:
-    """Refuse a limit on the changes where relations join features: what changes then takes others with it."""
-    if question.few is not None and question.space.relations is not None:
+def check_related_units(question: Question) -> None:
+    """Refuse relations where neighbours are near by sums of differences in units of their own."""
+    weights, relations = question.weights, question.space.relations
+    if relations is not None and isinstance(weights, KNNWeights) and not weights.plain and not weights.metric_.squared:
         raise InputError(
-            "'max_changes' and 'relations', or features that follow from others, are for engine='milp': the search "
-            f"knows one of them at a time. Got {question.space.relations.words}.",
-            parameter="max_changes",
+            "'relations', and features that follow from others, need 'scaled' neighbours, or engine='milp', where "
+            f"'metric' is 'l1'. Got neighbours in your units and {relations.words}.",
+            parameter="relations",
         )
 
 

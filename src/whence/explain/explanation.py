@@ -14,6 +14,7 @@ from msgspec import json, to_builtins
 from whence.aliases import Floats, Kind, Status
 from whence.engines import has_part
 from whence.errors import InputError
+from whence.explain.forecasting import Forecasted
 from whence.explain.reliance import WITHIN, Held, Refitted, Reliance
 from whence.explain.rule import Region, region_of
 from whence.explain.source import Source
@@ -149,6 +150,8 @@ class Explanation:
     agreed: Held | None = None
     #: The box of contexts around it in which it stays true, where that was found out (see `region`).
     rule: Region | None = None
+    #: Where the policy forecasts: the forecasts in both contexts, and what the plans cost in the one found.
+    forecast: Forecasted | None = None
     note: str = ""
     #: Where some plan of a set had to be better: what one of them is called, such as "a route through Ring Road".
     among: str = ""
@@ -284,6 +287,8 @@ class Explanation:
     def held(self, refits: int = 20, kind: RefitKind | None = None, within: float = WITHIN) -> Held:
         """In how many refits of the policy's weights the explanation holds: (times, refits).
 
+        Of a set of plans, it holds in a refit where some plan of the set does, not only the one that is named.
+
         Parameters
         ----------
         refits : int
@@ -305,7 +310,6 @@ class Explanation:
         """
         if not isinstance(refits, int | np.integer) or isinstance(refits, bool) or refits < 1:
             raise InputError(f"'refits' must be an int >= 1. Got {refits!r} instead.", parameter="refits")
-        self._one_plan("held against refits")
         found = Refitted(self._source("refitted"), kind).held(self, range(int(refits)), within)
         if found is None:
             raise InputError(f"An explanation without a context holds nowhere; its status is {self.status!r}.")
@@ -320,6 +324,8 @@ class Explanation:
 
     def region(self, time_limit: float | None = 5.0) -> Region:
         """The largest box of contexts around the explanation in which it stays true, as a rule.
+
+        Of a set of plans, it is about the plan that is named as `alternative`.
 
         Parameters
         ----------
@@ -336,7 +342,6 @@ class Explanation:
         Your plan is better whenever x0 is at least 0.297: 70 % of past contexts.
         """
         source = self._source("grown into a region")
-        self._one_plan("grown into a region")
         if self.context is None or self.question is None:
             raise InputError(f"An explanation without a context has no region; its status is {self.status!r}.")
         if not has_part(source.weights, "region"):
@@ -373,17 +378,10 @@ class Explanation:
         if nearest and self.nearest is not None:
             return replace(self.with_rule(time_limit), nearest=self.nearest.with_rule(time_limit))
         source = self.source
-        known = self.rule is not None or self.context is None or self.question is None or bool(self.among)
+        known = self.rule is not None or self.context is None or self.question is None
         if known or source is None or not source.weights.per_tree_known:
             return self
         return replace(self, rule=self.region(time_limit))
-
-    def _one_plan(self, what: str) -> None:
-        if self.among:
-            raise InputError(
-                f"An explanation about a set of plans cannot be {what}: explain the plan that takes over, "
-                "instead=why.alternative."
-            )
 
     def _source(self, what: str) -> Source:
         if self.source is None:
@@ -475,6 +473,7 @@ class Explanation:
             nearest=None if report.nearest is None else cls._of(report.nearest),
             agreed=None if report.held is None else Held(report.held.times, report.held.refits),
             rule=None if report.region is None else Region.of_entry(report.region),
+            forecast=None if report.forecast is None else Forecasted.of_entry(report.forecast),
             written=report,
         )
 

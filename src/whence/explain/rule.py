@@ -10,7 +10,9 @@ import numpy as np
 import pandas as pd
 
 from whence.engines import part_of
+from whence.explain.date_rule import date_conditions
 from whence.explain.plan_sets import any_plan
+from whence.features import Ordered
 from whence.question import Question, Space
 from whence.report.model import RegionEntry, scalar
 from whence.report.numbers import plain, share, with_unit
@@ -26,6 +28,8 @@ __all__ = ["Condition", "Region", "fault_of", "region_of"]
 SHORT = 4
 #: By which share of a feature's range an end that the explanation touches may be rounded past it.
 NEAR = 0.01
+#: Numbers of levels that differ by less are the same.
+EQUAL = 1e-9
 #: Digits up to which an end is said such that the explanation stays inside.
 FEW = 5
 #: By how much the coordinate of a number may be off, and by how much an end that is the explanation's own value.
@@ -226,10 +230,19 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
         if box.full[at].all():
             continue
         unit, kind = schema.unit(name), schema.kinds()[name]
+        if kind == "date":
+            asked = date_conditions(schema, name, box, before[name], values[name])
+            found += [Condition(**one) for one in asked]
+            continue
         both = {"was": before[name], "found": values[name]}
         if len(at) > 1 or kind == "categorical":
             known = tuple(schema.categories(name))
-            levels = [level for level, j in zip(known, at, strict=True) if box.categories[j]]
+            if isinstance(schema.kind(name), Ordered):
+                number = (np.arange(len(known)) - offset[at[0]]) / scale[at[0]]
+                held = (number >= box.lower[at[0]] - EQUAL) & (number <= box.upper[at[0]] + EQUAL)
+            else:
+                held = box.categories[at]
+            levels = [level for level, inside in zip(known, held.tolist(), strict=True) if inside]
             text = f"{name} is {_or(list(map(str, levels)))}"
             found.append(Condition(name, None, None, tuple(levels), text, **both, known=known))
             continue
@@ -292,7 +305,8 @@ def _or(words: list[str]) -> str:
 
 
 def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], inside: float, box: Box) -> str:
-    better = "no plan is better than yours" if explanation.kind == "absolute" else "your plan is better"
+    plan, whose = ("the other plan", "the other one") if explanation.among else ("your plan", "yours")
+    better = f"no plan is better than {whose}" if explanation.kind == "absolute" else f"{plan} is better"
     if not box.proved:
         return "No rule: there were too many contexts around the explanation to look at all of them."
     if len(conditions) > SHORT:

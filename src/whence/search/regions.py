@@ -27,7 +27,7 @@ from whence.question.plans import Plans
 from whence.search import plan_sets
 from whence.search.beaten import beaten_within, within_box
 from whence.search.confidence import confident_excess
-from whence.search.criteria import add_plan, add_rival, criterion_of
+from whence.search.criteria import add_plan, add_rival, criterion_of, without_tolerance
 from whence.search.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
 
 __all__ = ["Region", "region"]
@@ -117,6 +117,8 @@ def region(
     if question.space.everywhere is not None:
         # Whether a change is large enough to be suggested says nothing about where the suggestion stays true.
         question = replace(question, space=question.space.everywhere)
+    if kept.whole is not None:
+        question = without_tolerance(question)
     plans = [question.rival_decision, *rivals]
     breaches = [
         _breach(question, kept, confidence, one) for one in plans if not _never_broken(question, confidence, one)
@@ -165,7 +167,7 @@ def _breach(question: Question, kept: KeptGrid, confidence: float, rival: Floats
         mean.add_rival(leaf_means(kept, alternative - rival))
         return mean
     breach = _core.TailBreach(
-        kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=confidence
+        kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=confidence, mass=kept.mass
     )
     add_plan(breach, question, kept, rival)
     add_plan(breach, question, kept, alternative)
