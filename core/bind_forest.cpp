@@ -4,7 +4,9 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <limits>
+#include <optional>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
@@ -194,7 +196,11 @@ void require_entry(const TailCriterion& criterion, std::int32_t plan, std::int32
     require(eta >= 0 && eta < criterion.plan(plan).etas(), "'eta' must be one of the plan's.");
 }
 
-LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& size, double tail, std::int32_t trees) {
+// What the samples of a leaf count for: one number per sample, or None where all count alike.
+using Mass = std::optional<Vector>;
+
+LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& size, double tail, std::int32_t trees,
+                       const Mass& mass) {
     require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
     const auto count = static_cast<std::int64_t>(samples.size());
     for (std::size_t i = 0; i < first.size(); ++i)
@@ -202,7 +208,17 @@ LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& s
                 "Every leaf must have samples.");
     require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
     require(trees > 0, "'trees' must be positive.");
-    return {view(samples), view(first), view(size)};
+    LeafSamples found{view(samples), view(first), view(size)};
+    if (!mass) return found;
+    for (std::size_t i = 0; i < mass->size(); ++i)
+        require((*mass)(i) >= 0.0 && std::isfinite((*mass)(i)), "'mass' must hold numbers of at least 0.");
+    for (std::size_t i = 0; i < samples.size(); ++i)
+        require(samples(i) >= 0 && static_cast<std::size_t>(samples(i)) < mass->size(),
+                "'mass' must hold one number a sample.");
+    found.mass = view(*mass);
+    for (std::size_t i = 0; i < first.size(); ++i)
+        require(found.total(static_cast<std::int32_t>(i)) > 0.0, "Every leaf must have samples that count.");
+    return found;
 }
 
 void bind_criteria(nb::module_& m) {
@@ -280,11 +296,17 @@ void bind_criteria(nb::module_& m) {
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
-            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees) {
-                new (self) TailCriterion(samples_of(samples, first, size, tail, trees), tail, trees);
+            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
+               double whole, const Mass& mass) {
+                LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
+                require(std::isfinite(whole) && whole >= 0.0, "'whole' must be finite and at least 0.");
+                require(whole == 0.0 || leaves.mass.empty(), "'whole' and 'mass' do not go together.");
+                leaves.whole = whole;
+                new (self) TailCriterion(leaves, tail, trees);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "whole"_a = 0.0,
+            "mass"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+            nb::keep_alive<1, 8>())
         .def(
             "add_plan",
             [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
@@ -318,11 +340,12 @@ void bind_criteria(nb::module_& m) {
         .def(
             "__init__",
             [](TailBreach* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
-               double kappa) {
-                new (self) TailBreach(samples_of(samples, first, size, tail, trees), tail, trees, kappa);
+               double kappa, const Mass& mass) {
+                new (self) TailBreach(samples_of(samples, first, size, tail, trees, mass), tail, trees, kappa);
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "kappa"_a,
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+            "mass"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+            nb::keep_alive<1, 8>());
 }
 
 // What each leaf says about a plan under every threshold eta.
@@ -358,26 +381,30 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "add_tail_rival",
             [](PlanList& list, Integers samples, Ints first, Ints size, double tail, std::int32_t trees, Vector etas,
-               Integers rank) {
+               Integers rank, const Mass& mass) {
                 require_size(first, static_cast<std::size_t>(list.leaves()), "first");
-                list.add_tail_rival(table_of(samples_of(samples, first, size, tail, trees), etas, rank, tail, trees));
+                list.add_tail_rival(
+                    table_of(samples_of(samples, first, size, tail, trees, mass), etas, rank, tail, trees));
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
-            "etas"_a.noconvert(), "rank"_a.noconvert(), "A rival under CVaR, with all its thresholds.")
+            "etas"_a.noconvert(), "rank"_a.noconvert(), "mass"_a.noconvert() = nb::none(),
+            "A rival under CVaR, with all its thresholds.")
         .def(
             "add_tail_plan",
             [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
-               std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau) {
+               std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau, const Mass& mass) {
                 require_size(first, static_cast<std::size_t>(list.leaves()), "first");
                 for (std::size_t i = 0; i < alive.size(); ++i)
                     require(alive(i) >= 0 && alive(i) < list.leaves() && (i == 0 || alive(i - 1) < alive(i)),
                             "'alive' must be leaves in their order.");
-                const TailTable table = table_of(samples_of(samples, first, size, tail, trees), etas, rank, tail, trees);
+                const TailTable table =
+                    table_of(samples_of(samples, first, size, tail, trees, mass), etas, rank, tail, trees);
                 nb::gil_scoped_release released;
                 list.add_tail_plan(table, grid, view(alive), tau);
             },
             "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
             "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "tau"_a,
+            "mass"_a.noconvert() = nb::none(),
             "A plan under CVaR, with the thresholds that the `alive` leaves do not rule out.")
         .def(
             "set_routes",
@@ -421,8 +448,8 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "__init__",
             [](StockTable* self, Integers samples, Ints first, Ints size, std::int32_t trees, Matrix demand,
-               Vector holding, Vector backorder, Vector lower, Vector upper) {
-                const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees);
+               Vector holding, Vector backorder, Vector lower, Vector upper, const Mass& mass) {
+                const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees, mass);
                 for (const std::int32_t sample : leaves.samples)
                     require(sample >= 0 && static_cast<std::size_t>(sample) < demand.shape(0),
                             "'demand' must have one row a sample.");
@@ -436,7 +463,8 @@ void bind_plan_sets(nb::module_& m) {
                     leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)}, trees);
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "trees"_a, "demand"_a.noconvert(),
-            "holding"_a.noconvert(), "backorder"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert())
+            "holding"_a.noconvert(), "backorder"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
+            "mass"_a.noconvert() = nb::none())
         .def_prop_ro("points", [](const StockTable& table) { return array_of(table.points()); })
         .def_prop_ro("breakpoints", &StockTable::breakpoints)
         .def(
@@ -463,10 +491,12 @@ void bind_search(nb::module_& m) {
     nb::class_<FewChanges>(m, "FewChanges", "Which features may differ from the start together.")
         .def(
             "__init__",
-            [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred) {
-                new (self) FewChanges(copied(feature), most, std::move(barred));
+            [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred,
+               const std::vector<std::int32_t>& changed) {
+                new (self) FewChanges(copied(feature), most, std::move(barred), changed);
             },
-            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>())
+            "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>(),
+            "changed"_a = std::vector<std::int32_t>())
         .def(
             "allows",
             [](const FewChanges& few, const std::vector<std::int32_t>& features) {

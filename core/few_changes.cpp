@@ -6,11 +6,16 @@
 namespace whence {
 
 FewChanges::FewChanges(std::vector<std::int32_t> feature, std::int32_t most,
-                       std::vector<std::vector<std::int32_t>> barred)
+                       std::vector<std::vector<std::int32_t>> barred, const std::vector<std::int32_t>& changed)
     : feature_(std::move(feature)), most_(most), barred_(std::move(barred)) {
     for (const std::int32_t f : feature_) {
         if (f < 0 || f >= columns()) throw std::invalid_argument("'feature' must count the features from 0.");
         features_ = std::max(features_, f + 1);
+    }
+    always_.assign(features_, 0);
+    for (const std::int32_t f : changed) {
+        if (f < 0 || f >= features_) throw std::invalid_argument("'changed' must hold some of the features.");
+        always_[f] = 1;
     }
     if (most_ < 0) throw std::invalid_argument("'most' must not be negative.");
     for (auto& set : barred_) {
@@ -21,23 +26,29 @@ FewChanges::FewChanges(std::vector<std::int32_t> feature, std::int32_t most,
     }
 }
 
+std::int32_t FewChanges::count(const Features& changed) const {
+    std::int32_t found = 0;
+    for (std::int32_t f = 0; f < features_; ++f) found += counts(changed, f);
+    return found;
+}
+
 bool FewChanges::allows(const Features& changed) const {
-    if (std::count(changed.begin(), changed.end(), 1) > most_) return false;
+    if (count(changed) > most_) return false;
     return std::none_of(barred_.begin(), barred_.end(), [&](const auto& set) {
-        return std::all_of(set.begin(), set.end(), [&](std::int32_t f) { return changed[f]; });
+        return std::all_of(set.begin(), set.end(), [&](std::int32_t f) { return counts(changed, f); });
     });
 }
 
 bool FewChanges::settle(const Features& changed, Features& kept) const {
-    const auto count = std::count(changed.begin(), changed.end(), 1);
-    if (count > most_) return false;
+    const std::int32_t found = count(changed);
+    if (found > most_) return false;
     kept.assign(features_, 0);
-    if (count == most_)
-        for (std::int32_t f = 0; f < features_; ++f) kept[f] = !changed[f];
+    if (found == most_)
+        for (std::int32_t f = 0; f < features_; ++f) kept[f] = !counts(changed, f);
     for (const auto& set : barred_) {
         std::int32_t open = 0, last = -1;
         for (const std::int32_t f : set)
-            if (!changed[f]) {
+            if (!counts(changed, f)) {
                 ++open;
                 last = f;
             }

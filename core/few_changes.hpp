@@ -14,7 +14,9 @@ public:
     using Features = std::vector<char>;  // of each feature: whether it is one of them
 
     // `feature` of every column, counted from 0: the columns of a category are one feature.
-    FewChanges(std::vector<std::int32_t> feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred);
+    // Those of `changed` count as changed, wherever they are.
+    FewChanges(std::vector<std::int32_t> feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred,
+               const std::vector<std::int32_t>& changed = {});
 
     std::int32_t features() const { return features_; }
     std::int32_t columns() const { return static_cast<std::int32_t>(feature_.size()); }
@@ -36,7 +38,11 @@ public:
 
 private:
     std::vector<std::int32_t> feature_;
+    bool counts(const Features& changed, std::int32_t f) const { return changed[f] || always_[f]; }
+    std::int32_t count(const Features& changed) const;
+
     std::int32_t features_ = 0, most_;
+    Features always_;
     std::vector<std::vector<std::int32_t>> barred_;
 };
 

@@ -4,6 +4,7 @@
 #include <cmath>
 #include <limits>
 #include <stdexcept>
+#include <utility>
 
 namespace whence {
 
@@ -55,29 +56,32 @@ StockTable::StockTable(const LeafSamples& samples, const Products& products, std
         first_.push_back(points_.size());
     }
     values_.resize(static_cast<std::size_t>(leaves_) * breakpoints());
-    std::vector<double> demand;
+    std::vector<std::pair<double, double>> demand;  // with its mass
     for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) {
         const auto members = samples.of(leaf);
         double* row = values_.data() + static_cast<std::size_t>(leaf) * breakpoints();
-        const double share = 1.0 / (static_cast<double>(members.size()) * trees);
+        const double all = samples.total(leaf), share = 1.0 / (all * trees);
         for (std::size_t j = 0; j < count; ++j) {
             demand.clear();
             // Counted from the first breakpoint: sums of numbers that are all large would lose what tells them apart.
             const double origin = points_[first_[j]];
             for (const std::int32_t i : members)
-                demand.push_back(products.demand[static_cast<std::size_t>(i) * count + j] - origin);
+                demand.emplace_back(products.demand[static_cast<std::size_t>(i) * count + j] - origin,
+                                    samples.mass_of(i));
             std::sort(demand.begin(), demand.end());
             // Demands below a breakpoint are left over, those above are short; both sums go along with the breakpoints.
-            double above = 0.0, below = 0.0;
-            for (const double y : demand) above += y;
+            double above = 0.0, below = 0.0, less = 0.0;
+            for (const auto& [y, mass] : demand) above += mass * y;
             std::size_t passed = 0;
             for (std::size_t k = first_[j]; k < first_[j + 1]; ++k) {
                 const double point = points_[k] - origin;
-                for (; passed < demand.size() && demand[passed] <= point; ++passed) {
-                    below += demand[passed];
-                    above -= demand[passed];
+                for (; passed < demand.size() && demand[passed].first <= point; ++passed) {
+                    const auto [y, mass] = demand[passed];
+                    below += mass * y;
+                    above -= mass * y;
+                    less += mass;
                 }
-                const auto less = static_cast<double>(passed), more = static_cast<double>(demand.size() - passed);
+                const double more = all - less;
                 row[k] = share * (products.holding[j] * std::max(0.0, less * point - below) +
                                   products.backorder[j] * std::max(0.0, above - more * point));
             }

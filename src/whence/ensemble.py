@@ -141,7 +141,12 @@ class Ensemble:
         table = as_table(X, "X", missing=True)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
             check_names(self._read, list(table.columns))
-        schema = (self.schema or Schema()).fit(table, missing=True)
+        schema = (self.schema or Schema()).fit(table, missing=True, steps=False)
+        if schema.dated:
+            raise InputError(
+                "'schema' must have no dates for an Ensemble, which does not know them yet. Got some.",
+                parameter="schema",
+            )
         self._layout = Layout.of(self._read, [SeenColumn(*column) for column in schema.seen_columns()])
         offset, scale = schema.affine()
         self.input_map_ = InputMap(np.arange(offset.size), scale, offset)

@@ -21,6 +21,7 @@ from whence.plain_values import finite, to_plain
 from whence.question import Answer, Few, InputMap, Isolation, Limits, Progress, Question, Space
 from whence.report import crossing as words
 from whence.report.words import wrapped
+from whence.search.circles import nearest_way_round
 from whence.search.crossing import SummedTrees, question_of
 from whence.search.crossing import crossing as searched
 from whence.weights.adapters.base import Link
@@ -343,6 +344,11 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
         few = request.few(room)
         return question_of(trees, room, ensemble.input_map_, tau, limits, request.threads, usual, few)
 
+    def search(question: Question) -> Answer:
+        if question.space.circles:
+            return nearest_way_round(question, lambda one: searched(one, wanted))
+        return searched(question, wanted)
+
     def filled(restricted: bool, limits: Limits) -> Crossing:
         """The nearest answer, whatever is filled in for it."""
         sets = sets_to_fill(schema, initial, request.fill, request.fixed if restricted else ())
@@ -358,7 +364,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
                 made[id(room)] = trees
                 yield question_in(room, trees, limits)
 
-        question, answer = merged(questions(), lambda one: searched(one, wanted))
+        question, answer = merged(questions(), search)
         return _completed(ensemble, made[id(question.space)], question, wanted, answer, draft)
 
     found = answered(True, limits)
@@ -405,7 +411,7 @@ def _completed(
     if answer.status == "already":
         return replace(draft, **common, context=draft.initial, forecast_after=draft.forecast_before)  # type: ignore[arg-type]
     schema = ensemble.schema_
-    context = schema.decode(answer.point, draft.initial, answer.cell, space.ends)
+    context = schema.decode(answer.point, draft.initial, answer.cell, space.ends, space.days)
     point = schema.encode_row(context)
     size = max(1.0, float(np.abs(space.start).max()))
     if not space.contains(point, slack=SLACK * size):

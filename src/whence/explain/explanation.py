@@ -12,6 +12,7 @@ import pandas as pd
 from msgspec import json, to_builtins
 
 from whence.aliases import Floats, Kind, Status
+from whence.engines import has_part
 from whence.errors import InputError
 from whence.explain.forecasting import Forecasted
 from whence.explain.reliance import WITHIN, Held, Refitted, Reliance
@@ -341,8 +342,9 @@ class Explanation:
         self._one_plan("grown into a region")
         if self.context is None or self.question is None:
             raise InputError(f"An explanation without a context has no region; its status is {self.status!r}.")
-        if not source.weights.per_tree_known:
-            raise InputError(f"A region needs weights made of trees. Got {type(source.weights).__name__} instead.")
+        if not has_part(source.weights, "region"):
+            kind = type(source.weights).__name__
+            raise InputError(f"A region needs weights made of trees or of neighbours. Got {kind} instead.")
         return region_of(self, time_limit)
 
     def with_quality(self, quality: QualityEntry | None) -> Explanation:

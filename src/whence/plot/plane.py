@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
-from whence.features import Binary, Categorical, Discrete
+from whence.features import Binary, Categorical, Date
 from whence.plot.boxes import draw_rule
 from whence.plot.canvas import INK, SOFT, axes_for, fitting, report_in, titled
 from whence.report.colours import ALTERNATIVE, DECISION
@@ -118,6 +118,8 @@ def _side(policy: Policy, name: str, marked: list[Explanation], resolution: int)
     feature = schema.kind(name)
     if isinstance(feature, Categorical) and feature.columns is not None:
         raise InputError(f"'features' must be columns of the data. The category {name!r} is held in several columns.")
+    if isinstance(feature, Date):
+        raise InputError(f"'features' must be numbers, categories or switches. Got {name!r}, which is a date.")
     found = [row[name] for one in marked for row in (one.initial, one.context) if row is not None]
     levels = schema.levels(name)
     if isinstance(feature, Categorical | Binary):
@@ -128,7 +130,7 @@ def _side(policy: Policy, name: str, marked: list[Explanation], resolution: int)
     low, high = schema.training_range(name)
     low, high = min(low, numbers.min()), max(high, numbers.max())
     wanted = np.array(levels, dtype=np.float64) if levels else np.linspace(low, high, max(int(resolution), 2))
-    stepped = isinstance(feature, Discrete) and feature.step is not None
+    stepped = schema.kinds()[name] == "discrete" and not levels
     if stepped and not levels:
         wanted = np.unique(np.round(wanted))
     # The nearest contexts lie at the border between two verdicts: ask there, and a little to either side.

@@ -3,7 +3,7 @@
 from whence.question.few import Few
 from whence.question.isolation import Isolation
 from whence.question.question import Answer, Limits, Progress, Question, nearest_of
-from whence.question.space import Space
+from whence.question.space import Part, Space
 from whence.weights import InputMap
 from whence.weights.nearby import Nearby
 
@@ -14,6 +14,7 @@ __all__ = [
     "Isolation",
     "Limits",
     "Nearby",
+    "Part",
     "Progress",
     "Question",
     "Space",

@@ -28,12 +28,23 @@ __all__ = ["Answer", "Limits", "Progress", "Question", "nearest_of"]
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search has come: boxes (or solver nodes) seen, best distance found, proved lower bound."""
+    """How far a search has come: boxes (or solver nodes) seen, best distance found, proved lower bound.
+
+    While the weights are fitted again, `refit` says which of `refits` is being made; both are None at other times.
+
+    Examples
+    --------
+    >>> told = Progress(nodes=12, distance=0.4, bound=0.4, seconds=1.5, refit=7, refits=10)
+    >>> f"refit {told.refit} of {told.refits}"
+    'refit 7 of 10'
+    """
 
     nodes: int
     distance: float
     bound: float
     seconds: float
+    refit: int | None = None
+    refits: int | None = None
 
 
 @dataclass
@@ -119,6 +130,8 @@ class Question:
         How many features may change, and which never together.
     plans : Plans, optional
         A set of plans of which some one must be better; `alternative` is then the best of them in the initial context.
+    nearer_than : float
+        Only contexts at less than this distance are of interest: "none" says that there is none of those.
     """
 
     space: Space
@@ -143,6 +156,7 @@ class Question:
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
     few: Few | None = None
     plans: Plans | None = None
+    nearer_than: float = np.inf
 
     @property
     def rival_decision(self) -> Floats:

@@ -61,7 +61,7 @@ Position: TypeAlias = Annotated[int, Meta(ge=0, le=MOST_OBSERVATIONS)]
 Distance: TypeAlias = Amount | Literal["Infinity"]
 Scalar: TypeAlias = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | Number | bool | None
 Interval: TypeAlias = Annotated[list[Number], Meta(min_length=2, max_length=2)]
-FeatureKind: TypeAlias = Literal["continuous", "discrete", "categorical", "binary"]
+FeatureKind: TypeAlias = Literal["continuous", "discrete", "categorical", "binary", "date"]
 
 
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -258,6 +258,7 @@ class LadderRung(Struct, frozen=True, kw_only=True, omit_defaults=True):
     distance: Distance
     bound: Distance
     held: ShownHeld | None
+    expected: Annotated[Amount | None, about("The share of further refits in which it is expected to hold.")] = None
 
 
 class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):

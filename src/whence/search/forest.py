@@ -13,7 +13,7 @@ from whence.aliases import Floats
 from whence.question import Answer, Isolation, Question
 from whence.search import driver
 from whence.search.confidence import confident_excess, confidently
-from whence.search.criteria import add_rival, criterion_of, rival_row
+from whence.search.criteria import add_rival, criterion_of, rival_row, without_tolerance
 from whence.search.earlier import earlier, remember
 from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
 from whence.search.plausibility import isolated, related
@@ -307,6 +307,8 @@ def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | 
     The grid is None where the time is up before it is built.
     """
     kept = grid_of(question)
+    if kept is not None and kept.whole is not None:
+        question = without_tolerance(question)
     plausible = None
     isolation = question.plausible if isinstance(question.plausible, Isolation) else None
     relations = question.space.relations

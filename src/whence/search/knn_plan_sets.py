@@ -50,7 +50,7 @@ class _Several:
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at `point`."""
-        return self.question.weights.at(point)
+        return self.question.weights.at(self.question.inputs.row(point))
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """No box is known in which the neighbours stay the same."""

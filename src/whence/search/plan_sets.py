@@ -126,11 +126,12 @@ def list_criterion(question: Question, kept: KeptGrid, plans: Floats, rivals: Fl
         numbers += etas.size * kept.leaves
         if numbers > TABLE_LIMIT:
             return None
-        criterion.add_tail_rival(*leaves, tail, kept.trees, etas, rank)
+        criterion.add_tail_rival(*leaves, tail, kept.trees, etas, rank, kept.mass)
     alive = _alive(question, kept)
     for costs in plans:
         etas, rank = distinct(costs)
-        criterion.add_tail_plan(kept.grid, *leaves, tail, kept.trees, etas, rank, alive, float(question.tau))
+        tau = float(question.tau)
+        criterion.add_tail_plan(kept.grid, *leaves, tail, kept.trees, etas, rank, alive, tau, kept.mass)
         if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
     return criterion
@@ -143,7 +144,9 @@ def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
 
 def _means(kept: KeptGrid, values: Floats) -> Floats:
     """Mean of every column of `values` over the samples of each leaf, one row a leaf, over the number of trees."""
-    counted = (kept.size * kept.trees)[:, None]
+    counted = (kept.total * kept.trees)[:, None]
+    if kept.mass is not None:
+        values = values * kept.mass[:, None]
     if not kept.regular:
         return np.asarray(leaf_sums(kept, np.ascontiguousarray(values)) / counted)
     samples = kept.samples.ravel()
@@ -194,5 +197,5 @@ def _stock_table(kept: KeptGrid, stock: Stock) -> _core.StockTable | None:
         return None
     return _core.StockTable(
         kept.samples.ravel(), kept.first, kept.size, kept.trees,
-        np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
+        np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper, kept.mass,
     )  # fmt: skip

@@ -352,6 +352,9 @@ class ForecastLine(_Forecasting):
 class _Bare:
     """Trees without samples, as a grid wants them."""
 
+    #: Nothing counts for more than anything else.
+    mass: Floats | None = None
+
     def __init__(self, trees: list[Any]) -> None:
         self.trees = trees
         self.order = np.zeros((len(trees), 1), dtype=np.int32)
