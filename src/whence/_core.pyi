@@ -651,7 +651,7 @@ class TreeGrower:
         by_outcomes: bool,
     ) -> None: ...
     def grow(
-        self, count: NDArray[np.int64], counted: NDArray[np.bool_] | None, seed: int
+        self, count: Floats, counted: NDArray[np.bool_] | None, seed: int
     ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64]]: ...
 
 def leaves(

@@ -50,17 +50,18 @@ PARTS: dict[str, dict[str, str]] = {
         "region": "whence.search.regions:region",
         "milp": "whence.milp.forest:ForestWeighting",
     },
-    "whence.weights.forecast.ForecastTrees": {
-        "search": "whence.search.forecast:explain",
-        "milp": "whence.milp.forecast:ForecastWeighting",
-    },
-    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.knn.KNNWeights": {
         "search": "whence.search.knn:explain",
         "sets": "whence.search.knn_plan_sets:explain",
         "region": "whence.search.knn_regions:region",
         "milp": "whence.milp.knn:NeighbourWeighting",
     },
+    # What ForecastWeights show to engines: a forecast stands in the place of weights.
+    "whence.weights.forecast.ForecastTrees": {
+        "search": "whence.search.forecast:explain",
+        "milp": "whence.milp.forecast:ForecastWeighting",
+    },
+    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.kernel.KernelWeights": {
         "search": "whence.search.kernel:explain",
     },
@@ -136,7 +137,9 @@ def part_of(weights: Weights, engine: str) -> Any:
         parts = PARTS.get(f"{kind.__module__}.{kind.__qualname__}", {})
         if engine in parts:
             return _loaded(parts[engine])
-    known = ", ".join(path.rpartition(".")[2] for path, parts in PARTS.items() if engine in parts)
+    names = [path.rpartition(".")[2] for path, parts in PARTS.items() if engine in parts]
+    shown = ["ForecastWeights" if name.startswith("Forecast") else name for name in names]
+    known = ", ".join(dict.fromkeys(shown))
     raise InputTypeError(
         f"'weights' must be {known}, or derive from one of them, for engine={engine!r}. "
         f"Got {type(weights).__name__} instead.",

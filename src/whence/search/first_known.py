@@ -16,7 +16,6 @@ from whence import _core
 from whence.aliases import Floats
 from whence.problems._deadline import OutOfTime, until
 from whence.question import Limits, Question
-from whence.question.plans import Plans
 from whence.search import driver
 from whence.search.forest import ForestFrontier
 from whence.search.grid import KeptGrid, locate, weights_at
@@ -27,9 +26,11 @@ __all__ = ["alive_leaves", "first_known"]
 
 Ints = NDArray[np.int32]
 
-#: Past contexts that are looked at, nearest first; boxes of the search for one plan; share of the time left for both.
-TRIED, BOXES, SHARE = 100, 4000, 0.2
-#: Contexts that are looked at together.
+#: Past contexts that are looked at, about, evenly from the nearest to the farthest.
+LOOKS = 64
+#: Boxes of the search for one plan, and the share of the time left for all of it.
+BOXES, SHARE = 4000, 0.2
+#: Contexts that a list of plans is held against at once.
 TOGETHER = 10
 
 
@@ -83,24 +84,21 @@ def _good_plan(question: Question, kept: KeptGrid, limits: Limits, rows: Floats 
     located = locate(question, kept)
     cells = allowed_cells(kept, located, kept.past)
     distance = located.distance[kept.places(cells)].sum(axis=1)
-    order = np.argsort(distance, kind="stable")[:TRIED]
+    order = np.argsort(distance, kind="stable")[:: 1 + (distance.size - 1) // LOOKS]
     costs = None if rows is None else _Listed(question, rows)
-    for first in range(0, order.size, TOGETHER):
+    together = 1 if costs is None else TOGETHER
+    for first in range(0, order.size, together):
         if limits.remaining <= 0:
             return None
-        some = order[first : first + TOGETHER]
+        some = order[first : first + together]
         weights = np.array([_weights(question, kept, cells[i]) for i in some])
-        for i, best in enumerate(_solved(plans, weights) if costs is None else costs.best(weights)):
+        for i, best in enumerate([plans.best(weights[0])] if costs is None else costs.best(weights)):
             limit = question.risk.of(question.rival_decision, weights[i])
             if plans.rival is not None:
                 limit = min(limit, question.risk.of(plans.rival(weights[i]), weights[i]))
             if question.risk.of(best, weights[i]) <= limit + question.tau:
                 return best
     return None
-
-
-def _solved(plans: Plans, weights: Floats) -> list[Floats]:
-    return [plans.best(one) for one in weights]
 
 
 def _weights(question: Question, kept: KeptGrid, cells: Ints) -> Floats:

@@ -64,7 +64,10 @@ def explain(question: Question) -> Answer:
     relaxed = (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
     )
-    return driver.run(relative, PlanFrontier(relative, kept, criterion, relaxed, plausible, made.known))
+    frontier = PlanFrontier(relative, kept, criterion, relaxed, plausible, made.known)
+    if made.looked:
+        frontier.proposed = 1  # past contexts were looked at before
+    return driver.run(relative, frontier)
 
 
 def _confidently(question: Question, kept: KeptGrid, plausible: _core.Plausibility | None) -> Answer:
@@ -136,6 +139,7 @@ class _Making:
         assert question.plans is not None
         self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.plans
         self.known: Floats | None = None
+        self.looked = False
 
     def criterion(self) -> _core.Criterion | None:
         """The criterion; None where there is none of its kind, or its table would be too large."""
@@ -161,7 +165,8 @@ class _Making:
     def _alive(self, rows: Floats | None = None) -> tuple[Ints, Ints]:
         """The leaves that hold an allowed context nearer than what is known, and the tree of each."""
         question = self.question
-        if self.known is None and question.limits.node_limit is None:
+        if not self.looked and question.limits.node_limit is None:
+            self.looked = True
             self.known = first_known(question, self.kept, self.plausible, rows)
         cutoff = np.inf if self.known is None else question.space.distance(self.known)
         return alive_leaves(locate(question, self.kept), self.kept, cutoff)
