@@ -78,7 +78,7 @@ def test_the_nearest_usual_context(block: int) -> None:
     assert farther + none > EACH // 20
 
 
-@pytest.mark.parametrize("block", range(10))
+@pytest.mark.parametrize("block", range(6))
 def test_the_nearest_context_by_so_many_standard_errors(block: int) -> None:
     """Both risks, relative and absolute, some with a radius or a margin as well."""
     farther = 0
