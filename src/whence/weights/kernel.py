@@ -54,7 +54,7 @@ class KernelWeights(Weights):
     >>> import numpy as np
     >>> X = np.array([[0.0], [0.4], [1.0]])
     >>> KernelWeights(bandwidth=0.5).fit(X).weights([[0.0]]).round(3)
-    array([[0.539, 0.388, 0.073]])
+    array([[0.537, 0.39 , 0.073]])
     >>> KernelWeights(bandwidth=0.5, kernel="epanechnikov").fit(X).weights([[0.0]]).round(3)
     array([[0.735, 0.265, 0.   ]])
     """
