@@ -218,7 +218,8 @@ class Schema:
             if parts is None:
                 continue
             if name in known and name not in parts:
-                raise InputError(f"The schema's feature {name!r} needs another name: 'X' has a column of that name.")
+                what = "date" if isinstance(feature, Date) else "category"
+                raise InputError(f"The schema's {what} {name!r} needs another name: 'X' has a column of that name.")
             for column in parts:
                 if column in owner or (column != name and column in self.features):
                     raise InputError(f"The schema must name the column {column!r} of {name!r} only once.")
@@ -445,24 +446,27 @@ class Schema:
         initial: pd.Series,
         relations: Relations,
         room: Callable[[], tuple[Floats, Floats]],
-        ends: tuple[Floats, Floats],
+        ends: tuple[Floats, Floats] | None = None,
     ) -> pd.Series:
         """`context` with continuous numbers moved by what rounding costs, so that it keeps relations to the last digit.
 
         Encoded again, it stays in the box of coordinates that `room` gives, and within `ends` in the user's units.
         Where there is no such context the given one is returned, which keeps them up to rounding.
         """
-        values = self.feature_values(context)
+        values = self.related_values(context)
         if all(one.holds(values) for one in relations.statements):
             return context
         low, high = room()
         movable = []
         for column in self._numbers.columns:
-            if column.is_continuous and not pd.isna(values[column.name]):
+            # What goes round, or is part of a date, is not simply moved.
+            own = column.plain and column.name in self._columns
+            if own and column.is_continuous and not pd.isna(values[column.name]):
                 at, value = column.at.start, float(values[column.name])
                 hair = NEAR * max(column.scale, abs(value) * 1e-6)
-                least = max(value - hair, column.first_from(float(low[at])), float(ends[0][at]))
-                most = min(value + hair, column.last_upto(float(high[at])), float(ends[1][at]))
+                least, most = (-np.inf, np.inf) if ends is None else (float(ends[0][at]), float(ends[1][at]))
+                least = max(value - hair, column.first_from(float(low[at])), least)
+                most = min(value + hair, column.last_upto(float(high[at])), most)
                 changed = values[column.name] != initial[column.name]
                 movable.append(Movable(column.name, least, most, changed))
         moved = kept_exactly(relations.statements, values, movable)
@@ -472,6 +476,11 @@ class Schema:
         for name, value in moved.items():
             found[name] = value
         return found
+
+    def related_values(self, row: pd.Series) -> dict[str, Any]:
+        """Value of everything that relations may name in a context: of every feature, and of the parts of dates."""
+        parts = dict(zip(self._calendar.names, self._calendar.row(row.tolist()), strict=True))
+        return {**parts, **self.feature_values(row)}
 
     def feature_values(self, row: pd.Series, names: Collection[str] | None = None) -> dict[str, Any]:
         """Value of every feature in a context, or of those in `names`: a category by its name, whatever its columns."""
