@@ -320,6 +320,7 @@ def _other_questions(browser: Browser, url: str, folder: Path) -> Path:
     """The picture of the other questions: answers side by side, facts, and a comparison."""
     page = opened(browser, url, scene="bakery", reduced_motion="reduce").page
     ask_others(page)
+    page.evaluate("document.activeElement.blur()")
     page.evaluate("document.getElementById('dock').style.display = 'none'")
     page.mouse.move(0, 0)
     page.wait_for_timeout(300)

@@ -55,6 +55,15 @@ def test_without_a_plan_it_says_what_would_change_the_plan(
     assert then["decision"]["cost"] > (1 + asked.get("margin", 0.01)) * then["cost"]
 
 
+def test_usual_contexts_and_rules_of_sets(client: httpx.Client, live: Live) -> None:
+    """A question may ask for both; what a project says of them is for single plans."""
+    found = answered(client, "bakery", instead="any", plausible=0.2, rule=True)["explanation"]
+    scene = scene_of(live, "bakery")
+    why = scene.policy.explain(scene.today, plausible=0.2)
+    assert found["plausible"] == 0.2
+    assert found["distance"] == pytest.approx(why.distance)
+
+
 @pytest.mark.parametrize("kind", ["relative", "absolute"])
 @pytest.mark.parametrize(
     ("scene", "plans"),
@@ -93,10 +102,8 @@ def test_a_set_of_plans(client: httpx.Client, live: Live, scene: str, plans: dic
         ("bakery", {"instead": {"only": 5}}, "'instead' cannot be read"),
         ("bakery", {"instead": {"only": []}}, "at least one plan"),
         ("bakery", {"instead": "any", "kind": "absolute"}, "'kind' must be 'relative'"),
-        ("bakery", {"instead": "any", "holds": 0.9}, "'holds' is for a single plan"),
-        ("bakery", {"instead": "any", "confidence": 1.0}, "'confidence' is for a single plan"),
-        ("bakery", {"instead": "any", "plausible": 0.1}, "'plausible' is for a single plan"),
-        ("bakery", {"instead": "any", "rule": True}, "'rule' is for a single plan"),
+        ("bakery", {"instead": "any", "holds": 0.9}, "'holds' needs a set of at most 400 plans"),
+        ("bakery", {"instead": "any", "confidence": 1.0}, "'confidence' needs a set of at most 400 plans"),
         ("bakery", {"instead": "any", "plan": [300, 80, 80, 30]}, "Got both"),
         ("city", {"instead": {"through": ["Atlantis"]}}, "Atlantis"),
         ("city", {"instead": {"avoiding": ["Depot"]}}, "none avoids it"),
