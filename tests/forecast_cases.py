@@ -113,8 +113,8 @@ def _asked(rng: np.random.Generator, library: str, seed: int, X: pd.DataFrame, m
         tuple(name for name in X.columns if rng.random() < 0.05),
         _bounds(rng, X),
         tuple(gone) if rng.random() < 0.5 else (),
-        margin,
-        within,
+        margin=margin,
+        within=within,
     )
 
 
