@@ -23,8 +23,6 @@ __all__ = [
     "PARTS",
     "Engine",
     "check_pooled",
-    "check_related_changes",
-    "check_related_sets",
     "check_related_units",
     "check_reliance",
     "check_scales",
@@ -198,26 +196,6 @@ def check_pooled(question: Question, engine: str) -> None:
         raise InputError(
             "'instead' must be one plan where the leaves of trees are pooled. Got a set of plans instead.",
             parameter="instead",
-        )
-
-
-def check_related_sets(question: Question) -> None:
-    """Refuse relations between features where a set of plans is asked for in a forest."""
-    if question.space.relations is not None and question.weights.per_tree_known:
-        raise InputError(
-            "'relations', and features that follow from others, need one plan as 'instead' where weights are made of "
-            f"trees. Got a set of plans and {question.space.relations.words}.",
-            parameter="relations",
-        )
-
-
-def check_related_changes(question: Question) -> None:
-    """Refuse a limit on the changes where relations join features: what changes then takes others with it."""
-    if question.few is not None and question.space.relations is not None:
-        raise InputError(
-            "'max_changes' and 'relations', or features that follow from others, are for engine='milp': the search "
-            f"knows one of them at a time. Got {question.space.relations.words}.",
-            parameter="max_changes",
         )
 
 
