@@ -5,6 +5,7 @@
     python benchmarks/soak.py --cases 10000 --weights contexts
     python benchmarks/soak.py --weights forest --seed 1348
     python benchmarks/soak.py --cases 20000 --weights sets
+    python benchmarks/soak.py --cases 5000 --weights forecasts
     python benchmarks/soak.py --weights several --few --minutes 10
     python benchmarks/soak.py --weights adapters --cases 300
 
@@ -35,6 +36,7 @@ from tests.cases import Case
 from tests.changing import disagreement_about_sets, several_case
 from tests.context_cases import TooMany, soaked
 from tests.context_cases import disagreement as contexts_disagreement
+from tests.forecast_cases import disagreement as forecasts_disagreement
 from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import decision_case, disagreement, forest_case, neighbour_case
 
@@ -64,6 +66,8 @@ def judged(weights: str, seed: int, milp: bool) -> str | None:
             return found
         if weights == "sets":
             return set_disagreement(set_case(seed))
+        if weights == "forecasts":
+            return forecasts_disagreement(seed)
         # What is asked beside the nearest explanation is judged by the sets of features that explanations change.
         kind, _, few = weights.partition(" ")
         if few:
@@ -125,7 +129,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--weights",
-        choices=[*MAKERS, *ADAPTERS, "adapters", "both", "contexts", "sets"],
+        choices=[*MAKERS, *ADAPTERS, "adapters", "both", "contexts", "sets", "forecasts"],
         default="both",
         help="what to ask about",
     )

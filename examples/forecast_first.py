@@ -11,6 +11,8 @@ import whence as wh
 #: In the order of the graph's edges, which is that of the outcomes.
 STREETS = [("Depot", "Bridge"), ("Depot", "Ring"), ("Bridge", "Hospital"), ("Bridge", "Ring"), ("Ring", "Hospital")]
 
+ROUTES = [["Depot", "Bridge", "Hospital"], ["Depot", "Ring", "Hospital"]]
+
 
 def history(days: int = 400) -> tuple[pd.DataFrame, pd.DataFrame]:
     """Time of day, rain and roadworks, and the minutes on every street."""
@@ -38,7 +40,9 @@ def main() -> None:
     today = {"hour": 12, "rain": 0.5, "roadworks": False}
     for model in (RandomForestRegressor(60, min_samples_leaf=5, random_state=0), LinearRegression()):
         policy = wh.Policy(problem, wh.ForecastWeights(model), schema=schema).fit(X, Y)
-        print(policy.explain(today, instead=["Depot", "Ring", "Hospital"], kind="absolute"), "\n")
+        decided = policy.decide(today)
+        other = next(route for route in ROUTES if route != decided)
+        print(policy.explain(today, instead=other, kind="absolute"), "\n")
 
 
 if __name__ == "__main__":

@@ -16,7 +16,17 @@ from scipy.optimize import linprog
 from sklearn.linear_model import LinearRegression, Ridge
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import StandardScaler
-from tests.predictors import LIBRARIES, PredictorCase, _bounds, _codes, _schema, _start, contexts
+from tests.predictors import (
+    LIBRARIES,
+    PredictorCase,
+    _bounds,
+    _codes,
+    _schema,
+    _start,
+    brute_force,
+    contexts,
+    differing,
+)
 
 import whence as wh
 
@@ -60,7 +70,7 @@ def line_case(seed: int) -> ForecastCase:
 def _regressor(rng: np.random.Generator, how: Any, X: pd.DataFrame, y: np.ndarray) -> Any:
     for _ in range(50):
         model = how.make(rng, X, y)
-        if not hasattr(model, "classes_") and not hasattr(model, "predict_proba"):
+        if not hasattr(model, "predict_proba"):
             return model
     raise AssertionError("no regressor")
 
@@ -113,8 +123,8 @@ def _asked(rng: np.random.Generator, library: str, seed: int, X: pd.DataFrame, m
         tuple(name for name in X.columns if rng.random() < 0.05),
         _bounds(rng, X),
         tuple(gone) if rng.random() < 0.5 else (),
-        margin,
-        within,
+        margin=margin,
+        within=within,
     )
 
 
@@ -132,6 +142,24 @@ def _start_of(rng: np.random.Generator, X: pd.DataFrame, how: Any, policy: Any, 
             low, high = float(X[name].min()), float(X[name].max())
             row[name] = float(rng.uniform(low - 0.2 * (high - low), high + 0.2 * (high - low)))
     return policy.schema_.row(row)
+
+
+def disagreement(seed: int) -> str:
+    """In what the answer to the question of a seed differs from brute force; empty where it does not, or is unclear."""
+    libraries = [*LIBRARIES, "line"]
+    library, number = libraries[seed % len(libraries)], seed // len(libraries)
+    asked = line_case(number) if library == "line" else tree_case(library, number)
+    try:
+        wanted = nearest_on_lines(asked) if library == "line" else brute_force(asked, judged)
+    except Unclear:
+        return ""
+    why = asked.explained()
+    if wanted is None:
+        return ""
+    if library != "line":
+        return differing(asked, wanted, why)
+    near = why.distance == wanted or abs(why.distance - wanted) <= 2e-6
+    return "" if near else f"{why.status} at {why.distance!r}, linear programs {wanted!r}"
 
 
 # ---- by formulas -----------------------------------------------------------------------------------------------------

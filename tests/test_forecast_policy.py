@@ -24,7 +24,7 @@ from whence.errors import InputError, InputTypeError, NotFittedError
 def test_trees_agree_with_brute_force(library: str) -> None:
     """Orders of one and two products and linear costs, both kinds, margins, restrictions and missing numbers."""
     looked = 0
-    for seed in range(25):
+    for seed in range(20):
         asked = tree_case(library, seed)
         try:
             wanted = brute_force(asked, judged)
@@ -35,7 +35,7 @@ def test_trees_agree_with_brute_force(library: str) -> None:
         why = asked.explained()
         assert differing(asked, wanted, why) == "", f"tree_case({library!r}, {seed})"
         looked += 1
-    assert looked >= 12
+    assert looked >= 10
 
 
 def test_lines_agree_with_linear_programs() -> None:

@@ -283,7 +283,8 @@ def _of_trees(
         )
     forecasts: list[tuple[int, Forecast, Any]] = []
     for m, one in enumerate(found):
-        if hasattr(models[m], "classes_"):
+        # A regressor of CatBoost has classes, too, if none of them.
+        if hasattr(models[m], "predict_proba"):
             raise InputTypeError(
                 f"'model' must be a regressor. Got {type(models[m]).__name__} instead.", parameter="model"
             )
