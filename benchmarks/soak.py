@@ -6,13 +6,16 @@
     python benchmarks/soak.py --weights forest --seed 1348
     python benchmarks/soak.py --cases 20000 --weights sets
     python benchmarks/soak.py --weights several --few --minutes 10
+    python benchmarks/soak.py --weights adapters --cases 300
 
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
 contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "contexts" are questions with steps,
 scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``). With ``--milp``
 the integer program answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
-(``tests/changing.py``). Seeds that are done are kept in a results file, and the next run goes on behind them. A
-disagreement is written there with its seed, and the exit code is then 1.
+(``tests/changing.py``). "adapters" are models of every other library, and the same with pooled leaves
+(``tests/predictors.py``), "decision" decision-aware forests. Seeds that are done are kept in a results file, and the
+next run goes on behind them. A disagreement is written there with its seed, and the exit code is then 1. Where there is
+too much for brute force to look at, a question is asked but not counted as compared.
 """
 
 from __future__ import annotations
@@ -27,23 +30,38 @@ from typing import Any
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
+from tests import predictors
 from tests.cases import Case
 from tests.changing import disagreement_about_sets, several_case
 from tests.context_cases import TooMany, soaked
 from tests.context_cases import disagreement as contexts_disagreement
 from tests.set_soaking import set_case, set_disagreement
-from tests.soaking import disagreement, forest_case, neighbour_case
+from tests.soaking import decision_case, disagreement, forest_case, neighbour_case
 
-MAKERS: dict[str, Callable[[int], Case]] = {"forest": forest_case, "knn": neighbour_case, "several": several_case}
+MAKERS: dict[str, Callable[[int], Case]] = {
+    "forest": forest_case,
+    "knn": neighbour_case,
+    "several": several_case,
+    "decision": decision_case,
+}
+#: Models of other libraries, with a share for every tree or with all leaves together.
+ADAPTERS = [*predictors.LIBRARIES, *(f"{library} pooled" for library in predictors.LIBRARIES)]
 #: Seeds after which the results file is written.
 BLOCK = 50
 #: Seconds that the integer program may take for one question; what it has not settled by then is no disagreement.
 MILP_SECONDS = 20.0
 
 
-def judged(weights: str, seed: int, milp: bool) -> str:
-    """What is wrong with the answers to the question of `seed`; empty where nothing is."""
+def judged(weights: str, seed: int, milp: bool) -> str | None:
+    """What is wrong with the answers to the question of `seed`; empty where nothing is, None where nobody knows."""
     try:
+        if weights in ADAPTERS:
+            library, _, pooled = weights.partition(" ")
+            found = predictors.compared(predictors.case(library, seed, bool(pooled)))
+            if milp and not pooled and found == "":
+                found = predictors.compared(predictors.case(library, seed), engine="milp", time_limit=MILP_SECONDS)
+                found = "" if found == "status time_limit" else found and f"integer program: {found}"
+            return found
         if weights == "sets":
             return set_disagreement(set_case(seed))
         # What is asked beside the nearest explanation is judged by the sets of features that explanations change.
@@ -57,43 +75,47 @@ def judged(weights: str, seed: int, milp: bool) -> str:
             found = judge(case, engine="milp", time_limit=MILP_SECONDS)
             found = "" if found == "status time_limit" else found and f"integer program: {found}"
     except TooMany:
-        return ""
+        return None
     except Exception as error:  # Whatever else goes wrong is a finding too.
         found = f"{type(error).__name__}: {error}"
     return found
 
 
-def done(results: Path, weights: str, milp: bool) -> tuple[int, int]:
-    """The first seed that is not done yet, and how many disagreements are known."""
-    first = wrong = 0
+def done(results: Path, weights: str, milp: bool) -> tuple[int, int, int]:
+    """The first seed that is not done yet, how many disagreements are known, and how many questions were compared."""
+    first = wrong = known = 0
     for line in results.read_text(encoding="utf-8").splitlines() if results.exists() else []:
         entry = json.loads(line)
         if (entry["weights"], entry["milp"]) == (weights, milp):
             first = max(first, entry.get("until", 0))
             wrong += "wrong" in entry
-    return first, wrong
+            known += entry.get("compared", 0)
+    return first, wrong, known
 
 
 def soak(weights: str, milp: bool, cases: int, until: float, results: Path) -> int:
     """Go on until `cases` questions are done in all, or the clock says `until`; the number of disagreements."""
-    first, wrong = done(results, weights, milp)
+    first, wrong, known = done(results, weights, milp)
     began, start = time.perf_counter(), first
     label = f"{weights}{' and integer program' if milp else ''}"
     while first < cases and time.perf_counter() < until:
         last = min(first + BLOCK, cases)
-        entries = []
+        entries: list[dict[str, Any]] = []
+        before = known
         for seed in range(first, last):
             found = judged(weights, seed, milp)
+            known += found is not None
             if found:
                 wrong += 1
                 entries.append({"weights": weights, "milp": milp, "seed": seed, "wrong": found})
                 print(f"\n{label}, seed {seed}: {found}", flush=True)
-        entries.append({"weights": weights, "milp": milp, "until": last})
+        entries.append({"weights": weights, "milp": milp, "until": last, "compared": known - before})
         with results.open("a", encoding="utf-8") as file:
             file.writelines(json.dumps(entry) + "\n" for entry in entries)
         first = last
         each = (time.perf_counter() - began) / (first - start)
-        print(f"\r{label}: {first} of {cases} done, {wrong} wrong, {1e3 * each:.0f} ms each ", end="", flush=True)
+        counted = f"{first} of {cases} done, {known} compared, {wrong} wrong"
+        print(f"\r{label}: {counted}, {1e3 * each:.0f} ms each ", end="", flush=True)
     print()
     return wrong
 
@@ -102,7 +124,10 @@ def main() -> int:
     """Run the soak, or repeat one seed."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
-        "--weights", choices=[*MAKERS, "both", "contexts", "sets"], default="both", help="what to ask about"
+        "--weights",
+        choices=[*MAKERS, *ADAPTERS, "adapters", "both", "contexts", "sets"],
+        default="both",
+        help="what to ask about",
     )
     parser.add_argument("--few", action="store_true", help="ask for few changes, menus and reasons")
     parser.add_argument("--cases", type=int, default=1000, help="questions in all, those of earlier runs included")
@@ -111,7 +136,8 @@ def main() -> int:
     parser.add_argument("--seed", type=int, help="repeat this one question")
     parser.add_argument("--results", type=Path, default=Path("soak.jsonl"), help="file with the seeds done")
     given = parser.parse_args()
-    kinds = ["forest", "knn"] if given.weights == "both" else [given.weights]
+    several = {"both": ["forest", "knn"], "adapters": ADAPTERS}
+    kinds = several.get(given.weights, [given.weights])
     kinds = [f"{kind} few" if given.few and kind in MAKERS else kind for kind in kinds]
     if given.seed is not None:
         found = [judged(weights, given.seed, given.milp) for weights in kinds]

@@ -4,6 +4,7 @@
 #include <nanobind/stl/shared_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
 #include <limits>
 #include <numeric>
 #include <optional>
@@ -13,6 +14,7 @@
 #include "breach.hpp"
 #include "confident_mean.hpp"
 #include "confident_tail.hpp"
+#include "curve_criterion.hpp"
 #include "forest_search.hpp"
 #include "mean_criterion.hpp"
 #include "plan_list.hpp"
@@ -203,7 +205,11 @@ void require_entry(const TailCriterion& criterion, std::int32_t plan, std::int32
     require(eta >= 0 && eta < criterion.plan(plan).etas(), "'eta' must be one of the plan's.");
 }
 
-LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& size, double tail, std::int32_t trees) {
+// What the samples of a leaf count for: one number per sample, or None where all count alike.
+using Mass = std::optional<Vector>;
+
+LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& size, double tail, std::int32_t trees,
+                       const Mass& mass) {
     require(first.size() == size.size(), "'first' and 'size' must hold one number a leaf.");
     const auto count = static_cast<std::int64_t>(samples.size());
     for (std::size_t i = 0; i < first.size(); ++i)
@@ -211,7 +217,17 @@ LeafSamples samples_of(const Integers& samples, const Ints& first, const Ints& s
                 "Every leaf must have samples.");
     require(tail > 0.0 && tail <= 1.0, "'tail' must be in (0, 1].");
     require(trees > 0, "'trees' must be positive.");
-    return {view(samples), view(first), view(size)};
+    LeafSamples found{view(samples), view(first), view(size)};
+    if (!mass) return found;
+    for (std::size_t i = 0; i < mass->size(); ++i)
+        require((*mass)(i) >= 0.0 && std::isfinite((*mass)(i)), "'mass' must hold numbers of at least 0.");
+    for (std::size_t i = 0; i < samples.size(); ++i)
+        require(samples(i) >= 0 && static_cast<std::size_t>(samples(i)) < mass->size(),
+                "'mass' must hold one number a sample.");
+    found.mass = view(*mass);
+    for (std::size_t i = 0; i < first.size(); ++i)
+        require(found.total(static_cast<std::int32_t>(i)) > 0.0, "Every leaf must have samples that count.");
+    return found;
 }
 
 void bind_criteria(nb::module_& m) {
@@ -246,6 +262,38 @@ void bind_criteria(nb::module_& m) {
                 new (self) ConfidentMeanCriterion(leaves, kappa);
             },
             "leaves"_a, "kappa"_a);
+    nb::class_<CurveCriterion, MeanCriterion>(
+        m, "CurveCriterion", "Costs that follow forecasts: a curve for every outcome, by what the leaves add up to.")
+        .def(
+            "__init__",
+            [](CurveCriterion* self, Matrix adds, Vector offsets) {
+                require(adds.shape(1) == offsets.size(), "'adds' must have a column for each of the 'offsets'.");
+                require_finite(adds, "adds");
+                require_finite(offsets, "offsets");
+                new (self) CurveCriterion(copied(adds), copied(offsets));
+            },
+            "adds"_a.noconvert(), "offsets"_a.noconvert())
+        .def(
+            "add_curves",
+            [](CurveCriterion& criterion, Ints first, Vector at, Vector value, Vector slopes) {
+                const std::size_t count = criterion.outcomes();
+                require_size(first, count + 1, "first");
+                require_size(value, at.size(), "value");
+                require_size(slopes, 2 * count, "slopes");
+                std::vector<BrokenLine> curves;
+                for (std::size_t k = 0; k < count; ++k) {
+                    const auto end = static_cast<std::int64_t>(at.size());
+                    require(first(k) >= 0 && first(k) <= first(k + 1) && first(k + 1) <= end,
+                            "'first' must say where the corners of each curve begin.");
+                    const auto part = [&](const Vector& all) {
+                        return std::vector<double>(all.data() + first(k), all.data() + first(k + 1));
+                    };
+                    curves.emplace_back(part(at), part(value), slopes(2 * k), slopes(2 * k + 1));
+                }
+                criterion.add_curves(std::move(curves));
+            },
+            "first"_a.noconvert(), "at"_a.noconvert(), "value"_a.noconvert(), "slopes"_a.noconvert(),
+            "One more rival: corners and values of a curve for each outcome, and its slopes before and after them.");
     nb::class_<MeanBreach, MeanCriterion>(m, "MeanBreach", "Where expected cost with confidence is broken.")
         .def(
             "__init__",
@@ -257,11 +305,17 @@ void bind_criteria(nb::module_& m) {
     nb::class_<TailCriterion, Criterion>(m, "TailCriterion", "CVaR.")
         .def(
             "__init__",
-            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees) {
-                new (self) TailCriterion(samples_of(samples, first, size, tail, trees), tail, trees);
+            [](TailCriterion* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
+               double whole, const Mass& mass) {
+                LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
+                require(std::isfinite(whole) && whole >= 0.0, "'whole' must be finite and at least 0.");
+                require(whole == 0.0 || leaves.mass.empty(), "'whole' and 'mass' do not go together.");
+                leaves.whole = whole;
+                new (self) TailCriterion(leaves, tail, trees);
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>())
+            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "whole"_a = 0.0,
+            "mass"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+            nb::keep_alive<1, 8>())
         .def(
             "add_plan",
             [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
@@ -295,11 +349,12 @@ void bind_criteria(nb::module_& m) {
         .def(
             "__init__",
             [](TailBreach* self, Integers samples, Ints first, Ints size, double tail, std::int32_t trees,
-               double kappa) {
-                new (self) TailBreach(samples_of(samples, first, size, tail, trees), tail, trees, kappa);
+               double kappa, const Mass& mass) {
+                new (self) TailBreach(samples_of(samples, first, size, tail, trees, mass), tail, trees, kappa);
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a, "kappa"_a,
-            nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>());
+            "mass"_a.noconvert() = nb::none(), nb::keep_alive<1, 2>(), nb::keep_alive<1, 3>(), nb::keep_alive<1, 4>(),
+            nb::keep_alive<1, 8>());
 }
 
 // What each leaf says about a plan under every threshold eta.
@@ -341,27 +396,29 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "add_tail_rival",
             [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
-               std::int32_t trees, Vector etas, Integers rank, Integers alive) {
+               std::int32_t trees, Vector etas, Integers rank, Integers alive, const Mass& mass) {
                 require_size(first, static_cast<std::size_t>(list.leaves()), "first");
                 require_alive(list, alive);
-                list.add_tail_rival(table_of(samples_of(samples, first, size, tail, trees), etas, rank, tail, trees),
-                                    grid, view(alive));
+                const LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
+                list.add_tail_rival(table_of(leaves, etas, rank, tail, trees), grid, view(alive));
             },
             "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
-            "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(),
+            "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "mass"_a.noconvert() = nb::none(),
             "A rival under CVaR, with the thresholds at which it is attained where trees have `alive` leaves.")
         .def(
             "add_tail_plan",
             [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
-               std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau) {
+               std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau, const Mass& mass) {
                 require_size(first, static_cast<std::size_t>(list.leaves()), "first");
                 require_alive(list, alive);
-                const TailTable table = table_of(samples_of(samples, first, size, tail, trees), etas, rank, tail, trees);
+                const TailTable table =
+                    table_of(samples_of(samples, first, size, tail, trees, mass), etas, rank, tail, trees);
                 nb::gil_scoped_release released;
                 list.add_tail_plan(table, grid, view(alive), tau);
             },
             "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
             "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "tau"_a,
+            "mass"_a.noconvert() = nb::none(),
             "A plan under CVaR, with the thresholds that the `alive` leaves do not rule out.")
         .def(
             "set_routes",
@@ -406,8 +463,8 @@ void bind_plan_sets(nb::module_& m) {
             "__init__",
             [](StockTable* self, Integers samples, Ints first, Ints size, std::int32_t trees, Matrix demand,
                Vector holding, Vector backorder, Vector lower, Vector upper, std::optional<Integers> alive,
-               std::optional<Integers> tree, std::size_t numbers, double seconds) {
-                const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees);
+               std::optional<Integers> tree, std::size_t numbers, double seconds, const Mass& mass) {
+                const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees, mass);
                 for (const std::int32_t sample : leaves.samples)
                     require(sample >= 0 && static_cast<std::size_t>(sample) < demand.shape(0),
                             "'demand' must have one row a sample.");
@@ -441,7 +498,7 @@ void bind_plan_sets(nb::module_& m) {
             "holding"_a.noconvert(), "backorder"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
             "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
             "numbers"_a = std::numeric_limits<std::size_t>::max(),
-            "seconds"_a = std::numeric_limits<double>::infinity())
+            "seconds"_a = std::numeric_limits<double>::infinity(), "mass"_a.noconvert() = nb::none())
         .def_prop_ro("whole", &StockTable::whole)
         .def_prop_ro("points", [](const StockTable& table) { return array_of(table.points()); })
         .def_prop_ro("breakpoints", &StockTable::breakpoints)

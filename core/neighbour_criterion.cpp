@@ -11,6 +11,8 @@ namespace whence::neighbours {
 namespace {
 // Share of the largest number in a sum by which rounding may put a bound above what it bounds.
 constexpr double kRounding = 1e-11;
+// Shares of a tail that differ by less are the same number, computed in two ways.
+constexpr double kSameShare = 1e-12;
 }  // namespace
 
 void Criterion::exclude(std::vector<int> members) {
@@ -99,6 +101,29 @@ bool MeanCriterion::agreed(Members members) const {
     double mean = 0.0, squares = 0.0;
     for (const int member : members) mean += difference[member] / k_;
     for (const int member : members) squares += (difference[member] - mean) * (difference[member] - mean);
+    return mean + confidence_ * std::sqrt(squares / (k_ - 1.0) / k_) <= tau_;
+}
+
+// The smallest of the members' costs above which there are no more of them than the tail.
+double TailCriterion::threshold(const std::vector<double>& costs, Members members) const {
+    std::vector<double> own;
+    for (const int member : members) own.push_back(costs[member]);
+    std::ranges::sort(own);
+    const double last = static_cast<double>(k_ - 1) - tail_ - kSameShare * k_;
+    return own[static_cast<std::size_t>(std::clamp(std::ceil(last), 0.0, k_ - 1.0))];
+}
+
+bool TailCriterion::agreed(Members members) const {
+    if (confidence_ == 0.0 || k_ < 2 || rivals_.empty()) return true;
+    const std::vector<double>& rival = rivals_.front();
+    const double eta = threshold(alternative_, members), level = threshold(rival, members);
+    const auto value = [&](int member) {
+        const double beyond = std::max(alternative_[member] - eta, 0.0) - std::max(rival[member] - level, 0.0);
+        return eta - level + beyond * k_ / tail_;
+    };
+    double mean = 0.0, squares = 0.0;
+    for (const int member : members) mean += value(member) / k_;
+    for (const int member : members) squares += (value(member) - mean) * (value(member) - mean);
     return mean + confidence_ * std::sqrt(squares / (k_ - 1.0) / k_) <= tau_;
 }
 

@@ -68,11 +68,13 @@ private:
     std::vector<std::vector<double>> differences_;  // alternative minus rival
 };
 
-// CVaR: the mean over the worst `tail` neighbours.
+// CVaR: the mean over the worst `tail` neighbours. Against the first rival, the alternative must also be better by
+// `confidence` standard errors of what the neighbours say, each at the thresholds that suit all of them together. Bounds
+// leave the standard errors out: only decided sets are judged by them.
 class TailCriterion : public Criterion {
 public:
-    TailCriterion(std::vector<double> alternative, int k, double tau, double tail)
-        : Criterion(std::move(alternative), k, tau), tail_(tail) {}
+    TailCriterion(std::vector<double> alternative, int k, double tau, double tail, double confidence = 0.0)
+        : Criterion(std::move(alternative), k, tau), tail_(tail), confidence_(confidence) {}
 
 private:
     // Mean of the worst tail, and the value at which it begins.
@@ -81,13 +83,15 @@ private:
     };
 
     bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const override;
+    bool agreed(Members members) const override;
+    double threshold(const std::vector<double>& costs, Members members) const;
     Tail tail_of(std::span<double> values) const;
     Tail completed(const std::vector<double>& costs, Members inside, Members undecided, double sign,
                    std::span<double> buffer) const;
     bool thresholds_hopeless(const std::vector<double>& rival, double threshold, double eta_low, double eta_high,
                              Members inside, Members undecided, std::span<double> buffer) const;
 
-    double tail_;
+    double tail_, confidence_;
 };
 
 }  // namespace whence::neighbours

@@ -91,18 +91,16 @@ EtaRange PlanList::attained(const TailTable& table, const Grid& grid, std::span<
     const std::int32_t trees = grid.trees_with(leaves_);
     if (trees < 0) throw std::invalid_argument("The list must be about the leaves of the grid.");
     const auto etas = static_cast<std::size_t>(table.etas());
-    std::vector<double> least(etas, 0.0), most(etas, 0.0), low(etas), high(etas);
-    std::vector<std::uint32_t> counts(etas);
+    std::vector<double> least(etas, 0.0), most(etas, 0.0), low(etas), high(etas), shares(etas);
     each_tree(grid, trees, alive, [&](std::int32_t, std::span<const std::int32_t> leaves) {
         std::fill(low.begin(), low.end(), leaves.empty() ? 0.0 : 1.0);
         std::fill(high.begin(), high.end(), leaves.empty() ? 1.0 : 0.0);
         for (const std::int32_t leaf : leaves) {
-            std::fill(counts.begin(), counts.end(), 0);
-            table.count(leaf, counts.data());
-            const double share = 1.0 / static_cast<double>(table.size(leaf));
+            std::fill(shares.begin(), shares.end(), 0.0);
+            table.sum(leaf, shares.data());
             for (std::size_t k = 0; k < etas; ++k) {
-                low[k] = std::min(low[k], share * counts[k]);
-                high[k] = std::max(high[k], share * counts[k]);
+                low[k] = std::min(low[k], shares[k]);
+                high[k] = std::max(high[k], shares[k]);
             }
         }
         for (std::size_t k = 0; k < etas; ++k) {

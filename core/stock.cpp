@@ -5,6 +5,7 @@
 #include <limits>
 #include <numeric>
 #include <stdexcept>
+#include <utility>
 
 namespace whence {
 
@@ -55,11 +56,16 @@ public:
             for (const std::int32_t i : members) ++begin_[static_cast<std::size_t>(i) + 1];
         }
         std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+        total.reserve(alive.leaves.size());
+        for (const std::int32_t leaf : alive.leaves) total.push_back(samples.total(leaf));
         holder_.resize(first.back());
         std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
         for (std::size_t l = 0; l < alive.leaves.size(); ++l)
             for (const std::int32_t i : samples.of(alive.leaves[l])) holder_[next[i]++] = static_cast<std::int32_t>(l);
         values.resize(first.back());
+        masses.resize(first.back());
+        mass_.resize(n);
+        for (std::size_t i = 0; i < n; ++i) mass_[i] = samples.mass_of(static_cast<std::int32_t>(i));
         order_.resize(n);
     }
 
@@ -71,7 +77,11 @@ public:
         std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return demand(a) < demand(b); });
         next_.assign(first.begin(), first.end() - 1);
         for (const std::size_t i : order_)
-            for (std::size_t at = begin_[i]; at < begin_[i + 1]; ++at) values[next_[holder_[at]]++] = demand(i);
+            for (std::size_t at = begin_[i]; at < begin_[i + 1]; ++at) {
+                const std::size_t place = next_[holder_[at]]++;
+                values[place] = demand(i);
+                masses[place] = mass_[i];
+            }
     }
 
     // The quantities that can be best: every demand once, as far as the limits let it.
@@ -86,9 +96,11 @@ public:
     }
 
     std::vector<std::size_t> first;
-    std::vector<double> values;
+    std::vector<double> values, masses;
+    std::vector<double> total;  // of the masses in each leaf
 
 private:
+    std::vector<double> mass_;          // of each sample
     std::vector<std::size_t> begin_;    // of each sample, where the leaves that hold it begin
     std::vector<std::int32_t> holder_;  // and which they are
     std::vector<std::size_t> order_, next_;
@@ -119,9 +131,11 @@ UpTo shares_up_to(const std::vector<double>& points, const Demands& demands, std
         for (const std::int32_t own = tree[l]; l < tree.size() && tree[l] == own; ++l) {
             const std::size_t first = demands.first[l], last = demands.first[l + 1];
             std::size_t passed = first;
+            double less = 0.0;
             for (std::size_t g = 0; g < size; ++g) {
-                while (passed < last && demands.values[passed] <= points[found.at[g]]) ++passed;
-                const double share = static_cast<double>(passed - first) / static_cast<double>(last - first);
+                for (; passed < last && demands.values[passed] <= points[found.at[g]]; ++passed)
+                    less += demands.masses[passed];
+                const double share = less / demands.total[l];
                 least[g] = std::min(least[g], share);
                 most[g] = std::max(most[g], share);
             }
@@ -187,19 +201,21 @@ void StockTable::write(const Demands& demands, const Products& products, std::si
         double* row = values_.data() + (l + 1) * breakpoints();
         const std::size_t first = demands.first[l], last = demands.first[l + 1];
         const auto own = std::span(demands.values).subspan(first, last - first);
-        const double share = 1.0 / (static_cast<double>(own.size()) * trees);
+        const double* mass = demands.masses.data() + first;
+        const double share = 1.0 / (demands.total[l] * trees);
         // Demands below a breakpoint are left over, those above are short; both sums go along with the breakpoints. They
         // are counted from the first one: sums of numbers that are all large would lose what tells them apart.
-        double above = 0.0, below = 0.0;
-        for (const double y : own) above += y - origin;
+        double above = 0.0, below = 0.0, less = 0.0;
+        for (std::size_t i = 0; i < own.size(); ++i) above += mass[i] * (own[i] - origin);
         std::size_t passed = 0;
         for (std::size_t k = first_[j]; k < first_[j + 1]; ++k) {
             const double point = points_[k] - origin;
             for (; passed < own.size() && own[passed] - origin <= point; ++passed) {
-                below += own[passed] - origin;
-                above -= own[passed] - origin;
+                below += mass[passed] * (own[passed] - origin);
+                above -= mass[passed] * (own[passed] - origin);
+                less += mass[passed];
             }
-            const auto less = static_cast<double>(passed), more = static_cast<double>(own.size() - passed);
+            const double more = demands.total[l] - less;
             row[k] = share * (products.holding[j] * std::max(0.0, less * point - below) +
                               products.backorder[j] * std::max(0.0, above - more * point));
         }

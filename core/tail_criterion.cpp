@@ -22,31 +22,39 @@ TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::
     if (!kept_) return;
     const std::size_t leaves = samples_.size.size();
     values_.resize(leaves * etas_.size());
-    above_.resize(leaves * etas_.size());
+    const bool alike = samples_.mass.empty();
+    if (alike)
+        above_.resize(leaves * etas_.size());
+    else
+        shares_.resize(leaves * etas_.size());
     for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf) {
         fill(leaf, {0, this->etas() - 1}, values_.data() + at(leaf, 0));
-        count(leaf, above_.data() + at(leaf, 0));
+        if (alike)
+            count(leaf, above_.data() + at(leaf, 0));
+        else
+            sum(leaf, shares_.data() + at(leaf, 0));
     }
 }
 
 // Costs are etas themselves: counted by their ranks, the excess grows from each eta down to the next one below it.
 void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     const auto own = samples_.of(leaf);
-    const double scale = 1.0 / (static_cast<double>(own.size()) * tail_);
+    const double scale = 1.0 / (samples_.divisor(leaf) * tail_), share = samples_.share(leaf);
     std::fill(row + range.first, row + range.last + 1, 0.0);
     double above = 0.0, over = 0.0;
     for (const std::int32_t sample : own) {
         const std::int32_t rank = rank_[sample];
+        const double mass = samples_.mass_of(sample);
         if (rank > range.last) {
-            above += 1.0;
-            over += etas_[rank] - etas_[range.last];
+            above += mass;
+            over += mass * (etas_[rank] - etas_[range.last]);
         } else if (rank > range.first) {
-            row[rank] += 1.0;
+            row[rank] += mass;
         }
     }
     for (std::int32_t k = range.last; k >= range.first; --k) {
         const double count = row[k];
-        row[k] = (etas_[k] + over * scale) / trees_;
+        row[k] = (share * etas_[k] + over * scale) / trees_;
         if (k > range.first) {
             above += count;
             over += above * (etas_[k] - etas_[k - 1]);
@@ -64,17 +72,35 @@ void TailTable::count(std::int32_t leaf, std::uint32_t* row) const {
     }
 }
 
+void TailTable::sum(std::int32_t leaf, double* row) const {
+    for (const std::int32_t sample : samples_.of(leaf)) row[rank_[sample]] += samples_.mass_of(sample);
+    const double total = samples_.total(leaf);
+    double above = 0.0;
+    for (std::int32_t k = etas() - 1; k >= 0; --k) {
+        const double own = row[k];
+        row[k] = above / total;
+        above += own;
+    }
+}
+
 double TailTable::computed_value(std::int32_t leaf, std::int32_t eta) const {
-    const auto own = samples_.of(leaf);
     double over = 0.0;
-    for (const std::int32_t sample : own) over += std::max(0.0, etas_[rank_[sample]] - etas_[eta]);
-    return (etas_[eta] + over / (static_cast<double>(own.size()) * tail_)) / trees_;
+    for (const std::int32_t sample : samples_.of(leaf))
+        over += samples_.mass_of(sample) * std::max(0.0, etas_[rank_[sample]] - etas_[eta]);
+    return (samples_.share(leaf) * etas_[eta] + over / (samples_.divisor(leaf) * tail_)) / trees_;
 }
 
 std::uint32_t TailTable::counted_above(std::int32_t leaf, std::int32_t eta) const {
     std::uint32_t above = 0;
     for (const std::int32_t sample : samples_.of(leaf)) above += rank_[sample] > eta;
     return above;
+}
+
+double TailTable::summed_above(std::int32_t leaf, std::int32_t eta) const {
+    double above = 0.0;
+    for (const std::int32_t sample : samples_.of(leaf))
+        if (rank_[sample] > eta) above += samples_.mass_of(sample);
+    return above / samples_.total(leaf);
 }
 
 // The sum is convex in eta. It falls from an eta to the next as long as more than the tail lies above: that is asked of

@@ -12,13 +12,28 @@
 
 namespace whence {
 
-// The samples of every leaf: those of leaf i are samples[first[i]], ... as many as size[i].
+// The samples of every leaf: those of leaf i are samples[first[i]], ... as many as size[i]. They share a leaf's weight
+// alike, or in proportion to their mass.
 struct LeafSamples {
     std::span<const std::int32_t> samples;
     std::span<const std::int64_t> first, size;
+    std::span<const double> mass = {};  // of every sample; empty where all count alike
+    // Of pooled weights, where samples count alike in all leaves: what a leaf's sums are divided by, not by its size.
+    double whole = 0.0;
+
+    // What sums over a leaf are divided by, and how much the leaf counts.
+    double divisor(std::int32_t leaf) const { return whole > 0.0 ? whole : total(leaf); }
+    double share(std::int32_t leaf) const { return whole > 0.0 ? static_cast<double>(size[leaf]) / whole : 1.0; }
 
     std::span<const std::int32_t> of(std::int32_t leaf) const {
         return samples.subspan(static_cast<std::size_t>(first[leaf]), static_cast<std::size_t>(size[leaf]));
+    }
+    double mass_of(std::int32_t sample) const { return mass.empty() ? 1.0 : mass[static_cast<std::size_t>(sample)]; }
+    double total(std::int32_t leaf) const {
+        if (mass.empty()) return static_cast<double>(size[leaf]);
+        double sum = 0.0;
+        for (const std::int32_t sample : of(leaf)) sum += mass_of(sample);
+        return sum;
     }
 };
 
@@ -38,7 +53,7 @@ public:
         return most + (etas_.back() - etas_.front()) / tail_;
     }
 
-    // (eta + mean excess over eta / tail) / trees, of a leaf and an eta.
+    // (eta + mean excess over eta / tail) / trees, of a leaf and an eta; of pooled weights, times the leaf's share.
     double value(std::int32_t leaf, std::int32_t eta) const {
         return kept_ ? values_[at(leaf, eta)] : computed_value(leaf, eta);
     }
@@ -50,16 +65,17 @@ public:
         return buffer.data();
     }
 
-    // Share of a leaf's samples that cost more than an eta, from whole numbers.
+    // Share of a leaf's samples that cost more than an eta; from whole numbers where all samples count alike. Of pooled
+    // weights, made such that the sum over trees is more than their tails where more than the tail lies above.
     double share_above(std::int32_t leaf, std::int32_t eta) const {
-        const auto size = static_cast<double>(samples_.size[leaf]);
-        return static_cast<double>(kept_ ? above_[at(leaf, eta)] : counted_above(leaf, eta)) / size;
+        if (!samples_.mass.empty()) return kept_ ? shares_[at(leaf, eta)] : summed_above(leaf, eta);
+        const auto above = static_cast<double>(kept_ ? above_[at(leaf, eta)] : counted_above(leaf, eta));
+        return above / samples_.divisor(leaf) - tail_ * (samples_.share(leaf) - 1.0);
     }
 
-    // How many of a leaf's samples cost more than each eta, into a row that holds zeros.
-    void count(std::int32_t leaf, std::uint32_t* row) const;
+    // The share of a leaf's samples, or of their mass, that costs more than each eta, into a row that holds zeros.
+    void sum(std::int32_t leaf, double* row) const;
     double tail() const { return tail_; }
-    std::int64_t size(std::int32_t leaf) const { return samples_.size[leaf]; }
 
     struct Least {
         double sum;
@@ -76,8 +92,10 @@ private:
         return static_cast<std::size_t>(leaf) * etas_.size() + static_cast<std::size_t>(eta);
     }
     void fill(std::int32_t leaf, EtaRange range, double* row) const;
+    void count(std::int32_t leaf, std::uint32_t* row) const;
     double computed_value(std::int32_t leaf, std::int32_t eta) const;
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;
+    double summed_above(std::int32_t leaf, std::int32_t eta) const;
 
     LeafSamples samples_;
     std::vector<double> etas_;
@@ -87,6 +105,7 @@ private:
     bool kept_;
     std::vector<double> values_;       // by leaf and eta
     std::vector<std::uint32_t> above_;  // how many samples of the leaf cost more than eta, by leaf and eta
+    std::vector<double> shares_;        // what share of its mass these have, where samples do not count alike
 };
 
 class TailCriterion : public Criterion {

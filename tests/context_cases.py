@@ -37,8 +37,19 @@ class Relation:
     holds: Callable[[Row], bool]
     tie: tuple[str, str, float] | None = None
     turns: dict[str, tuple[float, ...]] = field(default_factory=dict)
-    #: The test to the last digit, where `holds` lets contexts that are written with fewer digits pass.
-    exactly: Callable[[Row], bool] | None = None
+    #: The same without a hair of room for rounding: what contexts that are handed out must keep.
+    strictly: Callable[[Row], bool] | None = None
+
+    def kept(self, row: Row, typed: bool) -> bool:
+        """Whether a context keeps it to the last digit; if `typed`, for the decimals that its numbers are typed as."""
+        if self.strictly is not None:
+            return self.strictly(row)
+        if self.tie is None:
+            return self.holds(row)
+        if eval(self.text, {"__builtins__": {}}, row):  # as whoever has the context would check it
+            return True
+        a, b, by = self.tie
+        return typed and Decimal(repr(row[a])) + Decimal(repr(by)) <= Decimal(repr(row[b]))
 
 
 @dataclass(frozen=True)
@@ -185,7 +196,7 @@ def observed_relation(X: pd.DataFrame, by: str, of: str) -> Relation:
         f"observed({by}, {of})",
         lambda row: row[by] not in seen or min(seen[row[by]]) - hair <= row[of] <= max(seen[row[by]]) + hair,
         turns={of: turns},
-        exactly=lambda row: row[by] not in seen or min(seen[row[by]]) <= row[of] <= max(seen[row[by]]),
+        strictly=lambda row: row[by] not in seen or min(seen[row[by]]) <= row[of] <= max(seen[row[by]]),
     )
 
 
@@ -317,7 +328,7 @@ def _explains(case: ContextCase, weights: np.ndarray) -> bool:
 def _exists(case: ContextCase, row: Row, exactly: bool = False) -> bool:
     if case.derived and bool(row["weekend"]) != (row["day"] in ("Sat", "Sun")):
         return False
-    return all(((exactly and one.exactly) or one.holds)(row) for one in case.relations)
+    return all(((exactly and one.strictly) or one.holds)(row) for one in case.relations)
 
 
 def distance(case: ContextCase, row: Row) -> float:
@@ -433,7 +444,8 @@ def _turns(policy: Policy, name: str) -> list[tuple[float, float]]:
     coordinate = policy.schema_.coordinate_names.index(name)
     found = []
     for tree in policy.weights_.trees:
-        for threshold in tree.threshold[tree.feature == coordinate]:
+        # A split between what is missing and all else has no threshold.
+        for threshold in filter(np.isfinite, tree.threshold[tree.feature == coordinate]):
 
             def left(value: float, cut: float = float(threshold)) -> bool:
                 return float(np.float32((value - low) / spread)) <= cut
@@ -472,4 +484,10 @@ def faults(case: ContextCase, context: Mapping[str, Any] | None) -> str:
         stepped = case.policy.schema_.features[name].step is not None
         if stepped and not _allowed(case, name, float(row[name])):
             return f"{name} = {row[name]!r} is off the grid"
+    held = [row[name] == case.context[name] for name in ("low", "high")]
+    steps = [case.policy.schema_.features[name].step is not None for name in ("low", "high")]
+    typed = all(one or other for one, other in zip(held, steps, strict=True))
+    for relation in case.relations:
+        if not relation.kept(row, typed):
+            return f"{row} breaks {relation.text} in the last digit"
     return ""

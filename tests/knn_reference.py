@@ -39,10 +39,15 @@ def risk_over(costs: Floats, risk: Any) -> float:
     return total / tail
 
 
-def judge(question: Question, rivals: Sequence[Floats]) -> Callable[[NDArray[np.int64]], bool]:
-    """Whether the alternative stands against all rivals when these observations speak."""
+def judge(
+    question: Question, rivals: Sequence[Floats], mass: Floats | None = None
+) -> Callable[[NDArray[np.int64]], bool]:
+    """Whether the alternative stands against all rivals when these observations speak, alike or by their mass."""
 
     def holds(members: NDArray[np.int64]) -> bool:
+        if mass is not None:
+            cost = np.average(question.alternative[members], weights=mass[members])
+            return all(cost <= np.average(rival[members], weights=mass[members]) + question.tau for rival in rivals)
         cost = risk_over(question.alternative[members], question.risk)
         if any(cost > risk_over(rival[members], question.risk) + question.tau for rival in rivals):
             return False
@@ -57,10 +62,20 @@ def _doubtful(question: Question, members: NDArray[np.int64], rival: Floats) -> 
     """By how much the alternative loses to a rival over these observations, with as many standard errors as asked."""
     if question.confidence == 0.0 or len(members) == 1:
         return -np.inf
-    gaps = [float(question.alternative[i] - rival[i]) for i in members]
+    mine, others = (_said(costs[members], question.risk) for costs in (question.alternative, rival))
+    gaps = [a - b for a, b in zip(mine, others, strict=True)]
     mean = sum(gaps) / len(gaps)
     variance = sum((gap - mean) ** 2 for gap in gaps) / (len(gaps) - 1)
     return mean + question.confidence * float(np.sqrt(variance / len(gaps)))
+
+
+def _said(costs: Floats, risk: Any) -> list[float]:
+    """What each of some observations says of the risk; of a tail, from where it begins for all of them."""
+    if isinstance(risk, Expectation):
+        return [float(cost) for cost in costs]
+    tail, k = 1.0 - risk.alpha, len(costs)
+    begins = next(float(cost) for i, cost in enumerate(sorted(costs)) if k - 1 - i <= tail * k + TINY * k)
+    return [begins + max(float(cost) - begins, 0.0) / tail for cost in costs]
 
 
 # ---- every vertex of the arrangement ------------------------------------------------------------
@@ -136,13 +151,13 @@ def _vertices(
     return np.column_stack([x, y])
 
 
-def nearest_by_vertices(question: Question, rivals: Sequence[Floats]) -> float:
+def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floats | None = None) -> float:
     """Nearest distance by checking every vertex; at most two continuous coordinates."""
     space, estimator = question.space, question.weights
     assert isinstance(estimator, KNNWeights)
     points, k = estimator.points_, estimator.k
     widest = question.plausible.widest if isinstance(question.plausible, Nearby) else np.inf
-    holds = judge(question, rivals)
+    holds = judge(question, rivals, mass)
     known: dict[bytes, bool] = {}
     free, fillings = _choices(question)
     best = np.inf

@@ -249,6 +249,7 @@ class PredictorCase:
     fixed: tuple[str, ...] = ()
     bounds: dict[str, Any] = field(default_factory=dict)
     fill: tuple[str, ...] = ()
+    pooled: bool = False
 
     def explained(self, **how: Any) -> Any:
         """The policy's own answer."""
@@ -300,8 +301,8 @@ def contexts(rng: np.random.Generator, n: int, library: Library) -> pd.DataFrame
     return X
 
 
-def case(library: str, seed: int) -> PredictorCase:
-    """The question of a seed: always the same one."""
+def case(library: str, seed: int, pooled: bool = False) -> PredictorCase:
+    """The question of a seed: always the same one; with `pooled`, of the leaves of all trees together."""
     how = LIBRARIES[library]
     rng = np.random.default_rng([seed, sum(map(ord, library))])
     n = int(rng.integers(8, 30))
@@ -313,7 +314,8 @@ def case(library: str, seed: int) -> PredictorCase:
     plans = int(rng.integers(2, 5))
     Y = (spread @ rng.normal(size=(spread.shape[1], plans)) + rng.random((n, plans)) + 3.0).round(int(rng.integers(4)))
     risk = Expectation() if rng.random() < 0.7 else CVaR(float(rng.choice([0.3, 0.5, 0.8])))
-    policy = Policy(OneOf(), ForestWeights.of(model), risk, _schema(rng, X)).fit(X, Y)
+    weights = ForestWeights.of(model, weights="pooled" if pooled else "per tree")
+    policy = Policy(OneOf(), weights, risk, _schema(rng, X)).fit(X, Y)
     context = _start(rng, X, how, policy)
     risks = [policy.risk_.of(column, policy.weights_at(context)) for column in policy.Y_.T]
     decision = int(np.argmin(risks))
@@ -331,7 +333,21 @@ def case(library: str, seed: int) -> PredictorCase:
         tuple(name for name in X.columns if rng.random() < 0.05),
         _bounds(rng, X),
         tuple(gone) if rng.random() < 0.5 else (),
+        pooled,
     )
+
+
+def on_turns(library: str, seed: int) -> PredictorCase | None:
+    """The same question from a context whose numbers are the last before a threshold, or the first beyond it."""
+    asked, how = case(library, seed), LIBRARIES[library]
+    rng = np.random.default_rng(seed)
+    for j, name in enumerate(asked.policy.X_.columns):
+        cuts = how.splits(asked.model, j) if name[0] in "crz" else np.zeros(0)
+        if cuts.size and rng.random() < 0.8:
+            asked.context[name] = float(_turn(float(rng.choice(cuts)), how)[int(rng.integers(2))])
+    weights = asked.policy.weights_at(asked.context)
+    asked.decision = int(np.argmin([asked.policy.risk_.of(column, weights) for column in asked.policy.Y_.T]))
+    return None if asked.instead == asked.decision else asked
 
 
 def _codes(values: pd.Series) -> np.ndarray:
@@ -445,14 +461,16 @@ def _judged(asked: PredictorCase, rows: pd.DataFrame) -> np.ndarray:
     for i, leaves in enumerate(here):
         key = leaves.tobytes()
         if key not in known:
-            weights = weights_by_leaves(past, leaves, how.symmetric, asked.model)
+            weights = weights_by_leaves(past, leaves, how.symmetric, asked.model, asked.pooled)
             least = min(policy.risk_.of(costs[r], weights) for r in rivals)
             known[key] = bool(policy.risk_.of(costs[asked.instead], weights) <= least + tau)
         found[i] = known[key]
     return found
 
 
-def weights_by_leaves(past: np.ndarray, leaves: np.ndarray, symmetric: bool = False, model: Any = None) -> np.ndarray:
+def weights_by_leaves(
+    past: np.ndarray, leaves: np.ndarray, symmetric: bool = False, model: Any = None, pooled: bool = False
+) -> np.ndarray:
     """Weights of the past observations where a context has these leaves.
 
     In a symmetric tree, the answers to its questions are the bits of a leaf; where nobody stands in it, the last
@@ -466,8 +484,8 @@ def weights_by_leaves(past: np.ndarray, leaves: np.ndarray, symmetric: bool = Fa
             bits -= 1
             assert bits >= 0
             same = (past[:, t].astype(int) % (1 << bits)) == (int(leaves[t]) % (1 << bits))
-        weights[same] += 1.0 / same.sum()
-    return weights / past.shape[1]
+        weights[same] += 1.0 if pooled else 1.0 / same.sum()
+    return weights / (weights.sum() if pooled else past.shape[1])
 
 
 def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]:
@@ -499,7 +517,7 @@ def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]
     if gone and name not in asked.fill:
         return [(start, 0.0)]
     tried = [first, last]
-    cuts = LIBRARIES[asked.library].splits(asked.model, j)
+    cuts = cuts_of(asked, j)
     if name[0] == "d":
         tried = sorted({float(v) for v in X[name].unique()})
     else:
@@ -518,6 +536,12 @@ def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]
         if cell not in best or price < best[cell][1]:
             best[cell] = value, price
     return [(int(v), p) if name[0] == "d" else (v, p) for v, p in best.values()]
+
+
+def cuts_of(asked: PredictorCase, j: int) -> np.ndarray:
+    """The thresholds of a column, in the model or in all of several models."""
+    models = asked.model if isinstance(asked.model, list) else [asked.model]
+    return np.unique(np.concatenate([LIBRARIES[asked.library].splits(model, j) for model in models]))
 
 
 def _right(value: float, cut: float, how: Library) -> bool:
@@ -542,8 +566,13 @@ def _turn(cut: float, how: Library) -> tuple[float, float]:
 
 def disagreement(asked: PredictorCase, **how: Any) -> str:
     """In what the policy's answer differs from brute force; empty where it does not."""
+    return compared(asked, **how) or ""
+
+
+def compared(asked: PredictorCase, **how: Any) -> str | None:
+    """The same; None where there are too many cells to look at."""
     wanted = brute_force(asked)
-    return "" if wanted is None else differing(asked, wanted, asked.explained(**how))
+    return None if wanted is None else differing(asked, wanted, asked.explained(**how))
 
 
 def differing(asked: PredictorCase, wanted: float, why: Any) -> str:

@@ -21,7 +21,7 @@ from whence.features import Categorical, Continuous, Schema
 from whence.policy import Policy
 from whence.question import Question
 from whence.risk import CVaR, Expectation
-from whence.weights import KNNWeights
+from whence.weights import DecisionForest, KNNWeights
 
 RISKS = (Expectation(), CVaR(0.0), CVaR(0.3), CVaR(0.5), CVaR(0.7), CVaR(0.8), CVaR(0.9), CVaR(0.95))
 #: What a number of the context is multiplied by and shifted by: seconds since 1970 among them.
@@ -136,6 +136,26 @@ def forest_case(seed: int) -> Case:
     weights = forest(rng, X, Y, frozen)
     if many and not frozen:
         weights.set_params(max_depth=3, n_trees=3)
+    policy = Policy(OneOf(), weights, RISKS[int(rng.integers(len(RISKS)))], declared).fit(X, Y)
+    return asked(rng, seed, policy, OUTSIDE)
+
+
+def decision_case(seed: int) -> Case:
+    """A question about a small decision-aware forest, honest or not."""
+    rng = np.random.default_rng([seed, 23])
+    n = int(rng.integers(6, 25))
+    kinds = "".join(rng.choice(list("cccrrrddbk1"), int(rng.integers(1, 5))))
+    X = table(rng, n, kinds, False)
+    declared = weighty(seed, schema(rng, X, kinds))
+    Y = costs(rng, declared.fit(X).encode(X), int(rng.integers(2, 6)))
+    weights = DecisionForest(
+        n_trees=int(rng.integers(1, 6)),
+        max_depth=[1, 2, 3, 4, None][int(rng.integers(5))],
+        min_samples_leaf=int(rng.integers(1, 3)),
+        random_state=int(rng.integers(2**31)),
+        honest=bool(rng.random() < 0.4),
+        plans=int(rng.integers(1, 9)),
+    )
     policy = Policy(OneOf(), weights, RISKS[int(rng.integers(len(RISKS)))], declared).fit(X, Y)
     return asked(rng, seed, policy, OUTSIDE)
 

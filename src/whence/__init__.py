@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from whence import plot
     from whence.ensemble import Ensemble
     from whence.errors import WhenceError
-    from whence.evaluation import Evaluation, evaluate
+    from whence.evaluation import Evaluation, Tuning, evaluate, tune
     from whence.explain.comparison import Comparison
     from whence.explain.crossing import Crossing
     from whence.explain.explanation import Explanation
@@ -21,12 +21,23 @@ if TYPE_CHECKING:
     from whence.explain.front import Front
     from whence.explain.menu import Menu
     from whence.explain.reasons import Reasons
-    from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Schema, observed
+    from whence.features import (
+        Binary,
+        Categorical,
+        Continuous,
+        Cyclic,
+        Date,
+        Derived,
+        Discrete,
+        Ordered,
+        Schema,
+        observed,
+    )
     from whence.policy import Policy
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
     from whence.risk import CVaR, Expectation
-    from whence.weights import ForestWeights, KNNWeights
+    from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights
 
 __version__ = "0.1.0"
 
@@ -37,6 +48,9 @@ __all__ = [
     "Comparison",
     "Continuous",
     "Crossing",
+    "Cyclic",
+    "Date",
+    "DecisionForest",
     "DecisionProblem",
     "Derived",
     "Discrete",
@@ -45,23 +59,28 @@ __all__ = [
     "Expectation",
     "Explanation",
     "Explanations",
+    "ForecastWeights",
     "ForestWeights",
     "Front",
     "KNNWeights",
+    "KernelWeights",
     "LinearProblem",
     "Menu",
     "Newsvendor",
+    "Ordered",
     "Policy",
     "Progress",
     "Reasons",
     "Schema",
     "Shipment",
     "ShortestPath",
+    "Tuning",
     "WhenceError",
     "__version__",
     "evaluate",
     "observed",
     "plot",
+    "tune",
 ]
 
 #: Where the public names are defined. They are imported when they are first used: the command `whence` has to be
@@ -69,7 +88,7 @@ __all__ = [
 _HOMES = {
     "ensemble": ("Ensemble",),
     "errors": ("WhenceError",),
-    "evaluation": ("Evaluation", "evaluate"),
+    "evaluation": ("Evaluation", "Tuning", "evaluate", "tune"),
     "explain.comparison": ("Comparison",),
     "explain.crossing": ("Crossing",),
     "explain.explanation": ("Explanation",),
@@ -78,11 +97,22 @@ _HOMES = {
     "explain.menu": ("Menu",),
     "explain.reasons": ("Reasons",),
     "question": ("Progress",),
-    "features": ("Binary", "Categorical", "Continuous", "Derived", "Discrete", "Schema", "observed"),
+    "features": (
+        "Binary",
+        "Categorical",
+        "Continuous",
+        "Cyclic",
+        "Date",
+        "Derived",
+        "Discrete",
+        "Ordered",
+        "Schema",
+        "observed",
+    ),
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),
-    "weights": ("ForestWeights", "KNNWeights"),
+    "weights": ("DecisionForest", "ForecastWeights", "ForestWeights", "KNNWeights", "KernelWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = frozenset(

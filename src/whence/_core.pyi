@@ -93,6 +93,12 @@ class ConfidentMeanCriterion(MeanCriterion):
 
     def __init__(self, leaves: int, kappa: float) -> None: ...
 
+class CurveCriterion(MeanCriterion):
+    """Costs that follow forecasts: a curve for every outcome, by what the leaves add up to."""
+
+    def __init__(self, adds: Floats, offsets: Floats) -> None: ...
+    def add_curves(self, first: NDArray[np.int64], at: Floats, value: Floats, slopes: Floats) -> None: ...
+
 class MeanBreach(MeanCriterion):
     """Where expected cost with confidence is broken."""
 
@@ -108,6 +114,8 @@ class TailCriterion(Criterion):
         size: NDArray[np.int64],
         tail: float,
         trees: int,
+        whole: float = 0.0,
+        mass: Floats | None = None,
     ) -> None: ...
     def add_plan(self, etas: Floats, rank: Ints, kept: bool) -> None: ...
     def value(self, plan: int, leaf: int, eta: int) -> float: ...
@@ -131,6 +139,7 @@ class TailBreach(TailCriterion):
         tail: float,
         trees: int,
         kappa: float,
+        mass: Floats | None = None,
     ) -> None: ...
 
 class PlanList(Criterion):
@@ -150,6 +159,7 @@ class PlanList(Criterion):
         etas: Floats,
         rank: Ints,
         alive: Ints,
+        mass: Floats | None = None,
     ) -> None: ...
     def add_tail_plan(
         self,
@@ -163,6 +173,7 @@ class PlanList(Criterion):
         rank: Ints,
         alive: Ints,
         tau: float,
+        mass: Floats | None = None,
     ) -> None: ...
     def set_routes(self, routes: RouteTable, all: RouteTable | None = None) -> None: ...
     @property
@@ -194,6 +205,7 @@ class StockTable:
         tree: Ints | None = None,
         numbers: int = ...,
         seconds: float = ...,
+        mass: Floats | None = None,
     ) -> None: ...
     @property
     def whole(self) -> bool: ...
@@ -397,6 +409,51 @@ class Faces:
     def around(self, open: OpenBox) -> tuple[int, int] | None: ...
     def sharpest(self, open: OpenBox, criterion: Criterion) -> tuple[int, int] | None: ...
 
+class KernelShape(Enum):
+    """How a kernel falls."""
+
+    GAUSSIAN = 0
+    EPANECHNIKOV = 1
+    BIWEIGHT = 2
+    TRICUBE = 3
+
+class KernelMeasure(Enum):
+    """What measures how far past contexts are."""
+
+    SCORES = 0
+    SQUARES = 1
+    SUMS = 2
+
+class KernelSearch:
+    """Best-first search over boxes of contexts that a kernel weighs."""
+
+    def __init__(
+        self,
+        axes: list[Axis],
+        measure: KernelMeasure,
+        shape: KernelShape,
+        rows: Floats,
+        factors: Floats,
+        base: Floats,
+        entries: Floats | None,
+        least: float,
+        alternative: Floats,
+        tau: float,
+    ) -> None: ...
+    def cut(self, rival: Floats) -> None: ...
+    def tighten(self, by: float) -> None: ...
+    def advance(self, boxes: int, cutoff: float, gap: float) -> bool: ...
+    def standing(self, contexts: Floats) -> NDArray[np.bool_]: ...
+    def forget_met(self) -> None: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def met(self) -> Floats: ...
+    @property
+    def met_distance(self) -> float: ...
+
 class SimplexStatus(Enum):
     """How a linear program ended."""
 
@@ -519,6 +576,9 @@ class NeighbourSearch:
         rules: Rules | None = None,
         most: int | None = None,
         barred: list[list[int]] = ...,
+        slopes: Floats | None = None,
+        entries: Floats | None = None,
+        apart: float = 1.0,
     ) -> None: ...
     def cut(self, rival: Floats) -> None: ...
     def exclude(self, members: NDArray[np.int64]) -> None: ...
@@ -545,6 +605,64 @@ class NeighbourSearch:
     ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
     def hopeless(self, inside: NDArray[np.int64], undecided: NDArray[np.int64]) -> bool: ...
     def satisfied(self, members: NDArray[np.int64]) -> bool: ...
+
+class LeastCosts:
+    """What the best plan for some rows costs."""
+
+    def of_cuts(self, rows: NDArray[np.int64], weights: Floats, cuts: NDArray[np.int64]) -> Floats: ...
+
+class StockCosts(LeastCosts):
+    """Quantities of several products."""
+
+    def __init__(
+        self, demands: Floats, holding: Floats, backorder: Floats, multipliers: Floats, budget: float
+    ) -> None: ...
+
+class RouteCosts(LeastCosts):
+    """Routes of a network without cycles."""
+
+    def __init__(
+        self,
+        costs: Floats,
+        tails: NDArray[np.int64],
+        edges: NDArray[np.int64],
+        heads: NDArray[np.int64],
+        nodes: int,
+        source: int,
+        target: int,
+    ) -> None: ...
+
+class PlanCosts(LeastCosts):
+    """Plans that are tried."""
+
+    def __init__(self, values: Floats) -> None: ...
+
+class TreeGrower:
+    """Trees whose splits are chosen for the cost of the decision."""
+
+    def __init__(
+        self,
+        contexts: NDArray[np.float32],
+        least: LeastCosts,
+        outcomes: Floats,
+        max_depth: int,
+        min_leaf: int,
+        tried: int,
+        by_outcomes: bool,
+    ) -> None: ...
+    def grow(
+        self, count: Floats, counted: NDArray[np.bool_] | None, seed: int
+    ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64]]: ...
+
+def leaves(
+    feature: NDArray[np.int64],
+    threshold: Floats,
+    left: NDArray[np.int64],
+    right: NDArray[np.int64],
+    rows: Floats,
+    found: NDArray[np.int64],
+) -> None:
+    """The leaf of every row, into found."""
 
 def best_recourse(ship: Floats, spot: float, plan: Floats, demands: Floats, costs: Floats) -> None:
     """Cheapest recourse cost at a plan of every row of demands, into costs."""

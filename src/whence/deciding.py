@@ -17,6 +17,7 @@ from whence.features import Schema, Unknown
 from whence.problems.base import DecisionProblem
 from whence.report.model import QualityEntry
 from whence.risk import Expectation, Risk
+from whence.table_kinds import TableKind, in_kind, kind_of
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
 from whence.weights import ForestWeights, InputMap, Weights
 from whence.weights.base import SeenColumn
@@ -52,6 +53,8 @@ class Decider(BaseEstimator):  # type: ignore[misc]
     #: The measure of `score` is an argument, not something that scikit-learn should route from fold to fold.
     __metadata_request__score = {"risk": UNUSED}  # noqa: RUF012
 
+    #: The kind of tables that it was fitted to, in which answers about several contexts come.
+    tables_: TableKind = "pandas"
     #: How good it is on rows that it was not fitted to, once `whence.evaluate` has found that out.
     quality_: QualityEntry | None = None
 
@@ -69,9 +72,19 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         self.schema = schema
         self.unknown = unknown
 
-    def fit(self, X: Any, Y: Any = None) -> Self:
-        """Learn from contexts `X` and outcomes `Y`, row by row: tables of pandas or polars, or arrays."""
+    def fit(self, X: Any, Y: Any = None, sample_weight: Any = None) -> Self:
+        """Learn from contexts `X` and outcomes `Y`, row by row: tables of pandas or polars, or arrays.
+
+        Parameters
+        ----------
+        X, Y : DataFrame or array
+            Contexts and outcomes.
+        sample_weight : array of shape (n,), optional
+            What each row counts for, such as 0.5 for days that are long past. A forest is grown with it, and the rows
+            of a leaf share its weight in proportion to it; so do the k nearest rows, which are the same ones.
+        """
         self.check_parameters()
+        tables = kind_of(X)
         X, Y = as_pandas(X), as_pandas(Y)
         missing = self.weights is not None and self.weights.knows_missing
         table = as_table(X, "X", missing=missing)
@@ -87,7 +100,20 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         named = isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns)
         if named:
             weights.check_columns(list(table.columns))
-        self.schema_ = (self.schema or Schema()).fit(table, missing)
+        self.schema_ = (self.schema or Schema()).fit(table, missing, steps=not weights.sees_units)
+        if self.schema_.dated and weights.sees_units:
+            raise InputError(
+                f"A model that is already fitted sees its own columns. Got the date {self.schema_.dated[0]!r}: give "
+                "the parts of it that the model has seen as columns instead.",
+                parameter="schema",
+            )
+        if self.schema_.cyclic and not weights.per_tree_known:
+            raise InputError(
+                f"What goes round, here {self.schema_.cyclic[0]!r}, needs weights made of trees. Got "
+                f"{type(weights).__name__}, which tells contexts apart along a line: declare it as Discrete for these, "
+                "or leave such parts of a date out.",
+                parameter="schema",
+            )
         self.risk_ = Expectation() if self.risk is None else self.risk
         self.n_features_in_ = table.shape[1]
         if named:
@@ -96,18 +122,22 @@ class Decider(BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         self._sees_units, self._sees_levels = weights.sees_units, weights.sees_levels
         weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
+        weights.take_problem(self.problem, self.risk_)
         self.input_map_ = self._input_map()
-        self.weights_ = weights.fit(self._inputs(table), outcomes)
+        self.weights_ = _fitted(weights, self._inputs(table), outcomes, sample_weight)
         single = np.dtype(self.weights_.compared_as) == np.float32
         self.schema_ = self.schema_.cut_at(self._cuts(), self._sees_units, single)
         self.X_, self.Y_, self.outcome_names_ = table, outcomes, names
+        self.tables_ = tables
         # What was found out of an earlier fit is not true of this one.
         self.__dict__.pop("quality_", None)
         return self
 
     def decide(self, context: Any) -> Any:
         """The plan for one context, in its natural form."""
-        return self.problem.solve(self._history(), self.weights_at(context), self.risk_)
+        self._history()
+        row = self.schema_.row(context)
+        return self.problem.solve(self.outcomes_in(row), self._weights_in_row(row), self.risk_)
 
     def decision(self, context: Any) -> Decision:
         """The plan for one context, with what it costs and the weights that it rests on.
@@ -126,17 +156,18 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def decision_in(self, row: pd.Series) -> Decision:
         """What :meth:`decision` gives for a context that the schema has read (``schema_.row``)."""
-        weights = self.weights_.at(self.inputs_of(row, self.unknown))
-        plan = self.problem.solve(self.Y_, weights, self.risk_)
-        costs = sample_costs(self.problem, plan, self.Y_)
+        weights, outcomes = self._weights_in_row(row), self.outcomes_in(row)
+        plan = self.problem.solve(outcomes, weights, self.risk_)
+        costs = sample_costs(self.problem, plan, outcomes)
         return Decision(plan, float(self.risk_.of(costs, weights)), costs, weights)
 
     def predict(self, X: Any) -> Any:
-        """Decision vectors for many contexts, one per row: an array, or a DataFrame where `X` is one of pandas.
+        """Decision vectors for many contexts, one per row: an array, or a table of pandas or polars where `X` is one.
 
         Plans that are not numbers, such as names, are returned as they are: an array of objects with one plan per row,
         or a DataFrame with the column "plan".
         """
+        kind, X = kind_of(X), as_pandas(X)
         plans = self._plans(X)
         named = isinstance(X, pd.DataFrame)
         try:
@@ -144,16 +175,29 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         except (TypeError, ValueError):
             vectors = np.empty(len(plans), dtype=object)
             vectors[:] = plans
-            return pd.DataFrame({"plan": vectors}, index=X.index) if named else vectors
+            return in_kind(pd.DataFrame({"plan": vectors}, index=X.index), kind) if named else vectors
         if not named:
             return vectors
         names = self.problem.parts(self.outcome_names_)
-        return pd.DataFrame(vectors, index=X.index, columns=names or [f"z{j}" for j in range(vectors.shape[1])])
+        columns = names or [f"z{j}" for j in range(vectors.shape[1])]
+        return in_kind(pd.DataFrame(vectors, index=X.index, columns=columns), kind)
 
     def weights_at(self, context: Any) -> Floats:
         """Weight of every past observation in one context."""
         self._history()
-        return self.weights_.at(self.inputs_of(self.schema_.row(context), self.unknown))
+        return self._weights_in_row(self.schema_.row(context))
+
+    def _weights_in_row(self, row: pd.Series) -> Floats:
+        return self.weights_.at(self.inputs_of(row, self.unknown))
+
+    def outcomes_in(self, row: pd.Series) -> Floats:
+        """What may come in a context that the schema has read, by past observation: what came then.
+
+        Where the weights forecast, it is the forecast plus what forecasts missed then (see `ForecastWeights`).
+        """
+        if not self.weights_.forecasts:
+            return self.Y_
+        return self.weights_.outcomes(self.inputs_of(row, self.unknown), self.Y_)
 
     def score(self, X: Any, Y: Any, risk: Risk | None = None) -> float:
         """Minus the policy's risk over what its decisions for contexts `X` cost under the outcomes `Y` that followed.
@@ -188,8 +232,13 @@ class Decider(BaseEstimator):  # type: ignore[misc]
 
     def _plans(self, X: Any) -> list[Any]:
         """The plan for every row of `X`, in its natural form."""
-        rows = self.weights_in(X)
-        return [self.problem.solve(self.Y_, row.toarray().ravel(), self.risk_) for row in rows]
+        self._history()
+        inputs = self._inputs(as_pandas(X), self.unknown)
+        rows = self.weights_.weights(inputs, as_sparse=True)
+        return [
+            self.problem.solve(self.weights_.outcomes(seen, self.Y_), row.toarray().ravel(), self.risk_)
+            for seen, row in zip(inputs, rows, strict=True)
+        ]
 
     def weights_in(self, X: Any) -> Any:
         """Weights of the past observations in many contexts: a CSR matrix of shape (rows of `X`, n)."""
@@ -246,6 +295,17 @@ class Decider(BaseEstimator):  # type: ignore[misc]
             raise InputTypeError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
         if self.unknown not in ("error", "ignore"):
             raise InputError(f"'unknown' must be 'error' or 'ignore'. Got {self.unknown!r} instead.")
+
+
+def _fitted(weights: Weights, inputs: Floats, outcomes: Floats, sample_weight: Any) -> Weights:
+    """Weights fitted to rows that count alike, or for as much as is said."""
+    if sample_weight is None:
+        return weights.fit(inputs, outcomes)
+    if not weights.takes_sample_weight:
+        raise InputError(
+            f"'sample_weight' must be left out: {type(weights).__name__} has no use for it.", parameter="sample_weight"
+        )
+    return weights.fit(inputs, outcomes, sample_weight=as_pandas(sample_weight))  # type: ignore[call-arg]
 
 
 def _check_risk(risk: Any) -> None:

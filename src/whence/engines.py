@@ -15,17 +15,20 @@ from typing import Any, ClassVar
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Isolation, Question
-from whence.weights import Weights
+from whence.weights import KNNWeights, Weights
 
 __all__ = [
     "AUTO",
     "ENGINES",
     "PARTS",
     "Engine",
+    "check_pooled",
+    "check_related_units",
     "check_reliance",
     "check_scales",
     "engine_named",
     "engine_names",
+    "has_part",
     "part_of",
 ]
 
@@ -38,18 +41,29 @@ ENGINES: dict[str, str | type[Engine]] = {
 AUTO = "search"
 
 #: For each kind of weights, and all that derive from it, its part of every engine that can deal with it: a function
-#: from a question to an answer for the search ("sets" where some plan of a set must be better), and a
-#: :class:`whence.milp.weighting.Weighting` for the integer program.
+#: from a question to an answer for the search ("sets" where some plan of a set must be better), one from a question and
+#: an explanation to the region around it, and a :class:`whence.milp.weighting.Weighting` for the integer program.
 PARTS: dict[str, dict[str, str]] = {
     "whence.weights.trees.TreeWeights": {
         "search": "whence.search.forest:explain",
         "sets": "whence.search.plan_sets:explain",
+        "region": "whence.search.regions:region",
         "milp": "whence.milp.forest:ForestWeighting",
     },
     "whence.weights.knn.KNNWeights": {
         "search": "whence.search.knn:explain",
         "sets": "whence.search.knn_plan_sets:explain",
+        "region": "whence.search.knn_regions:region",
         "milp": "whence.milp.knn:NeighbourWeighting",
+    },
+    # What ForecastWeights show to engines: a forecast stands in the place of weights.
+    "whence.weights.forecast.ForecastTrees": {
+        "search": "whence.search.forecast:explain",
+        "milp": "whence.milp.forecast:ForecastWeighting",
+    },
+    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
+    "whence.weights.kernel.KernelWeights": {
+        "search": "whence.search.kernel:explain",
     },
 }
 
@@ -123,7 +137,9 @@ def part_of(weights: Weights, engine: str) -> Any:
         parts = PARTS.get(f"{kind.__module__}.{kind.__qualname__}", {})
         if engine in parts:
             return _loaded(parts[engine])
-    known = ", ".join(path.rpartition(".")[2] for path, parts in PARTS.items() if engine in parts)
+    names = [path.rpartition(".")[2] for path, parts in PARTS.items() if engine in parts]
+    shown = ["ForecastWeights" if name.startswith("Forecast") else name for name in names]
+    known = ", ".join(dict.fromkeys(shown))
     raise InputTypeError(
         f"'weights' must be {known}, or derive from one of them, for engine={engine!r}. "
         f"Got {type(weights).__name__} instead.",
@@ -131,19 +147,66 @@ def part_of(weights: Weights, engine: str) -> Any:
     )
 
 
+def has_part(weights: Weights, engine: str) -> bool:
+    """Whether there is a part of an engine for these weights.
+
+    Examples
+    --------
+    >>> from whence.weights import KNNWeights
+    >>> has_part(KNNWeights(), "region"), has_part(KNNWeights(), "annealing")
+    (True, False)
+    """
+    names = (f"{kind.__module__}.{kind.__qualname__}" for kind in type(weights).__mro__)
+    return any(engine in PARTS.get(name, {}) for name in names)
+
+
 def check_reliance(question: Question) -> None:
     """Refuse to ask weights by how much they agree, or for usual contexts, where no search knows that of them."""
     weights = question.weights
     if question.confidence and not weights.knows_spread(question.risk.tail):
-        if weights.knows_spread(None):
+        if weights.counts is not None:
+            what = "must be 0 for neighbours that were fitted with a 'sample_weight'"
+        elif weights.knows_spread(None):
             what = "must be 0 under CVaR for weights that are not made of trees"
         else:
             what = "needs weights made of trees or of neighbours"
         raise InputError(f"'confidence' {what}. Got {type(weights).__name__} instead.", parameter="confidence")
+    if weights.counts is not None and question.risk.tail is not None and not weights.per_tree_known:
+        raise InputError(
+            "'sample_weight' must be left out in 'fit' to explain decisions under CVaR by neighbours: no search knows "
+            "the tail of neighbours that do not count alike.",
+            parameter="sample_weight",
+        )
     if isinstance(question.plausible, Isolation) and not weights.per_tree_known:
         raise InputError(
-            f"'plausible' needs weights made of trees or of neighbours. Got {type(weights).__name__} instead.",
+            "'plausible' needs weights made of trees, or of neighbours in the L1 norm of the coordinates. "
+            f"Got {type(weights).__name__} instead.",
             parameter="plausible",
+        )
+
+
+def check_pooled(question: Question, engine: str) -> None:
+    """Refuse what needs a weight of its own for every leaf where leaves are pooled."""
+    if question.weights.pooled and engine != AUTO:
+        raise InputError(
+            f"'engine' must be {AUTO!r} where the leaves of trees are pooled. Got {engine!r} instead.",
+            parameter="engine",
+        )
+    if question.weights.pooled and question.plans is not None:
+        raise InputError(
+            "'instead' must be one plan where the leaves of trees are pooled. Got a set of plans instead.",
+            parameter="instead",
+        )
+
+
+def check_related_units(question: Question) -> None:
+    """Refuse relations where neighbours are near by sums of differences in units of their own."""
+    weights, relations = question.weights, question.space.relations
+    if relations is not None and isinstance(weights, KNNWeights) and not weights.plain and not weights.metric_.squared:
+        raise InputError(
+            "'relations', and features that follow from others, need 'scaled' neighbours, or engine='milp', where "
+            f"'metric' is 'l1'. Got neighbours in your units and {relations.words}.",
+            parameter="relations",
         )
 
 

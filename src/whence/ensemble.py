@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping
-from typing import Any, Self
+from collections.abc import Callable, Collection, Mapping, Sequence
+from typing import TYPE_CHECKING, Any, Self
 
 import numpy as np
 import pandas as pd
@@ -11,15 +11,21 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, InternalError, NotFittedError
 from whence.explain.crossing import Crossing, CrossingRequest, explain
-from whence.features import Schema
+from whence.explain.usual import Usual
+from whence.features import Observed, Schema
 from whence.plain_values import finite
-from whence.question import InputMap, Progress
+from whence.question import InputMap, Isolation, Progress
 from whence.search.crossing import SummedTrees
 from whence.tables import as_pandas, as_table
 from whence.weights.adapters import FittedTrees, read
 from whence.weights.adapters.base import Forecast, Link
 from whence.weights.base import SeenColumn
+from whence.weights.forecast import ForecastWeights
+from whence.weights.forecasters import TreeForecaster
 from whence.weights.layout import Layout, check_names
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
 
 __all__ = ["Ensemble"]
 
@@ -62,6 +68,8 @@ class Ensemble:
 
     schema_: Schema
     input_map_: InputMap
+    _what: str = ""
+    _usual: Usual | None = None
 
     def __init__(self, model: Any, schema: Schema | None = None, label: Any = None, unit: str = "") -> None:
         self.model, self.schema, self.label, self.unit = model, schema, label, unit
@@ -81,27 +89,73 @@ class Ensemble:
             raise InputError(f"'label' must be {known}. Got {label!r} instead.", parameter="label")
         self._forecast: Forecast = found.forecast(label)
 
+    @classmethod
+    def of(cls, policy: Policy, outcome: str | None = None, unit: str = "") -> Ensemble:
+        """The forecast that a fitted policy with `ForecastWeights` makes of an outcome, to be asked about directly.
+
+        Parameters
+        ----------
+        policy : Policy
+            Fitted; its weights must forecast by trees.
+        outcome : str, optional
+            Which outcome; may be left out where there is one.
+        unit : str
+            Unit of the forecast, for sentences.
+
+        Examples
+        --------
+        >>> import numpy as np, whence as wh
+        >>> X, weights = np.linspace(0, 10, 60)[:, None], wh.ForecastWeights("boosted")
+        >>> policy = wh.Policy(wh.Newsvendor(1, 3), weights).fit(X, 20 + 3 * X)
+        >>> wh.Ensemble.of(policy).explain([2.0], at_least=40).status
+        'optimal'
+        """
+        weights = getattr(policy, "weights_", None)
+        if not isinstance(weights, ForecastWeights) or not isinstance(weights.forecaster_, TreeForecaster):
+            got = "a linear model" if isinstance(weights, ForecastWeights) else type(weights or policy).__name__
+            raise InputTypeError(
+                f"'policy' must be a fitted Policy with ForecastWeights that forecast by trees. Got {got} instead.",
+                parameter="policy",
+            )
+        names = list(policy.outcome_names_)
+        if outcome is None and len(names) == 1:
+            outcome = names[0]
+        if outcome not in names:
+            raise InputError(
+                f"'outcome' must be one of {', '.join(map(repr, names))}. Got {outcome!r} instead.", parameter="outcome"
+            )
+        forecaster, k = weights.forecaster_, names.index(outcome)
+        model, forecast, label = forecaster.forecasts[k]
+        made = cls.__new__(cls)
+        made.model, made.schema, made.label, made.unit = weights.models_[model], policy.schema, label, unit
+        made._read, made._forecast, made._what = forecaster.read[model], forecast, f"the forecast of {outcome}"
+        made._layout, made.input_map_, made.schema_ = forecaster.layout, policy.input_map_, policy.schema_
+        made._inputs, made._history, made._usual = forecaster.inputs, policy.X_, None
+        made._views = {}
+        made._check_read()
+        return made
+
     def fit(self, X: Any) -> Self:
         """Learn from past contexts `X` how far each feature ranges; the model stays as it is."""
         X = as_pandas(X)
         table = as_table(X, "X", missing=True)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
             check_names(self._read, list(table.columns))
-        schema = (self.schema or Schema()).fit(table, missing=True)
-        if schema.relations or schema.derived:
+        schema = (self.schema or Schema()).fit(table, missing=True, steps=False)
+        if schema.dated:
             raise InputError(
-                "'schema' must have no relations between features for an Ensemble, which does not know them yet. "
-                "Got some.",
+                "'schema' must have no dates for an Ensemble, which does not know them yet. Got some.",
                 parameter="schema",
             )
         self._layout = Layout.of(self._read, [SeenColumn(*column) for column in schema.seen_columns()])
         offset, scale = schema.affine()
         self.input_map_ = InputMap(np.arange(offset.size), scale, offset)
-        self._inputs = schema.levels_shown(table)
-        self._summed = self._laid(frozenset())
-        self._views: dict[frozenset[int], SummedTrees] = {frozenset(): self._summed}
+        self._inputs, self._history = schema.levels_shown(table), table
+        self._usual = None
+        summed = self._laid(frozenset())
+        self._views: dict[frozenset[int], SummedTrees] = {frozenset(): summed}
         names = schema.feature_of_coordinate()
-        cuts = {name: self._thresholds(names.index(name)) for name in schema.stepped()}
+        cuts = {name: _thresholds(summed, names.index(name)) for name in schema.stepped()}
         self.schema_ = schema.cut_at(cuts, True, self._read.single)
         self._check_read()
         return self
@@ -121,6 +175,9 @@ class Ensemble:
         fixed: Collection[str] = (),
         bounds: Mapping[str, Any] | None = None,
         fill: Collection[str] = (),
+        relations: Sequence[str | Observed] = (),
+        plausible: float | None = None,
+        max_changes: int | None = None,
         time_limit: float | None = None,
         node_limit: int | None = None,
         tolerance: float = 1e-6,
@@ -144,6 +201,12 @@ class Ensemble:
         fill : collection of str
             Features that may be filled in where they are missing, which counts 1 like another category; otherwise
             what is missing stays so.
+        relations : list of str or observed
+            What must hold between features besides the schema's relations, such as ``"dew_point <= temperature"``.
+        plausible : float, optional
+            The context must be at least as usual as this share of the history, such as 0.1, by an isolation forest.
+        max_changes : int, optional
+            How many features may change at most; a category counts as one.
         time_limit, node_limit : float, int, optional
             When to stop with the best found so far and a bound.
         tolerance : float
@@ -165,6 +228,9 @@ class Ensemble:
             fixed=fixed,
             bounds=bounds,
             fill=fill,
+            relations=relations,
+            plausible=plausible,
+            max_changes=max_changes,
             time_limit=time_limit,
             node_limit=node_limit,
             tolerance=tolerance,
@@ -182,7 +248,9 @@ class Ensemble:
 
     def about(self) -> tuple[str, str, str]:
         """What is forecast, its unit, and the kind of the model."""
-        if self.label is not None:
+        if self._what:
+            what = self._what
+        elif self.label is not None:
             what = f"the score of {self.label!r}"
         else:
             what = "the probability" if self.link == "logit" else "the forecast"
@@ -215,6 +283,17 @@ class Ensemble:
         """The largest sum over the trees in the history."""
         return float(np.abs(self._past_sums).max())
 
+    @property
+    def history(self) -> pd.DataFrame:
+        """The past contexts."""
+        return self._history
+
+    def usual(self, share: float) -> Isolation:
+        """The contexts that are at least as usual as this share of the history."""
+        if self._usual is None:
+            self._usual = Usual(self.schema_.encode(self._history))
+        return self._usual.at_least(share)
+
     def _laid(self, missing: frozenset[int]) -> SummedTrees:
         forecast = self._forecast
         trees = self._layout.trees(self._read, missing)
@@ -229,9 +308,6 @@ class Ensemble:
         for t, values in zip(forecast.trees, forecast.values, strict=True):
             total += values[self._read.trees[t].apply(rows)]
         return total
-
-    def _thresholds(self, column: int) -> Floats:
-        return np.concatenate([tree.threshold[tree.feature == column] for tree in self._summed.trees])
 
     def _check_read(self) -> None:
         """The trees that are searched must add up to what the model forecasts, for every past context."""
@@ -252,6 +328,10 @@ class Ensemble:
     def _check_fitted(self) -> None:
         if not hasattr(self, "schema_"):
             raise NotFittedError("This Ensemble is not fitted yet; call 'fit' with past contexts first.")
+
+
+def _thresholds(summed: SummedTrees, column: int) -> Floats:
+    return np.concatenate([tree.threshold[tree.feature == column] for tree in summed.trees])
 
 
 def _limits(at_most: Any, at_least: Any, between: Any) -> tuple[float, float]:

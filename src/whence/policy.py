@@ -352,7 +352,13 @@ class Policy(Decider):
         return reasons(self, context, instead, options)
 
     def compare(
-        self, before: Any, after: Any, *, tolerance: float = 1e-6, time_limit: float | None = None
+        self,
+        before: Any,
+        after: Any,
+        *,
+        tolerance: float = 1e-6,
+        time_limit: float | None = None,
+        on_progress: Callable[[Progress], Any] | None = None,
     ) -> Comparison:
         """Two contexts, the plans decided in them, and what turned the one into the other.
 
@@ -364,6 +370,8 @@ class Policy(Decider):
             Costs count as equal within this share of the largest sample cost of the plan after.
         time_limit : float, optional
             Seconds after which to stop with what is known.
+        on_progress : callable, optional
+            Called with a `Progress` while combinations are looked at; returning False stops with what is known.
 
         Returns
         -------
@@ -378,7 +386,7 @@ class Policy(Decider):
         ('x0',)
         """
         self._history()
-        return compare(self, before, after, tolerance, time_limit)
+        return compare(self, before, after, tolerance, time_limit, on_progress)
 
     def _check_known(self, context: Any) -> None:
         """Refuse to explain from a category that the history does not hold, also where decisions ignore that."""

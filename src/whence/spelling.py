@@ -1,11 +1,11 @@
-"""What was probably meant by a name that is not known."""
+"""Lists in words, and what was probably meant by a name that is not known."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-__all__ = ["nearest"]
+__all__ = ["listed", "nearest"]
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -22,3 +22,14 @@ def nearest(word: str, known: Iterable[str]) -> str:
         return f" Did you mean {folded[word.casefold()]!r}?"
     close = get_close_matches(word, words, n=1, cutoff=0.6)
     return f" Did you mean {close[0]!r}?" if close else ""
+
+
+def listed(items: Sequence[str]) -> str:
+    """ "a", "a and b", "a, b and c".
+
+    Examples
+    --------
+    >>> listed(["rain", "weekday", "month"])
+    'rain, weekday and month'
+    """
+    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

@@ -14,6 +14,7 @@ from sklearn.utils import check_array
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.spelling import nearest
+from whence.table_kinds import is_polars
 
 #: Most columns that an error names.
 NAMED = 20
@@ -35,7 +36,7 @@ def dates(values: pd.Series) -> bool:
 
 def as_pandas(table: Any) -> Any:
     """A polars table or column as one of pandas, with names, categories and their order; anything else as it is."""
-    if type(table).__module__.partition(".")[0] != "polars":
+    if not is_polars(table):
         return table
     kind = type(table).__name__
     if kind == "DataFrame":

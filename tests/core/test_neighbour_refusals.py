@@ -62,7 +62,6 @@ def test_a_search_takes_arrays_only_as_they_are(array: str, change: str) -> None
         {"widest": np.nan},
         {"confidence": -1.0},
         {"confidence": np.inf},
-        {"tail": 1.0, "confidence": 1.0},
         {"axes": []},
     ],
     ids=str,

@@ -112,22 +112,23 @@ def test_holds_climbs_the_ladder_with_bootstrap_refits() -> None:
 
 
 def test_what_neighbours_cannot_say_is_refused() -> None:
-    """Confidence under CVaR, other random numbers, a region, and confidence in the integer program."""
-    with pytest.raises(InputError, match="'confidence' must be 0 under CVaR"):
-        bakery(risk=wh.CVaR(0.6)).explain(START, instead=[72.0], confidence=1.0)
+    """Other random numbers, and confidence in the integer program."""
     with pytest.raises(InputError, match="no random numbers to draw anew"):
         bakery().explain(START, instead=[72.0], holds=0.9, refits="seed")
     with pytest.raises(InputError, match="for the search"):
         bakery().explain(START, instead=[72.0], confidence=1.0, engine="milp")
-    with pytest.raises(InputError, match="region needs weights made of trees"):
-        bakery().explain(START, instead=[72.0]).region()
 
 
-def test_one_rung_where_a_tail_says_nothing_of_its_spread() -> None:
-    """Under CVaR `holds` still says in how many refits the nearest explanation holds."""
-    why = bakery(risk=wh.CVaR(0.6)).explain(START, instead=[72.0], holds=0.9)
+def test_a_tail_has_standard_errors_too() -> None:
+    """Under CVaR more of them lead farther away, and `holds` climbs its ladder."""
+    policy = bakery(risk=wh.CVaR(0.6))
+    distances = [policy.explain(START, instead=[72.0], confidence=kappa).distance for kappa in (0.0, 1.0, 3.0)]
+    assert distances == sorted(distances)
+    assert distances[0] < distances[-1]
+    why = policy.explain(START, instead=[72.0], holds=0.9)
     assert why.reliance is not None
-    assert len(why.reliance.ladder) == 1
+    assert why.reliance.reached or len(why.reliance.ladder) > 1
+    assert why.verify(policy)
 
 
 def test_a_single_neighbour_has_no_standard_error() -> None:

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from scipy import stats
 from sklearn.ensemble import RandomForestRegressor
 from tests.cases import cases
 from tests.explain.test_margin import asked
@@ -69,7 +70,12 @@ def test_the_ladder_gives_what_each_of_its_rungs_does(policy: wh.Policy, why: wh
         alone = policy.explain(TODAY, PLAN, confidence=rung.confidence)
         assert (alone.status, alone.distance, alone.bound) == (rung.status, rung.distance, rung.bound)
         assert rung.held == Refitted.of(policy).held(alone, CHOOSING)
-        assert (rung.held is not None and rung.held.share >= 0.9) == (rung is reliance.ladder[-1])
+        over = Refitted.of(policy).excesses(alone, CHOOSING)
+        assert over is not None
+        further = stats.t(9, over.mean(), over.std(ddof=1) * np.sqrt(1.1)).cdf(alone.tolerance)
+        assert rung.expected == pytest.approx(further)
+        assert rung.held is not None
+        assert (rung.held.share >= 0.9 and further >= 0.9) == (rung is reliance.ladder[-1])
     assert reliance.reached
     assert reliance.confidence == why.confidence == reliance.ladder[-1].confidence
     plain = policy.explain(TODAY, PLAN)
@@ -164,11 +170,12 @@ def tampered(why: wh.Explanation) -> list[wh.Explanation]:
         replace(found, confidence=found.confidence + 1.0),
         replace(found, ladder=(replace(first, distance=first.distance + 0.1), *found.ladder[1:])),
         replace(found, ladder=(*found.ladder[:-1], replace(last, held=Held(1, 10)))),
+        replace(found, ladder=(*found.ladder[:-1], replace(last, expected=0.5))),
     ]
     return [replace(why, reliance=other) for other in others]
 
 
-@pytest.mark.parametrize("number", range(6))
+@pytest.mark.parametrize("number", range(7))
 def test_verification_detects_what_was_changed(policy: wh.Policy, why: wh.Explanation, number: int) -> None:
     """Counts, shares, confidence and the rungs that can be computed again."""
     assert not tampered(why)[number].verify(policy).agrees
@@ -206,8 +213,7 @@ def test_neighbours_are_refitted_on_other_data() -> None:
     assert reliable.reliance.refits == "bootstrap"
     with pytest.raises(InputError, match="no random numbers to draw anew: use refits='bootstrap'"):
         policy.explain(TODAY, PLAN, holds=0.9, refits="seed")
-    with pytest.raises(InputError, match="region needs weights made of trees"):
-        plain.region()
+    assert plain.region().proved
 
 
 @pytest.mark.parametrize("options", [{}, {"kind": "absolute", "within": 0.05}, {"margin": 0.05}, {"plausible": 0.2}])
@@ -312,13 +318,20 @@ def test_a_large_forest_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_the_user_may_stop_while_refits_are_made() -> None:
-    """Between two refits progress is told, and False ends it."""
-    told: list[float] = []
+    """Between two refits progress is told, with the number of the refit, and False ends it."""
+    told: list[tuple[int | None, int | None]] = []
 
     def stop(progress: wh.Progress) -> bool:
-        told.append(progress.seconds)
-        return len(told) < 4
+        told.append((progress.refit, progress.refits))
+        return (4, 10) not in told
 
-    why = fitted().explain(TODAY, PLAN, holds=0.9, on_progress=stop)
+    policy = fitted()
+    why = policy.explain(TODAY, PLAN, holds=0.9, on_progress=stop)
     assert why.reliance is not None
-    assert why.reliance.chosen.refits < 10
+    assert why.reliance.chosen.refits == 3
+    made = [one for one in told if one[0] is not None]
+    assert made[:4] == [(1, 10), (2, 10), (3, 10), (4, 10)]
+    told.clear()
+    policy.explain(TODAY, PLAN, holds=0.9, on_progress=lambda progress: told.append((progress.refit, progress.refits)))
+    # Those that are there already are not made again; ten others judge.
+    assert [one for one in told if one[0] is not None] == [(i, 10) for i in (*range(4, 11), *range(1, 11))]

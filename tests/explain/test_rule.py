@@ -185,3 +185,24 @@ def test_rules_of_both_answers_are_verified(seed: int) -> None:
     wrong = replace(why.nearest, rule=replace(why.nearest.rule, share=0.5 * why.nearest.rule.share + 0.25))
     differences = replace(why, nearest=wrong).light().verify(case.policy).differences
     assert any("nearest.region.share" in one for one in differences), differences
+
+
+def test_a_rule_that_ran_out_of_time_is_checked() -> None:
+    """It must be true as it is: with a condition less it is not, and the share of a box is not all that is compared."""
+    wider = 0
+    for seed in range(40):
+        case = cases(seed, 1, weights="forest")[0].but(kind=("relative", "absolute")[seed % 2])
+        why = asked(case, confidence=float(seed % 3 == 0) if case.kind == "relative" else 0.0)
+        if why.context is None:
+            continue
+        why = why.with_rule(None)
+        rule = why.rule
+        assert rule is not None
+        short = replace(why, rule=replace(rule, maximal=False)).light()
+        assert short.verify(case.policy).differences == [], seed
+        for condition in rule.conditions if rule.proved else ():
+            others = tuple(one for one in rule.conditions if one is not condition)
+            wrong = replace(why, rule=replace(rule, conditions=others, maximal=False)).light()
+            assert "The rule is not true everywhere in its region." in wrong.verify(case.policy).differences, seed
+            wider += 1
+    assert wider > 10

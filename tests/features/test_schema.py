@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import pickle
 import warnings
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -13,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from whence.errors import InputError, InputTypeError, NotFittedError
-from whence.features import Binary, Categorical, Continuous, Discrete, Feature, Schema
+from whence.features import Binary, Categorical, Continuous, Date, Discrete, Feature, Ordered, Schema
 
 
 def table() -> pd.DataFrame:
@@ -53,7 +54,9 @@ def space(X: pd.DataFrame, context: Any, features: dict[str, Feature] | None = N
         (["b", "a", "b"], Categorical(["a", "b"])),
         (pd.Series(["b", "a"], dtype="category"), Categorical(["a", "b"])),
         (pd.Series(pd.Categorical(["b"], categories=["c", "b"])), Categorical(["c", "b"])),
-        (pd.Series(pd.Categorical(["b"], ["c", "b"], ordered=True)), Categorical(["c", "b"], ordered=True)),
+        (pd.Series(pd.Categorical(["b"], ["c", "b"], ordered=True)), Ordered(["c", "b"])),
+        (pd.Series(pd.to_datetime(["2024-01-01"])), Date()),
+        (pd.Series([date(2024, 1, 1), date(2024, 2, 1)]), Date()),
         (pd.Series([2, 5], dtype="Int64"), Discrete([2, 5])),
         (pd.Series([0, 1], dtype="UInt8"), Binary()),
         (pd.Series([2.0, 5.5], dtype="Float64"), Continuous()),
@@ -584,7 +587,7 @@ def test_values_that_do_not_fit(column: str, value: Any, error: type[Exception],
         (lambda: Schema({"month": Discrete([3, 9])}).fit(table()), InputError, "only its declared values. Got 6.0"),
         (lambda: Schema({"temp": Binary()}).fit(table()), InputError, "'temp' is binary and must hold 0 or 1"),
         (lambda: Schema({"period": Continuous()}).fit(table()), InputTypeError, "'period' must hold numbers. Got 'AM'"),
-        (lambda: Schema.infer(pd.DataFrame({"t": pd.to_datetime(["2024-01-01"])})), InputTypeError, "turn dates into"),
+        (lambda: Schema.infer(pd.DataFrame({"t": pd.to_timedelta([1])})), InputTypeError, "bools or dates. Got dtype"),
         (lambda: Schema.infer(pd.DataFrame({"t": [[1], [2]]})), InputTypeError, "'t' cannot be a category"),
         (lambda: Schema.infer(table()).kind("tmp"), InputError, "must name features among 'temp', 'month'"),
         (lambda: Schema.infer(table()).training_range("period"), InputError, "'period' must be a number"),
@@ -611,7 +614,7 @@ def test_errors_name_the_argument(call: Any, error: type[Exception], message: st
             "the column 'b' of 'q' only once",
         ),
         ({"p": Categorical(columns=["a", "b"]), "b": Binary()}, "name the column 'b' of 'p' only once"),
-        ({"c": Categorical(columns=["a", "b"])}, "The schema's category 'c' needs another name"),
+        ({"c": Categorical(columns=["a", "b"])}, "The schema's feature 'c' needs another name"),
         ({"p": Categorical(columns=["a", "z"])}, "The schema names the column 'z', which 'X' does not have"),
     ],
 )

@@ -61,7 +61,11 @@ def test_everything_at_once(tmp_path: Path) -> None:
             "'tmp' is not a column of the contexts, so it cannot be a feature. Did",
         ),
         ("[features.temp]", "[features.rolls]", "'rolls' is an outcome, so it cannot be a feature."),
-        ('type = "continuous"', 'type = "number"', "'discrete', 'categorical', 'binary' or 'derived'."),
+        (
+            'type = "continuous"',
+            'type = "number"',
+            "'ordered', 'cyclic', 'binary', 'date' or 'derived'.",
+        ),
         ("k = 5", "k = 40", "weights.k: The 'k' parameter of KNNWeights must be an int in [1, n_samples)"),
         ("k = 5", "k = 0", "weights.k: must be a whole number of at least 1. Got 0 instead."),
         ("k = 5", "k = true", "weights.k: must be a whole number of at least 1. Got True instead."),

@@ -57,3 +57,25 @@ def test_files_that_do_not_match(tmp_path: Path) -> None:
     (tmp_path / "y.csv").write_text("sold\n1\n2\n", "utf-8")
     path.write_text(text.replace('index = "date"', 'ignore = ["date"]'), "utf-8")
     assert any("x.csv has 3 rows and y.csv 2; they must match." in text for text in said(path))
+
+
+def test_a_column_says_what_rows_count_for(tmp_path: Path) -> None:
+    """`weight` names a column that is no feature: the policy, evaluations and what is drawn anew go by it."""
+    rows = days()
+    rows = [[*rows[0], "age"], *([*row, str(1 + i % 3)] for i, row in enumerate(rows[1:]))]
+    path = write_project(tmp_path, PROJECT.replace('"days.csv"', '"days.csv"\nweight = "age"'), csv_text(rows))
+    project = Project.load(path)
+    assert "age" not in project.X.columns
+    weights = project.fitted().weights_at(project.X.iloc[0])
+    speaking = [1 + i % 3 for i in range(40) if weights[i] > 0]
+    assert sorted((weights[weights > 0] * sum(speaking)).round(9)) == sorted(speaking)
+
+
+def test_a_column_that_cannot_say_what_rows_count_for(tmp_path: Path) -> None:
+    """An unknown column, one with another use, and numbers below 0 are errors of `weight`."""
+    rows = days()
+    rows = [[*rows[0], "age"], *([*row, "-1"] for row in rows[1:])]
+    texts = {'weight = "aeg"': "Did you mean 'age'?", 'weight = "age"\nignore = ["age"]': "another key names too"}
+    for text, words in {**texts, 'weight = "age"': "one number of at least 0"}.items():
+        path = write_project(tmp_path, PROJECT.replace('"days.csv"', f'"days.csv"\n{text}'), csv_text(rows))
+        assert any(words in one and "weight" in one for one in said(path)), said(path)

@@ -31,6 +31,7 @@ __all__ = [
     "Server",
     "Watched",
     "ask_by_a_hair",
+    "ask_others",
     "asked",
     "chromium",
     "chromium_path",
@@ -287,7 +288,7 @@ def take_pictures(browser: Browser, url: str, folder: Path) -> list[Path]:
         page.screenshot(path=path)
         page.context.close()
         written.append(path)
-    return [*written, _both_answers(browser, url, folder)]
+    return [*written, _both_answers(browser, url, folder), _other_questions(browser, url, folder)]
 
 
 def _both_answers(browser: Browser, url: str, folder: Path) -> Path:
@@ -300,6 +301,30 @@ def _both_answers(browser: Browser, url: str, folder: Path) -> Path:
     page.wait_for_timeout(300)
     path = folder / "page-rely.png"
     page.locator("#explanation-panel").screenshot(path=path)
+    page.context.close()
+    return path
+
+
+def ask_others(page: Page) -> None:
+    """Ask the bakery all other questions, and wait for their answers."""
+    page.locator("#subject").select_option("any relative")
+    for name in ("front", "menu", "reasons"):
+        page.locator(f"#ask-{name}").click()
+    page.get_by_label("Before: past observation").fill("6")
+    page.get_by_label("Before: past observation").press("Enter")
+    for name in ("front", "menu", "reasons", "compare"):
+        expect(page.locator(f"[data-other={name}] .downloads")).to_be_visible(timeout=8 * PATIENCE)
+
+
+def _other_questions(browser: Browser, url: str, folder: Path) -> Path:
+    """The picture of the other questions: answers side by side, facts, and a comparison."""
+    page = opened(browser, url, scene="bakery", reduced_motion="reduce").page
+    ask_others(page)
+    page.evaluate("document.getElementById('dock').style.display = 'none'")
+    page.mouse.move(0, 0)
+    page.wait_for_timeout(300)
+    path = folder / "page-questions.png"
+    page.locator("#more-panel").screenshot(path=path)
     page.context.close()
     return path
 

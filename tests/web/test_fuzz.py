@@ -89,23 +89,58 @@ limits = st.dictionaries(
 )
 
 
+#: Questions with several answers.
+OTHERS = ["fronts", "menus", "reasons"]
+places = st.lists(pairs | scalars, max_size=3)
+sets = (
+    st.just("any")
+    | st.dictionaries(st.sampled_from(["through", "using", "avoiding", "at_least", "only", "moon"]), places, max_size=3)
+    | st.fixed_dictionaries({"through": st.lists(pairs, min_size=1, max_size=2)})
+    | st.fixed_dictionaries({"only": st.lists(plans, max_size=2)})
+    | nested
+)
+
+
 def text_of(question: dict[str, Any]) -> bytes:
     """The question as JSON, with NaN and infinity as other programs write them."""
     return json.dumps(question).encode()
 
 
 def test_almost_right_questions(program: httpx.Client) -> None:
-    """Contexts, plans and limits that are nearly right are answered, or refused with one sentence; both occur."""
-    seen: dict[str, set[int]] = {"decide": set(), "check": set(), "explanations": set()}
+    """Contexts, plans, sets and limits that are nearly right are answered, or refused with one sentence; both occur."""
+    seen: dict[str, set[int]] = {name: set() for name in ("decide", "check", "explanations", *OTHERS, "comparisons")}
 
     @settings(max_examples=60, derandomize=True, deadline=None, database=None, suppress_health_check=SLOW)
-    @given(context=contexts, plan=plans, fixed=st.lists(st.sampled_from([*values, "moon"]), max_size=3), bounds=limits)
-    @example(context=RIGHT["context"], plan=RIGHT["plan"], fixed=[], bounds={})
-    def asked(context: dict[str, Any], plan: Any, fixed: list[str], bounds: dict[str, Any]) -> None:
+    @given(
+        context=contexts,
+        before=contexts,
+        plan=plans,
+        instead=sets,
+        fixed=st.lists(st.sampled_from([*values, "moon"]), max_size=3),
+        bounds=limits,
+        other=st.sampled_from(OTHERS),
+    )
+    @example(RIGHT["context"], RIGHT["context"], RIGHT["plan"], {"through": [[0, 2]]}, [], {}, "menus")
+    @example(RIGHT["context"], {}, RIGHT["plan"], {"through": [[0, 2]]}, [], {}, "fronts")
+    @example(RIGHT["context"], {}, RIGHT["plan"], "any", [], {}, "reasons")
+    def asked(
+        context: dict[str, Any],
+        before: dict[str, Any],
+        plan: Any,
+        instead: Any,
+        fixed: list[str],
+        bounds: dict[str, Any],
+        other: str,
+    ) -> None:
+        restricted = {"context": context, "fixed": fixed, "bounds": bounds}
         for path, question in (
             ("decide", {"context": context}),
             ("check", {"context": context, "plan": plan}),
-            ("explanations", {"context": context, "plan": plan, "fixed": fixed, "bounds": bounds}),
+            ("explanations", {**restricted, "plan": plan}),
+            ("explanations", {**restricted, "instead": instead}),
+            (other, {**restricted, "instead": instead}),
+            (other, {**restricted, "plan": plan}),
+            ("comparisons", {"before": before, "after": context}),
         ):
             headers = {"content-type": "application/json"}
             answer = program.post(f"/api/scenes/strange/{path}", content=text_of(question), headers=headers)
@@ -116,8 +151,9 @@ def test_almost_right_questions(program: httpx.Client) -> None:
 
     asked()
     assert seen["decide"] == seen["check"] == {200, 422}
-    assert seen["explanations"] >= {422}
-    assert seen["explanations"] & {202, 429}
+    for path in ("explanations", *OTHERS, "comparisons"):
+        assert seen[path] >= {422}
+        assert seen[path] & {202, 429}
 
 
 def test_searches_of_the_fuzzing_ended_well(fuzzed: Live, program: httpx.Client) -> None:
@@ -127,5 +163,7 @@ def test_searches_of_the_fuzzing_ended_well(fuzzed: Live, program: httpx.Client)
     answer = program.post("/api/scenes/strange/explanations", json=RIGHT)
     assert answer.status_code == 202, answer.text
     assert finished(program, answer.json()["job"])["state"] == "done"
+    # Not every question was an explanation.
+    assert {job.asked.question for job in jobs.values()} > {"explain"}
     assert len(jobs) > 0
     assert {job.error for job in jobs.values()} == {None}

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from playwright.sync_api import Browser, Page, Route, expect
-from tests.web.browser import PATIENCE, ask_by_a_hair, asked, opened
+from tests.web.browser import PATIENCE, ask_by_a_hair, ask_others, asked, opened
 
 WIDTHS = (320, 390, 768, 1280)
 SCHEMES: dict[str, dict[str, Any]] = {
@@ -81,6 +81,14 @@ def states_of_the_bakery(page: Page) -> Iterator[str]:
     ask_by_a_hair(page, page.url.split("/#")[0])
     page.locator(".conditions summary").click()
     yield "two answers, conditions"
+    ask_others(page)
+    page.locator(".since summary").click()
+    page.locator(".way").first.get_by_role("button", name="Show").click()
+    yield "other questions"
+    page.get_by_role("radio", name="Today").click()
+    page.get_by_label("weekday", exact=True).select_option("Friday")
+    expect(page.locator(".other.stale")).to_have_count(4)
+    yield "other questions, outdated"
 
 
 def states_of_the_city(page: Page) -> Iterator[str]:

@@ -256,7 +256,7 @@ def test_a_question_whose_asker_is_gone_is_not_searched_for(
         checked.set()
         return []
 
-    monkeypatch.setattr(explanations, "_check", slow)
+    monkeypatch.setattr(explanations, "check", slow)
     own = client.get("/api/scenes/hard").json()
     body = json.dumps({"context": own["context"], "plan": own["alternative"]}).encode()
     host = hard.url.removeprefix("http://")

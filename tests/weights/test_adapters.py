@@ -15,7 +15,7 @@ import pytest
 import xgboost
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from tests.predictors import LIBRARIES, case, disagreement, weights_by_leaves
+from tests.predictors import LIBRARIES, case, disagreement, on_turns, weights_by_leaves
 
 from whence import Newsvendor, Policy
 from whence.errors import InputError, InputTypeError, NotFittedError
@@ -91,6 +91,51 @@ def test_nearest_explanations_agree_with_brute_force(library: str) -> None:
         assert disagreement(case(library, seed)) == "", f"case({library!r}, {seed})"
 
 
+def test_contexts_on_the_turn_of_a_threshold() -> None:
+    """A context whose numbers lie next to thresholds is on the side that scikit-learn puts it, up to the last digit."""
+    for seed in (94, 200, 250, 268, 305, 357, 397, *range(12)):
+        asked = on_turns("forest", seed)
+        assert asked is None or disagreement(asked) == "", f"on_turns('forest', {seed})"
+
+
+@pytest.mark.parametrize("library", LIBRARIES)
+def test_pooled_leaves_agree_with_brute_force(library: str) -> None:
+    """The same where an observation weighs as often as it is in a leaf of the context, whatever the leaf's size."""
+    for seed in range(14):
+        assert disagreement(case(library, seed, pooled=True)) == "", f"case({library!r}, {seed}, pooled=True)"
+
+
+def test_pooled_leaves_are_regions_too_and_refuse_what_needs_a_weight_per_leaf() -> None:
+    """The rule around an explanation holds at random points inside; sets of plans and the integer program do not go."""
+    grown = 0
+    for seed in range(40):
+        asked = case("forest", seed, pooled=True)
+        why = asked.explained()
+        if why.status != "optimal" or asked.fill or asked.kind == "absolute":
+            continue
+        with pytest.raises(InputError, match="'engine' must be 'search' where the leaves"):
+            asked.explained(engine="milp")
+        with pytest.raises(InputError, match="'instead' must be one plan where the leaves"):
+            asked.policy.explain(asked.context)
+        with pytest.raises(InputError, match="'confidence'"):
+            asked.explained(confidence=1.0)
+        grown += 1
+        rng, risk, costs = np.random.default_rng(seed), asked.policy.risk_, asked.policy.Y_.T
+        tau = 1e-6 * float(np.abs(costs[asked.instead]).max())
+        for _ in range(10):
+            inside = why.context.copy()
+            for one in why.region().conditions:
+                if one.values is None and one.room is not None and one.feature[0] != "d":
+                    ends = [
+                        end if limit is None else limit
+                        for limit, end in zip((one.low, one.high), one.room, strict=True)
+                    ]
+                    inside[one.feature] = float(rng.uniform(*ends))
+            weights = asked.policy.weights_at(inside)
+            assert risk.of(costs[asked.instead], weights) <= risk.of(costs[asked.decision], weights) + 1.001 * tau
+    assert grown > 3
+
+
 @pytest.mark.parametrize("library", READ)
 def test_the_integer_program_agrees_with_brute_force(library: str) -> None:
     """A second judge that shares no search gives the same answers."""
@@ -157,6 +202,47 @@ def test_nobody_is_imported_who_is_not_used() -> None:
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
 
 
+@pytest.mark.parametrize("policy", ["SymmetricTree", "Depthwise"])
+def test_catboost_splits_categories_one_by_one(policy: str) -> None:
+    """With one-hot categories, weights are those of the model's leaves and explanations those of brute force."""
+    moved = 0
+    for seed in range(6):
+        X, Y = table(seed, n=40)
+        X["code"] = pd.Categorical(np.random.default_rng(seed).integers(3, 6, 40), categories=[3, 4, 5])
+        X["day"] = X["day"].astype(str)
+        options = {"iterations": 3, "depth": 3, "verbose": 0, "allow_writing_files": False, "random_seed": seed}
+        cats = catboost.CatBoostRegressor(**options, one_hot_max_size=9, grow_policy=policy, thread_count=1)
+        model = cats.fit(X, Y["sold"] + 5 * X["code"].astype(int), cat_features=["day", "code"])
+        fitted = Policy(Newsvendor(holding=1, backorder=3), ForestWeights.of(model)).fit(X, Y)
+        past = model.calc_leaf_indexes(X)
+        symmetric = policy == "SymmetricTree"
+        for i in range(10):
+            row = X.iloc[i].copy()
+            row["day"] = ["mon", "tue", "sun"][i % 3]
+            leaves = model.calc_leaf_indexes(pd.DataFrame([row]).astype(X.dtypes))[0]
+            if symmetric or all((past[:, t] == leaves[t]).any() for t in range(3)):
+                wanted = weights_by_leaves(past, leaves, symmetric, model)
+                np.testing.assert_allclose(fitted.weights_at(row), wanted, atol=1e-12)
+        start, plan = X.iloc[0], fitted.decide(X.iloc[0]) + 4.0
+        why = fitted.explain(start, instead=plan, fixed=["heat", "rain"])
+        known = []
+        for day in ("mon", "tue", "sun"):
+            for code in (3, 4, 5):
+                row = start.copy()
+                row["day"], row["code"] = day, code
+                weights = fitted.weights_at(row)
+                gap = weights @ (
+                    fitted.problem.costs(plan, fitted.Y_) - fitted.problem.costs(fitted.decide(start), fitted.Y_)
+                )
+                if gap <= 1e-6 * fitted.problem.costs(plan, fitted.Y_).max():
+                    known.append(float((day != start["day"]) + (code != start["code"])))
+        assert why.distance == min(known, default=np.inf)
+        moved += bool(known)
+        again = pickle.loads(pickle.dumps(fitted))
+        assert np.array_equal(again.weights_at(start), fitted.weights_at(start))
+    assert moved > 1
+
+
 def test_columns_must_be_those_of_the_model() -> None:
     """Other names, another order, another number of columns, or a number for a category are refused."""
     X, Y = table()
@@ -184,7 +270,7 @@ def test_what_cannot_be_read_is_refused() -> None:
     with pytest.raises(InputError, match=r"must not take 0 for a missing value"):
         ForestWeights.of(zero.fit(numbers, Y["sold"]))
     cats = catboost.CatBoostRegressor(iterations=2, verbose=0, cat_features=["day"], allow_writing_files=False)
-    with pytest.raises(InputError, match=r"must not learn from statistics of categories"):
+    with pytest.raises(InputError, match=r"must split categories themselves, not by statistics"):
         ForestWeights.of(cats.fit(X.astype({"day": str}), Y["sold"]))
 
 

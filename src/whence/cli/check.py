@@ -14,7 +14,7 @@ from whence.cli.exits import BAD_INPUT
 from whence.cli.options import JsonOption, ProjectArgument
 from whence.cli.screen import console, note, print_text, waiting
 from whence.evaluation.quick import judged
-from whence.features import Schema
+from whence.features import Cyclic, Ordered, Schema
 from whence.problems.base import cost_unit_of
 from whence.project import Project
 from whence.project.project import read_project
@@ -51,6 +51,11 @@ def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
 def _propose(project: Project) -> None:
     """List the relations that the history shows without exception, as the project file would say them."""
     schema = (project.policy.schema or Schema()).fit(project.X)
+    for name, cycle in schema.suggestions(project.X).items():
+        print_text(
+            f"{name!r} looks as if it went round; for distances the short way: type = 'cyclic', "
+            f"period = {plain(cycle.period)}, low = {plain(cycle.low)} in [features.{name}]."
+        )
     found = schema.proposals(project.X)
     if not found:
         return
@@ -111,7 +116,8 @@ def _features(schema: Schema) -> Table:
     table = Table("feature", "kind", "values", "change", "weight", box=None, pad_edge=False)
     for name, kind in schema.kinds().items():
         feature = schema.kind(name)
-        table.add_row(name, kind, _values(schema, name, kind), feature.change, f"{feature.weight:g}")
+        shown = type(feature).__name__.lower() if isinstance(feature, Ordered | Cyclic) else kind
+        table.add_row(name, shown, _values(schema, name, kind), feature.change, f"{feature.weight:g}")
     return table
 
 
@@ -119,7 +125,10 @@ def _values(schema: Schema, name: str, kind: str) -> str:
     levels = [value(level, kind) for level in schema.levels(name)]
     if levels:
         return ", ".join(levels[:8]) + (f", … ({len(levels)})" if len(levels) > 8 else "")
+    span = schema.dates(name)
+    if span is not None:
+        return f"{span[0]} to {span[1]}: {', '.join(getattr(schema.kind(name), 'parts', ()))}"
     low, high = schema.training_range(name)
-    step = getattr(schema.kind(name), "step", None)
+    step = getattr(schema.kind(name), "step", None) or (1 if kind == "discrete" else None)
     said = f"{plain(low)} to {plain(high)} {schema.unit(name)}".rstrip()
     return said if step is None else f"{said}, {'whole numbers' if step == 1 else f'in steps of {plain(step)}'}"

@@ -74,6 +74,7 @@ def evaluate(
             time_limit=time_limit,
             n_jobs=jobs,
             on_progress=show,
+            sample_weight=ready.weight,
         )
     if as_json:
         print(json.dumps(_document(found), ensure_ascii=False, indent=2))
@@ -125,6 +126,7 @@ def tune(
             time_limit=time_limit,
             n_jobs=jobs,
             on_progress=show,
+            sample_weight=ready.weight,
         )
     writes = found.changed and not dry_run
     if writes:

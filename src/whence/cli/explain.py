@@ -21,14 +21,15 @@ from whence.report.reliance import followed
 from whence.report.words import wrapped
 
 InsteadOption = Annotated[
-    str,
+    str | None,
     typer.Option(
         "--instead",
         "-i",
         metavar="PLAN",
         help="Your plan: part=value pairs, JSON, a CSV or JSON file, the stops of a route ('A > B > C'), or row:N or "
         "context:... for what is decided there; a set of plans: through:, using: or avoiding: a place, "
-        "at-least:part=80, at-most:part=80, between:part=60:80; or any plan.",
+        "at-least:part=80, at-most:part=80, between:part=60:80; or any plan, unless the project says otherwise.",
+        show_default=False,
     ),
 ]
 
@@ -37,7 +38,7 @@ InsteadOption = Annotated[
 def explain(
     project: options.ProjectArgument,
     context: options.ContextOption,
-    instead: InsteadOption = "any",
+    instead: InsteadOption = None,
     decision: Annotated[
         str | None,
         typer.Option(metavar="PLAN", help="The plan to be explained, where it is not what the policy decides."),
@@ -81,7 +82,7 @@ def explain(
         arguments["threads"] = threads
     if decision is not None:
         arguments["decision"] = ready.plan(decision)
-    given, plan = ready.context(context), ready.plan(instead)
+    given, plan = ready.context(context), ready.plan_asked(instead)
     for sentence in ready.outside(given):
         note(sentence)
     told = _Told(as_json)

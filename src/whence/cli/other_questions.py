@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import functools
+import inspect
 from collections.abc import Callable
+from dataclasses import dataclass
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, get_type_hints
 
 import typer
 
@@ -15,29 +17,78 @@ from whence.cli.explain import InsteadOption
 from whence.cli.questions import QuestionOptions, asking
 from whence.cli.screen import note, print_text, searching, waiting
 from whence.errors import InputError
-from whence.explain.asking import SINGLE, Told
+from whence.explain.asking import SINGLE
+from whence.explain.front import Front
+from whence.explain.menu import Menu
+from whence.explain.reasons import Reasons
+from whence.explain.told import Told
 from whence.problems.sets import PlanSet
 from whence.project import Project
-
-#: What belongs to single explanations is not asked of several together.
-_asking = functools.partial(asking, without=("holds", "no_holds", "refits", "max_changes"))
 
 ReportOption = Annotated[
     Path | None, typer.Option("--report", metavar="FILE", help="Write an HTML report here.", show_default=False)
 ]
 
 
-@_asking
-def front(
-    project: options.ProjectArgument,
-    context: options.ContextOption,
-    instead: InsteadOption = "any",
-    *,
-    asked: QuestionOptions,
-    report: ReportOption = None,
-    policy: options.PolicyOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
+@dataclass(kw_only=True)
+class _Asked:
+    """What these commands share: what is asked about, in which context, and where the answer goes."""
+
+    project: options.ProjectArgument
+    context: options.ContextOption
+    instead: InsteadOption = None
+    asked: QuestionOptions
+    report: ReportOption = None
+    policy: options.PolicyOption = None
+    as_json: options.JsonOption = False
+
+    def __post_init__(self) -> None:
+        #: Whether Ctrl-C has ended the search.
+        self.stopped = False
+
+    def answer(self, question: str, **own: Any) -> Any:
+        """The policy's answer to a question of that name, which is also printed and written."""
+        ready = _opened(self.project, self.policy, self.report)
+        more = self.asked.arguments(ready)
+        # A project may say of single explanations what nobody has asked for here.
+        for name in SINGLE:
+            more.pop(name, None)
+        given, plan = ready.context(self.context), ready.plan_asked(self.instead)
+        if isinstance(plan, PlanSet):
+            # What the project says of refits and usual contexts is for single plans.
+            more |= {"confidence": self.asked.confidence or 0.0, "plausible": self.asked.plausible}
+        for sentence in ready.outside(given):
+            note(sentence)
+        with searching(more["time_limit"]) as search:
+            found = getattr(ready.fitted(), question)(given, plan, on_progress=search, **own, **more)
+        self.stopped = search.stopping
+        _tell(ready, found, self.report, self.as_json)
+        return found
+
+
+def _command(command: Callable[..., int]) -> Callable[..., None]:
+    """A command with the options of `_Asked` around its own, which ends with the exit code that it returns."""
+    hints = get_type_hints(_Asked, include_extras=True)
+    shared = {name: one.replace(annotation=hints[name]) for name, one in inspect.signature(_Asked).parameters.items()}
+    _, *own = inspect.signature(command, eval_str=True).parameters.values()
+    names = {one.name for one in own}
+
+    @functools.wraps(command)
+    def run(**given: Any) -> None:
+        asked = _Asked(**{name: value for name, value in given.items() if name not in names})
+        code = command(asked, **{name: given[name] for name in names})
+        raise typer.Exit(STOPPED if asked.stopped else code)
+
+    kind = inspect.Parameter.KEYWORD_ONLY
+    before = [shared.pop(name) for name in ("project", "context", "instead")]
+    every = [*before, *(one.replace(kind=kind) for one in own), *shared.values()]
+    run.__signature__ = inspect.Signature(every)  # type: ignore[attr-defined]
+    # What belongs to single explanations is not asked of several together.
+    return asking(run, without=("holds", "no_holds", "refits", "max_changes"))
+
+
+@_command
+def front(asked: _Asked) -> int:
     """Front: the nearest context with one change, with at most two, and so on, each proved.
 
     [bold]Examples[/bold]
@@ -45,31 +96,20 @@ def front(
       whence front whence.toml --context 12 --instead row:40
       whence front whence.toml -c 12 -i row:40 --time-limit 10 --json
     """
-    ready = _opened(project, policy, report)
-    found, stopped = _answered(ready, context, instead, asked, ready.fitted().front)
-    _tell(ready, found, report, as_json)
-    last = found[-1].status
-    code = NONE if last == "none" else FOUND if found.complete else TIME_LIMIT
-    raise typer.Exit(STOPPED if stopped else code)
+    found: Front = asked.answer("front")
+    return NONE if found[-1].status == "none" else FOUND if found.complete else TIME_LIMIT
 
 
-@_asking
+@_command
 def menu(
-    project: options.ProjectArgument,
-    context: options.ContextOption,
-    instead: InsteadOption = "any",
+    asked: _Asked,
     up_to: Annotated[
         int, typer.Option("--up-to", metavar="COUNT", min=1, help="The largest number of features in a set.")
     ] = 3,
     apart: Annotated[
         float, typer.Option(metavar="DISTANCE", min=0.0, help="The least distance between any two answers.")
     ] = 0.0,
-    *,
-    asked: QuestionOptions,
-    report: ReportOption = None,
-    policy: options.PolicyOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
+) -> int:
     """Menu: what else would do; the nearest context for every smallest set of features that suffices.
 
     [bold]Examples[/bold]
@@ -77,25 +117,12 @@ def menu(
       whence menu whence.toml --context 12 --instead row:40
       whence menu whence.toml -c 12 -i row:40 --up-to 2 --apart 0.2
     """
-    ready = _opened(project, policy, report)
-    ask = functools.partial(ready.fitted().menu, up_to=up_to, apart=apart)
-    found, stopped = _answered(ready, context, instead, asked, ask)
-    _tell(ready, found, report, as_json)
-    code = {"complete": FOUND if len(found) else NONE, "already": FOUND}.get(found.status, TIME_LIMIT)
-    raise typer.Exit(STOPPED if stopped else code)
+    found: Menu = asked.answer("menu", up_to=up_to, apart=apart)
+    return {"complete": FOUND if len(found) else NONE, "already": FOUND}.get(found.status, TIME_LIMIT)
 
 
-@_asking
-def reasons(
-    project: options.ProjectArgument,
-    context: options.ContextOption,
-    instead: InsteadOption = "any",
-    *,
-    asked: QuestionOptions,
-    report: ReportOption = None,
-    policy: options.PolicyOption = None,
-    as_json: options.JsonOption = False,
-) -> None:
+@_command
+def reasons(asked: _Asked) -> int:
     """Reasons: which facts of the context settle that your plan is not better, whatever else changes.
 
     [bold]Examples[/bold]
@@ -103,11 +130,8 @@ def reasons(
       whence reasons whence.toml --context 12 --instead row:40
       whence reasons whence.toml -c 12 -i row:40 --kind absolute --report reasons.html
     """
-    ready = _opened(project, policy, report)
-    found, stopped = _answered(ready, context, instead, asked, ready.fitted().reasons)
-    _tell(ready, found, report, as_json)
-    code = FOUND if found.status in ("proved", "none", "already") else TIME_LIMIT
-    raise typer.Exit(STOPPED if stopped else code)
+    found: Reasons = asked.answer("reasons")
+    return FOUND if found.status in ("proved", "none", "already") else TIME_LIMIT
 
 
 def compare(
@@ -151,25 +175,6 @@ def _opened(project: Path, policy: Path | None, report: Path | None) -> Project:
     if report is not None and (report.is_dir() or not report.parent.is_dir()):
         raise InputError(f"'--report' must be a file in a folder that exists. Got {str(report)!r} instead.")
     return options.open_project(project, policy)
-
-
-def _answered(
-    ready: Project, context: list[str], instead: str, asked: QuestionOptions, ask: Callable[..., Any]
-) -> tuple[Any, bool]:
-    """The answer to a question, and whether Ctrl-C ended it."""
-    more = asked.arguments(ready)
-    # A project may say of single explanations what nobody has asked for here.
-    for name in SINGLE:
-        more.pop(name, None)
-    given, plan = ready.context(context), ready.plan(instead)
-    if isinstance(plan, PlanSet):
-        # What the project says of refits and usual contexts is for single plans.
-        more |= {"confidence": asked.confidence or 0.0, "plausible": asked.plausible}
-    for sentence in ready.outside(given):
-        note(sentence)
-    with searching(more["time_limit"]) as search:
-        found = ask(given, plan, on_progress=search, **more)
-    return found, search.stopping
 
 
 def _tell(ready: Project, found: Told, report: Path | None, as_json: bool) -> None:

@@ -19,6 +19,7 @@ from whence.cli.demo import demo
 from whence.cli.evaluate import evaluate, tune
 from whence.cli.exits import BAD_INPUT, EXIT_CODES, STOPPED, UNEXPECTED, interrupted
 from whence.cli.explain import explain
+from whence.cli.forecast import forecast
 from whence.cli.init import init
 from whence.cli.other_questions import compare, front, menu, reasons
 from whence.cli.serve import serve
@@ -120,7 +121,7 @@ def _give_up_on_stdout() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
 
 
-_questions = (explain, front, menu, reasons)
+_questions = (explain, front, menu, reasons, forecast)
 _others = (compare, stability, batch, verify, serve, version)
 for _command in (demo, init, check, fit, evaluate, tune, decide, *_questions, *_others):
     _more = EXIT_CODES if _command in _questions else ""

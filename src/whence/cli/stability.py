@@ -106,7 +106,7 @@ def _rows(project: Project, rows: str | None) -> pd.DataFrame:
 
 
 def _table(found: Explanations) -> pd.DataFrame:
-    frame = found.frame
+    frame: pd.DataFrame = found.frame
     kept = ["status", "distance", "bound", "changes", "decision", "alternative", "cost_decision_after"]
     return frame[[*kept, "cost_alternative_after", "error"]].sort_values("distance", kind="stable", na_position="last")
 

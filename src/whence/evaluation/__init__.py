@@ -2,5 +2,6 @@
 
 from whence.evaluation.evaluating import evaluate
 from whence.evaluation.result import Evaluation
+from whence.evaluation.tuning import Tuning, tune
 
-__all__ = ["Evaluation", "evaluate"]
+__all__ = ["Evaluation", "Tuning", "evaluate", "tune"]

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pandas as pd
+from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.evaluation.folds import Fold
@@ -32,6 +33,8 @@ __all__ = [
 AVERAGE, PER_CATEGORY, FORECAST, FORESIGHT = "sample average", "average per category", "point forecast", "foresight"
 #: What may be asked for besides the sample average and foresight, between which a policy is placed.
 BASELINES = (PER_CATEGORY, FORECAST)
+
+Rows = NDArray[np.int64]
 
 #: Columns with more different values are no categories to take an average of.
 MOST_LEVELS = 60
@@ -88,8 +91,13 @@ def tail_begins(problem: DecisionProblem, risk: Risk, plan: Any, Y: Floats, weig
     return float(values[order[int(np.argmax(upto >= (1.0 - risk.tail) * upto[-1] - SAME_SHARE))]])
 
 
-def fixed_costs(problem: DecisionProblem, risk: Risk, Y: Floats, fold: Fold) -> dict[str, Paid]:
-    """Costs on the held-out rows of the one plan that is best on average, and of the best plan for each row."""
+def fixed_costs(
+    problem: DecisionProblem, risk: Risk, Y: Floats, fold: Fold, counts: Floats | None = None
+) -> dict[str, Paid]:
+    """Costs on the held-out rows of the one plan that is best on average, and of the best plan for each row.
+
+    Rows are learned from alike, or for as much as they `counts` for.
+    """
     sure = np.ones(1)
     foreseen = np.empty(fold.test.size)
     for place, i in enumerate(fold.test):
@@ -98,14 +106,15 @@ def fixed_costs(problem: DecisionProblem, risk: Risk, Y: Floats, fold: Fold) -> 
     # Whoever knows the outcome knows its tail.
     known = risk.values(foreseen) if risk.tail is not None else None
     return {
-        AVERAGE: _averaged(problem, risk, Y[fold.train], Y[fold.test]),
+        AVERAGE: _averaged(problem, risk, Y, counts, fold.train, fold.test),
         FORESIGHT: Paid(foreseen, np.full(foreseen.size, np.nan) if known is None else known),
     }
 
 
-def _averaged(problem: DecisionProblem, risk: Risk, seen: Floats, came: Floats) -> Paid:
-    """What the plan that is best on average over `seen` costs under `came`."""
-    weights = np.full(len(seen), 1.0 / len(seen))
+def _averaged(problem: DecisionProblem, risk: Risk, Y: Floats, counts: Floats | None, among: Rows, held: Rows) -> Paid:
+    """What the plan that is best on average over the rows `among` costs in the rows `held`."""
+    seen, came = Y[among], Y[held]
+    weights = np.full(len(seen), 1.0 / len(seen)) if counts is None else counts[among] / counts[among].sum()
     plan = problem.solve(seen, weights, risk)
     begins = tail_begins(problem, risk, plan, seen, weights)
     return Paid(np.asarray(problem.costs(plan, came), dtype=np.float64), np.full(len(came), begins))
@@ -114,7 +123,7 @@ def _averaged(problem: DecisionProblem, risk: Risk, seen: Floats, came: Floats) 
 def grouped_by(schema: Schema, X: pd.DataFrame) -> Iterator[tuple[str, pd.Series]]:
     """The features that rows may be grouped by, each with the group of every row."""
     for name, kind in schema.kinds().items():
-        if kind == "continuous":
+        if kind in ("continuous", "date"):
             continue
         parts = getattr(schema.kind(name), "columns", None)
         # A category in 0/1 columns: which of them is on.
@@ -124,13 +133,17 @@ def grouped_by(schema: Schema, X: pd.DataFrame) -> Iterator[tuple[str, pd.Series
             yield name, groups
 
 
-def category_costs(problem: DecisionProblem, risk: Risk, Y: Floats, fold: Fold, groups: pd.Series) -> Paid:
+def category_costs(
+    problem: DecisionProblem, risk: Risk, Y: Floats, fold: Fold, groups: pd.Series, counts: Floats | None = None
+) -> Paid:
     """Costs of the plan that is best on average among the rows of the same group, all rows where there is none."""
     values = groups.to_numpy()
     costs, begins = np.empty(fold.test.size), np.empty(fold.test.size)
     for group in pd.unique(values[fold.test]):
         among = fold.train[values[fold.train] == group]
+        if counts is not None:
+            among = among[counts[among] > 0.0]
         here = values[fold.test] == group
-        paid = _averaged(problem, risk, Y[among if among.size else fold.train], Y[fold.test[here]])
+        paid = _averaged(problem, risk, Y, counts, among if among.size else fold.train, fold.test[here])
         costs[here], begins[here] = paid.costs, paid.begins
     return Paid(costs, begins)

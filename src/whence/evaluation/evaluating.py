@@ -19,6 +19,7 @@ from whence.policy import Policy
 from whence.problems.base import cost_unit_of
 from whence.risk import Expectation, Risk
 from whence.tables import as_outcomes, as_pandas, as_table, check_order
+from whence.weights.base import as_mass
 
 __all__ = ["evaluate", "is_frozen"]
 
@@ -35,6 +36,7 @@ def evaluate(
     time_limit: float | None = None,
     n_jobs: int | None = None,
     on_progress: Callable[[int, int], Any] | None = None,
+    sample_weight: Any = None,
 ) -> Evaluation:
     """What the decisions of policies cost on rows that they have not seen, against simple rules and foresight.
 
@@ -66,6 +68,9 @@ def evaluate(
         Worker processes, -1 for all cores; by default one, or what ``joblib.parallel_config`` says.
     on_progress : callable, optional
         Called with the parts done and the parts in all. What it raises ends the evaluation.
+    sample_weight : array of shape (n,), optional
+        What each row counts for where it is learned from, by policies and baselines alike; a single fitted policy
+        brings its own. Every row that is held out counts the same.
 
     Returns
     -------
@@ -89,6 +94,7 @@ def evaluate(
     own = X is None and Y is None
     if own:
         X, Y = _history(policies)
+        sample_weight = next(iter(named.values())).weights_.counts if sample_weight is None else sample_weight
     X, Y = as_pandas(X), as_pandas(Y)
     table = as_table(X, "X")
     check_order(X, Y)
@@ -96,11 +102,18 @@ def evaluate(
     first = next(iter(named.values()))
     judge = (Expectation() if first.risk is None else first.risk) if risk is None else risk
     _check(judge, against, most_rows, time_limit)
+    counts = as_mass(as_pandas(sample_weight), len(table))
     folds = folds_of(cv, table, outcomes)
+    for number, fold in enumerate(folds, start=1):
+        if counts is not None and not (counts[fold.train] > 0.0).any():
+            raise InputError(
+                f"'sample_weight' must leave something to learn from in every fold. Got only 0 in fold {number}.",
+                parameter="sample_weight",
+            )
     if most_rows is not None:
         folds = [thinned(fold, max(1, int(most_rows) // len(folds))) for fold in folds]
     deadline = None if time_limit is None else time.monotonic() + float(time_limit)
-    trial = Trial(table, outcomes, names, first.problem, judge, tuple(against), deadline)
+    trial = Trial(table, outcomes, names, first.problem, judge, tuple(against), deadline, counts)
     done = _complete(held_out(trial, named, folds, n_jobs, on_progress), len(named) + 1)
     found = Evaluation(
         _gathered(table.index, folds, done, "costs"),

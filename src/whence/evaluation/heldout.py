@@ -49,6 +49,8 @@ class Trial:
     against: tuple[str, ...]
     #: A moment of `time.monotonic`.
     deadline: float | None = None
+    #: What each row counts for when it is learned from; None where all count alike.
+    counts: Floats | None = None
 
     @property
     def late(self) -> bool:
@@ -57,13 +59,13 @@ class Trial:
 
     def baselines(self, fold: Fold, schema: Schema) -> Costs:
         """Costs of the baselines that need no model."""
-        found = fixed_costs(self.problem, self.risk, self.Y, fold)
+        found = fixed_costs(self.problem, self.risk, self.Y, fold, self.counts)
         if PER_CATEGORY in self.against:
             for name, groups in grouped_by(schema, self.X):
                 if self.late:
                     return None
                 label = f"average per {name}"
-                found[label] = category_costs(self.problem, self.risk, self.Y, fold, groups)
+                found[label] = category_costs(self.problem, self.risk, self.Y, fold, groups, self.counts)
         return None if self.late else found
 
     def policy(self, name: str, policy: Policy, fold: Fold) -> Costs:
@@ -77,15 +79,18 @@ class Trial:
         whole = (policy.schema or Schema()).fit(self.X)
         # Relations between features say which contexts can exist, which is no matter for a decision.
         fitted.set_params(schema=Schema({name: whole.kind(name) for name in whole.names}), unknown="ignore")
-        fitted.fit(self.X.iloc[fold.train], table.iloc[fold.train])
+        counts = None if self.counts is None else self.counts[fold.train]
+        fitted.fit(self.X.iloc[fold.train], table.iloc[fold.train], sample_weight=counts)
         problem, risk = fitted.problem, fitted.risk_
-        seen, sure = fitted.Y_, np.ones(1)
+        seen, sure, rows = fitted.Y_, np.ones(1), self.X.iloc[fold.test]
         entries = [name, f"{FORECAST} ({name})"] if FORECAST in self.against else [name]
         paid = {entry: Paid(np.empty(fold.test.size), np.empty(fold.test.size)) for entry in entries}
-        for place, row in enumerate(fitted.weights_in(self.X.iloc[fold.test])):
+        for place, row in enumerate(fitted.weights_in(rows)):
             if self.late:
                 return None
             weights = row.toarray().ravel()
+            if fitted.weights_.forecasts:
+                seen = fitted.outcomes_in(fitted.schema_.row(rows.iloc[place]))
             came = self.Y[fold.test[place]][None, :]
             for entry in entries:
                 outcomes = (seen, weights) if entry == name else ((weights @ seen)[None, :], sure)

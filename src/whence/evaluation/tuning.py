@@ -11,12 +11,13 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from whence.errors import InputError
+from whence.errors import InputError, InputTypeError
 from whence.evaluation.baselines import AVERAGE, FORESIGHT, PER_CATEGORY
 from whence.evaluation.evaluating import evaluate
 from whence.evaluation.result import Evaluation
 from whence.policy import Policy
 from whence.report.numbers import plain, share, with_unit
+from whence.tables import as_pandas
 from whence.weights import ForestWeights, KNNWeights, Weights
 
 __all__ = ["AS_IT_IS", "Tuning", "candidates", "tune"]
@@ -80,6 +81,8 @@ class Tuning:
         The weights that were chosen.
     afresh : bool
         Whether `judged` is about other folds than `tried`.
+    before : Policy
+        The policy that was tuned.
     """
 
     tried: Evaluation
@@ -87,6 +90,15 @@ class Tuning:
     name: str
     weights: Weights
     afresh: bool
+    before: Policy
+
+    @property
+    def policy(self) -> Policy:
+        """A policy with the weights that were chosen, to be fitted; that which was given stays as it is."""
+        return _with(self.before, clone(self.weights))
+
+    def __str__(self) -> str:
+        return "\n".join(self.evidence)
 
     @property
     def changed(self) -> bool:
@@ -130,6 +142,7 @@ def tune(
     time_limit: float | None = None,
     n_jobs: int | None = None,
     on_progress: Callable[[int, int], Any] | None = None,
+    sample_weight: Any = None,
 ) -> Tuning:
     """Try forests and numbers of neighbours, and choose the simplest that is as good as the best.
 
@@ -140,20 +153,38 @@ def tune(
     ----------
     policy : Policy
         What to start from; its problem, risk and schema stay as they are.
-    X, Y, cv, most_rows, time_limit, n_jobs, on_progress
+    X, Y, cv, most_rows, time_limit, n_jobs, on_progress, sample_weight
         As for :func:`whence.evaluate`.
     only : {"forest", "knn"}, optional
         Try one kind of weights alone.
     simplest : bool
         Among the settings within a standard error of the best, take that of the shallowest trees, on which
         explanations are quickest; otherwise the best itself.
+
+    Returns
+    -------
+    Tuning
+        What was chosen (`name`, `weights`, and a policy to fit, `policy`), whether that is a change (`changed`), the
+        evidence in a few lines (``print``), and the evaluations behind it (`tried`, `judged`).
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((120, 2))
+    >>> Y = 10 + 20 * X[:, :1] + rng.random((120, 1))
+    >>> found = wh.tune(wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(k=60)), X, Y, cv=3, only="knn")
+    >>> found.name, found.policy.fit(X, Y).weights_.k
+    ('knn, k 3', 3)
     """
+    _check_policy(policy)
+    X, Y = as_pandas(X), as_pandas(Y)
     if only not in (None, "forest", "knn"):
         raise InputError(f"'only' must be 'forest', 'knn' or None. Got {only!r} instead.", parameter="only")
     weights = candidates(policy, len(X), np.shape(X)[1], only)
     tried_policies = {AS_IT_IS: policy, **{name: _with(policy, found) for name, found in weights.items()}}
     limit = None if time_limit is None else 0.8 * time_limit
-    same = partial(evaluate, X=X, Y=Y, against=[], most_rows=most_rows, n_jobs=n_jobs)
+    same = partial(evaluate, X=X, Y=Y, against=[], most_rows=most_rows, n_jobs=n_jobs, sample_weight=sample_weight)
     tried = same(tried_policies, cv=cv, time_limit=limit, on_progress=on_progress)
     chosen = _simplest(tried, weights) if simplest else tried.best
     afresh = isinstance(cv, int | np.integer)
@@ -164,8 +195,13 @@ def tune(
         limit = None if time_limit is None else 0.2 * time_limit
         last = same(rivals, cv=again, against=[PER_CATEGORY], time_limit=limit)
     if chosen == AS_IT_IS or last.compared(chosen, AS_IT_IS) != "better":
-        return Tuning(tried, last, AS_IT_IS, policy.weights or ForestWeights(), afresh)
-    return Tuning(tried, last, chosen, weights[chosen], afresh)
+        return Tuning(tried, last, AS_IT_IS, policy.weights or ForestWeights(), afresh, policy)
+    return Tuning(tried, last, chosen, weights[chosen], afresh, policy)
+
+
+def _check_policy(policy: Any) -> None:
+    if not isinstance(policy, Policy):
+        raise InputTypeError(f"'policy' must be a Policy. Got {type(policy).__name__} instead.", parameter="policy")
 
 
 def _with(policy: Policy, weights: Weights) -> Policy:

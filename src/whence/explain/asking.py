@@ -1,26 +1,23 @@
-"""One question asked again and again, with other restrictions, within one time limit; and what such answers share."""
+"""One question asked again and again, with other restrictions, within one time limit."""
 
 from __future__ import annotations
 
+import math
 import time
-from abc import ABC, abstractmethod
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
-from json import dumps
 from typing import TYPE_CHECKING, Any
 
 from whence.errors import InputError
 from whence.explain.conductor import explain
 from whence.explain.explanation import Explanation
 from whence.explain.request import Request
-from whence.files import write_text
-from whence.report.sheets import Sheet, sheet_fragment, write_sheet
-from whence.report.words import wrapped
+from whence.question import Progress
 
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["ENDED", "Asker", "Told", "listed"]
+__all__ = ["ENDED", "Asker"]
 
 #: How a question ends that is settled.
 ENDED = ("optimal", "already", "none")
@@ -55,6 +52,8 @@ class Asker:
         self.request = Request(context=context, instead=instead, **{**known, "options": others})
         self.began = time.perf_counter()
         self.count = 0
+        #: Whether somebody wants it stopped.
+        self.interrupted = False
 
     @property
     def seconds(self) -> float:
@@ -80,7 +79,7 @@ class Asker:
         The first question is asked in any case, so that there is always an answer.
         """
         left = self.remaining
-        if left <= 0 and self.count > 0:
+        if self.count > 0 and (left <= 0 or self._told(Progress(0, math.inf, 0.0, self.seconds)) is False):
             return None
         self.count += 1
         kept = self.request.fixed
@@ -89,51 +88,14 @@ class Asker:
             fixed=(*((kept,) if isinstance(kept, str) else kept), *fixed),
             max_changes=max_changes,
             time_limit=None if left == float("inf") else max(share * left, SHORTEST),
+            on_progress=None if self.request.on_progress is None else self._told,
         )
         return explain(self.policy, request, barred=barred, relax=False)
 
-
-class Told(ABC):
-    """What answers to several questions share: they are printed, shown in a notebook, and written to files."""
-
-    @property
-    @abstractmethod
-    def text(self) -> str:
-        """The answer in sentences."""
-
-    @abstractmethod
-    def to_dict(self) -> dict[str, Any]:
-        """The answer as plain dicts, lists, numbers and texts: strict JSON."""
-
-    @abstractmethod
-    def _sheet(self) -> Sheet:
-        """What a page shows of it."""
-
-    def __str__(self) -> str:
-        return wrapped(self.text)
-
-    def _repr_html_(self) -> str:
-        return sheet_fragment(self._sheet())
-
-    def to_html(self, path: Any, *, title: str = "", question: str = "") -> None:
-        """Write a self-contained report to `path`, under `title` and after a sentence that says what was asked."""
-        write_sheet(self._sheet(), path, title=title, question=question)
-
-    def to_json(self, path: Any = None, indent: int | None = None) -> str | None:
-        """:meth:`to_dict` as JSON text: returned, or written to `path` in one go."""
-        text = dumps(self.to_dict(), ensure_ascii=False, allow_nan=False, indent=indent)
-        if path is None:
-            return text
-        write_text(path, f"{text}\n", "an answer")
-        return None
-
-
-def listed(items: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c".
-
-    Examples
-    --------
-    >>> listed(["rain", "weekday", "month"])
-    'rain, weekday and month'
-    """
-    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+    def _told(self, progress: Progress) -> Any:
+        """Pass on how far one question has come, with the seconds of all of them; False where it is to stop."""
+        if self.request.on_progress is None:
+            return None
+        said = self.request.on_progress(replace(progress, seconds=self.seconds))
+        self.interrupted |= said is False
+        return said

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.report.build import document_digest, question_digest
 from whence.report.comparing import differing
-from whence.report.model import Report
+from whence.report.model import QualityEntry, Report
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -32,7 +32,7 @@ ENDED = ("optimal", "already", "none")
 #: What is not compared entry by entry: told by a search, or dealt with in a sentence of its own.
 LEFT_OUT = (
     *("schema", "status", "bound", "note", "seconds", "nodes", "cuts", "versions", "question", "fingerprints"),
-    # As many rows as there was time for: nothing that the explanation rests on.
+    # As many rows as there was time for: compared only where there are as many again.
     "quality",
 )
 
@@ -75,10 +75,12 @@ def verify(
     prove: bool = False,
     time_limit: float | None = None,
     on_progress: Any = None,
+    judge: Callable[[], QualityEntry | None] | None = None,
 ) -> Verification:
     """Compare the explanation `said`, or the `document` that it was read from, with what `policy` says now.
 
     With `prove`, the policy searches once more, within `time_limit`, and tells `on_progress` how far it has come.
+    `judge` finds out how good the policy is, where the explanation says so; otherwise it is what is known of it.
     """
     policy._history()
     written = said.to_dict() if document is None else document
@@ -91,6 +93,8 @@ def verify(
             differences, remarks = differences + found, remarks + said_so
     except WhenceError as error:
         differences.append(f"The question cannot be put to this policy: {error}")
+    found, said_so = _quality(written, policy.quality_ if judge is None or not written.get("quality") else judge())
+    differences, remarks = differences + found, remarks + said_so
     if proved is None:
         remarks.append("Whether anything is nearer was not searched for again.")
     return Verification(differences, remarks, proved)
@@ -140,6 +144,22 @@ def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy) -
     left_out = [*LEFT_OUT, *([] if said.report.versions.get("whence") == __version__ else ["text", "shown"])]
     computed = to_builtins(_in_the_words_of(said.report, fresh.report))
     return faults + differing(dict(written), computed, largest, left_out)
+
+
+def _quality(written: Mapping[str, Any], fresh: QualityEntry | None) -> tuple[list[str], list[str]]:
+    """What differs in how good the policy is said to be, and what is to be said of that."""
+    told = written.get("quality")
+    if not told:
+        return [], []
+    if fresh is None:
+        return [], ["How good the policy is was not found out again."]
+    again = to_builtins(fresh)
+    if (told.get("rows"), told.get("folds")) != (again["rows"], again["folds"]):
+        return [], [
+            f"How good the policy is was found out on {told.get('rows')} rows then and on {again['rows']} now, so that "
+            "was not compared."
+        ]
+    return differing({"quality": told}, {"quality": again}, max(abs(fresh.cost), abs(fresh.average))), []
 
 
 def _in_the_words_of(said: Report, fresh: Report) -> Report:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -18,7 +18,7 @@ from whence.explain.shapley import coalitions, shapley_of_table, shapley_of_tree
 from whence.explain.turning import either_or, smallest_turning
 from whence.plain_values import finite
 from whence.problems.base import cost_unit_of
-from whence.question import Limits, Question
+from whence.question import Limits, Progress, Question
 from whence.report.numbers import duration, value
 from whence.weights import TreeWeights
 
@@ -32,21 +32,32 @@ MOST = 12
 
 
 def compare(
-    policy: Policy, before: Any, after: Any, tolerance: float = 1e-6, time_limit: float | None = None
+    policy: Policy,
+    before: Any,
+    after: Any,
+    tolerance: float = 1e-6,
+    time_limit: float | None = None,
+    on_progress: Callable[[Progress], Any] | None = None,
 ) -> Comparison:
     """What `policy` decides in two contexts, and what turned the one plan into the other."""
     for name, given, least in (("tolerance", tolerance, 0.0), ("time_limit", time_limit, np.finfo(float).tiny)):
         if given is not None and (finite(given) is None or float(given) < least):
             wanted = "a number >= 0" if name == "tolerance" else "a positive number or None"
             raise InputError(f"{name!r} must be {wanted}. Got {given!r} instead.", parameter=name)
-    return _Comparing(policy, before, after, float(tolerance), time_limit).told()
+    if policy.weights_.forecasts:
+        raise InputError(
+            "'compare' needs weights of past observations. Got ForecastWeights, whose forecasts move the outcomes "
+            "themselves.",
+            parameter="weights",
+        )
+    return _Comparing(policy, before, after, float(tolerance), Limits(time_limit, None, on_progress)).told()
 
 
 class _Comparing:
     """Two contexts of one policy."""
 
-    def __init__(self, policy: Policy, before: Any, after: Any, tolerance: float, time_limit: float | None) -> None:
-        self.policy, self.limits = policy, Limits(time_limit)
+    def __init__(self, policy: Policy, before: Any, after: Any, tolerance: float, limits: Limits) -> None:
+        self.policy, self.limits = policy, limits
         schema = policy.schema_
         self.rows = schema.row(before), schema.row(after)
         self.made: tuple[Decision, Decision] = (policy.decision_in(self.rows[0]), policy.decision_in(self.rows[1]))
@@ -77,7 +88,7 @@ class _Comparing:
         rows = np.where(self._owned(chosen), self.inputs[1], self.inputs[0])
         found = np.empty(len(rows))
         for at in range(0, len(rows), 256):
-            if self.limits.remaining <= 0:
+            if self.limits.reached(at, np.inf, 0.0) is not None:
                 return None
             weights = self.policy.weights_.weights(rows[at : at + 256])
             found[at : at + 256] = [self.worth(row) for row in weights]
@@ -121,6 +132,7 @@ class _Comparing:
             cost_unit=cost_unit_of(policy.problem),
             shown=tuple((name, self._shown(name, old), self._shown(name, new)) for name in names),
             seconds=self.limits.seconds,
+            form=policy.problem.shown(self.made[0].plan, self.made[1].plan, policy.outcome_names_).form,
         )
 
     def _shown(self, name: str, values: Mapping[str, Any]) -> str:
@@ -151,18 +163,20 @@ class _Comparing:
     def _shares_of_trees(self) -> Floats | None:
         """The same from one walk through every tree, where the worth is a sum over trees."""
         risk, weights = self.policy.risk_, self.policy.weights_
-        if risk.tail is not None or not isinstance(weights, TreeWeights):
+        if risk.tail is not None or not isinstance(weights, TreeWeights) or weights.members_.pooled:
             return None
         first, second = (risk.values(made.costs) for made in self.made)
         if first is None or second is None:
             return None
         worth = np.asarray(first, dtype=np.float64) - (0.0 if self.same else np.asarray(second, dtype=np.float64))
-        members = weights.members_
+        members, mass = weights.members_, weights.members_.mass
         values = []
         for t in range(len(members.trees)):
-            upto = np.concatenate(([0.0], np.cumsum(worth[members.order[t]])))
-            begin, size = members.first[t], members.size[t]
-            values.append((upto[begin + size] - upto[begin]) / np.maximum(size, 1) / len(members.trees))
+            order, begin, size = members.order[t], members.first[t], members.size[t]
+            parts = [worth[order], np.ones(order.size)] if mass is None else [(worth * mass)[order], mass[order]]
+            sums = [np.concatenate(([0.0], np.cumsum(part))) for part in parts]
+            total, counted = (upto[begin + size] - upto[begin] for upto in sums)
+            values.append(total / np.where(counted > 0.0, counted, 1.0) / len(members.trees))
         return shapley_of_trees(members.trees, values, (self.inputs[0], self.inputs[1]), self.player)
 
     # ---- the smallest set of changes -------------------------------------------------------------------

@@ -2,22 +2,35 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from whence.explain.asking import Told, listed
+from whence.errors import InputError, WhenceError
+from whence.explain.certificate import Verification
+from whence.explain.told import CHANGED, Told, intact_of
 from whence.plain_values import to_plain
+from whence.report.answers import ComparisonDocument
 from whence.report.model import scalar
 from whence.report.numbers import duration, plain, with_unit
+from whence.report.plans import in_form
+from whence.report.reading import document_from
 from whence.report.sheets import Chart, Sheet, Table
 from whence.report.svg import Bar, bars
+from whence.spelling import listed
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
+    from whence.policy import Policy
+
 __all__ = ["Comparison"]
+
+#: What a document holds as it is.
+SAME = ("same", "turn", "proved", "note", "risk", "cost_unit", "seconds", "form")
 
 
 @dataclass(frozen=True, eq=False)
@@ -76,6 +89,9 @@ class Comparison(Told):
     cost_unit: str
     shown: tuple[tuple[str, str, str], ...]
     seconds: float
+    #: What both plans are: "quantities", a "route", or "other".
+    form: str = "other"
+    intact: bool | None = None
 
     def __repr__(self) -> str:
         how = "same plan" if self.same else "another plan"
@@ -143,8 +159,79 @@ class Comparison(Told):
 
         return draw(self, ax=ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The comparison as plain values."""
+    @classmethod
+    def from_dict(cls, document: Any) -> Comparison:
+        """The comparison that :meth:`to_dict` wrote; an InputError where it is none."""
+        read = document_from(document, ComparisonDocument, "comparison")
+        frame = None
+        if read.contributions is not None:
+            entries = [(one.feature, one.from_, one.to, one.contribution) for one in read.contributions]
+            frame = pd.DataFrame(entries, columns=["feature", "from", "to", "contribution"])
+            if [name for name, *_ in entries] != [name for name, *_ in read.shown]:
+                raise InputError("The entry 'shown' of the comparison must be about the features that contribute.")
+        names = ("plan before", "plan after")
+        costs = [[read.costs[name].before, read.costs[name].after] for name in names if name in read.costs]
+        if len(costs) < 2 or len(read.plans) < 2:
+            raise InputError("The entries 'costs' and 'plans' of the comparison must be about both plans.")
+        return cls(
+            before=pd.Series(read.before, dtype=object),
+            after=pd.Series(read.after, dtype=object),
+            plan_before=_plan(read.decided.before, read.form),
+            plan_after=_plan(read.decided.after, read.form),
+            plan_texts=(read.plans["before"], read.plans["after"]),
+            costs=pd.DataFrame(costs, index=list(names), columns=["before", "after"]),
+            contributions=frame,
+            turning=None if read.turning is None else tuple(read.turning),
+            shown=tuple((name, was, to) for name, was, to in read.shown),
+            **{name: getattr(read, name) for name in SAME},
+            intact=intact_of(document),
+        )
+
+    def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
+        """Compare both contexts once more with a fitted `policy`: whether plans, costs and contributions agree.
+
+        Parameters
+        ----------
+        policy : Policy
+            The one that gave the comparison, or one that should be the same.
+        prove : bool
+            Nothing is left to prove: everything is computed again in any case.
+        time_limit : float, optional
+            Seconds after which to stop with what is known.
+
+        Returns
+        -------
+        Verification
+        """
+        from whence.explain.compare import compare
+
+        return Verification(
+            [*([CHANGED] if self.intact is False else []), *self._differences(policy, compare, time_limit)]
+        )
+
+    def _differences(self, policy: Policy, compare: Any, time_limit: float | None) -> Iterator[str]:
+        try:
+            again: Comparison = compare(policy, self.before, self.after, time_limit=time_limit)
+        except WhenceError as error:
+            yield f"The contexts cannot be compared by this policy: {error}"
+            return
+        costs, here = self.costs.to_numpy(dtype=float), again.costs.to_numpy(dtype=float)
+        near = 1e-6 * max(1e-300, float(np.abs(here).max()))
+        for when, said, now in zip(("before", "after"), self.plan_texts, again.plan_texts, strict=True):
+            if said != now:
+                yield f"The plan {when} is {now}. The comparison says {said}."
+        if np.abs(costs - here).max() > near:
+            yield f"The costs are {here.tolist()}. The comparison says {costs.tolist()}."
+        both = [{} if one.contributions is None else _by_feature(one.contributions) for one in (self, again)]
+        if set(both[0]) != set(both[1]) and self.contributions is not None and again.contributions is not None:
+            yield f"The features that differ are {sorted(both[1])}. The comparison says {sorted(both[0])}."
+        for name in sorted(set(both[0]) & set(both[1])):
+            if abs(both[0][name] - both[1][name]) > near:
+                yield f"{name!r} contributes {both[1][name]:.9g}. The comparison says {both[0][name]:.9g}."
+        if self.proved and again.proved and len(self.turning or ()) != len(again.turning or ()):
+            yield f"The smallest set of changes is {again.turning}. The comparison says {self.turning}."
+
+    def _document(self) -> dict[str, Any]:
         rows = [] if self.contributions is None else self.contributions.itertuples(index=False)
         return {
             "schema": "whence/comparison/1",
@@ -152,6 +239,8 @@ class Comparison(Told):
             "before": {str(name): scalar(entry) for name, entry in self.before.items()},
             "after": {str(name): scalar(entry) for name, entry in self.after.items()},
             "plans": {"before": self.plan_texts[0], "after": self.plan_texts[1]},
+            "form": self.form,
+            "decided": {"before": to_plain(self.plan_before), "after": to_plain(self.plan_after)},
             "same": self.same,
             "risk": self.risk,
             "cost_unit": self.cost_unit,
@@ -168,6 +257,7 @@ class Comparison(Told):
                 {"feature": name, "from": scalar(was), "to": scalar(to), "contribution": float(amount)}
                 for name, was, to, amount in rows
             ],
+            "shown": [list(texts) for texts in self.shown],
             "turning": None if self.turning is None else list(self.turning),
             "proved": self.proved,
             "note": self.note,
@@ -198,6 +288,18 @@ class Comparison(Told):
         # On a page the answer comes first, then both plans.
         text = "\n".join([*others, first])
         return Sheet(title, text, charts, tables, [line for line in certificate if line[1]])
+
+
+def _plan(plan: Any, form: str) -> Any:
+    try:
+        return in_form(plan, form)
+    except (TypeError, ValueError):
+        wanted = "a list of numbers" if form == "quantities" else "a list of nodes"
+        raise InputError(f"The entries 'decided' of the comparison must be {wanted} each.") from None
+
+
+def _by_feature(contributions: pd.DataFrame) -> dict[str, float]:
+    return {str(name): float(amount) for name, _, _, amount in contributions.itertuples(index=False)}
 
 
 def _signed(amount: float, unit: str) -> str:

@@ -13,6 +13,7 @@ from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.filling import nearest_filled, weights_for
+from whence.explain.forecasting import after_of, before_of, check_asked, forecast_question
 from whence.explain.ladder import explained_reliably
 from whence.explain.plan_sets import (
     asked_set,
@@ -56,6 +57,9 @@ def explain(
     as a whole. Without `relax` it is not tried what would do without restrictions.
     """
     plans = asked_set(policy, request)
+    forecasts = policy.weights_.forecasts
+    if forecasts:
+        check_asked(policy, request, plans is not None)
     if plans is None:
         request = replace(request, instead=_named(policy, request.instead))
     else:
@@ -74,13 +78,21 @@ def explain(
         request = replace(request, instead=best_plan(policy, plans, decided.weights))
     if request.decision is not None:
         _check_feasible(policy, "decision", plan)
+    outcomes = policy.outcomes_in(initial)
     costs = {
-        "instead": sample_costs(policy.problem, request.instead, policy.Y_, "instead"),
-        "decision": decided.costs if request.decision is None else sample_costs(policy.problem, plan, policy.Y_),
+        "instead": sample_costs(policy.problem, request.instead, outcomes, "instead"),
+        "decision": decided.costs if request.decision is None else sample_costs(policy.problem, plan, outcomes),
     }
     # What a report would stumble over later is refused before the search.
     cost_unit_of(policy.problem)
-    question = _question(policy, request, initial, limits, costs)
+    if forecasts:
+        question: Question = forecast_question(
+            policy, request, initial, limits, plan, _plausible(policy, request, initial)
+        )
+    else:
+        question = _question(policy, request, initial, limits, costs)
+    # What the criterion is judged by in the initial context: the weights, or the forecast.
+    here = question.weights.at(policy.inputs_of(initial)) if forecasts else decided.weights
     if plans is not None:
         question = question_about(question, policy, request, plans)
     question = replace(question, few=_few(policy, request, question, barred))
@@ -89,7 +101,7 @@ def explain(
     confidence = 1.0 if climbs else float(request.confidence)
     engine.check(replace(question, confidence=confidence) if confidence else question)
     label = engine.label(policy.weights_, request.options)
-    draft = _draft(policy, request, question, initial, decided.weights, plan, label)
+    draft = _draft(policy, request, question, initial, here, plan, label)
     # Whatever the risk counts an observation for, a report shows what it costs.
     draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
     if plans is not None:
@@ -104,7 +116,7 @@ def explain(
         asked = replace(question, confidence=confidence, better=best) if confidence else question
         if confidence:
             engine.check(asked)
-        answer = _without_search(asked, decided.weights, decided.cost)
+        answer = _without_search(asked, here, decided.cost)
         if answer is None:
             names = policy.schema_.feature_of_coordinate()
             policy.weights_.check_start(asked.space.start, asked.separation, names)
@@ -271,7 +283,7 @@ def _without_search(question: Question, before: Floats, best: float) -> Answer |
     # Only the search can say by how many standard errors it holds, and how usual the context is.
     if over <= question.tau and not question.confidence and question.plausible is None:
         return Answer("already", question.space.start, 0.0, 0.0)
-    if question.plans is None and (question.alternative - question.rival_decision > question.tau).all():
+    if question.plans is None and question.hopeless:
         more = f"over {100 * question.within:.4g} % more" if question.within else "more"
         if any(question.margin):
             more = "too much"
@@ -297,7 +309,6 @@ def _draft(
         alternative=request.instead,
         cost_before=Costs(risk.of(question.decision, before), risk.of(question.alternative, before)),
         cost_after=None,
-        weights_before=before,
         weights_after=None,
         engine=engine,
         seconds=0.0,
@@ -312,6 +323,7 @@ def _draft(
         costs_alternative=question.alternative,
         asked=request.as_plain(),
         source=Source.of(policy),
+        **before_of(question, before, len(policy.X_)),
     )
 
 
@@ -328,7 +340,9 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
             bound=0.0,
             context=draft.initial,
             cost_after=draft.cost_before,
-            weights_after=draft.weights_before,
+            **after_of(
+                policy, question, draft, draft.weights_before if draft.forecast is None else draft.forecast.before
+            ),
         )
     if draft.plans is not None:
         row = row_found(policy, question, answer, draft.initial)
@@ -345,7 +359,7 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
         distance=distance,
         bound=bound,
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
-        weights_after=after,
+        **after_of(policy, question, draft, after),
     )
 
 

@@ -15,11 +15,13 @@ from whence.errors import InputError, InternalError
 from whence.explain.certificate import Verification
 from whence.explain.filling import merged, sets_to_fill
 from whence.features import Schema
+from whence.features.relations import relation_texts
 from whence.files import write_text
 from whence.plain_values import finite, to_plain
-from whence.question import Answer, InputMap, Limits, Progress, Question, Space
+from whence.question import Answer, Few, InputMap, Isolation, Limits, Progress, Question, Space
 from whence.report import crossing as words
 from whence.report.words import wrapped
+from whence.search.circles import nearest_way_round
 from whence.search.crossing import SummedTrees, question_of
 from whence.search.crossing import crossing as searched
 from whence.weights.adapters.base import Link
@@ -138,7 +140,8 @@ class Crossing:
             fixed, bounds = self.asked.get("fixed", ()), self.asked.get("bounds")
             names = map(str, self.initial.index)
             filled = [name for name in names if pd.isna(self.initial[name]) and not pd.isna(self.context[name])]
-            space = ensemble.schema_.space(self.initial, fixed, bounds, filled=filled)
+            further = ensemble.schema_.related(self.asked.get("relations", ()), ensemble.history)
+            space = ensemble.schema_.space(self.initial, fixed, bounds, relations=further, filled=filled)
             point = ensemble.schema_.encode_row(self.context)
             if abs(space.distance(point) - self.distance) > SLACK * max(1.0, self.distance):
                 differences.append(
@@ -147,6 +150,11 @@ class Crossing:
                 )
             if not space.contains(point, slack=SLACK):
                 differences.append("The context is not one that the restrictions allow.")
+            share, most = self.asked.get("plausible"), self.asked.get("max_changes")
+            if share is not None and not ensemble.usual(share).accepts(point):
+                differences.append("The context is less usual than was asked for.")
+            if most is not None and not Few(most).accepts(space, point):
+                differences.append("More features change than was asked for.")
         return Verification(differences, ["Whether anything is nearer was not searched for again."])
 
 
@@ -185,6 +193,15 @@ class Forecaster(Protocol):
         """The largest sum over the trees in the history."""
         ...
 
+    @property
+    def history(self) -> pd.DataFrame:
+        """The past contexts."""
+        ...
+
+    def usual(self, share: float) -> Isolation:
+        """The contexts that are at least as usual as this share of the history."""
+        ...
+
 
 @dataclass(frozen=True)
 class CrossingRequest:
@@ -195,6 +212,9 @@ class CrossingRequest:
     fixed: Collection[str] = ()
     bounds: Mapping[str, Any] | None = None
     fill: Collection[str] = ()
+    relations: Any = ()
+    plausible: float | None = None
+    max_changes: int | None = None
     time_limit: float | None = None
     node_limit: int | None = None
     tolerance: float = 1e-6
@@ -210,11 +230,68 @@ class CrossingRequest:
             raise InputError(
                 f"'tolerance' must be a number >= 0. Got {self.tolerance!r} instead.", parameter="tolerance"
             )
-        whole = isinstance(self.threads, int | np.integer) and not isinstance(self.threads, bool)
-        if self.threads is not None and not (whole and 0 < self.threads <= 256):
+        if self.plausible is not None and not 0.0 < (finite(self.plausible) or 0.0) < 1.0:
+            raise InputError(
+                "'plausible' must be a share of the history in (0, 1), such as 0.1, or None. "
+                f"Got {self.plausible!r} instead.",
+                parameter="plausible",
+            )
+        if self.max_changes is not None and not (_is_int(self.max_changes) and self.max_changes > 0):
+            raise InputError(
+                f"'max_changes' must be an int >= 1, or None. Got {self.max_changes!r} instead.",
+                parameter="max_changes",
+            )
+        relation_texts(self.relations)
+        if self.threads is not None and not (_is_int(self.threads) and 0 < self.threads <= 256):
             raise InputError(
                 f"'threads' must be an int from 1 to 256, or None. Got {self.threads!r} instead.", parameter="threads"
             )
+
+    def as_plain(self) -> dict[str, Any]:
+        """What is asked of a context besides its forecast, in plain values; only what differs from the default."""
+        said: dict[str, Any] = {
+            "fixed": sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed)),
+            "bounds": {str(name): to_plain(limit) for name, limit in (self.bounds or {}).items()},
+        }
+        further = {
+            "relations": list(relation_texts(self.relations)),
+            "plausible": None if self.plausible is None else float(self.plausible),
+            "max_changes": None if self.max_changes is None else int(self.max_changes),
+        }
+        return said | {name: value for name, value in further.items() if value}
+
+    def few(self, space: Space) -> Few | None:
+        """How many features may change, where that rules out anything."""
+        features = int(space.feature.max()) + 1
+        return None if self.max_changes is None or self.max_changes >= features else Few(int(self.max_changes))
+
+    def check(self, ensemble: Forecaster, initial: pd.Series, space: Space) -> None:
+        """Refuse what does not go together."""
+        if self.plausible is not None and (
+            ensemble.schema_.lacks(ensemble.history) or ensemble.schema_.lacks(initial.to_frame().T)
+        ):
+            raise InputError(
+                "'plausible' needs a context and a history without missing numbers. Got some that are.",
+                parameter="plausible",
+            )
+        if self.few(space) is None:
+            return
+        if space.relations is not None:
+            raise InputError(
+                "'max_changes' must be left out where there are relations between features: what changes takes others "
+                f"with it. Got {space.relations.words}.",
+                parameter="max_changes",
+            )
+        if len(self.fill):
+            raise InputError(
+                "'fill' must be left out where few features may change: a number that is filled in has no value to "
+                f"stay at. Got {sorted(map(str, self.fill))}.",
+                parameter="fill",
+            )
+
+
+def _is_int(value: object) -> bool:
+    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
@@ -226,7 +303,10 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
     wanted = _sums_of(request.between, ensemble.link)
     sizes = [abs(end) for end in wanted if np.isfinite(end)]
     tau = float(request.tolerance) * max([ensemble.size(), *sizes])
-    space = schema.space(initial, request.fixed, request.bounds)
+    related = schema.related(request.relations, ensemble.history)
+    space = schema.space(initial, request.fixed, request.bounds, relations=related)
+    request.check(ensemble, initial, space)
+    usual = None if request.plausible is None else ensemble.usual(float(request.plausible))
     what, unit, model = ensemble.about()
     draft = Crossing(
         status="none",
@@ -244,10 +324,7 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
         tolerance=tau,
         kinds=schema.kinds(),
         units=schema.units(),
-        asked={
-            "fixed": sorted([request.fixed] if isinstance(request.fixed, str) else map(str, request.fixed)),
-            "bounds": {str(name): to_plain(limit) for name, limit in (request.bounds or {}).items()},
-        },
+        asked=request.as_plain(),
         what=what,
         unit=unit,
         model=model,
@@ -255,34 +332,43 @@ def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:
 
     def answered(restricted: bool, limits: Limits) -> Crossing:
         now = float(summed.sums(ensemble.seen(initial)[None, :])[0])
-        if wanted[0] - tau <= now <= wanted[1] + tau:
+        if wanted[0] - tau <= now <= wanted[1] + tau and (usual is None or usual.accepts(space.start)):
             answer = Answer("already", space.start, 0.0, 0.0)
         elif wanted[0] == np.inf or wanted[1] == -np.inf:
             answer = Answer("none", None, np.inf, np.inf)
         else:
             return filled(restricted, limits)
-        return _completed(ensemble, summed, space, wanted, answer, draft)
+        return _completed(ensemble, summed, question_in(space, summed, limits), wanted, answer, draft)
+
+    def question_in(room: Space, trees: SummedTrees, limits: Limits) -> Question:
+        few = request.few(room)
+        return question_of(trees, room, ensemble.input_map_, tau, limits, request.threads, usual, few)
+
+    def search(question: Question) -> Answer:
+        if question.space.circles:
+            return nearest_way_round(question, lambda one: searched(one, wanted))
+        return searched(question, wanted)
 
     def filled(restricted: bool, limits: Limits) -> Crossing:
         """The nearest answer, whatever is filled in for it."""
         sets = sets_to_fill(schema, initial, request.fill, request.fixed if restricted else ())
-        made: dict[int, tuple[Space, SummedTrees]] = {}
+        made: dict[int, SummedTrees] = {}
 
         def questions() -> Iterator[Question]:
             for names in sets:
-                room = schema.space(initial, request.fixed, request.bounds, restricted, filled=names)
+                room = schema.space(initial, request.fixed, request.bounds, restricted, related, names)
                 row = initial.copy()
                 for name in names:
                     row[name] = schema.training_range(name)[0]
                 trees = ensemble.summed(row)
-                made[id(room)] = room, trees
-                yield question_of(trees, room, ensemble.input_map_, tau, limits, request.threads)
+                made[id(room)] = trees
+                yield question_in(room, trees, limits)
 
-        question, answer = merged(questions(), lambda one: searched(one, wanted))
-        return _completed(ensemble, made[id(question.space)][1], question.space, wanted, answer, draft)
+        question, answer = merged(questions(), search)
+        return _completed(ensemble, made[id(question.space)], question, wanted, answer, draft)
 
     found = answered(True, limits)
-    free = schema.space(initial, restricted=False)
+    free = schema.space(initial, restricted=False, relations=related)
     if found.status == "none" and not free.same_as(space) and limits.remaining > 0:
         left = None if np.isinf(limits.remaining) else limits.remaining
         inner = answered(False, Limits(left, request.node_limit, request.on_progress))
@@ -312,19 +398,20 @@ def _sums_of(between: tuple[float, float], link: Link) -> tuple[float, float]:
 def _completed(
     ensemble: Forecaster,
     summed: SummedTrees,
-    space: Space,
+    question: Question,
     wanted: tuple[float, float],
     answer: Answer,
     draft: Crossing,
 ) -> Crossing:
     """`draft` with the answer, confirmed by the model itself."""
+    space = question.space
     common = {"status": answer.status, "nodes": answer.nodes, "distance": answer.distance, "bound": answer.bound}
     if answer.point is None:
         return replace(draft, **common)  # type: ignore[arg-type]
     if answer.status == "already":
         return replace(draft, **common, context=draft.initial, forecast_after=draft.forecast_before)  # type: ignore[arg-type]
     schema = ensemble.schema_
-    context = schema.decode(answer.point, draft.initial, answer.cell, space.ends)
+    context = schema.decode(answer.point, draft.initial, answer.cell, space.ends, space.days)
     point = schema.encode_row(context)
     size = max(1.0, float(np.abs(space.start).max()))
     if not space.contains(point, slack=SLACK * size):
@@ -332,6 +419,10 @@ def _completed(
     distance = space.distance(point)
     if abs(distance - answer.distance) > SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The context found lies at distance {distance:.9g}, not at {answer.distance:.9g}.")
+    if question.plausible is not None and not question.plausible.accepts(point):
+        raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
+    if question.few is not None and not question.few.accepts(space, point):
+        raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
     after = _confirmed(ensemble, summed, wanted, context, draft.tolerance)
     proved = answer.status == "optimal" and answer.bound == answer.distance
     changes = _changes(schema, space, draft.initial, context)

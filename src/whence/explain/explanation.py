@@ -12,7 +12,9 @@ import pandas as pd
 from msgspec import json, to_builtins
 
 from whence.aliases import Floats, Kind, Status
+from whence.engines import has_part
 from whence.errors import InputError
+from whence.explain.forecasting import Forecasted
 from whence.explain.reliance import WITHIN, Held, Refitted, Reliance
 from whence.explain.rule import Region, region_of
 from whence.explain.source import Source
@@ -148,6 +150,8 @@ class Explanation:
     agreed: Held | None = None
     #: The box of contexts around it in which it stays true, where that was found out (see `region`).
     rule: Region | None = None
+    #: Where the policy forecasts: the forecasts in both contexts, and what the plans cost in the one found.
+    forecast: Forecasted | None = None
     note: str = ""
     #: Where some plan of a set had to be better: what one of them is called, such as "a route through Ring Road".
     among: str = ""
@@ -340,8 +344,9 @@ class Explanation:
         source = self._source("grown into a region")
         if self.context is None or self.question is None:
             raise InputError(f"An explanation without a context has no region; its status is {self.status!r}.")
-        if not source.weights.per_tree_known:
-            raise InputError(f"A region needs weights made of trees. Got {type(source.weights).__name__} instead.")
+        if not has_part(source.weights, "region"):
+            kind = type(source.weights).__name__
+            raise InputError(f"A region needs weights made of trees or of neighbours. Got {kind} instead.")
         return region_of(self, time_limit)
 
     def with_quality(self, quality: QualityEntry | None) -> Explanation:
@@ -468,6 +473,7 @@ class Explanation:
             nearest=None if report.nearest is None else cls._of(report.nearest),
             agreed=None if report.held is None else Held(report.held.times, report.held.refits),
             rule=None if report.region is None else Region.of_entry(report.region),
+            forecast=None if report.forecast is None else Forecasted.of_entry(report.forecast),
             written=report,
         )
 

@@ -14,6 +14,7 @@ from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.report.build import changes_of
 from whence.report.words import changes_shown
+from whence.table_kinds import TableKind, in_kind
 
 __all__ = ["Entry", "Explanations"]
 
@@ -27,6 +28,8 @@ class Explanations(Sequence[Entry]):
     ----------
     labels : Index
         Labels of the rows: those of the table of contexts, otherwise 0, 1, ...
+
+    Tables are of polars where the contexts were, or the history of the policy where they were no table.
 
     Examples
     --------
@@ -42,8 +45,16 @@ class Explanations(Sequence[Entry]):
     InputError("The column 'x0' must not hold missing values (NaN). Got 1 of them.")
     """
 
-    def __init__(self, entries: Iterable[Entry], labels: pd.Index | None = None) -> None:
+    def __init__(
+        self,
+        entries: Iterable[Entry],
+        labels: pd.Index | None = None,
+        tables: TableKind = "pandas",
+        like: Any = None,
+    ) -> None:
         self._entries = list(entries)
+        #: The kind of its tables, and a table of polars with the types of the user's columns.
+        self._tables, self._like = tables, like
         self.labels: pd.Index = pd.RangeIndex(len(self._entries)) if labels is None else labels
 
     def __len__(self) -> int:
@@ -55,7 +66,7 @@ class Explanations(Sequence[Entry]):
     def __getitem__(self, at: slice) -> Explanations: ...
     def __getitem__(self, at: int | slice) -> Entry | Explanations:
         if isinstance(at, slice):
-            return Explanations(self._entries[at], self.labels[at])
+            return Explanations(self._entries[at], self.labels[at], self._tables, self._like)
         return self._entries[at]
 
     @property
@@ -64,17 +75,25 @@ class Explanations(Sequence[Entry]):
         return {i: entry for i, entry in enumerate(self._entries) if isinstance(entry, WhenceError)}
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Any:
         """One row per context: how it ended, distance and bound, what changes, costs before and after, how far it
         can be relied on, the error."""
+        return in_kind(self._frame, self._tables)
+
+    @cached_property
+    def _frame(self) -> pd.DataFrame:
         return pd.DataFrame([_record(entry) for entry in self._entries], index=self.labels, columns=list(COLUMNS))
 
     @cached_property
-    def contexts(self) -> pd.DataFrame:
-        """The contexts found, in the user's columns; rows without one are missing."""
+    def contexts(self) -> Any:
+        """The contexts found, in the user's columns; rows without one are missing.
+
+        A table of polars has the numbers of the rows as its first column where some are missing.
+        """
         found = [None if isinstance(entry, WhenceError) else entry.context for entry in self._entries]
         rows = {i: context for i, context in enumerate(found) if context is not None}
-        return pd.DataFrame(list(rows.values()), index=self.labels[list(rows)]).infer_objects()
+        table = pd.DataFrame(list(rows.values()), index=self.labels[list(rows)]).infer_objects()
+        return in_kind(table, self._tables, self._like)
 
     def __repr__(self) -> str:
         counts = Counter("error" if isinstance(e, WhenceError) else str(e.status) for e in self._entries)
@@ -83,7 +102,7 @@ class Explanations(Sequence[Entry]):
         return f"<Explanations of {len(self)} row{'s' * (len(self) != 1)}{': ' * bool(told)}{told}>"
 
     def _repr_html_(self) -> str:
-        return str(self.frame.to_html())
+        return str(self._frame.to_html())
 
 
 #: The columns of `Explanations.frame`, and what they hold where a row has an error.

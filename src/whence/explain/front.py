@@ -2,21 +2,28 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, overload
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import pandas as pd
 
-from whence.explain.asking import ENDED, Asker, Told
+from whence.errors import InputError
+from whence.explain.asking import ENDED, Asker
+from whence.explain.certificate import NEAR
 from whence.explain.explanation import Explanation
+from whence.explain.told import Answers, intact_of, read_explanation
 from whence.plain_values import to_plain
+from whence.report.answers import FrontDocument
 from whence.report.numbers import duration, plain
+from whence.report.reading import document_from
 from whence.report.sheets import Chart, Sheet, Table
 from whence.report.svg import Bar, bars
 from whence.report.words import changes_in_words
+from whence.table_kinds import TableKind, in_kind, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -27,7 +34,7 @@ __all__ = ["Front", "front"]
 
 
 @dataclass(frozen=True, eq=False)
-class Front(Told, Sequence[Explanation]):
+class Front(Answers):
     """The nearest explanation for every number of changes: with at most one, with at most two, and so on.
 
     The last entry is the nearest of all: more changes bring it no nearer. An entry whose status is "none" proves that
@@ -60,33 +67,24 @@ class Front(Told, Sequence[Explanation]):
     seconds: float
     #: How many changes each entry allows; the last one allows any number.
     allowed: tuple[int, ...]
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    @overload
-    def __getitem__(self, at: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Explanation]: ...
-    def __getitem__(self, at: int | slice) -> Explanation | Sequence[Explanation]:
-        return self.answers[at]
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self.answers)
+    #: The kind of its table.
+    tables: TableKind = "pandas"
+    intact: bool | None = None
 
     def __repr__(self) -> str:
         told = ", ".join(f"{k}: {why.distance:.4g}" for k, why in zip(self.allowed, self.answers, strict=True))
         return f"<Front {told}>"
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Any:
         """One row per number of changes allowed: status, distance, bound, how many features change, and which."""
         rows = [
             (why.status, why.distance, why.bound, len(why.changes), changes_in_words(why.report))
             for why in self.answers
         ]
         columns = ["status", "distance", "bound", "changed", "changes"]
-        return pd.DataFrame(rows, columns=columns, index=pd.Index(self.allowed, name="changes allowed"))
+        index = pd.Index(self.allowed, name="changes allowed")
+        return in_kind(pd.DataFrame(rows, columns=columns, index=index), self.tables)
 
     @property
     def text(self) -> str:
@@ -117,8 +115,27 @@ class Front(Told, Sequence[Explanation]):
 
         return draw(self, ax=ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The front as plain values: what is allowed, and every explanation by the schema "whence/explanation/1"."""
+    @classmethod
+    def from_dict(cls, document: Any) -> Front:
+        """The front that :meth:`to_dict` wrote, its explanations in their light form; an InputError if it is none."""
+        read = document_from(document, FrontDocument, "front")
+        if len(read.allowed) != len(read.answers) or list(read.allowed) != sorted(set(read.allowed)):
+            raise InputError("The entry 'allowed' of the front must be a rising list, one number per answer.")
+        answers = tuple(read_explanation(one, f"answers[{i}]") for i, one in enumerate(read.answers))
+        return cls(answers, read.complete, read.seconds, tuple(read.allowed), intact=intact_of(document))
+
+    def _faults(self) -> Iterator[str]:
+        pairs = list(zip(self.allowed, self.answers, strict=True))
+        for i, (allowed, why) in enumerate(pairs, 1):
+            if len(why.changes) > allowed:
+                yield f"Answer {i} changes {len(why.changes)} features, where {allowed} may change."
+        for i, (first, second) in enumerate(pairwise(self.answers), 2):
+            if second.distance > first.distance + NEAR:
+                yield f"Answer {i} is farther away than the one with fewer changes."
+        if self.complete and any(why.status not in ENDED for why in self.answers):
+            yield "Not every answer is proved, where the front is said to be complete."
+
+    def _document(self) -> dict[str, Any]:
         return {
             "schema": "whence/front/1",
             "complete": self.complete,
@@ -162,4 +179,5 @@ def front(policy: Policy, context: Any, instead: Any, options: dict[str, Any]) -
     if not found or nearest.distance < found[-1][1].distance or nearest.status in ENDED:
         found.append((most, nearest))
     complete = len(found) == most and all(why.status in ENDED for _, why in found)
-    return Front(tuple(why for _, why in found), complete, asker.seconds, tuple(k for k, _ in found))
+    answers, allowed = tuple(why for _, why in found), tuple(k for k, _ in found)
+    return Front(answers, complete, asker.seconds, allowed, kind_of(context, policy.tables_))

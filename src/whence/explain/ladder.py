@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
-from statistics import NormalDist
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from scipy.special import stdtrit
 
 from whence.aliases import Floats
-from whence.explain.reliance import CHOOSING, JUDGING, Held, Refitted, Reliance, Rung
+from whence.explain.reliance import CHOOSING, JUDGING, SUREST, Held, Refitted, Reliance, Rung, expected_share, further
 from whence.question import Limits
 
 if TYPE_CHECKING:
@@ -23,8 +23,8 @@ __all__ = ["KAPPAS", "explained_reliably"]
 KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
 #: At most so many standard errors are added at once: a search for too many takes long, and leads far away.
 LONGEST = 4.0
-#: No more than this share is looked for by a normal distribution, which reaches 1 nowhere.
-SUREST = 0.99
+#: What the refits of one rung miss counts so much more: where more standard errors lead, refits differ more, too.
+MORE = 1.25
 
 
 def explained_reliably(
@@ -92,7 +92,8 @@ class _Climb:
         """Count in how many of the refits that choose the explanation at a rung holds; the next rung, if any."""
         over = self.refitted.excesses(explanation, CHOOSING, limits=self.limits)
         held = None if over is None else Held.of(over, explanation.tolerance)
-        rung = Rung(kappa, explanation.status, explanation.distance, explanation.bound, held)
+        expected = None if over is None else expected_share(over, explanation.tolerance)
+        rung = Rung(kappa, explanation.status, explanation.distance, explanation.bound, held, expected)
         self.tried[kappa] = rung, explanation
         if explanation.status in ("time_limit", "interrupted"):
             return None
@@ -101,18 +102,21 @@ class _Climb:
             self.left = tuple(k for k in self.left if k < kappa)
             return self.left[len(self.left) // 2] if self.left else None
         self.left = tuple(k for k in self.left if k > kappa)
-        if not self.left or held.refits < len(CHOOSING) or held.enough(self.wanted):
+        if not self.left or held.refits < len(CHOOSING) or rung.enough(self.wanted):
             return None
         error = self.refitted.standard_error(explanation)
-        needed = kappa + min(_missing(over, explanation.tolerance, self.wanted, error), LONGEST)
+        needed = kappa + min(MORE * _missing(over, explanation.tolerance, self.wanted, error), LONGEST)
         return next((k for k in self.left if k >= needed), self.left[-1])
 
     def chosen(self) -> tuple[Rung, Explanation]:
-        """The nearest one that holds in the wanted share, or else one that holds in most refits."""
+        """The nearest one that holds in the wanted share, or else one that holds in most refits, or is expected to."""
         tried = [self.tried[kappa] for kappa in sorted(self.tried)]
-        enough = (one for one in tried if one[0].held is not None and one[0].held.enough(self.wanted))
-        best = max(tried, key=lambda one: -1.0 if one[0].held is None else one[0].held.share)
-        return next(enough, best)
+
+        def merit(one: tuple[Rung, Explanation]) -> tuple[float, float]:
+            held, expected = one[0].held, one[0].expected
+            return (-1.0 if held is None else held.share), expected or 0.0
+
+        return next((one for one in tried if one[0].enough(self.wanted)), max(tried, key=merit))
 
     def rungs(self) -> tuple[Rung, ...]:
         """What was tried, in the order of confidence."""
@@ -124,6 +128,6 @@ def _missing(over: Floats, tolerance: float, wanted: float, error: float | None)
 
     What it misses the tolerance by must be made up for, and more: as much as refits vary for the wanted share to hold.
     """
-    spread = float(over.std(ddof=1))
-    missed = float(np.mean(over)) - tolerance + NormalDist().inv_cdf(min(wanted, SUREST)) * spread
+    spread = float(over.std(ddof=1)) * further(over.size)
+    missed = float(np.mean(over)) - tolerance + float(stdtrit(over.size - 1, min(wanted, SUREST))) * spread
     return missed / (error or spread) if error or spread else 0.0

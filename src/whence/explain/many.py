@@ -23,6 +23,7 @@ from whence.explain.orphans import end_with
 from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.problems.sets import PlanSet
+from whence.table_kinds import kind_of
 from whence.tables import as_pandas, as_table
 
 if TYPE_CHECKING:
@@ -67,9 +68,9 @@ class Batch:
 def explain_many(policy: Policy, asked: Batch) -> Explanations:
     """One explanation per context, or its error, in their order."""
     contexts, labels = _contexts(policy, asked.contexts)
-    total = len(contexts)
+    total, kind = len(contexts), kind_of(asked.contexts, policy.tables_)
     if total == 0:
-        return Explanations([])
+        return Explanations([], tables=kind)
     # What would fail in every row is refused before the first one.
     known = {name: value for name, value in asked.options.items() if name in Request.__dataclass_fields__}
     further = {name: value for name, value in asked.options.items() if name not in known}
@@ -85,7 +86,7 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
             entries += [_with_source(entry, source) for entry in batch]
             if asked.on_progress is not None:
                 asked.on_progress(len(entries), total)
-    return Explanations(entries, labels)
+    return Explanations(entries, labels, kind, asked.contexts if kind == "polars" else None)
 
 
 def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None]:

@@ -2,22 +2,29 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, Literal, overload
+from itertools import pairwise
+from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 import pandas as pd
 
 from whence.errors import InputError
-from whence.explain.asking import Asker, Told, listed
+from whence.explain.asking import Asker
+from whence.explain.certificate import NEAR
 from whence.explain.explanation import Explanation
+from whence.explain.told import Answers, intact_of, read_explanation
 from whence.plain_values import finite, to_plain
+from whence.report.answers import MenuDocument
 from whence.report.numbers import duration, plain
+from whence.report.reading import document_from
 from whence.report.sheets import Chart, Sheet, Table
 from whence.report.svg import Bar, bars
 from whence.report.words import changes_in_words
+from whence.spelling import listed
+from whence.table_kinds import TableKind, in_kind, kind_of
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -33,7 +40,7 @@ LISTED = 12
 
 
 @dataclass(frozen=True, eq=False)
-class Menu(Told, Sequence[Explanation]):
+class Menu(Answers):
     """The nearest explanation for every smallest set of features that suffices, nearest first.
 
     A set of features suffices if some explanation changes no other features; it is a smallest one if no part of it
@@ -74,26 +81,16 @@ class Menu(Told, Sequence[Explanation]):
     apart: float = 0.0
     left_out: int = 0
     seconds: float = 0.0
-
-    def __len__(self) -> int:
-        return len(self.answers)
-
-    @overload
-    def __getitem__(self, at: int) -> Explanation: ...
-    @overload
-    def __getitem__(self, at: slice) -> Sequence[Explanation]: ...
-    def __getitem__(self, at: int | slice) -> Explanation | Sequence[Explanation]:
-        return self.answers[at]
-
-    def __iter__(self) -> Iterator[Explanation]:
-        return iter(self.answers)
+    #: The kind of its table.
+    tables: TableKind = "pandas"
+    intact: bool | None = None
 
     def __repr__(self) -> str:
         told = ", ".join("+".join(features_of(why)) for why in self.answers)
         return f"<Menu {self.status}: {told or 'nothing'}>"
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Any:
         """One row per answer: the features that change, their number, status, distance, bound, and the changes."""
         rows = [
             (
@@ -106,7 +103,8 @@ class Menu(Told, Sequence[Explanation]):
             )
             for why in self.answers
         ]
-        return pd.DataFrame(rows, columns=["features", "changed", "status", "distance", "bound", "changes"])
+        columns = ["features", "changed", "status", "distance", "bound", "changes"]
+        return in_kind(pd.DataFrame(rows, columns=columns), self.tables)
 
     @property
     def text(self) -> str:
@@ -145,8 +143,33 @@ class Menu(Told, Sequence[Explanation]):
 
         return draw(self, ax=ax)
 
-    def to_dict(self) -> dict[str, Any]:
-        """The menu as plain values, every answer by the schema "whence/explanation/1"."""
+    @classmethod
+    def from_dict(cls, document: Any) -> Menu:
+        """The menu that :meth:`to_dict` wrote, its explanations in their light form; an InputError if it is none."""
+        read = document_from(document, MenuDocument, "menu")
+        answers = tuple(read_explanation(one, f"answers[{i}]") for i, one in enumerate(read.answers))
+        if [features_of(why) for why in answers] != read.features:
+            raise InputError("The entry 'features' of the menu must list the features that every answer changes.")
+        numbers = read.up_to, read.complete_up_to, read.apart, read.left_out, read.seconds
+        return cls(answers, read.status, *numbers, intact=intact_of(document))
+
+    def _faults(self) -> Iterator[str]:
+        sets = [set(features_of(why)) for why in self.answers]
+        for i, own in enumerate(sets):
+            if len(own) > self.up_to:
+                yield f"Answer {i + 1} changes {len(own)} features, where {self.up_to} may change."
+            yield from (
+                f"Answer {i + 1} changes all features of answer {j + 1}, so that it is no smallest set."
+                for j, other in enumerate(sets)
+                if i != j and other <= own and self.status != "already"
+            )
+        for i, (first, second) in enumerate(pairwise(self.answers), 2):
+            if second.distance < first.distance - NEAR:
+                yield f"Answer {i} is nearer than the one before it."
+        if self.status == "complete" and self.complete_up_to < self.up_to:
+            yield f"Only sets of up to {self.complete_up_to} features are known, where the menu is said to be complete."
+
+    def _document(self) -> dict[str, Any]:
         return {
             "schema": "whence/menu/1",
             "status": self.status,
@@ -202,7 +225,7 @@ def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, o
     if (finite(apart) if finite(apart) is not None else -1.0) < 0.0:  # type: ignore[operator]
         raise InputError(f"'apart' must be a finite number >= 0. Got {apart!r} instead.", parameter="apart")
     asker = Asker(policy, context, instead, options)
-    up_to = min(int(up_to), len(policy.schema_.names))
+    up_to, tables = min(int(up_to), len(policy.schema_.names)), kind_of(context, policy.tables_)
     found: list[Explanation] = []
     complete, status = 0, "complete"
     # Sets are met by their size, each nearest first. All smaller ones are known when a set is met, and none that holds
@@ -214,10 +237,11 @@ def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, o
             break
         complete = size
     if status == "already":
-        return Menu(tuple(found), "already", up_to, up_to, float(apart), 0, asker.seconds)
+        return Menu(tuple(found), "already", up_to, up_to, float(apart), 0, asker.seconds, tables)
     found.sort(key=lambda why: why.distance)
     kept = _apart(policy, found, float(apart))
-    return Menu(tuple(kept), status, up_to, complete, float(apart), len(found) - len(kept), asker.seconds)  # type: ignore[arg-type]
+    left_out = len(found) - len(kept)
+    return Menu(tuple(kept), status, up_to, complete, float(apart), left_out, asker.seconds, tables)  # type: ignore[arg-type]
 
 
 def _collect(asker: Asker, size: int, found: list[Explanation]) -> str:
@@ -225,7 +249,7 @@ def _collect(asker: Asker, size: int, found: list[Explanation]) -> str:
     while True:
         why = asker.ask(max_changes=size, barred=[features_of(one) for one in found])
         if why is None:
-            return "time_limit"
+            return "interrupted" if asker.interrupted else "time_limit"
         if why.status == "none":
             return "none"
         if why.context is not None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import replace
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -21,7 +22,7 @@ from whence.problems.sets import AnyPlan, PlanSet, set_from_plain
 from whence.problems.shortest_path import ShortestPath
 from whence.question import Answer, Question
 from whence.question.plans import Plans, Routes, Stock
-from whence.risk import Expectation
+from whence.risk import Expectation, Risk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -30,6 +31,7 @@ if TYPE_CHECKING:
     from whence.policy import Policy
 
 __all__ = [
+    "any_plan",
     "asked_set",
     "best_plan",
     "question_about",
@@ -149,6 +151,13 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
     )
 
 
+def any_plan(problem: DecisionProblem, outcomes: Floats, risk: Risk) -> Plans:
+    """All plans of a problem, as an engine sees them."""
+    parts: Any = SimpleNamespace(problem=problem, Y_=outcomes, risk_=risk)
+    relative: Any = SimpleNamespace(kind="relative", within=0.0)
+    return _plans(parts, relative, AnyPlan(problem))
+
+
 def _routes(plans: PlanSet, outcomes: Floats) -> Routes | None:
     """The set as the routes of a network without cycles."""
     if isinstance(plans, AnyPlan) and isinstance(plans.problem, ShortestPath):
@@ -222,7 +231,7 @@ def row_found(policy: Policy, question: Question, answer: Answer, initial: pd.Se
     assert answer.point is not None
     row = question.inputs.row(answer.point)
     if policy.schema_.takes_missing:
-        context = policy.schema_.decode(answer.point, initial, answer.cell, question.space.ends)
+        context = policy.schema_.decode(answer.point, initial, answer.cell, question.space.ends, question.space.days)
         row = np.where(np.isnan(policy.inputs_of(context)), np.nan, row)
     return row
 

@@ -8,25 +8,32 @@ settles the question, and no smaller set can, or one more explanation is met.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from whence.explain.asking import Asker, Told, listed
+from whence.errors import InputError
+from whence.explain.asking import Asker
+from whence.explain.certificate import Verification
 from whence.explain.explanation import Explanation
 from whence.explain.hitting import smallest_hitting_set
 from whence.explain.menu import features_of, with_others_fixed
 from whence.explain.plan_sets import asked_set, with_margin
 from whence.explain.request import Request
+from whence.explain.told import Told, intact_of, read_explanation
 from whence.plain_values import to_plain
 from whence.problems.base import cost_unit_of
 from whence.problems.sets import AnyPlan
+from whence.report.answers import ReasonsDocument
 from whence.report.model import scalar
 from whence.report.numbers import duration, plain, share, value, with_unit
+from whence.report.reading import document_from
 from whence.report.sheets import Sheet, Table
 from whence.report.words import changes_in_words
+from whence.spelling import listed
+from whence.table_kinds import TableKind, in_kind, kind_of
 
 if TYPE_CHECKING:
     from whence.policy import Policy
@@ -84,6 +91,9 @@ class Reasons(Told, Sequence[str]):
     written: tuple[str, ...] = ()
     proofs: int = 0
     seconds: float = 0.0
+    #: The kind of its table.
+    tables: TableKind = "pandas"
+    intact: bool | None = None
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -103,13 +113,13 @@ class Reasons(Told, Sequence[str]):
         return self.smallest or (self.status == "proved" and all(name in self.needed for name in self.facts))
 
     @cached_property
-    def frame(self) -> pd.DataFrame:
+    def frame(self) -> Any:
         """One row per fact: the feature, its value, and the nearest change found that undoes it without the others."""
         rows = [
             (name, fact, changes_in_words(self.needed[name].report) if name in self.needed else "")
             for name, fact in self.facts.items()
         ]
-        return pd.DataFrame(rows, columns=["feature", "value", "without it"])
+        return in_kind(pd.DataFrame(rows, columns=["feature", "value", "without it"]), self.tables)
 
     @property
     def text(self) -> str:
@@ -131,13 +141,64 @@ class Reasons(Told, Sequence[str]):
         facts = listed(self.written)
         return f"As long as {facts}, {self.subject} is never {self.claim}, whatever else changes{self.scope}.\n{sure}"
 
-    def to_dict(self) -> dict[str, Any]:
-        """The reasons as plain values."""
+    @classmethod
+    def from_dict(cls, document: Any) -> Reasons:
+        """The reasons that :meth:`to_dict` wrote, explanations in their light form; an InputError if it is none."""
+        read = document_from(document, ReasonsDocument, "reasons")
+        if len(read.written) != len(read.facts) or not set(read.needed) <= set(read.facts):
+            raise InputError("The entries 'written' and 'needed' of the reasons must be about the facts, one by one.")
+        return cls(
+            facts=read.facts,
+            status=read.status,
+            smallest=read.smallest,
+            needed={name: read_explanation(one, f"needed.{name}") for name, one in read.needed.items()},
+            **{name: getattr(read, name) for name in ("kind", "subject", "claim", "scope", "proofs", "seconds")},
+            written=tuple(read.written),
+            intact=intact_of(document),
+        )
+
+    def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
+        """Check the explanations that show that no fact can be left out against a fitted `policy`.
+
+        Parameters
+        ----------
+        policy : Policy
+            The one that gave the reasons, or one that should be the same.
+        prove : bool
+            Whether to search for every explanation once more. That the facts settle it is not proved again.
+        time_limit : float, optional
+            Seconds for all of these searches together.
+
+        Returns
+        -------
+        Verification
+        """
+        named = {f"Without {name!r}": why for name, why in self.needed.items()}
+        found = self._checked(named, policy, prove, time_limit, self._faults())
+        settled = ["That the facts settle it was not proved again: ask for the reasons once more."]
+        return replace(found, remarks=[*found.remarks, *(settled if self.status == "proved" else [])])
+
+    def _faults(self) -> Iterator[str]:
+        for name, why in self.needed.items():
+            changed = set(features_of(why))
+            if name not in changed:
+                yield f"The explanation without {name!r} does not change it."
+            yield from (
+                f"The explanation without {name!r} also changes the fact {other!r}."
+                for other in self.facts
+                if other in changed and other != name
+            )
+
+    def _document(self) -> dict[str, Any]:
         return {
             "schema": "whence/reasons/1",
             "status": self.status,
             "kind": self.kind,
             "facts": {name: scalar(fact) for name, fact in self.facts.items()},
+            "written": list(self.written),
+            "subject": self.subject,
+            "claim": self.claim,
+            "scope": self.scope,
             "smallest": self.smallest,
             "minimal": self.minimal,
             "text": self.text,
@@ -201,6 +262,7 @@ class _Inquiry:
             return False
         why = None if self.interrupted else self.asker.ask(fixed=facts, share=part)
         if why is None:
+            self.interrupted |= self.asker.interrupted
             return None
         self.interrupted |= why.status == "interrupted"
         if why.context is not None:
@@ -265,6 +327,7 @@ class _Inquiry:
             written=written,
             proofs=asker.count,
             seconds=asker.seconds,
+            tables=kind_of(asker.request.context, asker.policy.tables_),
         )
 
 

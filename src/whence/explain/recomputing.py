@@ -15,9 +15,11 @@ from whence.errors import InternalError
 from whence.explain.conductor import changes_between, explain, rounding_limits
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.filling import filled_question
+from whence.explain.forecasting import after_of
 from whence.explain.plan_sets import read_set, taking_over
-from whence.explain.reliance import CHOOSING, JUDGING, Refitted, Rung
+from whence.explain.reliance import CHOOSING, JUDGING, Held, Refitted, Rung, expected_share
 from whence.explain.request import Request
+from whence.explain.rule import fault_of
 from whence.explain.verification import confirmed
 from whence.features.kinds import Categorical
 from whence.plain_values import number_from_plain, to_plain
@@ -49,7 +51,7 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
     # By how many standard errors it holds at the start, and how usual that is, is computed again below.
     to_search = bool(asked) and not (asked[0].confidence or asked[0].plausible)
     faults = _faults_of_status(said, draft, to_search) if to_search or not asked else []
-    faults += _faults_of_numbers(said)
+    faults += _faults_of_numbers(said, policy)
     if said.asked.get("decision") == "policy":
         faults += _faults_of_decision(draft, policy)
     fresh = _completed(said, policy, draft, asked[0], faults) if asked else draft
@@ -57,7 +59,7 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         further = policy.schema_.related(request.relations, policy.X_)
         free = replace(asked[0], space=policy.schema_.space(draft.initial, restricted=False, relations=further))
         inner = _completed(said.unrestricted, policy, draft, free, faults)
-        faults += _faults_of_numbers(said.unrestricted)
+        faults += _faults_of_numbers(said.unrestricted, policy)
         blocking = [] if said.asked else said.blocking
         if said.asked and inner.context is not None:
             point = policy.schema_.encode_row(inner.context)
@@ -76,26 +78,30 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         plain = explain(policy, replace(request, confidence=0.0), search=remember)
         assert plain.question is not None
         near = _completed(said.nearest, policy, replace(plain, asked={}), plain.question, faults)
-        faults += _faults_of_numbers(said.nearest)
+        faults += _faults_of_numbers(said.nearest, policy)
         if said.reliance is not None and said.nearest.agreed is not None:
             numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]
             near = replace(near, agreed=Refitted.of(policy, said.reliance.refits).held(near, numbers))
-        fresh = replace(fresh, nearest=_ruled(said.nearest, replace(near, asked=said.nearest.asked)))
+        fresh = replace(fresh, nearest=_ruled(said.nearest, replace(near, asked=said.nearest.asked), faults))
     if fresh.reliance is not None:
         ladder = _ladder(said, fresh, Refitted.of(policy, fresh.reliance.refits))
         fresh = replace(fresh, reliance=replace(fresh.reliance, ladder=ladder))
-    return replace(_ruled(said, fresh), **_of_the_search(said)), faults
+    return replace(_ruled(said, fresh, faults), **_of_the_search(said)), faults
 
 
-def _ruled(said: Explanation, fresh: Explanation) -> Explanation:
+def _ruled(said: Explanation, fresh: Explanation, faults: list[str]) -> Explanation:
     """`fresh` with its rule, where the document tells one.
 
-    A rule that was found before its time was up is found again; another one is as large as there was time for.
+    A rule that was found before its time was up is found again. Another one is as large as there was time for, and must
+    be true as it is.
     """
     if said.rule is None:
         return fresh
-    same = said.rule.maximal and fresh.question is not None
-    return fresh.with_rule(None) if same else replace(fresh, rule=said.rule)
+    if said.rule.maximal and fresh.question is not None:
+        return fresh.with_rule(None)
+    fault = fault_of(fresh, said.rule)
+    faults.extend([fault] if fault else [])
+    return replace(fresh, rule=said.rule)
 
 
 def _ladder(said: Explanation, fresh: Explanation, refitted: Refitted) -> tuple[Rung, ...]:
@@ -110,8 +116,11 @@ def _ladder(said: Explanation, fresh: Explanation, refitted: Refitted) -> tuple[
         if again is not None:
             of_search = said if again is fresh else said.nearest
             assert of_search is not None
-            held = None if rung.held is None else refitted.held(again, CHOOSING[: rung.held.refits])
-            rung = Rung(rung.confidence, of_search.status, again.distance, of_search.bound, held)
+            over = None if rung.held is None else refitted.excesses(again, CHOOSING[: rung.held.refits])
+            held = None if over is None else Held.of(over, again.tolerance)
+            # Documents from before it was told lack what is expected.
+            expected = None if over is None or rung.expected is None else expected_share(over, again.tolerance)
+            rung = Rung(rung.confidence, of_search.status, again.distance, of_search.bound, held, expected)
         rungs.append(rung)
     return tuple(rungs)
 
@@ -172,6 +181,8 @@ def _bounds(policy: Policy, written: Any) -> dict[str, Any] | None:
         if name in policy.schema_.names and isinstance(policy.schema_.kind(name), Categorical):
             several = limit if isinstance(limit, list) else [limit]
             bounds[name] = [_level(policy, name, one) if name in policy.X_.columns else one for one in several]
+        elif isinstance(limit, list) and name in policy.schema_.dated:
+            bounds[name] = tuple(limit)
         elif isinstance(limit, list):
             bounds[name] = tuple(number_from_plain(end) if isinstance(end, str) else end for end in limit)
     return bounds
@@ -211,11 +222,15 @@ def _completed(
         question, draft = taking_over(policy, question, draft, draft.plans, policy.weights_.at(row), row)
     try:
         # For this schema the context is the one that is written, to the last digit.
-        written: Any = SimpleNamespace(decode=lambda *point: context, encode_row=schema.encode_row)
+        written: Any = SimpleNamespace(
+            decode=lambda *point: context,
+            encode_row=schema.encode_row,
+            exactly_related=lambda context, *others: context,
+        )
         _, after, _ = confirmed(question, answer, written, draft.initial, policy.inputs_of)
     except InternalError as error:
         faults.append(str(error))
-        after = policy.weights_.at(policy.inputs_of(context))
+        after = question.weights.at(policy.inputs_of(context))
     changes = changes_between(policy, question, draft.initial, context)
     risk = question.risk
     return replace(
@@ -226,7 +241,7 @@ def _completed(
         room=_kept_room(said, rounding_limits(policy, question, answer, context, changes["feature"].tolist()), faults),
         distance=distance,
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
-        weights_after=after,
+        **after_of(policy, question, draft, after),
     )
 
 
@@ -269,10 +284,10 @@ def _faults_of_status(said: Explanation, draft: Explanation, searched: bool) -> 
     return []
 
 
-def _faults_of_numbers(said: Explanation) -> list[str]:
+def _faults_of_numbers(said: Explanation, policy: Policy) -> list[str]:
     """Whether distance and bound go together, as the status says."""
     faults = []
-    gap = said.asked.get("mip_gap") or 0.0
+    gap = said.asked.get("mip_gap") or policy.weights_.proof_gap
     least = said.distance * (1.0 - float(gap)) - 1e-9 if isinstance(gap, int | float) else said.distance
     if said.status in ("optimal", "already") and said.bound < least:
         faults.append(f"The bound must be the distance where the status is {said.status!r}. Got {said.bound:.9g}.")

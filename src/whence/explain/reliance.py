@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
 import numpy as np
+from scipy.special import stdtr
 
 from whence.aliases import Floats
 from whence.explain.plans import sample_costs, share_below
@@ -25,11 +26,14 @@ __all__ = [
     "CHOOSING",
     "HOLDS",
     "JUDGING",
+    "SUREST",
     "WITHIN",
     "Held",
     "Refitted",
     "Reliance",
     "Rung",
+    "expected_share",
+    "further",
     "why_not_refitted",
 ]
 
@@ -37,6 +41,8 @@ __all__ = [
 CHOOSING, JUDGING = range(10), range(10, 20)
 #: The share of refits in which an answer to rely on must hold, unless somebody says otherwise.
 HOLDS = 0.9
+#: No more than this share is expected of further refits: a prediction reaches 1 nowhere.
+SUREST = 0.99
 #: An absolute explanation holds in a refit where the alternative costs at most this share more than the best plan
 #: there: the best plan itself is another one in nearly every refit.
 WITHIN = 0.01
@@ -70,6 +76,38 @@ class Held(NamedTuple):
         return f"{self.times} of {self.refits} refits"
 
 
+def further(refits: int) -> float:
+    """By how much more a further refit varies than these seem to: their mean is known no better than so."""
+    return float(np.sqrt(1.0 + 1.0 / refits))
+
+
+def expected_share(over: Floats, tolerance: float) -> float | None:
+    """In which share of further refits an explanation is expected to hold, by how far these keep or miss the criterion.
+
+    Nine of ten say little: so many hold by luck, and of several rungs a lucky one is met first. By how much they hold
+    says more. With the mean and the spread of the ten, a further one follows Student's distribution.
+
+    Parameters
+    ----------
+    over : ndarray
+        By how much the alternative costs more than it may, one number for each refit.
+    tolerance : float
+        Up to which it holds.
+
+    Examples
+    --------
+    >>> round(expected_share(np.array([-3.0, -2.0, -1.0, -2.0]), 0.0), 3)
+    0.942
+    """
+    if over.size < 2:
+        return None
+    spread = float(over.std(ddof=1)) * further(over.size)
+    room = tolerance - float(over.mean())
+    if spread == 0.0:
+        return float(room >= 0.0)
+    return float(stdtr(over.size - 1, room / spread))
+
+
 @dataclass(frozen=True)
 class Rung:
     """One step of the ladder: its standard errors, the distance of the nearest context, and how often it holds.
@@ -84,6 +122,8 @@ class Rung:
         Of the context found, and the proved lower bound on the nearest one.
     held : Held or None
         In how many of the refits that choose it holds; None where there is no context.
+    expected : float or None
+        In which share of further refits it is expected to hold: see :func:`expected_share`.
     """
 
     confidence: float
@@ -91,6 +131,13 @@ class Rung:
     distance: float
     bound: float
     held: Held | None
+    expected: float | None = None
+
+    def enough(self, wanted: float) -> bool:
+        """Whether the wanted share of the refits that choose agrees, and is expected of others."""
+        if self.held is None or self.expected is None:
+            return False
+        return self.held.enough(wanted) and self.expected >= min(wanted, SUREST)
 
 
 @dataclass(frozen=True)
@@ -132,6 +179,7 @@ class Reliance:
                 number_from_plain(rung.distance),
                 number_from_plain(rung.bound),
                 None if rung.held is None else held(rung.held),
+                rung.expected,
             )
             for rung in entry.ladder
         )
@@ -180,8 +228,9 @@ class Refitted:
         if explanation.context is None:
             return None
         made: list[int] = []
-        for number in numbers:
-            if limits is not None and (self._stopped(explanation, limits) or not self._in_time(number, limits)):
+        numbers = tuple(numbers)
+        for count, number in enumerate(numbers, 1):
+            if limits is not None and not self._goes_on(explanation, number, (count, len(numbers)), limits):
                 break
             self.refits.of(number)
             made.append(number)
@@ -221,15 +270,15 @@ class Refitted:
         values = source.risk.by_tree(alternative, apart) - source.risk.by_tree(rival, apart)
         return float(values.std(ddof=1)) / float(np.sqrt(len(values)))
 
-    def _in_time(self, number: int, limits: Limits) -> bool:
+    def _goes_on(self, explanation: Explanation, number: int, which: tuple[int, int], limits: Limits) -> bool:
+        """Whether there is time for a refit, and the user has not had enough: refits may take longer than a search."""
+        if limits.on_progress is not None:
+            told = Progress(explanation.nodes, explanation.distance, explanation.bound, limits.seconds)
+            if not self.refits.is_made(number):
+                told = replace(told, refit=which[0], refits=which[1])
+            if limits.on_progress(told) is False:
+                return False
         return self.refits.ready_within(number, limits.remaining)
-
-    def _stopped(self, explanation: Explanation, limits: Limits) -> bool:
-        """Whether the user has had enough; refits may take longer than the search."""
-        if limits.on_progress is None:
-            return False
-        told = Progress(explanation.nodes, explanation.distance, explanation.bound, limits.seconds)
-        return limits.on_progress(told) is False
 
 
 def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
@@ -241,6 +290,8 @@ def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
     >>> why_not_refitted(ForestWeights())
     ''
     """
+    if weights.forecasts:
+        return "How far you can rely on it is not known: forecasts with residuals are not held against refits."
     if not weights.can_refit:
         return (
             "How far you can rely on it is not known: the forest was given fitted and cannot be fitted again; ask with "

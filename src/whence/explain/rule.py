@@ -3,27 +3,37 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
+import numpy as np
 import pandas as pd
 
-from whence.report.model import RegionEntry
+from whence.engines import part_of
+from whence.explain.date_rule import date_conditions
+from whence.explain.plan_sets import any_plan
+from whence.features import Ordered
+from whence.question import Question, Space
+from whence.report.model import RegionEntry, scalar
 from whence.report.numbers import plain, share, with_unit
+from whence.search.beaten import within_box
 from whence.search.regions import Region as Box
-from whence.search.regions import region as grown
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
 
-__all__ = ["Condition", "Region", "region_of"]
+__all__ = ["Condition", "Region", "fault_of", "region_of"]
 
 #: Most conditions of a rule that is short enough to be told.
 SHORT = 4
 #: By which share of a feature's range an end that the explanation touches may be rounded past it.
 NEAR = 0.01
+#: Numbers of levels that differ by less are the same.
+EQUAL = 1e-9
 #: Digits up to which an end is said such that the explanation stays inside.
 FEW = 5
+#: By how much the coordinate of a number may be off, and by how much an end that is the explanation's own value.
+SAME, NEARLY = 1e-12, 1e-9
 
 
 @dataclass(frozen=True)
@@ -123,13 +133,74 @@ def region_of(explanation: Explanation, time_limit: float | None) -> Region:
     """The region of an explanation that has a context and still knows its question."""
     source, question = explanation.source, explanation.question
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
-    point = source.schema.encode_row(explanation.context)
-    box = grown(question.with_time(time_limit), point, confidence=question.confidence)
+    box = _grown(explanation, question.with_time(time_limit))
     if box is None:
         return Region((), 0.0, False, False, "No rule: the time was up before the forest was laid out.")
     conditions = tuple(_conditions(explanation, box))
     inside = float(_inside(explanation, box).mean())
     return Region(conditions, inside, box.maximal, box.proved, _sentence(explanation, conditions, inside, box))
+
+
+def _grown(explanation: Explanation, question: Question) -> Box | None:
+    """The box around the explanation within what `question` allows, by the engine of its weights."""
+    source = explanation.source
+    assert source is not None and explanation.context is not None  # noqa: PT018
+    absolute = question.kind == "absolute"
+    box: Box | None = part_of(source.weights, "region")(
+        question,
+        source.schema.encode_row(explanation.context),
+        confidence=question.confidence,
+        anything=any_plan(source.problem, source.Y, source.risk) if absolute else None,
+    )
+    return box
+
+
+def fault_of(explanation: Explanation, rule: Region) -> str:
+    """What is wrong with a rule that was found for the explanation before its time was up; empty where it is true.
+
+    The box is grown once more, within the rule: it must fill it.
+    """
+    question = explanation.question
+    if question is None or explanation.context is None or not rule.proved:
+        return ""  # nothing is claimed
+    space = _space_of(explanation, rule)
+    if space is None:
+        return "The explanation does not lie in the region of its own rule."
+    box = _grown(explanation, replace(question, space=space).with_time(None))
+    # Of a category, all that may be on must be.
+    number = space.group < 0
+    filled = box is not None and box.full[number].all() and (box.categories | (space.upper <= 0.0))[~number].all()
+    return "" if filled and box is not None and box.proved else "The rule is not true everywhere in its region."
+
+
+def _space_of(explanation: Explanation, rule: Region) -> Space | None:
+    """The allowed contexts of a rule, seen from the explanation; None where that is not one of them."""
+    source, question = explanation.source, explanation.question
+    assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
+    schema = source.schema
+    point, space = schema.encode_row(explanation.context), question.space
+    lower, upper = np.minimum(space.lower, point), np.maximum(space.upper, point)
+    offset, scale = schema.affine()
+    names = schema.feature_of_coordinate()
+    for one in rule.conditions:
+        at = [j for j, owner in enumerate(names) if owner == one.feature]
+        if one.known is not None and len(at) > 1:
+            # A document knows categories by their texts.
+            said = {scalar(value) for value in one.values or ()}
+            allowed = [scalar(level) in said for level in schema.categories(one.feature)]
+            lower[at], upper[at] = 0.0, np.where(allowed, 0.5, 0.0)
+        elif one.values is not None:
+            lower[at] = upper[at] = point[at]
+        else:
+            j = at[0]
+            # The coordinate of an end may be off by a last digit: it must neither leave out a level nor reach a cell
+            # beyond the one of the explanation, which often lies on the edge.
+            inwards = SAME if space.levels[j] is None else -SAME
+            lower[j] = lower[j] if one.low is None else (one.low - offset[j]) / scale[j] + inwards
+            upper[j] = upper[j] if one.high is None else (one.high - offset[j]) / scale[j] - inwards
+    if ((point < lower - NEARLY) | (point > upper + NEARLY)).any():
+        return None
+    return within_box(space, point, np.minimum(lower, point), np.maximum(upper, point))
 
 
 def _inside(explanation: Explanation, box: Box) -> Any:
@@ -159,10 +230,19 @@ def _conditions(explanation: Explanation, box: Box) -> list[Condition]:
         if box.full[at].all():
             continue
         unit, kind = schema.unit(name), schema.kinds()[name]
+        if kind == "date":
+            asked = date_conditions(schema, name, box, before[name], values[name])
+            found += [Condition(**one) for one in asked]
+            continue
         both = {"was": before[name], "found": values[name]}
         if len(at) > 1 or kind == "categorical":
             known = tuple(schema.categories(name))
-            levels = [level for level, j in zip(known, at, strict=True) if box.categories[j]]
+            if isinstance(schema.kind(name), Ordered):
+                number = (np.arange(len(known)) - offset[at[0]]) / scale[at[0]]
+                held = (number >= box.lower[at[0]] - EQUAL) & (number <= box.upper[at[0]] + EQUAL)
+            else:
+                held = box.categories[at]
+            levels = [level for level, inside in zip(known, held.tolist(), strict=True) if inside]
             text = f"{name} is {_or(list(map(str, levels)))}"
             found.append(Condition(name, None, None, tuple(levels), text, **both, known=known))
             continue

@@ -34,7 +34,9 @@ def confirmed(
     """
     assert answer.point is not None
     space = question.space
-    context = schema.decode(answer.point, initial, answer.cell or _cell(question, answer.point), space.ends)
+    context = schema.decode(answer.point, initial, answer.cell or _cell(question, answer.point), space.ends, space.days)
+    if space.relations is not None:
+        context = _to_the_last_digit(question, answer.point, schema, initial, context)
     point = schema.encode_row(context)
     size = max(1.0, float(np.abs(space.start).max()))
     if not space.contains(point, slack=COORDINATE_SLACK * size):
@@ -43,9 +45,7 @@ def confirmed(
     if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
     weights = question.weights.confirmed(inputs_of(context), question.separation)
-    slack = COST_SLACK * max(
-        1e-300, float(np.abs(question.alternative).max()), float(np.abs(question.rival_decision).max())
-    )
+    slack = COST_SLACK * max(1e-300, question.size)
     gap = question.risk.of(question.alternative, weights) - question.risk.of(question.rival_decision, weights)
     if gap > question.tau + slack:
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
@@ -61,6 +61,24 @@ def confirmed(
         if regret > question.tau + slack:
             raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
     return context, weights, distance
+
+
+def _to_the_last_digit(
+    question: Question, found: Floats, schema: Schema, initial: pd.Series, context: pd.Series
+) -> pd.Series:
+    """The context with numbers moved by what rounding costs, so that relations hold in the user's own units."""
+    space, weights, inputs = question.space, question.weights, question.inputs
+    assert space.relations is not None
+    assert space.ends is not None
+
+    def room() -> tuple[Floats, Floats]:
+        cell = weights.cell(found, inputs.row(found), inputs)
+        low, high = (np.full(found.size, -np.inf), np.full(found.size, np.inf)) if cell is None else cell
+        # What is fixed stays as it is.
+        held = space.lower == space.upper
+        return np.where(held, space.start, low), np.where(held, space.start, high)
+
+    return schema.exactly_related(context, initial, space.relations, room, space.ends)
 
 
 def _check_confidence(question: Question, row: Floats, best: Floats | None, slack: float) -> None:

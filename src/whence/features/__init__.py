@@ -1,8 +1,11 @@
 """Features of a context: what kind they are, what may change, and how the user's units become coordinates."""
 
 from whence.features.columns import Unknown
+from whence.features.cyclic import Cyclic
+from whence.features.dates import Date
 from whence.features.derived import Derived
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.ordered import Ordered
 from whence.features.relations import Observed, observed
 from whence.features.schema import Schema
 
@@ -10,10 +13,13 @@ __all__ = [
     "Binary",
     "Categorical",
     "Continuous",
+    "Cyclic",
+    "Date",
     "Derived",
     "Discrete",
     "Feature",
     "Observed",
+    "Ordered",
     "Schema",
     "Unknown",
     "observed",

@@ -20,7 +20,7 @@ from whence.errors import InputError, UnknownCategoryError
 from whence.features.kinds import Change, Feature
 from whence.tables import missing_error, no_missing, number, numbers
 
-__all__ = ["CategoryColumn", "Column", "NumberType", "Range", "Unknown", "restored"]
+__all__ = ["CategoryColumn", "Column", "NumberType", "Range", "Unknown", "index_of", "restored"]
 
 NumberType = Literal["bool", "int", "float"]
 #: What to do with a category that the history has not seen: refuse it, or treat it as none of the known ones.
@@ -79,6 +79,19 @@ def restored(value: float, kind: NumberType) -> Any:
     return float(value)
 
 
+def index_of(name: str, position: Mapping[Hashable, int], value: Any, unknown: Unknown = "error") -> int:
+    """Place of a category of the column `name`; -1 for an unknown one that is to be ignored."""
+    try:
+        return position[value]
+    except (KeyError, TypeError):
+        if pd.api.types.is_scalar(value) and pd.isna(value):
+            raise missing_error(name, 1) from None
+        if unknown == "ignore":
+            return -1
+        known = ", ".join(map(repr, list(position)[:OFFERED])) + (", …" if len(position) > OFFERED else "")
+        raise UnknownCategoryError(f"The column {name!r} must hold one of {known}. Got {value!r} instead.") from None
+
+
 @dataclass(frozen=True)
 class CategoryColumn(Column):
     """A category: one column of names, or one 0/1 column per category (`types` then says of which type)."""
@@ -118,17 +131,7 @@ class CategoryColumn(Column):
 
     def _index(self, value: Any, unknown: Unknown) -> int:
         """Place of a category; -1 for an unknown one that is to be ignored."""
-        try:
-            return self._position[value]
-        except (KeyError, TypeError):
-            if pd.api.types.is_scalar(value) and pd.isna(value):
-                raise missing_error(self.name, 1) from None
-            if unknown == "ignore":
-                return -1
-            known = ", ".join(map(repr, self.categories[:OFFERED])) + (", …" if len(self.categories) > OFFERED else "")
-            raise UnknownCategoryError(
-                f"The column {self.name!r} must hold one of {known}. Got {value!r} instead."
-            ) from None
+        return index_of(self.name, self._position, value, unknown)
 
     def _check_one_hot(self, raw: Floats, unknown: Unknown = "error") -> None:
         most = raw.sum(axis=1)

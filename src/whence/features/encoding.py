@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Hashable, Mapping
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 import pandas as pd
@@ -44,6 +44,8 @@ class NumberColumn(Column):
     coordinate is where that is no multiple of it.
     """
 
+    #: Whether any finite number will do as a value.
+    plain: ClassVar[bool] = True
     low: float
     high: float
     levels: Floats | None
@@ -54,6 +56,11 @@ class NumberColumn(Column):
     curve: Curve | None = None
     #: Whether a context may lack it: its value is then NaN.
     missing: bool = False
+
+    @property
+    def circle(self) -> float | None:
+        """The period in coordinates of a number that goes round."""
+        return None
 
     @property
     def is_continuous(self) -> bool:
@@ -156,6 +163,25 @@ class NumberColumn(Column):
         """`value`, or the end that it lies beyond by a rounding error; a larger error is not hidden here."""
         end = float(min(max(value, least), most))
         return restored(end, self.type) if abs(value - end) <= ROUNDING * max(self.scale, abs(end)) else value
+
+    def first_from(self, coordinate: float) -> float:
+        """The least raw value whose coordinate is at least `coordinate`."""
+        return self._beyond(coordinate, np.inf)
+
+    def last_upto(self, coordinate: float) -> float:
+        """The largest raw value whose coordinate is at most `coordinate`."""
+        return self._beyond(coordinate, -np.inf)
+
+    def _beyond(self, coordinate: float, way: float) -> float:
+        if not np.isfinite(coordinate):
+            return coordinate
+        raw = self.offset + coordinate * self.scale
+        for _ in range(64):
+            back = self.coordinate(raw)
+            if back >= coordinate if way > 0 else back <= coordinate:
+                return raw
+            raw = float(np.nextafter(raw, way))
+        return raw
 
     def value(self, row: Mapping[str, Any]) -> Any:
         return row[self.name]

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import warnings
+from datetime import date
 
 import pandas as pd
 
 from whence.errors import InputTypeError
+from whence.features.dates import Date
 from whence.features.encoding import sorted_categories
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
+from whence.features.ordered import Ordered
 from whence.tables import dates, no_missing
 
 __all__ = ["FEW_LEVELS", "MANY_CATEGORIES", "inferred"]
@@ -19,16 +22,22 @@ FEW_LEVELS = 20
 MANY_CATEGORIES = 50
 
 
-def inferred(name: str, values: pd.Series, missing: bool = False) -> Feature:
-    """The kind of feature that a column's dtype suggests; numbers may be `missing`, where that is allowed."""
+def inferred(name: str, values: pd.Series, missing: bool = False, steps: bool = True) -> Feature:
+    """The kind of feature that a column's dtype suggests; numbers may be `missing`, where that is allowed.
+
+    An ordered dtype goes in `steps`, unless whoever sees it knows its names only.
+    """
     dtype = values.dtype
     if missing and pd.api.types.is_numeric_dtype(dtype):
         values = values.dropna()
     no_missing(name, values)
     if isinstance(dtype, pd.CategoricalDtype):
-        return Categorical(tuple(dtype.categories), ordered=bool(dtype.ordered))
+        levels = tuple(dtype.categories)
+        return Ordered(levels) if dtype.ordered and steps else Categorical(levels, ordered=bool(dtype.ordered))
     if pd.api.types.is_bool_dtype(dtype):
         return Binary()
+    if pd.api.types.is_datetime64_any_dtype(dtype) or (len(values) and isinstance(values.iloc[0], date)):
+        return Date()
     if pd.api.types.is_integer_dtype(dtype):
         distinct = pd.unique(values).tolist()
         if set(distinct) <= {0, 1}:
@@ -41,8 +50,7 @@ def inferred(name: str, values: pd.Series, missing: bool = False) -> Feature:
         _doubt(name, values, len(categories))
         return Categorical(categories)
     raise InputTypeError(
-        f"The column {name!r} must hold numbers, categories, strings or bools. Got dtype {dtype}; "
-        "turn dates into numbers or categories such as month and weekday."
+        f"The column {name!r} must hold numbers, categories, strings, bools or dates. Got dtype {dtype}."
     )
 
 
@@ -52,7 +60,8 @@ def _doubt(name: str, values: pd.Series, levels: int) -> None:
     if levels > 1 and dates(values):
         said = (
             f"The column {name!r} holds dates or times as text, which become a category of {levels} levels, none of "
-            "them near another. Put what matters (month, weekday, hour) in columns of their own and leave it out"
+            "them near another. Declare dates as Date(), or put what matters (month, weekday, hour) in columns of "
+            "their own and leave it out"
         )
     elif levels > MANY_CATEGORIES and levels > 0.5 * len(values):
         said = (

@@ -12,6 +12,7 @@ from whence.aliases import Floats
 from whence.errors import InputError
 from whence.features.encoding import NumberColumn, interval
 from whence.features.kinds import Binary, Continuous, NumberFeature
+from whence.features.ordered import OrderedColumn
 from whence.features.stepping import MOST_LISTED, Lattice
 
 __all__ = ["Numbers"]
@@ -32,6 +33,8 @@ class Numbers:
         self.at = np.array([c.at.start for c in columns], dtype=np.int64)
         self._place = [place[c.name] for c in columns]
         self._index = {c.name: i for i, c in enumerate(columns)}
+        self._plain = all(c.plain for c in columns)
+        self._ordered = {i: c for i, c in enumerate(columns) if isinstance(c, OrderedColumn)}
         self._binary = np.array([isinstance(c.feature, Binary) for c in columns], dtype=np.bool_)
         self._low = np.array([c.coordinate(c.low) for c in columns])
         self._high = np.array([c.coordinate(c.high) for c in columns])
@@ -58,7 +61,7 @@ class Numbers:
     def raw(self, values: Sequence[Any]) -> Floats:
         """The numbers of one context, given the values of all the user's columns; what is no number is refused."""
         own = [values[i] for i in self._place]
-        if PLAIN.issuperset(map(type, own)):
+        if self._plain and PLAIN.issuperset(map(type, own)):
             raw = np.array(own, dtype=np.float64)
             off = self._binary & (raw != 0.0) & (raw != 1.0)
             if np.isfinite(raw).all() and not off.any():
@@ -97,6 +100,9 @@ class Numbers:
             inside = every[np.searchsorted(every, lower[i]) : np.searchsorted(every, upper[i], "right")]
             if i in self._unlisted:
                 inside = np.union1d(inside, self.columns[i].within(lower[i], upper[i]))
+            if i in self._ordered and restricted and limits.get(self.columns[i].name) is not None:
+                wanted = self._ordered[i].wanted(limits[self.columns[i].name])
+                inside = inside[np.isin(inside, (wanted - self.columns[i].offset) / self.columns[i].scale)]
             allowed = _with(inside, at[i])
             lower[i], upper[i], levels[int(self.at[i])] = allowed[0], allowed[-1], allowed
         for i, lattice in self._lattices.items():
@@ -184,7 +190,7 @@ class Numbers:
         """
         given = np.vstack([self._given, initial, np.full((2, initial.size), np.nan)])
         for name, limit in limits.items():
-            if name in self._index and limit is not None:
+            if name in self._index and limit is not None and self._index[name] not in self._ordered:
                 given[-2:, self._index[name]] = interval(name, limit)
         coordinate = (given - self._offset) / self._scale
         least = np.where(coordinate == lower, given, -np.inf).max(axis=0, initial=-np.inf)
@@ -197,7 +203,7 @@ class Numbers:
             return np.full(self.at.size, -np.inf), np.full(self.at.size, np.inf)
         floor, ceiling = self._floor.copy(), self._ceiling.copy()
         for name, limit in limits.items():
-            if name in self._index and limit is not None:
+            if name in self._index and limit is not None and self._index[name] not in self._ordered:
                 i = self._index[name]
                 first, last = map(self.columns[i].coordinate, interval(name, limit))
                 floor[i], ceiling[i] = max(floor[i], first), min(ceiling[i], last)

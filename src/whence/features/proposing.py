@@ -11,6 +11,7 @@ import pandas as pd
 from whence.features.columns import CategoryColumn, Column
 from whence.features.encoding import NumberColumn
 from whence.features.kinds import Binary
+from whence.features.ordered import Ordered
 
 __all__ = ["proposed_relations"]
 
@@ -42,7 +43,7 @@ def _orders(columns: Mapping[str, Column], table: pd.DataFrame) -> list[str]:
     numbers = {
         name: table[name].to_numpy(dtype=np.float64)
         for name, column in columns.items()
-        if isinstance(column, NumberColumn) and not isinstance(column.feature, Binary)
+        if isinstance(column, NumberColumn) and not isinstance(column.feature, Binary | Ordered)
     }
     found = []
     for a, b in permutations(numbers, 2):

@@ -16,8 +16,10 @@ from whence.errors import InputError
 from whence.features.columns import CategoryColumn, Column
 from whence.features.derived import Derived, derived_pairs
 from whence.features.encoding import NumberColumn
+from whence.features.exact import Statement, implied, within_range
 from whence.features.formulas import Among, Formula, Joined, Opposite, Within, conjuncts, tree_of
 from whence.features.kinds import Binary
+from whence.features.ordered import OrderedColumn
 from whence.features.relation_text import Compared, InList, Negated, NotUnderstood, On, Parsed, Sum, Two, parse
 from whence.question.relations import Relations, RelationTree
 
@@ -114,18 +116,22 @@ class _Binder:
         self.rows: list[Floats] = []
         self.limits: list[float] = []
         self.texts: list[str] = []
+        self.statements: list[Statement] = []
 
     def relations(self) -> Relations:
         rows = np.array(self.rows).reshape(-1, self.coordinates)
-        return Relations(tuple(self.trees), rows, np.array(self.limits), tuple(self.texts))
+        said = tuple(self.statements)
+        return Relations(tuple(self.trees), rows, np.array(self.limits), tuple(self.texts), said)
 
     def add(self, text: str) -> None:
         """Add the relation that is written so."""
         seen = _OBSERVED.fullmatch(text)
         if seen is not None:
-            self._add_formulas(self._seen_together(*self._two_names(seen.group(1))), text)
+            self._add_formulas(self._seen_together(*self._two_names(seen.group(1)), text), text)
             return
-        self._add_parsed(parse(text, list(self.columns)), text)
+        parsed = parse(text, list(self.columns))
+        self._add_parsed(parsed, text)
+        self.statements.append(Statement(parsed, text))
 
     def add_derived(self, name: str, feature: Derived) -> None:
         """Let a feature follow from another one."""
@@ -136,6 +142,8 @@ class _Binder:
             except NotUnderstood as error:
                 raise InputError(f"The 'function' of {name!r} must {error}.", parameter="function") from None
             self._add_formulas([pair], text)
+            told = implied(InList(feature.from_, (str(value),)), InList(name, (str(follows),)))
+            self.statements.append(Statement(told, text))
 
     def _two_names(self, inside: str) -> tuple[str, str]:
         """The two features of observed(...), whose names may hold commas."""
@@ -179,7 +187,7 @@ class _Binder:
 
     def _number(self, name: str) -> NumberColumn:
         column = self.columns[name]
-        if not isinstance(column, NumberColumn):
+        if not isinstance(column, NumberColumn) or isinstance(column, OrderedColumn):
             raise NotUnderstood(f"compare numbers, and {name!r} is a category")
         return column
 
@@ -236,6 +244,12 @@ class _Binder:
                     return Among((column.at.start + i,))
             known = ", ".join(map(str, column.categories))
             raise NotUnderstood(f"name a value of {name!r} ({known}), not {said!r}")
+        if isinstance(column, OrderedColumn):
+            place = column.position(said)
+            if place is None:
+                known = ", ".join(map(str, column.labels))
+                raise NotUnderstood(f"name a value of {name!r} ({known}), not {said!r}")
+            return _within(column, column.coordinate(place), column.coordinate(place))
         word = {"yes": 1.0, "true": 1.0, "on": 1.0, "no": 0.0, "false": 0.0, "off": 0.0}
         try:
             raw = word[str(said).lower()] if str(said).lower() in word else float(said)
@@ -246,23 +260,27 @@ class _Binder:
 
     # ---- the history -----------------------------------------------------------------------------
 
-    def _seen_together(self, by: str, of: str) -> list[Formula]:
+    def _seen_together(self, by: str, of: str, text: str) -> list[Formula]:
         """For every value of one feature, what was seen of the other."""
         few = isinstance(self.columns[by], CategoryColumn) or bool(self.columns[by].choices)
         if not few:
             raise NotUnderstood(f"begin with a category or a discrete number: {by!r} has too many values")
         values, other = self._values(by), self._values(of)
         target = self.columns[of]
-        named = isinstance(target, CategoryColumn) or isinstance(target.feature, Binary)
+        named = isinstance(target, CategoryColumn | OrderedColumn) or isinstance(target.feature, Binary)
         found: list[Formula] = []
         for value in pd.unique(values):
             seen = other[(values == value).to_numpy()]
+            told: Parsed
             if named:
                 then: Formula = _any([self._equal(of, v) for v in pd.unique(seen)])
+                told = InList(of, tuple(map(str, pd.unique(seen))))
             else:
                 assert isinstance(target, NumberColumn)
                 ends = target.coordinate(float(seen.min())), target.coordinate(float(seen.max()))
                 then = _within(target, *ends)
+                told = within_range(of, float(seen.min()), float(seen.max()))
+            self.statements.append(Statement(implied(InList(by, (str(value),)), told), text))
             found.append(Joined("or", Opposite(self._equal(by, value)), then))
         return found
 

@@ -5,7 +5,8 @@ With :mod:`whence.features.encoding`, which handles one feature at a time, this 
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
+from datetime import date
 from typing import Any
 
 import numpy as np
@@ -14,14 +15,22 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.features.calendar import Calendar
 from whence.features.columns import CategoryColumn, Column, Unknown
+from whence.features.cyclic import Cyclic, CyclicColumn
+from whence.features.date_column import DateColumn
+from whence.features.dates import Date, parts_of
 from whence.features.derived import Derived
-from whence.features.encoding import NumberColumn, fitted_column
+from whence.features.encoding import NumberColumn
+from whence.features.exact import Movable, kept_exactly
+from whence.features.fitting import fitted_feature
 from whence.features.inference import inferred
 from whence.features.kinds import Categorical, Feature
 from whence.features.numeric import Numbers
+from whence.features.ordered import OrderedColumn
 from whence.features.proposing import proposed_relations
 from whence.features.relations import Observed, bound_relations, relation_texts
+from whence.features.suggesting import suggested_cycles
 from whence.question.curves import Curve
 from whence.question.relations import Relations
 from whence.question.space import Space
@@ -30,6 +39,8 @@ from whence.tables import as_row, as_table, numbers
 
 __all__ = ["Schema"]
 
+#: By how much a number may be moved so that relations hold to the last digit, in ranges.
+NEAR = 1e-8
 #: The coordinate of a missing number: outside every range, and none that a number would have.
 NOWHERE = -1.6180339887498949
 
@@ -60,8 +71,8 @@ class Schema:
         for name, feature in self.features.items():
             if not isinstance(feature, Feature):
                 raise InputTypeError(
-                    f"The schema's entry for {name!r} must be a Continuous, Discrete, Categorical, Binary or Derived. "
-                    f"Got {feature!r} instead."
+                    f"The schema's entry for {name!r} must be a Continuous, Discrete, Categorical, Ordered, Binary, "
+                    f"Cyclic, Date or Derived. Got {feature!r} instead."
                 )
         self.relations = relation_texts(relations)
         self._relations: Relations | None = None
@@ -73,6 +84,8 @@ class Schema:
         self._feature_at, self._group = np.zeros(0, dtype=np.int64), np.zeros(0, dtype=np.int64)
         self._numbers, self._categories = Numbers([], []), list[CategoryColumn]()
         self._curves: dict[int, Curve] = {}
+        self._circles: dict[int, float] = {}
+        self._calendar = Calendar([], [])
 
     @classmethod
     def infer(cls, X: Any, **overrides: Feature) -> Schema:
@@ -96,10 +109,11 @@ class Schema:
 
     # ---- fitting -----------------------------------------------------------------------------
 
-    def fit(self, X: Any, missing: bool = False) -> Schema:
+    def fit(self, X: Any, missing: bool = False, steps: bool = True) -> Schema:
         """A copy of this schema that knows every feature of `X` and its training range.
 
-        With `missing`, numbers may be missing (NaN), in `X` and in contexts.
+        With `missing`, numbers may be missing (NaN), in `X` and in contexts. Without `steps`, a column of an ordered
+        dtype is a category like any other: what a model sees that knows its names only.
         """
         table = as_table(X, "X", missing=missing)
         owner = self._owners(list(table.columns))
@@ -110,8 +124,8 @@ class Schema:
             if name not in columns:
                 feature = self.features.get(name)
                 if feature is None or isinstance(feature, Derived):
-                    feature = inferred(name, table[label], missing)
-                columns[name] = fitted_column(name, feature, table, start, missing)
+                    feature = inferred(name, table[label], missing, steps)
+                columns[name] = fitted_feature(name, feature, table, start, missing)
                 start = columns[name].at.stop
         derived = self._derived()
         fitted = Schema({name: derived.get(name, column.feature) for name, column in columns.items()}, self.relations)
@@ -120,7 +134,8 @@ class Schema:
             raise InputError("Relations between features need a history without missing numbers. Got some that are.")
         fitted._lay_out(start)
         if self.relations or derived:
-            fitted._relations = bound_relations(self.relations, columns, table, start, derived)
+            told = fitted._parts(), fitted._calendar.table(table)
+            fitted._relations = bound_relations(self.relations, *told, start, derived)
         return fitted
 
     def related(self, relations: Any, X: Any) -> Relations | None:
@@ -132,8 +147,8 @@ class Schema:
         if not texts:
             return self._relations
         if texts not in self._further:
-            table = as_table(X, "X", self._order)
-            found = bound_relations(texts, self._columns, table, self.n_coordinates)
+            table = self._calendar.table(as_table(X, "X", self._order))
+            found = bound_relations(texts, self._parts(), table, self.n_coordinates)
             self._further[texts] = found if self._relations is None else self._relations.joined(found)
         return self._further[texts]
 
@@ -152,6 +167,14 @@ class Schema:
         follows = {f"observed({feature.from_}, {name})" for name, feature in self._derived().items()}
         return [text for text in found if text not in self.relations and text not in follows]
 
+    def suggestions(self, X: Any) -> dict[str, Cyclic]:
+        """Features of the history `X` that look as if they went round, and how they would be declared.
+
+        None of them is taken for that unasked.
+        """
+        self._check_fitted()
+        return suggested_cycles(self._columns, as_table(X, "X", self._order))
+
     def _derived(self) -> dict[str, Derived]:
         return {name: feature for name, feature in self.features.items() if isinstance(feature, Derived)}
 
@@ -162,18 +185,21 @@ class Schema:
 
     def _lay_out(self, coordinates: int) -> None:
         """Put what every question asks of the features into arrays, once."""
-        columns = list(self._columns.values())
-        self._numbers = Numbers([c for c in columns if isinstance(c, NumberColumn)], self._order)
+        whole = list(self._columns.values())
+        self._feature_at = np.repeat(np.arange(len(whole)), [c.at.stop - c.at.start for c in whole])
+        self._calendar = Calendar([c for c in whole if isinstance(c, DateColumn)], self._order)
+        columns = list(self._parts().values())
+        self._numbers = Numbers([c for c in columns if isinstance(c, NumberColumn)], self._calendar.names)
         self._categories = [c for c in columns if isinstance(c, CategoryColumn)]
         widths = [c.at.stop - c.at.start for c in columns]
-        self._feature_at = np.repeat(np.arange(len(columns)), widths)
         self._offset, self._scale = np.repeat([(c.offset, c.scale) for c in columns], widths, axis=0).T.copy()
         units = [c.unit if isinstance(c, NumberColumn) else 1.0 for c in columns]
         self._weight = np.repeat([float(c.feature.weight) / u for c, u in zip(columns, units, strict=True)], widths)
         for name in self.derived:
             # It comes for free with the feature that it follows from.
-            self._weight[columns[list(self._columns).index(name)].at] = 0.0
+            self._weight[self._columns[name].at] = 0.0
         self._curves = {c.at.start: c.curve for c in self._numbers.columns if c.curve is not None}
+        self._circles = {c.at.start: c.circle for c in self._numbers.columns if c.circle is not None}
         self._group = np.full(coordinates, -1, dtype=np.int64)
         for column in self._categories:
             self._group[column.at] = self._feature_at[column.at]
@@ -184,13 +210,16 @@ class Schema:
         owner: dict[str, str] = {}
         for name, feature in self.features.items():
             parts = feature.columns if isinstance(feature, Categorical) else None
+            if isinstance(feature, Date) and feature.column not in (None, name):
+                parts = (str(feature.column),)
             for column in parts or (name,):
                 if column not in known:
                     raise InputError(f"The schema names the column {column!r}, which 'X' does not have.")
             if parts is None:
                 continue
             if name in known and name not in parts:
-                raise InputError(f"The schema's category {name!r} needs another name: 'X' has a column of that name.")
+                what = "date" if isinstance(feature, Date) else "category"
+                raise InputError(f"The schema's {what} {name!r} needs another name: 'X' has a column of that name.")
             for column in parts:
                 if column in owner or (column != name and column in self.features):
                     raise InputError(f"The schema must name the column {column!r} of {name!r} only once.")
@@ -216,15 +245,18 @@ class Schema:
     def coordinate_names(self) -> list[str]:
         """A name for every coordinate."""
         levels = {c.name: [f"{c.name}={level}" for level in c.categories] for c in self._categories}
-        return [label for name in self._columns for label in levels.get(name, [name])]
+        return [label for name in self._parts() for label in levels.get(name, [name])]
 
     def units(self) -> dict[str, str]:
         """The units of the features that have one."""
         return {name: unit for name in self._columns if (unit := self.unit(name))}
 
     def kinds(self) -> dict[str, str]:
-        """The kind of every feature in one word: continuous, discrete, categorical or binary."""
-        return {name: type(column.feature).__name__.lower() for name, column in self._columns.items()}
+        """How the values of every feature are read: continuous, discrete, categorical, binary or date.
+
+        Ordered ones are categories; cyclic ones are continuous or, where they are whole, discrete.
+        """
+        return {name: _word(column) for name, column in self._columns.items()}
 
     def unit(self, name: str) -> str:
         """Unit of a feature, or an empty string."""
@@ -244,12 +276,41 @@ class Schema:
     def categories(self, name: str) -> list[Any]:
         """All categories of a category, one per coordinate, also those that the history does not hold."""
         column = self._column(name)
+        if isinstance(column, OrderedColumn):
+            return list(column.labels)
         return list(column.categories) if isinstance(column, CategoryColumn) else []
+
+    def date_parts(self, name: str) -> list[tuple[str, slice, list[Any]]]:
+        """Of each part of a date: what it is called, its coordinates, and its values in their order."""
+        column = self._column(name)
+        return column.listed() if isinstance(column, DateColumn) else []
+
+    def parts_of(self, name: str, day: Any) -> dict[str, Any]:
+        """The parts of a day that a model sees of the date `name`."""
+        column = self._column(name)
+        assert isinstance(column, DateColumn)
+        return {part: found[0] for part, found in parts_of(column.feature, [column.day(day)]).items()}
 
     def is_level(self, name: str, value: float) -> bool:
         """Whether a number is one of those that the feature may take, as far as its kind goes."""
         column = self._column(name)
         return not isinstance(column, NumberColumn) or column.is_level(float(value))
+
+    @property
+    def cyclic(self) -> list[str]:
+        """Features that go round."""
+        names = self.names
+        return list(dict.fromkeys(names[self._feature_at[j]] for j in self._circles))
+
+    @property
+    def dated(self) -> list[str]:
+        """Features that are dates."""
+        return [c.name for c in self._calendar.columns]
+
+    def dates(self, name: str) -> tuple[date, date] | None:
+        """The first and the last day that an explanation may suggest for a date; None for any other feature."""
+        column = self._column(name)
+        return (column.first, column.last) if isinstance(column, DateColumn) else None
 
     def stepped(self) -> list[str]:
         """Features that go in steps."""
@@ -275,7 +336,7 @@ class Schema:
     def training_range(self, name: str) -> tuple[float, float]:
         """Smallest and largest training value of a numeric feature."""
         column = self._column(name)
-        if not isinstance(column, NumberColumn):
+        if not isinstance(column, NumberColumn) or isinstance(column, OrderedColumn):
             raise InputError(f"The feature {name!r} must be a number to have a training range. Got a category instead.")
         return column.low, column.high
 
@@ -341,9 +402,10 @@ class Schema:
     def _raw_row(self, values: list[Any], unknown: Unknown = "error") -> Floats:
         """The numbers of one context before scaling, one per coordinate."""
         raw = np.empty(self.n_coordinates)
+        values = self._calendar.row(values)
         raw[self._numbers.at] = self._numbers.raw(values)
         if self._categories:
-            named = dict(zip(self._order, values, strict=True))
+            named = dict(zip(self._calendar.names, values, strict=True))
             for column in self._categories:
                 raw[column.at] = column.raw_row(named, unknown)
         return raw
@@ -354,11 +416,12 @@ class Schema:
         like: pd.Series | None = None,
         cell: tuple[Floats, Floats] | None = None,
         ends: tuple[Floats, Floats] | None = None,
+        days: Mapping[int, tuple[date, date]] | None = None,
     ) -> pd.Series:
         """The context at `point`, in the user's units; values that did not move are taken from `like` as they are.
 
         Encoded again, the result does not leave the box `cell` of coordinates. `ends` are the least and the largest
-        values in the user's units, one per coordinate.
+        values in the user's units, one per coordinate, `days` what may be suggested of dates (see :class:`Space`).
         """
         low, high = (point, point) if cell is None else cell
         moved = np.ones(point.shape, dtype=np.bool_) if like is None else point != self.encode_row(like)
@@ -367,10 +430,57 @@ class Schema:
         columns = list(self._columns.values())
         for i in np.unique(self._feature_at[moved]).tolist():
             column, at = columns[i], columns[i].at
+            if isinstance(column, DateColumn) and like is not None:
+                allowed = (days or {}).get(at.start, (column.first, column.last))
+                place = column.columns[0]
+                values[place] = column.like(column.dated(point[at], column.day(values[place]), allowed), values[place])
+                continue
             values.update(column.decoded(point[at], low[at], high[at]))
             if ends is not None and isinstance(column, NumberColumn) and column.is_continuous:
                 values[column.name] = column.clipped(values[column.name], ends[0][at.start], ends[1][at.start])
         return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
+
+    def exactly_related(
+        self,
+        context: pd.Series,
+        initial: pd.Series,
+        relations: Relations,
+        room: Callable[[], tuple[Floats, Floats]],
+        ends: tuple[Floats, Floats] | None = None,
+    ) -> pd.Series:
+        """`context` with continuous numbers moved by what rounding costs, so that it keeps relations to the last digit.
+
+        Encoded again, it stays in the box of coordinates that `room` gives, and within `ends` in the user's units.
+        Where there is no such context the given one is returned, which keeps them up to rounding.
+        """
+        values = self.related_values(context)
+        if all(one.holds(values) for one in relations.statements):
+            return context
+        low, high = room()
+        movable = []
+        for column in self._numbers.columns:
+            # What goes round, or is part of a date, is not simply moved.
+            own = column.plain and column.name in self._columns
+            if own and column.is_continuous and not pd.isna(values[column.name]):
+                at, value = column.at.start, float(values[column.name])
+                hair = NEAR * max(column.scale, abs(value) * 1e-6)
+                least, most = (-np.inf, np.inf) if ends is None else (float(ends[0][at]), float(ends[1][at]))
+                least = max(value - hair, column.first_from(float(low[at])), least)
+                most = min(value + hair, column.last_upto(float(high[at])), most)
+                changed = values[column.name] != initial[column.name]
+                movable.append(Movable(column.name, least, most, changed))
+        moved = kept_exactly(relations.statements, values, movable)
+        if not moved:
+            return context
+        found = context.copy()
+        for name, value in moved.items():
+            found[name] = value
+        return found
+
+    def related_values(self, row: pd.Series) -> dict[str, Any]:
+        """Value of everything that relations may name in a context: of every feature, and of the parts of dates."""
+        parts = dict(zip(self._calendar.names, self._calendar.row(row.tolist()), strict=True))
+        return {**parts, **self.feature_values(row)}
 
     def feature_values(self, row: pd.Series, names: Collection[str] | None = None) -> dict[str, Any]:
         """Value of every feature in a context, or of those in `names`: a category by its name, whatever its columns."""
@@ -383,7 +493,9 @@ class Schema:
         self._check_numeric()
         for column in self._columns.values():
             column.raw(table, unknown)
-        return np.column_stack([numbers(name, table[name], self._missing) for name in self._order])
+        own = {c.name: c.raw(table).ravel() for c in self._numbers.columns if not c.plain}
+        seen = [own[n] if n in own else numbers(n, table[n], self._missing) for n in self._order]
+        return np.column_stack(seen)
 
     def numbers_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """One context as plain numbers in its own units."""
@@ -457,6 +569,7 @@ class Schema:
         for argument, given in (("fixed", kept), ("bounds", limits)):
             for name in given:
                 self._column(name, argument)
+        kept |= self._calendar.parts_in(kept)
         raw = self._raw_row(context.tolist())
         start = self._placed((raw - self._offset) / self._scale)
         gone = np.isnan(raw)
@@ -479,7 +592,7 @@ class Schema:
             lower[j], upper[j], levels[j] = self._numbers.filling(name, limits if restricted else {})
             fee = np.zeros(start.size) if fee is None else fee
             start[j], fee[j], weight[j] = lower[j], weight[j], 0.0
-        initial = self._numbers.raw(context.tolist())
+        initial = self._numbers.raw(self._calendar.row(context.tolist()))
         least[at], most[at] = self._numbers.ends(lower[at], upper[at], initial, limits if restricted else {})
         for column in self._categories:
             change = "free" if not restricted else "fixed" if column.name in kept else column.feature.change
@@ -487,10 +600,13 @@ class Schema:
             for j, allowed in enumerate(column.allowed(start[column.at], change, limit), start=column.at.start):
                 lower[j], upper[j], levels[j] = allowed
         place = (weight, self._group.copy(), (least, most))
+        related, days = self._calendar.related(related, context, kept, limits, restricted, start.size)
         if related and related.always_kept(np.minimum(lower, start), np.maximum(upper, start)):
             related = None
         curves = {j: curve for j, curve in self._curves.items() if not gone[j]}
-        more: dict[str, Any] = {"curves": curves, "relations": related or None, "initial": raw, "fee": fee}
+        circles = {j: circle for j, circle in self._circles.items() if not gone[j]}
+        more: dict[str, Any] = {"curves": curves, "circles": circles, "relations": related or None, "initial": raw}
+        more |= {"fee": fee, "days": days, "owner": self._feature_at if self._calendar.columns else None}
         space = Space(start, lower, upper, tuple(levels), *place, **more)
         known = np.where(np.isnan(initial), 0.0, initial)
         found = self._numbers.gaps(known, lower[at], upper[at], discrete) if restricted else None
@@ -517,5 +633,24 @@ class Schema:
         self, context: pd.Series, point: Floats, fixed: Collection[str] = (), bounds: Mapping[str, Any] | None = None
     ) -> list[str]:
         """Features whose restrictions rule out the context at `point`."""
-        blocked = ~self.space(context, fixed, bounds).allows(point)
+        space = self.space(context, fixed, bounds)
+        blocked = ~space.allows(point)
+        for j in self._calendar.beyond(space.days, context, point):
+            blocked[j] = True
         return [name for name, column in self._columns.items() if blocked[column.at].any()]
+
+    def _parts(self) -> dict[str, Column]:
+        """The features by name, dates by their parts."""
+        inner = (c.parts if isinstance(c, DateColumn) else (c,) for c in self._columns.values())
+        return {column.name: column for some in inner for column in some}
+
+
+def _word(column: Column) -> str:
+    """How the values of a feature are read."""
+    if isinstance(column, DateColumn):
+        return "date"
+    if isinstance(column, OrderedColumn):
+        return "categorical"
+    if isinstance(column, CyclicColumn):
+        return "discrete" if column.type == "int" else "continuous"
+    return type(column.feature).__name__.lower()

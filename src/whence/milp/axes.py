@@ -115,7 +115,8 @@ def cell_axis(space: Space, j: int, splits: Sequence[Splits]) -> Axis:
     for column in splits:
         cell += column.passed(points)
     cell += _passed(space, j, points)
-    nearest = np.lexsort((np.abs(points - start), cell))
+    away = space.away(j, points) if j in space.circles else np.abs(points - start)
+    nearest = np.lexsort((away, cell))
     first = np.unique(cell[nearest], return_index=True)[1]
     points = points[np.sort(nearest[first])]
     return Axis(points, np.ones(points.size - 1, dtype=bool))
@@ -145,6 +146,9 @@ def _passed(space: Space, j: int, points: Floats) -> NDArray[np.int64]:
 def _points(space: Space, j: int, splits: Sequence[Splits], samples: ArrayLike = ()) -> Floats:
     """The start, and what is allowed of the ends of the range, of both sides of the thresholds and of `samples`."""
     knots = space.curves[j].at if j in space.curves else ()
+    if j in space.circles:
+        # Where the other way round becomes the shorter one.
+        knots = space.start[j] + np.array([-0.5, 0.5]) * space.circles[j]
     asked = np.empty(0) if space.relations is None else space.relations.thresholds(j)
     asked = np.concatenate((asked, np.nextafter(asked, np.inf)))
     places = np.concatenate((samples, knots, asked, *(side for column in splits for side in column.sides())))

@@ -55,6 +55,13 @@ def largest_in_leaves(members: LeafMembers, how: str) -> Floats:
     """The same for trees, in the way `how`."""
     leaf = members.leaf_of()
     own = np.array([1.0 / size[at] for size, at in zip(members.size, leaf, strict=True)])
+    total = members.totals()
+    if total is not None:
+        assert members.mass is not None
+        ends = np.cumsum([size.size for size in members.size])[:-1]
+        own = np.array([members.mass / part[at] for part, at in zip(np.split(total, ends), leaf, strict=True)])
+    # A sample that does not count in a tree gets no weight from it.
+    own[leaf < 0] = 0.0
     if how == "sample":
         bound: Floats = own.mean(axis=0)
         return bound

@@ -8,11 +8,11 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.milp.ceilings import w_max
-from whence.milp.model import Columns, Linear, Model, Row
+from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.milp.weighting import Weighting
 from whence.question import Question
 
-__all__ = ["Criterion", "criterion_of", "scaled"]
+__all__ = ["Criterion", "criterion_of"]
 
 
 class Criterion(Protocol):
@@ -39,13 +39,6 @@ def criterion_of(model: Model, weighting: Weighting, question: Question, how: st
     return TailCost(model, weighting, question, tail, w_max(question.weights, how))
 
 
-def scaled(expression: Linear, upper: float) -> Row:
-    """``expression <= upper`` with coefficients of at most 1, so that the solver's tolerance stays far below tau."""
-    largest = float(np.abs(expression.coefficients).max(initial=0.0))
-    factor = 1.0 / largest if largest > 0 else 1.0
-    return Row(expression * factor, -np.inf, upper * factor)
-
-
 class ExpectedCost:
     """Expected cost: the weighted mean of the cost differences, without any variables of its own."""
 
@@ -61,7 +54,7 @@ class ExpectedCost:
 
     def against(self, rival: Floats) -> list[Row]:
         """The row that says: the alternative costs at most tau more than a plan with the sample costs `rival`."""
-        return [scaled(self.weighting.mean(self.question.alternative - rival), self.question.tau)]
+        return [self.weighting.at_most(self.question.alternative - rival, self.question.tau)]
 
 
 class TailCost:

@@ -9,8 +9,7 @@ from scipy import sparse
 
 from whence.aliases import Floats
 from whence.errors import InputError
-from whence.milp.criteria import scaled
-from whence.milp.model import Linear, Model
+from whence.milp.model import Linear, Model, scaled
 from whence.milp.weighting import Weighting
 from whence.question import Question
 

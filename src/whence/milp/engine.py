@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from whence.aliases import Floats, Status
-from whence.engines import Engine, check_reliance, part_of
+from whence.engines import Engine, check_pooled, check_reliance, part_of
 from whence.errors import InputError
 from whence.milp.axes import add_few
 from whence.milp.criteria import Criterion, criterion_of
@@ -62,6 +62,7 @@ class IntegerProgram(Engine):
                 "'confidence' and 'holds' are for the search: the integer program cannot express them.",
                 parameter="confidence",
             )
+        check_pooled(question, self.name)
         check_reliance(question)
         _prepared(question)
 

@@ -48,8 +48,13 @@ class ForestWeighting(Weighting):
                 samples.append(members.order[t, first : first + size])
                 sizes.append(size)
         ends = np.cumsum([0, *sizes])
-        shares = np.repeat(1.0 / (np.array(sizes) * len(self.leaves)), sizes)
-        return sparse.csr_array((shares, np.concatenate(samples), ends), shape=(len(sizes), members.n_samples))
+        among, counted = np.concatenate(samples), np.array(sizes)
+        if members.mass is None:
+            shares = np.repeat(1.0 / (counted * len(self.leaves)), counted)
+        else:
+            own = members.mass[among]
+            shares = own / (np.repeat(np.add.reduceat(own, ends[:-1]), counted) * len(self.leaves))
+        return sparse.csr_array((shares, among, ends), shape=(counted.size, members.n_samples))
 
     def mean(self, values: Floats) -> Linear:
         return Linear(self._leaf_columns, self._shares @ values)

@@ -12,7 +12,7 @@ from scipy import sparse
 
 from whence.aliases import Floats
 
-__all__ = ["Linear", "Model", "Program", "Row"]
+__all__ = ["Linear", "Model", "Program", "Row", "scaled"]
 
 Columns = NDArray[np.int64]
 
@@ -48,6 +48,13 @@ class Row:
     expression: Linear
     lower: float
     upper: float
+
+
+def scaled(expression: Linear, upper: float) -> Row:
+    """``expression <= upper`` with coefficients of at most 1, so that the solver's tolerance stays far below tau."""
+    largest = float(np.abs(expression.coefficients).max(initial=0.0))
+    factor = 1.0 / largest if largest > 0 else 1.0
+    return Row(expression * factor, -np.inf, upper * factor)
 
 
 @dataclass(frozen=True)

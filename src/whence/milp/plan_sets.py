@@ -8,8 +8,7 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.errors import InputError
-from whence.milp.criteria import scaled
-from whence.milp.model import Linear, Model, Row
+from whence.milp.model import Linear, Model, Row, scaled
 from whence.milp.weighting import Weighting
 from whence.question import Question
 

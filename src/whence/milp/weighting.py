@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.milp.axes import Axis, Splits
-from whence.milp.model import Columns, Linear, Model, Row
+from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.question import Question
 
 __all__ = ["Weighting"]
@@ -30,6 +30,10 @@ class Weighting(ABC):
     @abstractmethod
     def mean(self, values: Floats) -> Linear:
         """Weighted mean of `values`, one per past observation."""
+
+    def at_most(self, values: Floats, limit: float) -> Row:
+        """The row that says: the weighted mean of `values` is at most `limit`."""
+        return scaled(self.mean(values), limit)
 
     def means(self, values: Floats) -> list[Linear]:
         """Weighted mean of every column of `values`."""

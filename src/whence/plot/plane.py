@@ -12,7 +12,7 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
-from whence.features import Binary, Categorical, Discrete
+from whence.features import Binary, Categorical, Date
 from whence.plot.boxes import draw_rule
 from whence.plot.canvas import INK, SOFT, axes_for, fitting, report_in, titled
 from whence.report.colours import ALTERNATIVE, DECISION
@@ -118,6 +118,8 @@ def _side(policy: Policy, name: str, marked: list[Explanation], resolution: int)
     feature = schema.kind(name)
     if isinstance(feature, Categorical) and feature.columns is not None:
         raise InputError(f"'features' must be columns of the data. The category {name!r} is held in several columns.")
+    if isinstance(feature, Date):
+        raise InputError(f"'features' must be numbers, categories or switches. Got {name!r}, which is a date.")
     found = [row[name] for one in marked for row in (one.initial, one.context) if row is not None]
     levels = schema.levels(name)
     if isinstance(feature, Categorical | Binary):
@@ -128,7 +130,7 @@ def _side(policy: Policy, name: str, marked: list[Explanation], resolution: int)
     low, high = schema.training_range(name)
     low, high = min(low, numbers.min()), max(high, numbers.max())
     wanted = np.array(levels, dtype=np.float64) if levels else np.linspace(low, high, max(int(resolution), 2))
-    stepped = isinstance(feature, Discrete) and feature.step is not None
+    stepped = schema.kinds()[name] == "discrete" and not levels
     if stepped and not levels:
         wanted = np.unique(np.round(wanted))
     # The nearest contexts lie at the border between two verdicts: ask there, and a little to either side.
@@ -144,6 +146,8 @@ def _winners(policy: Policy, why: Explanation, across: Side, up: Side, absolute:
     """For every point of the grid: 0 the decision is cheaper, 1 the alternative, 2 no plan is better than that."""
     points = [{across.name: a, up.name: b} for b in up.values for a in across.values]
     table = pd.DataFrame([{**why.initial, **point} for point in points])
+    if policy.weights_.forecasts:
+        return _winners_by_forecast(policy, why, table, absolute).reshape(len(up.values), len(across.values))
     costs = [policy.problem.costs(plan, policy.Y_) for plan in (why.decision, why.alternative)]
     # A forest gives the same weights over whole regions: each is judged once.
     known: dict[bytes, int] = {}
@@ -153,20 +157,36 @@ def _winners(policy: Policy, why: Explanation, across: Side, up: Side, absolute:
         for weights in policy.weights_.weights(inputs):
             key = weights.tobytes()
             if key not in known:
-                known[key] = _winner(policy, why, weights, costs, absolute)
+                known[key] = _winner(policy, why, weights, costs, absolute, policy.Y_)
             found.append(known[key])
     return np.array(found, dtype=np.int64).reshape(len(up.values), len(across.values))
 
 
-def _winner(policy: Policy, why: Explanation, weights: Floats, costs: list[Floats], absolute: bool) -> int:
+def _winners_by_forecast(policy: Policy, why: Explanation, table: pd.DataFrame, absolute: bool) -> NDArray[np.int64]:
+    """The same where outcomes follow a forecast: contexts with one forecast are judged once."""
+    known: dict[bytes, int] = {}
+    found = []
+    for seen in policy._inputs(table):
+        outcomes = policy.weights_.outcomes(seen, policy.Y_)
+        key = outcomes[:1].tobytes()
+        if key not in known:
+            costs = [policy.problem.costs(plan, outcomes) for plan in (why.decision, why.alternative)]
+            known[key] = _winner(policy, why, policy.weights_.at(seen), costs, absolute, outcomes)
+        found.append(known[key])
+    return np.array(found, dtype=np.int64)
+
+
+def _winner(
+    policy: Policy, why: Explanation, weights: Floats, costs: list[Floats], absolute: bool, outcomes: Floats
+) -> int:
     risk = policy.risk_
     decision, alternative = (risk.of(cost, weights) for cost in costs)
     if alternative > decision + why.tolerance:
         return 0
     if not absolute:
         return 1
-    best = policy.problem.solve(policy.Y_, weights, risk)
-    least = (1.0 + why.within) * risk.of(policy.problem.costs(best, policy.Y_), weights)
+    best = policy.problem.solve(outcomes, weights, risk)
+    least = (1.0 + why.within) * risk.of(policy.problem.costs(best, outcomes), weights)
     return 2 if alternative <= least + why.tolerance else 1
 
 

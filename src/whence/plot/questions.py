@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -91,15 +92,10 @@ def menu(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes:
     titled(ax, "What would do")
     if not drawn or found.status == "already":
         return empty(ax, "Nothing has to change: it holds as it is." if drawn else "There is no context to show.")
-    names = [" + ".join(map(str, why.changes["feature"])) for why in drawn]
-    made = ax.barh(range(len(drawn)), [why.distance for why in drawn], 0.6, linewidth=1.2, **_look("a"))
-    ax.bar_label(made, [plain(why.distance, 3) for why in drawn], padding=3, fontsize=9, color=INK)
-    ax.set_yticks(range(len(drawn)), [fitting(name, 34) for name in names])
-    ax.set_ylim(len(drawn) - 0.4, -0.6)
-    ax.margins(x=0.12)
-    rest = len(answers) - len(drawn)
+    names = [fitting(" + ".join(map(str, why.changes["feature"])), 34) for why in drawn]
+    far, rest = [why.distance for why in drawn], len(answers) - len(drawn)
+    _rows(ax, names, far, [plain(distance, 3) for distance in far], linewidth=1.2, **_look("a"))
     ax.set_xlabel("distance" + (f"; {rest} more are farther away" if rest else ""))
-    quiet(ax, left=False)
     return ax
 
 
@@ -136,17 +132,24 @@ def contributions(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes
         names = [*names[:most], f"{len(amounts) - most} others"]
         amounts = [*amounts[:most], sum(amounts[most:])]
     colours = [ALTERNATIVE if amount > 0 else DECISION for amount in amounts]
-    made = ax.barh(range(len(amounts)), amounts, 0.6, color=colours)
-    ax.bar_label(made, [_signed(amount) for amount in amounts], padding=3, fontsize=9, color=INK)
+    _rows(ax, names, amounts, [_signed(amount) for amount in amounts], color=colours)
+    ax.tick_params(axis="y", labelsize="small")
     ax.axvline(0.0, color=INK, linewidth=0.8)
-    ax.set_yticks(range(len(amounts)), names, fontsize="small")
-    ax.set_ylim(len(amounts) - 0.4, -0.6)
     ax.margins(x=0.16)
     unit = f" ({found.cost_unit})" if found.cost_unit else ""
     what = "cost" if found.same else "gain of the new plan on the old one"
     ax.set_xlabel(written(f"contribution to the {what}{unit}; together {_signed(found.turn)}"))
-    quiet(ax, left=False)
     return ax
+
+
+def _rows(ax: Axes, names: Sequence[str], amounts: Sequence[float], texts: Sequence[str], **look: Any) -> None:
+    """A bar per row, from the top down, with its name before it and its number behind it."""
+    made = ax.barh(range(len(amounts)), amounts, 0.6, **look)
+    ax.bar_label(made, texts, padding=3, fontsize=9, color=INK)
+    ax.set_yticks(range(len(names)), names)
+    ax.set_ylim(len(amounts) - 0.4, -0.6)
+    ax.margins(x=0.12)
+    quiet(ax, left=False)
 
 
 def _part(found: Any, name: str, kind: str) -> Any:

@@ -19,6 +19,7 @@ from whence.risk import Risk
 from whence.typed_values import pairs
 
 if TYPE_CHECKING:
+    from whence._core import LeastCosts
     from whence.problems.linear import Polytope
     from whence.problems.sets import PlanSet
 
@@ -246,6 +247,22 @@ class DecisionProblem(ABC):
         from whence.problems.sets import only
 
         return only(self, allowed, solve, words)
+
+    def linear_costs(self, decision: Any) -> tuple[Floats, float] | None:
+        """Where `decision` costs ``coefficients @ y + constant`` under outcomes y: those two; otherwise None.
+
+        Explanations of a policy that forecasts (:class:`~whence.ForecastWeights`) need it.
+        """
+        return None
+
+    # ---- decision-aware forests -----------------------------------------------------------------------------------
+
+    def least_costs(self, Y: Floats, risk: Risk) -> LeastCosts | None:
+        """What the core needs to compute the least cost of any rows of `Y`; None where plans are to be tried instead.
+
+        :class:`whence.DecisionForest` chooses its splits by it.
+        """
+        return None
 
     # ---- problems that are linear programs ----------------------------------------------------------------------
 

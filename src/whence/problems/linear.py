@@ -135,6 +135,14 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         total: Floats = rows @ z
         return total
 
+    def linear_costs(self, decision: Any) -> tuple[Floats, float]:
+        """Costs are linear in the outcomes, as the cost map is."""
+        z = np.asarray(decision, dtype=np.float64)
+        matrix, shift = read_cost_map(self.cost_map)
+        if matrix is None:
+            return z, 0.0
+        return np.asarray(matrix.T @ z, dtype=np.float64), float(np.sum(shift * z))
+
     def solve(self, Y: Floats, weights: Floats, risk: Risk) -> Floats:
         """Values of the variables that minimise `risk` when row i of `Y` has weight ``weights[i]``."""
         tail = known_tail(risk, "LinearProblem")

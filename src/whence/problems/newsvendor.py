@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import BaseEstimator
 
+from whence._core import StockCosts
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, argument_error, parameter_error
 from whence.problems._newsvendor_tail import least_cvar, least_cvar_between
@@ -27,6 +28,9 @@ _FEASIBILITY = 1e-6
 _HAIR = 1e-10
 # Gains this small against holding + backorder are rounding errors of summed weights: the smaller order wins the tie.
 _TIE = 1e-12
+
+#: Shares of the history, where demands are largest, that say what a unit of the budget may be worth.
+_PARTS = (1.0, 0.5, 0.25, 0.1)
 
 _wrong = partial(parameter_error, "Newsvendor")
 
@@ -105,6 +109,26 @@ class Newsvendor(BaseEstimator, DecisionProblem, Quantities):  # type: ignore[mi
         if tail is not None:
             plan = least_cvar(y, w / w.sum(), (holding, backorder, budget), tail, plan)
         return _on_demands(plan, y, budget)
+
+    def rates(self, columns: int) -> tuple[Floats, Floats, float]:
+        """Holding and backorder cost of each of so many products, and the budget, infinite where there is none."""
+        return self._validated(columns)
+
+    def least_costs(self, Y: Floats, risk: Risk) -> StockCosts | None:
+        """The costs of quantiles under expected cost; with a budget, a close bound on them."""
+        y = check_outcomes(Y, None, "Newsvendor")
+        holding, backorder, budget = self._validated(y.shape[1])
+        if known_tail(risk, "Newsvendor") is not None:
+            return None
+        demands, multipliers = np.ascontiguousarray(np.maximum(y, 0.0)), [0.0]
+        if np.isfinite(budget):
+            # How tight the budget is varies with the demand: in the whole history, and where the sum is largest.
+            largest = np.argsort(-demands.sum(axis=1), kind="stable")
+            for part in _PARTS:
+                rows = demands[largest[: max(1, round(part * len(demands)))]]
+                multipliers.append(_multiplier(rows, holding, backorder, budget))
+        known = np.unique(multipliers)
+        return StockCosts(demands, holding.copy(), backorder.copy(), known, budget if known.size > 1 else 0.0)
 
     def quantities(self, columns: int) -> int:
         """How many quantities a plan holds where outcomes have so many columns."""
@@ -235,6 +259,18 @@ def _least_expectation(y: Floats, w: Floats, holding: Floats, backorder: Floats,
     weight of the demands below: a falling step function. The best plan takes the steps of largest gain, and the gain of
     the last one it takes is the multiplier of the budget.
     """
+    demand, gain, taken = _steps(y, w, holding, backorder)
+    steps = taken.sum(axis=1)
+    plan: Floats = np.where(steps > 0, demand[np.arange(steps.size), steps - 1], 0.0)
+    if plan.sum() <= budget:
+        return plan
+    width = demand.copy()
+    width[:, 1:] -= demand[:, :-1]
+    return _within_budget(gain, width, taken & (width > 0.0), budget)
+
+
+def _steps(y: Floats, w: Floats, holding: Floats, backorder: Floats) -> tuple[Floats, Floats, NDArray[np.bool_]]:
+    """By product, the demands in ascending order, what a unit gains up to each of them, and whether that is any."""
     demand = np.maximum(y.T, 0.0)
     order = np.argsort(demand, axis=1)
     rows = np.arange(demand.shape[0])
@@ -243,14 +279,16 @@ def _least_expectation(y: Floats, w: Floats, holding: Floats, backorder: Floats,
     np.cumsum(w[order], axis=1, out=below[:, 1:])
     both = (holding + backorder)[:, None]
     gain = (backorder * below[:, -1])[:, None] - both * below[:, :-1]
-    taken = gain > _TIE * both
-    steps = taken.sum(axis=1)
-    plan: Floats = np.where(steps > 0, demand[rows, steps - 1], 0.0)
-    if plan.sum() <= budget:
-        return plan
-    width = demand.copy()
-    width[:, 1:] -= demand[:, :-1]
-    return _within_budget(gain, width, taken & (width > 0.0), budget)
+    return demand, gain, gain > _TIE * both
+
+
+def _multiplier(y: Floats, holding: Floats, backorder: Floats, budget: float) -> float:
+    """What a further unit of the budget gains, where all rows count alike; 0 where the budget suffices."""
+    demand, gain, taken = _steps(y, np.full(len(y), 1.0 / len(y)), holding, backorder)
+    width = np.diff(demand, axis=1, prepend=0.0)
+    order = np.argsort(-gain[taken], kind="stable")
+    last = int(np.searchsorted(np.cumsum(width[taken][order]), budget))
+    return float(gain[taken][order[last]]) if last < order.size else 0.0
 
 
 def _on_demands(plan: Floats, y: Floats, budget: float) -> Floats:

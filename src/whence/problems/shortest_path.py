@@ -11,6 +11,7 @@ import pandas as pd
 from scipy import sparse
 from sklearn.base import BaseEstimator
 
+from whence._core import RouteCosts
 from whence.aliases import Floats
 from whence.errors import InputError, parameter_error
 from whence.plain_values import to_plain
@@ -112,6 +113,15 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
             route = safest_route(network, y, w, tail) if listed is None else safest_of(listed, y, w, tail)
         return self._nodes(network, route)
 
+    def least_costs(self, Y: Floats, risk: Risk) -> RouteCosts | None:
+        """The costs of cheapest routes, under expected cost and in a graph without cycles."""
+        network = self._network()
+        if known_tail(risk, "ShortestPath") is not None or not network.acyclic:
+            return None
+        tails, edges, heads = (np.ascontiguousarray(part) for part in np.array(network.backwards, dtype=np.int64).T)
+        costs = np.ascontiguousarray(self.cost_rows(Y))
+        return RouteCosts(costs, tails, edges, heads, len(network.nodes), network.source, network.target)
+
     def outcome_columns(self) -> int:
         """One column per edge."""
         return len(self._network().edges)
@@ -120,6 +130,10 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         """Sum of the edge costs of the route under every row of `Y`."""
         total: Floats = self.cost_rows(Y)[:, self._route(decision)].sum(axis=1)
         return total
+
+    def linear_costs(self, decision: Any) -> tuple[Floats, float]:
+        """A route costs the sum of its edges."""
+        return self.vector(decision), 0.0
 
     def cost_rows(self, Y: Floats) -> Floats:
         """Cost of every edge, one row per row of `Y`: a route costs their product with its :meth:`vector`."""

@@ -8,7 +8,9 @@ import re
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
+from datetime import date
 from difflib import get_close_matches
+from functools import cached_property
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +20,7 @@ from joblib import effective_n_jobs
 from whence.errors import InputError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import COLUMNS
+from whence.features.dates import as_day
 from whence.files import read_file, write_text
 from whence.plain_values import quoted, to_plain
 from whence.project.contexts import is_file
@@ -86,7 +89,8 @@ class _RowReader:
                 f"{table.path.name} must have a column for every feature, because it has none called 'context'. "
                 f"There is none for {wanted}.{hint}"
             )
-        if not self.parts and "instead" not in names and instead is None:
+        self.asks = project.explain_defaults.instead
+        if not self.parts and "instead" not in names and instead is None and self.asks is None:
             raise InputError(f"{table.path.name} must have a column 'instead', or a column for every part of the plan.")
         self._plans: dict[tuple[str, bool], Any] = {}
 
@@ -109,8 +113,10 @@ class _RowReader:
         cell = cells.get("instead")
         text = cell or (None if self.parts else self.instead)
         if text is None:
-            if not self.parts:
+            if not self.parts and self.asks is None:
                 raise InputError("The row has no plan in its column 'instead'.")
+            if not self.parts:
+                return self._default
             return self.project.plan({name: self._quantity(name, cells[name]) for name in self.parts})
         # What stands on the command line is the user's own and may name a file.
         files = self.files or not cell
@@ -118,6 +124,11 @@ class _RowReader:
             with _sealed(text, self.files and bool(cell)):
                 self._plans[text, files] = self.project.plan(text, files)
         return self._plans[text, files]
+
+    @cached_property
+    def _default(self) -> Any:
+        """What the project asks about; read once for all rows."""
+        return self.project.plan_asked()
 
     def _quantity(self, name: str, cell: str) -> float:
         found = number(cell, self.table.decimal)
@@ -242,6 +253,9 @@ _KEPT = re.compile(r"'+[=+\-@\t\r]", re.ASCII)
 
 def as_text(cell: Any, decimal: str) -> Any:
     """A cell as it is written: one that a spreadsheet would run gets an apostrophe before it; numbers stay numbers."""
+    day = as_day(cell) if isinstance(cell, date) else None
+    if day is not None:
+        return day.isoformat()
     if not isinstance(cell, str) or len(cell) < 2 or not _FORMULA.match(cell) or number(cell, decimal) is not None:
         return cell
     return f"'{cell}"

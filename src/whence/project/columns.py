@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable
+from datetime import date
 from typing import Any, Literal
 
 import numpy as np
 import pandas as pd
 from numpy.typing import NDArray
 
+from whence.features.dates import as_day
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
 from whence.tables import DATE
@@ -86,6 +88,15 @@ def text_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
     cells = table.cells[column]
     listed(found, table, column, np.flatnonzero(cells == ""), "is missing; every cell must name a category. Got {}.")
     return cells.copy()
+
+
+def date_column(table: CsvTable, column: str, found: Findings) -> pd.Series:
+    """A column of dates, written as 2025-06-14; every other cell is an error."""
+    cells = table.cells[column]
+    days = [as_day(cell) for cell in cells.tolist()]
+    wrong = np.flatnonzero([day is None for day in days])
+    listed(found, table, column, wrong, "must be a date, such as 2025-06-14. Got {} instead.")
+    return pd.Series(pd.to_datetime([date(1970, 1, 1) if day is None else day for day in days]))
 
 
 def _numbers(cells: NDArray[Any], decimal: str) -> NDArray[np.float64]:

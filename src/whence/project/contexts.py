@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterable, Mapping
+from datetime import date
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,8 @@ import numpy as np
 import pandas as pd
 
 from whence.errors import InputError
-from whence.features import Schema
+from whence.features import Date, Schema
+from whence.features.dates import as_day
 from whence.features.kinds import Categorical
 from whence.files import read_file
 from whence.plain_values import finite, quoted
@@ -112,8 +114,13 @@ class ContextReader:
         kind = self._types[name]
         if kind == "switch":
             return _switch(name, value)
-        if kind != "name":
+        if kind not in ("name", "date"):
             return self._number(name, value, whole=kind == "whole")
+        if kind == "date":
+            day = as_day(value)
+            if day is None:
+                raise InputError(f"{name!r} must be a date, such as 2025-06-14. Got {quoted(value)} instead.")
+            return pd.Timestamp(day)
         text, feature = str(value), self.schema.kind(name)
         allowed = [str(level) for level in getattr(feature, "categories", None) or self.schema.levels(name)]
         if text not in allowed:
@@ -138,11 +145,13 @@ class ContextReader:
 
 
 def _type_of(column: pd.Series) -> str:
-    """How values of a column are typed in: as a switch, a whole number, a number, or a name."""
+    """How values of a column are typed in: as a switch, a whole number, a number, a date, or a name."""
     if pd.api.types.is_bool_dtype(column.dtype):
         return "switch"
     if pd.api.types.is_integer_dtype(column.dtype):
         return "whole"
+    if pd.api.types.is_datetime64_any_dtype(column.dtype):
+        return "date"
     return "number" if pd.api.types.is_numeric_dtype(column.dtype) else "name"
 
 
@@ -196,7 +205,10 @@ def read_bounds(texts: Iterable[str], schema: Schema) -> dict[str, Any]:
         if name in bounds:
             raise InputError(f"The bounds of {name!r} must be given only once.")
         feature = schema.kind(name)
-        bounds[name] = _categories(name, limits, feature) if isinstance(feature, Categorical) else _ends(name, limits)
+        if isinstance(feature, Categorical):
+            bounds[name] = _categories(name, limits, feature)
+        else:
+            bounds[name] = _days(name, limits) if isinstance(feature, Date) else _ends(name, limits)
     return bounds
 
 
@@ -207,6 +219,17 @@ def _categories(name: str, limits: str, feature: Categorical) -> list[Any]:
         if part not in known:
             raise InputError(f"A bound of {name!r} must be among {', '.join(known)}. Got {quoted(part)} instead.")
     return [known[part] for part in wanted]
+
+
+def _days(name: str, limits: str) -> tuple[date | None, date | None]:
+    low, colon, high = (part.strip() for part in limits.partition(":"))
+    ends = [as_day(end) for end in (low, high)]
+    if not colon or any(given and end is None for given, end in zip((low, high), ends, strict=True)):
+        raise InputError(
+            f"The bounds of {name!r} must be given as first:last, two dates such as 2025-06-14. "
+            f"Got {quoted(limits)} instead."
+        )
+    return ends[0], ends[1]
 
 
 def _ends(name: str, limits: str) -> tuple[float | None, float | None]:

@@ -10,11 +10,12 @@ import numpy as np
 import pandas as pd
 
 from whence.errors import WhenceError
-from whence.features import Derived, Schema
+from whence.features import Cyclic, Date, Derived, Ordered, Schema
+from whence.features.dates import as_day
 from whence.features.encoding import sorted_categories
 from whence.features.inference import MANY_CATEGORIES
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
-from whence.project.columns import binary_column, content, number_column, text_column
+from whence.project.columns import binary_column, content, date_column, number_column, text_column
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
 from whence.project.source import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Rule, Section, one_of
@@ -29,6 +30,11 @@ UNIT_OF_CHANGE = Rule(
     "'range', 'quantile', 'iqr' or a positive number",
     lambda value: value in ("range", "quantile", "iqr") if isinstance(value, str) else POSITIVE.fits(value),
 )
+DAY = Rule("a date, such as 2025-06-14", lambda value: as_day(value) is not None)
+DAYS = Rule(
+    "a list of dates, such as 2025-06-14",
+    lambda value: isinstance(value, list) and bool(value) and all(as_day(entry) is not None for entry in value),
+)
 #: What numbers say about how much a change counts.
 CHANGES: Mapping[str, tuple[Rule, Any]] = {"scale": (UNIT_OF_CHANGE, "range"), "least_change": (POSITIVE, None)}
 
@@ -40,7 +46,28 @@ KINDS: Mapping[str, tuple[type[Feature], Mapping[str, tuple[Rule, Any]]]] = {
     ),
     "discrete": (Discrete, {"values": (NUMBERS, None), "step": (COUNT, None), "unit": (TEXT, ""), **CHANGES}),
     "categorical": (Categorical, {"ordered": (YES_OR_NO, False)}),
+    "ordered": (Ordered, {}),
+    "cyclic": (
+        Cyclic,
+        {
+            "period": (POSITIVE, None),
+            "low": (NUMBER, 0.0),
+            "step": (POSITIVE, None),
+            "unit": (TEXT, ""),
+            "scale": (POSITIVE, None),
+        },
+    ),
     "binary": (Binary, {}),
+    "date": (
+        Date,
+        {
+            "column": (TEXT, None),
+            "parts": (TEXTS, ["weekday", "month"]),
+            "holidays": (DAYS, None),
+            "low": (DAY, None),
+            "high": (DAY, None),
+        },
+    ),
     "derived": (Derived, {"from": (TEXT, "")}),
 }
 TYPE = one_of(*KINDS)
@@ -58,7 +85,8 @@ class Declared:
     @property
     def names(self) -> list[str]:
         """The columns that hold this feature."""
-        return self.columns or [self.section.keys[-1]]
+        column = self.section.table.get("column") if self.type == "date" else None
+        return self.columns or [column if isinstance(column, str) else self.section.keys[-1]]
 
 
 def read_declared(features: Section) -> dict[str, Declared]:
@@ -68,7 +96,7 @@ def read_declared(features: Section) -> dict[str, Declared]:
         section = features.table_of(name)
         kind = section.take("type", TYPE)
         columns = section.take("columns", TEXTS) if kind == "categorical" else None
-        categories = section.take("categories", NAMES) if kind == "categorical" else None
+        categories = section.take("categories", NAMES) if kind in ("categorical", "ordered") else None
         declared[name] = Declared(section, kind, columns, None if categories is None else list(map(str, categories)))
     return declared
 
@@ -83,7 +111,9 @@ def typed_column(table: CsvTable, name: str, declared: Mapping[str, Declared], f
         return _apparent(table, name, found)
     if owner.columns is not None or owner.type == "binary":
         return binary_column(table, name, found)
-    if owner.type == "categorical":
+    if owner.type == "date":
+        return date_column(table, name, found)
+    if owner.type in ("categorical", "ordered"):
         return _categories(table, name, owner, found)
     return number_column(table, name, found)
 
@@ -97,9 +127,9 @@ def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
     if holds == "date":
         found.error(
             where,
-            "holds dates or times of day, which cannot be a feature. Put what matters about them (month, weekday, "
-            f"hour) in columns of their own, and name the rows after it with [data] index = {name!r} or leave it out "
-            f"with [data] ignore = [{name!r}].",
+            f"holds dates or times of day. Declare dates by type = 'date' in [features.{name}] with the parts that "
+            "matter (weekday, month), put times of day in columns of their own (hour), name the rows after it with "
+            f"[data] index = {name!r}, or leave it out with [data] ignore = [{name!r}].",
         )
         return None
     if holds in ("whole", "number"):
@@ -152,9 +182,14 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
     # Columns of text of which nothing is declared: what is doubtful about them has become a finding already.
     owned = {column for one in declared.values() for column in one.names}
     for name in X.columns:
-        if name not in owned and name not in features and not pd.api.types.is_numeric_dtype(X[name].dtype):
+        text = not pd.api.types.is_numeric_dtype(X[name].dtype) and not _holds_dates(X[name])
+        if name not in owned and name not in features and text:
             features[name] = Categorical(sorted_categories(name, X[name]))
     return features
+
+
+def _holds_dates(values: pd.Series) -> bool:
+    return pd.api.types.is_datetime64_any_dtype(values.dtype)
 
 
 def _refusal(features: Mapping[str, Feature], X: pd.DataFrame) -> WhenceError | None:
@@ -176,11 +211,13 @@ def _inferred(name: str, X: pd.DataFrame | None) -> str | None:
 
 def _built(declared: Declared, kind: str) -> Feature | None:
     section, (make, keys) = declared.section, KINDS[kind]
-    ordered = kind != "categorical" or section.table.get("ordered") is True
+    ordered = kind not in ("categorical", "cyclic") or section.table.get("ordered") is True
     ways = one_of("free", "fixed", *(("increase", "decrease") if ordered else ()))
     options = section.take_all({"change": (ways, "free"), "weight": (POSITIVE, 1.0), **keys})
     if kind == "categorical":
         options |= {"columns": declared.columns, "categories": declared.categories}
+    if kind == "ordered":
+        options["categories"] = declared.categories
     if kind == "derived":
         options["from_"] = options.pop("from")
     try:

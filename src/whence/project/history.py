@@ -31,6 +31,8 @@ class History:
     Y: pd.DataFrame
     decimal: str
     files: tuple[Path, ...]
+    #: What each row counts for, where they do not count alike.
+    weight: pd.Series | None = None
 
 
 def read_format(data: Section) -> CsvFormat:
@@ -54,6 +56,7 @@ def read_history(
     found = data.found
     tables = _tables(data, form)
     index, ignore = data.take("index", TEXT), data.take("ignore", TEXTS, [])
+    weight = data.take("weight", TEXT)
     drop = data.take("missing", one_of("error", "drop"), "error") == "drop"
     wanted = outcomes.take("columns", TEXTS)
     if tables is None:
@@ -63,8 +66,11 @@ def read_history(
         if wanted is not None and set(wanted) != set(edges):
             outcomes.error("columns", "must name the columns of the network's edges, or be left out.")
         wanted = list(edges)
-    used = _used(data, outcomes, contexts, results, index, ignore, wanted)
-    if used is None:
+    faulty = weight is not None and not _known_weight(data, contexts, weight, index, ignore)
+    # What a row counts for is no feature of its context.
+    left_out = ignore if weight is None or faulty else [*ignore, weight]
+    used = _used(data, outcomes, contexts, results, index, left_out, wanted)
+    if used is None or faulty:
         return None
     features, targets = used
     _check_declared(declared, features, targets, found)
@@ -74,7 +80,8 @@ def read_history(
             return None
         results = aligned
     if drop:
-        contexts, results = _complete(contexts, results, features, targets, found)
+        named = features if weight is None else [*features, weight]
+        contexts, results = _complete(contexts, results, named, targets, found)
     owners = {column: one for one in reversed(list(declared.values())) for column in one.names}
     columns = {name: typed_column(contexts, name, owners, found) for name in features}
     Y = {name: number_column(results, name, found) for name in targets}
@@ -83,9 +90,28 @@ def read_history(
     if not usable or not len(contexts.lines):
         return None
     files = tuple(dict.fromkeys((contexts.path, results.path)))
+    counts = None if weight is None else number_column(contexts, weight, found).set_axis(labels)
     return History(
-        pd.DataFrame(usable).set_axis(labels, axis=0), pd.DataFrame(Y).set_axis(labels, axis=0), contexts.decimal, files
+        pd.DataFrame(usable).set_axis(labels, axis=0),
+        pd.DataFrame(Y).set_axis(labels, axis=0),
+        contexts.decimal,
+        files,
+        counts,
     )
+
+
+def _known_weight(data: Section, contexts: CsvTable, weight: str, index: str | None, ignore: list[str]) -> bool:
+    """Whether the column that says what rows count for is one of the contexts' file, and used for nothing else."""
+    here = list(contexts.cells.columns)
+    if weight not in here:
+        data.error(
+            "weight", f"names the column {weight!r}, which {contexts.path.name} does not have.{nearest(weight, here)}"
+        )
+    elif weight == index or weight in ignore:
+        data.error("weight", f"names {weight!r}, which another key names too.")
+    else:
+        return True
+    return False
 
 
 def _tables(data: Section, form: CsvFormat) -> tuple[CsvTable, CsvTable] | None:

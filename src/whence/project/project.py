@@ -19,6 +19,7 @@ from whence.features import Schema
 from whence.files import project_file, read_file
 from whence.plain_values import quoted
 from whence.policy import Policy
+from whence.problems.sets import PlanSet
 from whence.project.contexts import ContextReader, is_file, json_value, read_json_file
 from whence.project.csv_files import CsvFormat, decoded, load_csv
 from whence.project.features import built_features, read_declared
@@ -49,6 +50,8 @@ class Project:
         Contexts and outcomes of the past, in the user's units.
     policy : Policy
         The policy, not fitted.
+    weight : Series, optional
+        What each row of the past counts for, where they do not count alike.
     explain_defaults : ExplainDefaults
         How questions are asked by default.
     warnings : list of Finding
@@ -86,6 +89,7 @@ class Project:
     explain_defaults: ExplainDefaults = field(default_factory=ExplainDefaults)
     form: CsvFormat = field(default_factory=CsvFormat)
     decimal: str = "."
+    weight: pd.Series | None = None
     warnings: list[Finding] = field(default_factory=list)
     files: tuple[Path, ...] = ()
     #: Of the saved policy that is used, if any.
@@ -107,7 +111,7 @@ class Project:
     def fitted(self) -> Policy:
         """The policy, fitted to the history; it is fitted once."""
         if self._fitted is None:
-            self._fitted = clone(self.policy).fit(self.X, self.Y)
+            self._fitted = clone(self.policy).fit(self.X, self.Y, sample_weight=self.weight)
         return self._fitted
 
     def use(self, policy: Policy, digest: str = "") -> None:
@@ -161,7 +165,16 @@ class Project:
         files : bool
             Whether a text may be the name of a file.
         """
-        policy = self.fitted()
+        return self._plan_by(self.fitted(), value, files)
+
+    def plan_asked(self, value: Any = None) -> Any:
+        """The plan, or the set of plans, that a question is about: what is given, or else the project's, or any."""
+        if value is not None:
+            return self.plan(value)
+        return self.plan(self.explain_defaults.instead or "any", files=False)
+
+    def _plan_by(self, policy: Policy, value: Any, files: bool) -> Any:
+        """The same where `policy` decides."""
         if isinstance(value, str):
             text = value.strip()
             if is_set(text):
@@ -241,7 +254,8 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
     weights, risk = read_weights(weights_section), read_risk(top.table_of("risk"))
     parts = {column for one in declared.values() for column in one.columns or ()}
     names = [] if X is None else [*features, *(name for name in X.columns if name not in parts)]
-    defaults = read_explain_defaults(top.table_of("explain"), names)
+    explain_section = top.table_of("explain")
+    defaults = read_explain_defaults(explain_section, names)
     for section in (data, outcomes, top):
         section.close()
     if history is None or problem is None or found.errors:
@@ -263,9 +277,10 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
         explain_defaults=defaults,
         form=form,
         decimal=history.decimal,
+        weight=history.weight,
         files=(*history.files, *problem_files(problem_section)),
     )
-    _try_out(project, weights_section, problem_section, found)
+    _try_out(project, weights_section, problem_section, data, explain_section)
     project.warnings = [finding for finding in found if finding.severity == "warning"]
     return project, found.sorted(path.name)
 
@@ -283,19 +298,21 @@ def _parsed(path: Path, found: Findings) -> tuple[Source, dict[str, Any]] | None
     return None
 
 
-def _try_out(project: Project, weights: Section, problem: Section, found: Findings) -> None:
-    """Fit a small policy and solve one small problem, so that what does not fit together is found now."""
+def _try_out(project: Project, weights: Section, problem: Section, data: Section, explain: Section) -> None:
+    """Fit a small policy, solve one small problem, and read the plan, so that what does not fit is found now."""
     policy, few = project.policy, min(TRIED_ROWS, len(project.X))
     trial = clone(policy)
     if trial.weights is not None:
         trial.weights = trial.weights.for_trial()
     try:
-        trial.fit(project.X, project.Y)
+        trial.fit(project.X, project.Y, sample_weight=project.weight)
     except WhenceError as error:
-        if trial.weights is not None and error.parameter in trial.weights.get_params():
+        if error.parameter == "sample_weight":
+            data.error("weight", str(error))
+        elif trial.weights is not None and error.parameter in trial.weights.get_params():
             weights.refused(error)
         else:
-            found.error(Place(project.path.name), str(error))
+            data.found.error(Place(project.path.name), str(error))
         return
     sample = trial.Y_[:few]
     try:
@@ -303,3 +320,11 @@ def _try_out(project: Project, weights: Section, problem: Section, found: Findin
         trial.problem.costs(plan, sample)
     except WhenceError as error:
         problem.refused(error)
+        return
+    if (text := project.explain_defaults.instead) is not None:
+        try:
+            plan = project._plan_by(trial, text, files=False)
+            if not isinstance(plan, PlanSet) and (reason := trial.problem.check(plan)) is not None:
+                raise InputError(reason)
+        except WhenceError as error:
+            explain.error("instead", f"cannot be used: {error}")

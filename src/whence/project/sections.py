@@ -10,10 +10,12 @@ from whence.aliases import Kind
 from whence.engines import engine_names
 from whence.errors import InputError
 from whence.project.margins import MARGINS, read_margin
-from whence.project.source import COUNT, POSITIVE, SEED, TEXTS, Rule, Section, is_number, one_of
+from whence.project.source import COUNT, POSITIVE, SEED, TEXT, TEXTS, Rule, Section, is_number, one_of
 from whence.risk import CVaR, Expectation, Risk
 from whence.spelling import nearest
-from whence.weights import ForestWeights, KNNWeights, Weights
+from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights, Weights
+from whence.weights.kernel import KERNELS
+from whence.weights.metrics import METRICS
 from whence.weights.refits import RefitKind
 
 DEPTH = Rule(
@@ -26,6 +28,9 @@ SHARE = Rule(
 PART = Rule(
     "a number of at least 0, such as 0.02 for 2 %", lambda value: is_number(value) and 0 <= value < float("inf")
 )
+METRIC = one_of(*METRICS)
+FLAG = Rule("true or false", lambda value: isinstance(value, bool))
+GAP = Rule("a number above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
 ALPHA = Rule("a number in [0, 1)", lambda value: is_number(value) and 0 <= value < 1)
 
 ERRORS = Rule("a number of standard errors of at least 0", lambda value: is_number(value) and 0 <= value < float("inf"))
@@ -47,6 +52,8 @@ def _is_margin(value: Any) -> bool:
 
 
 MARGIN = Rule(MARGINS, _is_margin)
+FOLDS = Rule("a whole number of 2 or more", lambda value: COUNT.fits(value) and value >= 2)
+SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
 THREADS = Rule("a whole number from 1 to 256", lambda value: COUNT.fits(value) and value <= 256)
 
 #: The kinds of weights, and the keys of each with their defaults. The seed is 0 by default, so that the same project
@@ -62,8 +69,40 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
             "min_samples_leaf": (COUNT, 1),
         },
     ),
-    "knn": (KNNWeights, {"k": (COUNT, 10)}),
+    "decision_forest": (
+        DecisionForest,
+        {
+            "n_trees": (COUNT, 100),
+            "max_depth": (DEPTH, 4),
+            "max_features": (SHARE, "sqrt"),
+            "random_state": (SEED, 0),
+            "min_samples_leaf": (COUNT, 5),
+            "honest": (SWITCH, False),
+            "plans": (COUNT, 100),
+        },
+    ),
+    "knn": (KNNWeights, {"k": (COUNT, 10), "metric": (METRIC, "l1"), "scaled": (FLAG, True)}),
+    "kernel": (
+        KernelWeights,
+        {
+            "bandwidth": (POSITIVE, 0.2),
+            "kernel": (one_of(*KERNELS), "gaussian"),
+            "metric": (METRIC, "euclidean"),
+            "scaled": (FLAG, True),
+            "gap": (GAP, 0.01),
+        },
+    ),
+    "forecast": (
+        ForecastWeights,
+        {
+            "model": (one_of("forest", "boosted", "linear"), "forest"),
+            "residuals": (one_of("none", "oob", "cross", "in-sample"), None),
+            "cv": (FOLDS, 5),
+        },
+    ),
 }
+#: Keys that a file need not name: left out where they are as by default.
+UNSAID = ("metric", "scaled")
 
 
 @dataclass(frozen=True)
@@ -83,6 +122,8 @@ class ExplainDefaults:
     refits: RefitKind | None = None
     plausible: float | None = None
     max_changes: int | None = None
+    #: What is asked about where no plan is given, as the command line takes it; None for any plan.
+    instead: str | None = None
 
     def options(self, **given: Any) -> dict[str, Any]:
         """Arguments of `Policy.explain`: these defaults, and over them what is given and not None.
@@ -91,6 +132,7 @@ class ExplainDefaults:
         asks for neither.
         """
         found = {**vars(self), **{name: value for name, value in given.items() if value is not None}}
+        del found["instead"]
         # The project's share belongs to its absolute questions; one that is given is judged by `explain`.
         if given.get("within") is None and found["kind"] != "absolute":
             found["within"] = 0.0
@@ -146,6 +188,7 @@ def read_explain_defaults(explain: Section, features: Collection[str]) -> Explai
         refits=explain.take("refits", one_of("seed", "bootstrap")),
         plausible=explain.take("plausible", PLAUSIBLE),
         max_changes=explain.take("max_changes", COUNT),
+        instead=explain.take("instead", TEXT),
     )
     explain.close()
     return made

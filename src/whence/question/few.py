@@ -49,7 +49,8 @@ class Few:
         >>> Few(2, ((0, 1),)).filling({0, 1}) is None
         True
         """
-        barred = tuple(tuple(f for f in one if f not in filled) for one in self.barred)
-        if len(filled) > self.most or () in barred:
+        more = filled - self.free
+        barred = tuple(tuple(f for f in one if f not in more) for one in self.barred)
+        if len(more) > self.most or () in barred:
             return None
-        return Few(self.most - len(filled), barred, frozenset(filled))
+        return Few(self.most - len(more), barred, self.free | more)

@@ -7,7 +7,7 @@ what the two plans cost under each past observation, and a way to ask for a bett
 from __future__ import annotations
 
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -23,17 +23,28 @@ from whence.risk import Risk
 from whence.weights import InputMap, Weights
 from whence.weights.nearby import Nearby
 
-__all__ = ["Answer", "Limits", "Progress", "Question"]
+__all__ = ["Answer", "Limits", "Progress", "Question", "nearest_of"]
 
 
 @dataclass(frozen=True)
 class Progress:
-    """How far a search has come: boxes (or solver nodes) seen, best distance found, proved lower bound."""
+    """How far a search has come: boxes (or solver nodes) seen, best distance found, proved lower bound.
+
+    While the weights are fitted again, `refit` says which of `refits` is being made; both are None at other times.
+
+    Examples
+    --------
+    >>> told = Progress(nodes=12, distance=0.4, bound=0.4, seconds=1.5, refit=7, refits=10)
+    >>> f"refit {told.refit} of {told.refits}"
+    'refit 7 of 10'
+    """
 
     nodes: int
     distance: float
     bound: float
     seconds: float
+    refit: int | None = None
+    refits: int | None = None
 
 
 @dataclass
@@ -119,6 +130,8 @@ class Question:
         How many features may change, and which never together.
     plans : Plans, optional
         A set of plans of which some one must be better; `alternative` is then the best of them in the initial context.
+    nearer_than : float
+        Only contexts at less than this distance are of interest: "none" says that there is none of those.
     """
 
     space: Space
@@ -143,6 +156,7 @@ class Question:
     linear: Callable[[], tuple[Any, Floats, Floats] | None] | None = None
     few: Few | None = None
     plans: Plans | None = None
+    nearer_than: float = np.inf
 
     @property
     def rival_decision(self) -> Floats:
@@ -155,6 +169,16 @@ class Question:
         if share or amount:
             return (1.0 - share) * self.decision - amount
         return self.decision if self.within == 0.0 else (1.0 + self.within) * self.decision
+
+    @property
+    def size(self) -> float:
+        """How large costs are: the largest of either plan."""
+        return max(float(np.abs(self.alternative).max()), float(np.abs(self.rival_decision).max()))
+
+    @property
+    def hopeless(self) -> bool:
+        """Whether the alternative costs more than the decision under every past observation."""
+        return bool((self.alternative - self.rival_decision > self.tau).all())
 
     def with_time(self, seconds: float | None) -> Question:
         """The same question with a clock of its own."""
@@ -209,3 +233,18 @@ class Answer:
     cuts: int = 0
     cell: tuple[Floats, Floats] | None = None
     note: str = ""
+
+
+def nearest_of(answers: Iterable[Answer]) -> Answer:
+    """What several answers say together, where a context may answer any one of their questions."""
+    best = Answer("none", None, np.inf, np.inf)
+    stopped: Status | None = None
+    bound, nodes, cuts = np.inf, 0, 0
+    for one in answers:
+        nodes, cuts, bound = nodes + one.nodes, cuts + one.cuts, min(bound, one.bound)
+        if one.status in ("time_limit", "interrupted"):
+            stopped = one.status
+        if one.distance < best.distance:
+            best = one
+    status: Status = stopped or ("none" if best.point is None else "optimal")
+    return replace(best, status=status, bound=min(bound, best.distance), nodes=nodes, cuts=cuts)

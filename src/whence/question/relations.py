@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -119,6 +120,8 @@ class Relations:
     rows: Floats = field(default_factory=lambda: np.zeros((0, 0)))
     limits: Floats = field(default_factory=lambda: np.zeros(0))
     texts: tuple[str, ...] = ()
+    #: The same in the user's units, which mean nothing to an engine (see :mod:`whence.features.exact`).
+    statements: tuple[Any, ...] = ()
 
     @property
     def as_trees(self) -> bool:
@@ -159,7 +162,8 @@ class Relations:
             return other
         rows = np.concatenate([part.rows for part in (self, other) if len(part.rows)] or [self.rows])
         limits = np.concatenate([self.limits, other.limits])
-        return Relations(self.trees + other.trees, rows, limits, self.texts + other.texts)
+        said = self.statements + other.statements
+        return Relations(self.trees + other.trees, rows, limits, self.texts + other.texts, said)
 
     def __bool__(self) -> bool:
         return bool(self.trees) or bool(len(self.rows))

@@ -3,8 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from datetime import date
 from functools import cached_property
+from itertools import product
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -13,7 +16,19 @@ from whence.aliases import Floats
 from whence.question.curves import Curve
 from whence.question.relations import Relations
 
-__all__ = ["Space"]
+__all__ = ["Part", "Space"]
+
+
+class Part(NamedTuple):
+    """Contexts on one side of the farthest point of every circle, seen from a start of their own.
+
+    Their distance is a `fee`, that of the part's start, and what they are away from there; `changed` are the features,
+    by the numbers of ``Space.feature``, that differ from the true start in all of them.
+    """
+
+    space: Space
+    fee: float
+    changed: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -48,10 +63,16 @@ class Space:
         too small to count. Levels in it are left out already.
     curves : mapping from coordinate to Curve, optional
         Coordinates along which the distance is no multiple of the difference.
+    circles : mapping from coordinate to float, optional
+        Coordinates that go round, with their period: the distance is the short way.
     everywhere : Space, optional
         The same without the gap, where there is one.
     relations : Relations, optional
         What must hold between the coordinates of any other context than the start.
+    owner : ndarray of int of shape (d,), optional
+        Which coordinates belong to one feature, where more than the levels of a category do: the parts of a date.
+    days : mapping from coordinate to pair of dates, optional
+        By the first coordinate of every date: the first and the last day that may be suggested.
     """
 
     start: Floats
@@ -63,29 +84,34 @@ class Space:
     ends: tuple[Floats, Floats] | None = None
     gap: tuple[Floats, Floats] | None = None
     curves: Mapping[int, Curve] = field(default_factory=dict)
+    circles: Mapping[int, float] = field(default_factory=dict)
     everywhere: Space | None = None
     relations: Relations | None = None
     initial: Floats | None = None
     fee: Floats | None = None
+    owner: NDArray[np.int64] | None = None
+    days: Mapping[int, tuple[date, date]] = field(default_factory=dict)
 
     @cached_property
     def feature(self) -> NDArray[np.int64]:
         """Number of the feature that each coordinate belongs to, counted from 0: a category is one feature."""
         names = np.where(self.group >= 0, self.group + self.start.size, np.arange(self.start.size))
+        if self.owner is not None:
+            names = self.owner
         numbers: NDArray[np.int64] = np.unique(names, return_inverse=True)[1].ravel().astype(np.int64)
         return numbers
 
     def distance(self, point: Floats) -> float:
         """Weighted L1 distance of `point` from the start, and what is paid for filling in."""
         fee = 0.0 if self.fee is None else float(self.fee.sum())
-        if not self.curves:
+        if not self.curves and not self.circles:
             return float(np.abs(point - self.start) @ self.weight) + fee
         return float(self.moved(point).sum())
 
     def moved(self, point: Floats) -> Floats:
         """What every coordinate adds to the distance of `point`."""
         moved: Floats = np.abs(point - self.start) * self.weight
-        for j in self.curves:
+        for j in (*self.curves, *self.circles):
             moved[j] = self.away(j, point[j : j + 1])[0]
         return moved if self.fee is None else moved + self.fee
 
@@ -93,9 +119,52 @@ class Space:
         """Distance of values of coordinate `j` from the start."""
         start = self.start[j : j + 1]
         curve = self.curves.get(j)
-        along: Floats = values - start if curve is None else curve(values) - curve(start)
-        away: Floats = np.abs(along) * self.weight[j]
+        along: Floats = np.abs(values - start if curve is None else curve(values) - curve(start))
+        if j in self.circles:
+            along = np.minimum(along, np.abs(self.circles[j] - along))
+        away: Floats = along * self.weight[j]
         return away
+
+    @cached_property
+    def parts(self) -> list[Part]:
+        """This space in parts without circles, the one around the start first: in each, distances grow as on a line."""
+        around = [j for j in self.circles if self.lower[j] < self.upper[j] or self.start[j] != self.lower[j]]
+        found = []
+        for ways in product(*(self._ways(j) for j in around)):
+            start, lower, upper, levels = self.start.copy(), self.lower.copy(), self.upper.copy(), list(self.levels)
+            initial = None if self.initial is None else self.initial.copy()
+            fee, changed = 0.0, []
+            for j, way in zip(around, ways, strict=True):
+                start[j], lower[j], upper[j], levels[j] = way
+                if start[j] != self.start[j]:
+                    fee += float(self.away(j, start[j : j + 1])[0])
+                    changed.append(int(self.feature[j]))
+                    if initial is not None:
+                        initial[j] = np.nan
+            line = replace(
+                self, start=start, lower=lower, upper=upper, levels=tuple(levels), initial=initial, circles={}
+            )
+            found.append(Part(line, fee, tuple(changed)))
+        return sorted(found, key=lambda part: part.fee)
+
+    def _ways(self, j: int) -> list[tuple[float, float, float, Floats | None]]:
+        """Start, ends and levels of a circle on the near side of its start, and of what is reached by going round."""
+        start, low, high, levels = float(self.start[j]), float(self.lower[j]), float(self.upper[j]), self.levels[j]
+        # As far as one can be from the start; at most one of the two is on the line.
+        below, above = start - 0.5 * self.circles[j], start + 0.5 * self.circles[j]
+        if levels is not None:
+            near = levels[(levels >= below) & (levels <= above) | (levels == start)]
+            beyond = [levels[levels < below], levels[levels > above][::-1]]
+            ways: list[tuple[float, float, float, Floats | None]] = [(start, float(near[0]), float(near[-1]), near)]
+            ways += [(float(far[0]), float(far.min()), float(far.max()), np.sort(far)) for far in beyond if far.size]
+            return ways
+        first, last = max(low, below), min(high, above)
+        ways = [(start, first, last, None) if first <= last else (start, start, start, None)]
+        if low < below:
+            ways.append((low, low, min(high, below), None))
+        if high > above:
+            ways.append((high, max(low, above), high, None))
+        return ways
 
     def pieces(self, j: int) -> list[tuple[float, float]]:
         """The intervals, one or two, in which a continuous coordinate may lie besides at its start."""
@@ -127,4 +196,4 @@ class Space:
         """Whether the same contexts are allowed, given the same start."""
         pairs = [(self.lower, other.lower), (self.upper, other.upper), *zip(self.levels, other.levels, strict=True)]
         same = all((a is b) or (a is not None and b is not None and np.array_equal(a, b)) for a, b in pairs)
-        return same and (self.gap is None) == (other.gap is None)
+        return same and (self.gap is None) == (other.gap is None) and dict(self.days) == dict(other.days)

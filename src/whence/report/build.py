@@ -11,6 +11,7 @@ from msgspec import structs, to_builtins
 from whence.plain_values import to_plain
 from whence.problems.plan_forms import ShownPlans
 from whence.report.fingerprints import digest
+from whence.report.forecasts import forecast_of
 from whence.report.model import NOT_ASKED, SCHEMA, Change, CostPair, Fingerprints, Observations, Plans, Report, scalar
 from whence.report.observations import KEPT, most_moved
 from whence.report.outcomes import spread_of
@@ -75,6 +76,7 @@ def report_of(explanation: Explanation) -> Report:
         held=None if explanation.agreed is None else held_of(explanation.agreed),
         region=written.region if written else region_of(explanation.rule),
         quality=written.quality if written else None if source is None else source.quality,
+        forecast=forecast_of(explanation),
         tolerance=float(explanation.tolerance),
         separation=None if explanation.separation is None else float(explanation.separation),
         among=explanation.among,

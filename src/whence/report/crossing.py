@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -10,8 +10,9 @@ import numpy as np
 from whence.plain_values import to_plain
 from whence.report.model import Change, ShownChange
 from whence.report.numbers import at_least, duration, plain, with_unit
-from whence.report.templating import rendered
+from whence.report.templating import fragment_of, page_of
 from whence.report.words import changes_shown
+from whence.spelling import listed
 
 if TYPE_CHECKING:
     from whence.explain.crossing import Crossing
@@ -59,7 +60,7 @@ def _verdict(why: Crossing) -> str:
     changes = shown_changes(why)
     would = f"{what[0].upper()}{what[1:]} would be {wanted} if"
     if len(changes) <= IN_A_SENTENCE:
-        return f"{would} {_listed([f'{one.feature} were {one.to} rather than {one.from_}' for one in changes])}."
+        return f"{would} {listed([f'{one.feature} were {one.to} rather than {one.from_}' for one in changes])}."
     lines = [f"  - {one.feature}: {one.to} rather than {one.from_}" for one in changes]
     return f"{would} these {len(changes)} things were different together:\n" + "\n".join(lines)
 
@@ -98,7 +99,7 @@ def _remedy(why: Crossing) -> str:
         if free.status == "none":
             return "It would not help to lift your restrictions: there is none without them either."
         return f"Whether lifting your restrictions would help is open. {_certainty(free)}"
-    names = _listed(why.blocking)
+    names = listed(why.blocking)
     several = len(why.blocking) > 1
     blocked = f"Your restriction{'s stand' if several else ' stands'} in the way: {names}. " if names else ""
     lead = f"Without {'them' if several else 'it'}: " if names else "Without restrictions: "
@@ -124,12 +125,12 @@ def certificate(why: Crossing) -> list[tuple[str, str]]:
 
 def fragment(why: Crossing) -> str:
     """The report as one element with its own style, as a notebook shows it."""
-    return str(rendered("crossing_fragment.html", **_content(why, "")))
+    return fragment_of("crossing.html", **_content(why, ""))
 
 
 def page(why: Crossing, title: str) -> str:
     """The report as the text of a file that needs nothing else."""
-    return str(rendered("crossing.html", **_content(why, title))) + "\n"
+    return page_of("crossing.html", **_content(why, title))
 
 
 def _content(why: Crossing, title: str) -> dict[str, Any]:
@@ -142,8 +143,3 @@ def _content(why: Crossing, title: str) -> dict[str, Any]:
         "nothing": "Nothing: it holds as it is." if why.status == "already" else "There is no context to show.",
         "certificate": certificate(why),
     }
-
-
-def _listed(items: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
-    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))

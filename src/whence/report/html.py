@@ -18,7 +18,7 @@ from whence.report.quality import warns
 from whence.report.reliance import by_a_hair
 from whence.report.set_words import heading, other_plan
 from whence.report.svg import Bar, bars, distribution, range_bar, route_map
-from whence.report.templating import rendered
+from whence.report.templating import fragment_of, page_of
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
@@ -28,13 +28,13 @@ __all__ = ["fragment", "page", "write"]
 
 def fragment(explanation: Explanation, title: str = "", question: str = "") -> str:
     """The report as one element with its own style, as a notebook shows it."""
-    return str(rendered("fragment.html", title=title, question=question, **_content(explanation)))
+    return fragment_of("report.html", title=title, question=question, **_content(explanation))
 
 
 def page(explanation: Explanation, *, title: str = "Why not my plan?", question: str = "") -> str:
     """The report as the text of a file that needs nothing else and never touches the network."""
     now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
-    return str(rendered("page.html", title=title, question=question, now=now, **_content(explanation))) + "\n"
+    return page_of("report.html", title=title, question=question, now=now, **_content(explanation))
 
 
 def write(explanation: Explanation, path: Any, *, title: str = "Why not my plan?", question: str = "") -> None:

@@ -61,7 +61,7 @@ Position: TypeAlias = Annotated[int, Meta(ge=0, le=MOST_OBSERVATIONS)]
 Distance: TypeAlias = Amount | Literal["Infinity"]
 Scalar: TypeAlias = str | Annotated[int, Meta(ge=-(2**63), le=2**63 - 1)] | Number | bool | None
 Interval: TypeAlias = Annotated[list[Number], Meta(min_length=2, max_length=2)]
-FeatureKind: TypeAlias = Literal["continuous", "discrete", "categorical", "binary"]
+FeatureKind: TypeAlias = Literal["continuous", "discrete", "categorical", "binary", "date"]
 
 
 class Change(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -231,6 +231,7 @@ class Shown(Struct, frozen=True, kw_only=True, omit_defaults=True):
     ranges: Annotated[list[ShownRange], about("The rule as it is drawn, where it is worth telling.")] = []
     speaking: ShownSpeaking | None = None
     quality: Annotated[str, about("How good the policy is on rows that it has not seen.")] = ""
+    forecast: Annotated[str, about("What is forecast in both contexts, where the policy forecasts.")] = ""
     changes: list[ShownChange]
     cost_before: Annotated[list[str], about("Of the decision and the alternative, as numbers alone.")]
     cost_after: list[str]
@@ -257,6 +258,7 @@ class LadderRung(Struct, frozen=True, kw_only=True, omit_defaults=True):
     distance: Distance
     bound: Distance
     held: ShownHeld | None
+    expected: Annotated[Amount | None, about("The share of further refits in which it is expected to hold.")] = None
 
 
 class RelianceEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
@@ -317,6 +319,15 @@ class QualityEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
     simple: Annotated[SimpleRule | None, about("The cheapest average per category, if there is any.")] = None
 
 
+class ForecastEntry(Struct, frozen=True, kw_only=True, omit_defaults=True):
+    """What a policy that forecasts says of both contexts; past observations count by what forecasts missed then."""
+
+    before: Annotated[dict[str, Number], about("The forecast of every uncertain quantity in the initial context.")]
+    after: Annotated[dict[str, Number] | None, about("The same in the changed context.")] = None
+    costs_decision: Annotated[list[Number] | None, about("Of the decision there, by past observation.")] = None
+    costs_alternative: Annotated[list[Number] | None, about("Of the alternative there.")] = None
+
+
 class Fingerprints(Struct, frozen=True, kw_only=True, omit_defaults=True):
     """SHA-256 of what stands behind the explanation; those that are not known are missing."""
 
@@ -374,6 +385,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     held: Annotated[ShownHeld | None, about("In how many refits it holds, where that was found out.")] = None
     region: Annotated[RegionEntry | None, about("The rule, where it was found out.")] = None
     quality: Annotated[QualityEntry | None, about("How good the policy is, where that was found out.")] = None
+    forecast: Annotated[ForecastEntry | None, about("The forecasts, where the policy makes them.")] = None
     tolerance: Annotated[Amount, about("Costs that differ by no more than this count as equal.")]
     separation: Annotated[Amount | None, about("Least gap between the last neighbour's distance and the next.")]
     note: Annotated[str, about("Why there is none, where the reason is known.")]

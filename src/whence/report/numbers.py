@@ -9,6 +9,8 @@ from typing import Any
 
 import numpy as np
 
+from whence.features.dates import as_day, day_in_words
+
 __all__ = ["aligned", "at_least", "beyond", "duration", "exactly", "plain", "share", "value", "with_unit"]
 
 #: A changed value may be shown this share of its change further away from where it started.
@@ -119,9 +121,13 @@ def value(raw: Any, kind: str = "", unit: str = "") -> str:
     --------
     >>> value(True), value(1, "binary"), value(18.0, "continuous", "°C"), value("morning peak")
     ('on', 'on', '18 °C', 'morning peak')
+    >>> value("2025-06-14", "date")
+    'Saturday 14 June 2025'
     """
     if raw is None:
         return "missing"
+    if kind == "date" and (day := as_day(raw)) is not None:
+        return day_in_words(day)
     if isinstance(raw, bool | np.bool_) or (kind == "binary" and isinstance(raw, int | float | np.number)):
         return "on" if raw else "off"
     if isinstance(raw, int | float | np.number) and kind != "categorical":

@@ -27,6 +27,9 @@ def most_moved(explanation: Explanation, count: int = 5) -> tuple[list[Observati
     if explanation.source is None and explanation.written is not None:
         found = explanation.written.observations
         return found.gaining[:count], found.losing[:count]
+    if explanation.forecast is not None:
+        # All of them count alike, in every context.
+        return [], []
     before = explanation.weights_before
     after = before if explanation.weights_after is None else explanation.weights_after
     moved = after - before

@@ -34,6 +34,15 @@ def spread_of(explanation: Explanation) -> Spread | None:
         contexts.append(("The changed context", after, explanation.cost_after))
     # Of every plan in every context.
     curves = [(plan, weights) for _, weights, _ in contexts for plan in (costs, other)]
+    told = explanation.forecast
+    if (
+        told is not None
+        and len(contexts) > 1
+        and told.decision_after is not None
+        and told.alternative_after is not None
+    ):
+        # What may come moves with the context, not its weights.
+        curves[2:] = [(told.decision_after, curves[2][1]), (told.alternative_after, curves[2][1])]
     bins = binned(curves, max(mark for *_, marks in contexts for mark in marks))
     panels = [
         Panel(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import pandas as pd
 
-from whence.features import Continuous, Discrete, Schema
+from whence.features import Continuous, Cyclic, Discrete, Schema
 from whence.report.numbers import plain, with_unit
 
 __all__ = ["outside"]
@@ -24,7 +24,7 @@ def outside(schema: Schema, context: pd.Series) -> list[str]:
     """
     said = []
     for name, value in schema.feature_values(context).items():
-        if not isinstance(schema.kind(name), Continuous | Discrete):
+        if not isinstance(schema.kind(name), Continuous | Cyclic | Discrete):
             continue
         low, high = schema.training_range(name)
         if low <= float(value) <= high:

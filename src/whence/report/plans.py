@@ -9,7 +9,7 @@ from numpy.typing import NDArray
 
 from whence.report.model import Plans, tupled
 
-__all__ = ["most_different", "plan_of"]
+__all__ = ["in_form", "most_different", "plan_of"]
 
 #: Most parts of a plan that are drawn as bars; those on which the plans differ most come first.
 DRAWN = 24
@@ -17,10 +17,14 @@ DRAWN = 24
 
 def plan_of(plans: Plans, name: str) -> Any:
     """The plan of that name: quantities as an array, a route as a list of nodes, anything else as it is."""
-    plan = getattr(plans, name)
-    if plans.form == "quantities":
+    return in_form(getattr(plans, name), plans.form)
+
+
+def in_form(plan: Any, form: str) -> Any:
+    """A plan in plain values as it is computed with."""
+    if form == "quantities":
         return np.array(plan, dtype=np.float64)
-    return [tupled(node) for node in plan] if plans.form == "route" else plan
+    return [tupled(node) for node in plan] if form == "route" else plan
 
 
 def most_different(plans: Plans, most: int = DRAWN) -> tuple[NDArray[np.int64], int]:

@@ -6,7 +6,7 @@ import json
 import math
 from pathlib import Path
 from types import UnionType
-from typing import Annotated, Any, Literal, NoReturn, Union, get_args, get_origin, get_type_hints
+from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
 
 import msgspec
 from msgspec import Struct, structs
@@ -17,21 +17,42 @@ from whence.plain_values import quoted, to_plain
 from whence.report.model import LARGEST, Map, Report
 from whence.risk import CVaR
 
-__all__ = ["loaded", "report_from"]
+__all__ = ["document_from", "loaded", "report_from"]
+
+T = TypeVar("T", bound=Struct)
 
 #: Limits of numbers and lists that a type may set.
 LIMITS = ("ge", "le", "max_length")
 
 
-def loaded(source: Any) -> Any:
-    """What a JSON text holds, or the file of that path."""
-    text = source if isinstance(source, str) and source.lstrip()[:1] in ("{", "[", "") else _content(source)
+def loaded(source: Any, what: str = "explanation") -> Any:
+    """What a JSON text holds, or the file of that path; errors call it `what`."""
+    text = source if isinstance(source, str) and source.lstrip()[:1] in ("{", "[", "") else _content(source, what)
     try:
         # The standard reader, since it can be told to refuse what other readers understand differently.
         return json.loads(text, parse_constant=_no_constant, object_pairs_hook=_once)
     except (ValueError, RecursionError) as error:
         reason = "too deeply nested" if isinstance(error, RecursionError) else str(error)
-        raise InputError(f"The explanation must be JSON. It cannot be read: {reason}.") from None
+        raise InputError(f"The {what} must be JSON. It cannot be read: {reason}.") from None
+
+
+def document_from(document: Any, kind: type[T], what: str) -> T:
+    """What a document of that kind holds; an InputError, which calls it `what`, names the entry that does not fit.
+
+    Examples
+    --------
+    >>> class Note(Struct):
+    ...     text: str
+    >>> document_from({"text": 5}, Note, "note")
+    Traceback (most recent call last):
+    whence.errors.InputError: The entry 'text' of the note must be a text. Got 5 instead.
+    """
+    try:
+        return msgspec.convert(document, kind)
+    except msgspec.ValidationError:
+        raise _fault(kind, document, "", what) from None
+    except RecursionError:
+        raise InputError(f"The {what} must not be nested so deeply.") from None
 
 
 def report_from(document: Any) -> Report:
@@ -81,18 +102,16 @@ def _completed(report: Report) -> Report:
     return structs.replace(report, risk_words=words)
 
 
-def _content(source: Any) -> str:
+def _content(source: Any, what: str) -> str:
     try:
         return read_file(Path(source)).decode("utf-8")
     except UnicodeDecodeError:
-        raise InputError(
-            f"The explanation's file must be UTF-8 text. Got {quoted(str(source))}, which is not."
-        ) from None
+        raise InputError(f"The {what}'s file must be UTF-8 text. Got {quoted(str(source))}, which is not.") from None
     except (TypeError, ValueError) as error:
         reason = str(error).rstrip(".") if isinstance(error, InputError) else "no such path"
         given = str(source) if isinstance(source, Path) else source
         raise InputError(
-            f"An explanation must be a JSON text or the path of a file. Got {quoted(given)}: {reason}."
+            f"An {what} must be a JSON text or the path of a file. Got {quoted(given)}: {reason}."
         ) from None
 
 
@@ -112,26 +131,27 @@ def _once(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 # ---- what types can say --------------------------------------------------------------------------------------------
 
 
-def _refused(path: str, wanted: str, got: Any) -> InputError:
-    what = f"The entry {path!r} of the explanation" if path else "The explanation"
-    return InputError(f"{what} must be {wanted}. Got {quoted(got)} instead.")
+def _refused(path: str, wanted: str, got: Any, what: str = "explanation") -> InputError:
+    entry = f"The entry {path!r} of the {what}" if path else f"The {what}"
+    return InputError(f"{entry} must be {wanted}. Got {quoted(got)} instead.")
 
 
-def _fault(kind: Any, value: Any, path: str) -> InputError:
+def _fault(kind: Any, value: Any, path: str, what: str = "explanation") -> InputError:
     """The error that names the innermost entry which does not fit its type."""
     kind, meta = _stripped(kind)
     if get_origin(kind) in (Union, UnionType):
         options = [option for option in get_args(kind) if option is not type(None)]
         if len(options) == 1 and value is not None:
-            return _fault(options[0], value, path)
+            return _fault(options[0], value, path, what)
     for name, inner, entry in _entries(kind, value):
         try:
             msgspec.convert(entry, inner)
         except msgspec.ValidationError:
-            return _fault(inner, entry, f"{path}.{name}".lstrip(".") if isinstance(name, str) else f"{path}[{name}]")
+            inside = f"{path}.{name}".lstrip(".") if isinstance(name, str) else f"{path}[{name}]"
+            return _fault(inner, entry, inside, what)
         if isinstance(name, str) and name not in value:
-            return _refused(f"{path}.{name}".lstrip("."), "given, even if as null", None)
-    return _refused(path, _wanted(kind, meta), value)
+            return _refused(f"{path}.{name}".lstrip("."), "given, even if as null", None, what)
+    return _refused(path, _wanted(kind, meta), value, what)
 
 
 def _stripped(kind: Any) -> tuple[Any, dict[str, Any]]:

@@ -59,6 +59,7 @@ def reliance_of(reliance: Reliance | None) -> RelianceEntry | None:
                 distance=to_plain(float(rung.distance)),
                 bound=to_plain(float(rung.bound)),
                 held=None if rung.held is None else held_of(rung.held),
+                expected=rung.expected,
             )
             for rung in reliance.ladder
         ],

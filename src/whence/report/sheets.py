@@ -10,9 +10,9 @@ from typing import Any, NamedTuple
 from markupsafe import Markup
 
 from whence.files import write_text
-from whence.report.templating import rendered
+from whence.report.templating import fragment_of, page_of
 
-__all__ = ["Chart", "Sheet", "Table", "sheet_fragment", "write_sheet"]
+__all__ = ["Chart", "Sheet", "Table", "sheet_fragment", "sheet_page", "write_sheet"]
 
 
 class Chart(NamedTuple):
@@ -50,11 +50,15 @@ def sheet_fragment(sheet: Sheet, title: str = "", question: str = "") -> str:
     >>> "<p>Two &amp; two.</p>" in sheet_fragment(Sheet("Sums", "Two & two."))
     True
     """
-    return str(rendered("sheet.html", sheet=sheet, title=title, question=question, whole=False))
+    return fragment_of("sheet.html", sheet=sheet, title=title, question=question)
+
+
+def sheet_page(sheet: Sheet, *, title: str = "", question: str = "") -> str:
+    """The sheet as a page that needs nothing else."""
+    now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
+    return page_of("sheet.html", sheet=sheet, title=title or sheet.title, question=question, now=now)
 
 
 def write_sheet(sheet: Sheet, path: Any, *, title: str = "", question: str = "") -> None:
     """Write the sheet to `path`: a file that needs nothing else, and is there complete or not at all."""
-    now = f"Written on {datetime.now(UTC):%Y-%m-%d at %H:%M} UTC."
-    page = rendered("sheet.html", sheet=sheet, title=title or sheet.title, question=question, whole=True, now=now)
-    write_text(path, f"{page}\n", "a report")
+    write_text(path, sheet_page(sheet, title=title, question=question), "a report")

@@ -26,6 +26,12 @@ def speaking_of(report: Report, cost_headings: Sequence[str]) -> ShownSpeaking:
         Of the columns with the costs of the decision and of the alternative.
     """
     seen = report.observations
+    if report.forecast is not None:
+        said = (
+            f"Each of the {seen.count} past observations counts alike in every context: by what the forecast missed "
+            "then (its residual), which is added to the forecast."
+        )
+        return ShownSpeaking(said=said, tables=[])
     before, after = seen.weights_before, seen.weights_after or seen.weights_before
     moved = report.context is not None and report.status != "already"
     turned = sum(abs(late - early) for early, late in zip(before, after, strict=True)) / 2.0

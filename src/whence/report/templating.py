@@ -11,7 +11,7 @@ from markupsafe import Markup
 
 from whence.report.colours import ALTERNATIVE, DECISION, THEN
 
-__all__ = ["rendered"]
+__all__ = ["fragment_of", "page_of", "rendered"]
 
 
 def rendered(template: str, **values: Any) -> Markup:
@@ -24,6 +24,16 @@ def rendered(template: str, **values: Any) -> Markup:
     &lt;b&gt;</title
     """
     return Markup(_environment().get_template(template).render(values))
+
+
+def page_of(body: str, **values: Any) -> str:
+    """The template `body` as a page of its own, which needs nothing else and never touches the network."""
+    return f"{rendered('page.html', body=body, **values)}\n"
+
+
+def fragment_of(body: str, **values: Any) -> str:
+    """The template `body` as one element with its own style, as a notebook shows it."""
+    return str(rendered("fragment.html", body=body, **values))
 
 
 @cache

@@ -11,6 +11,7 @@ from typing import Any, TypeGuard
 import numpy as np
 
 from whence.plain_values import number_from_plain
+from whence.report.forecasts import forecast_in_words
 from whence.report.model import Change, Report, Shown, ShownChange
 from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
 from whence.report.quality import quality_in_words
@@ -35,6 +36,7 @@ from whence.report.set_words import (
     set_would,
 )
 from whence.report.speaking import speaking_of
+from whence.spelling import listed
 
 __all__ = ["answer", "changes_in_words", "changes_shown", "sentences", "shown_of", "wrapped"]
 
@@ -75,13 +77,19 @@ def shown_of(report: Report) -> Shown:
         ranges=ranges_of(report),
         speaking=speaking_of(report, cost_headings),
         quality="" if report.quality is None else quality_in_words(report.quality, report.risk_words, unit),
+        forecast=forecast_in_words(report),
         changes=changes,
         cost_before=before,
         cost_after=after,
         priced_before=priced[0],
         priced_after=priced[1],
         cost_headings=cost_headings,
-        outcome_axis=_in_unit("cost under past observations", unit),
+        outcome_axis=_in_unit(
+            "cost under past observations"
+            if report.forecast is None
+            else "cost under the forecast plus past residuals",
+            unit,
+        ),
         routes="" if report.plans.map is None else routes_in_words(report.plans.map, other_plan(report)),
         certificate=_certificate(report),
     )
@@ -96,7 +104,8 @@ def sentences(report: Report, shown: Shown) -> str:
 
 def answer(shown: Shown) -> str:
     """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
-    parts = [_joined(shown.verdict, shown.staying), shown.exact, shown.costs, shown.certainty, shown.remedy]
+    parts = [_joined(shown.verdict, shown.staying), shown.exact, shown.forecast, shown.costs, shown.certainty]
+    parts.append(shown.remedy)
     parts += [shown.reliance, shown.usual, shown.rule, shown.quality]
     return "\n".join(part for part in parts if part)
 
@@ -159,7 +168,7 @@ def changes_shown(
 def changes_in_words(report: Report) -> str:
     """What changes, in one line: "rain on rather than off and temperature 21 °C rather than 14 °C"."""
     shown = changes_shown(report.changes, report.kinds, report.units, report.room)
-    return _listed([f"{one.feature} {one.to} rather than {one.from_}" for one in shown])
+    return listed([f"{one.feature} {one.to} rather than {one.from_}" for one in shown])
 
 
 def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
@@ -181,11 +190,11 @@ def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
     elif not absolute:
         would = f"Your plan would have been {_compared(report)} the decision"
     if len(changes) <= IN_A_SENTENCE:
-        return f"{would} if {_listed([f'{one.feature} were {one.to} rather than {one.from_}' for one in changes])}."
-    listed = [changes[i] for i in _largest(report)]
-    lines = [f"  - {one.feature}: {one.to} rather than {one.from_}" for one in listed]
-    if len(changes) > len(listed):
-        lines.append(f"  - and {len(changes) - len(listed)} more, none of them larger")
+        return f"{would} if {listed([f'{one.feature} were {one.to} rather than {one.from_}' for one in changes])}."
+    largest = [changes[i] for i in _largest(report)]
+    lines = [f"  - {one.feature}: {one.to} rather than {one.from_}" for one in largest]
+    if len(changes) > len(largest):
+        lines.append(f"  - and {len(changes) - len(largest)} more, none of them larger")
     return f"{would} if these {len(changes)} things had been different together:\n" + "\n".join(lines) + "\n"
 
 
@@ -199,7 +208,7 @@ def _to_the_last_digit(report: Report, changes: Sequence[ShownChange]) -> str:
     if report.context is None or report.status == "already":
         return ""
     exact = [f"{changes[i].feature} {changes[i].exact}" for i in _largest(report) if changes[i].exact]
-    return f"To the last digit, the nearest context has {_listed(exact)}." if exact else ""
+    return f"To the last digit, the nearest context has {listed(exact)}." if exact else ""
 
 
 def _staying(report: Report) -> str:
@@ -213,7 +222,7 @@ def _staying(report: Report) -> str:
     if len(names) > NAMED:
         return f"The other {len(names)} features stay as they are."
     stay = "stays as it is" if len(names) == 1 else "stay as they are"
-    return f"Nothing else has to change: {_listed([_named(report, name) for name in names])} {stay}."
+    return f"Nothing else has to change: {listed([_named(report, name) for name in names])} {stay}."
 
 
 def _costs_shown(report: Report) -> tuple[list[str], list[str]]:
@@ -352,7 +361,7 @@ def _remedy(report: Report) -> str:
     if report.status != "none" or free is None or free.shown is None:
         return ""
     if free.context is not None:
-        names = _listed(report.blocking)
+        names = listed(report.blocking)
         what = "restrictions stand" if len(report.blocking) > 1 else "restriction stands"
         blocked = f"Your {what} in the way: {names}. " if names else ""
         found = f"Without {'them' if len(report.blocking) > 1 else 'it'}: " if names else "Without restrictions: "
@@ -413,11 +422,6 @@ def _shortened(text: str) -> str:
         first, last = (first + 1, last) if first <= last else (first, last + 1)
     left_out = f"… ({len(parts) - first - last} more) …"
     return mark.join([*parts[:first], left_out, *parts[len(parts) - last :]]) if first else f"{text[: LONG - 1]}…"
-
-
-def _listed(items: Sequence[str]) -> str:
-    """ "a", "a and b", "a, b and c"."""
-    return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
 
 
 def _is_number(raw: Any) -> TypeGuard[float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -10,7 +12,7 @@ from whence.aliases import Floats
 from whence.question import Question
 from whence.search.grid import KeptGrid, leaf_means
 
-__all__ = ["add_plan", "add_rival", "criterion_of", "distinct", "rival_row"]
+__all__ = ["add_plan", "add_rival", "criterion_of", "distinct", "rival_row", "without_tolerance"]
 
 
 #: Numbers in the CVaR table of a plan above which rows are computed when they are needed (12 bytes per number).
@@ -31,7 +33,8 @@ def criterion_of(question: Question, kept: KeptGrid, confidence: float = 0.0) ->
         return _core.MeanCriterion(kept.leaves)
     if tail is None:
         return _core.ConfidentMeanCriterion(kept.leaves, confidence)
-    criterion = _core.TailCriterion(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees)
+    leaves = (kept.samples.ravel(), kept.first, kept.size)
+    criterion = _core.TailCriterion(*leaves, tail=tail, trees=kept.trees, whole=kept.whole or 0.0, mass=kept.mass)
     add_plan(criterion, question, kept, question.alternative)
     return criterion if confidence == 0.0 else _core.ConfidentTailCriterion(criterion, confidence)
 
@@ -43,6 +46,15 @@ def add_rival(criterion: _core.Criterion, question: Question, kept: KeptGrid, co
     else:
         assert isinstance(criterion, _core.MeanCriterion)
         criterion.add_rival(leaf_means(kept, question.alternative - costs))
+
+
+def without_tolerance(question: Question) -> Question:
+    """The same question with its tolerance taken off the alternative's costs, as pooled weights need it.
+
+    Their sums are over all samples of all leaves, however many there are, so that what is allowed per sample goes into
+    the sum: the alternative, less the tolerance everywhere, must cost no more than a rival.
+    """
+    return replace(question, alternative=question.alternative - question.tau, tau=0.0)
 
 
 def rival_row(question: Question, kept: KeptGrid, costs: Floats, weights: Floats | None) -> Floats:

@@ -10,11 +10,11 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.aliases import Floats
-from whence.question import Answer, InputMap, Limits, Question, Space
+from whence.question import Answer, Few, InputMap, Isolation, Limits, Question, Space
 from whence.risk import Expectation
 from whence.search import driver
-from whence.search.forest import ForestFrontier
-from whence.search.grid import KeptGrid, grid_of
+from whence.search.forest import ForestFrontier, prepared
+from whence.search.grid import KeptGrid
 from whence.weights import TreeWeights
 from whence.weights.array_trees import ArrayTree
 
@@ -62,6 +62,9 @@ class SummedTrees:
 class _Bare:
     """Trees without samples, as a grid wants them."""
 
+    #: Nothing counts for more than anything else.
+    mass: Floats | None = None
+
     def __init__(self, trees: list[ArrayTree]) -> None:
         self.trees = trees
         self.order = np.zeros((len(trees), 1), dtype=np.int32)
@@ -74,9 +77,11 @@ class _Bare:
 class CrossingFrontier(ForestFrontier):
     """Boxes in the order of their distance, judged by rows of leaf values that must each add up to at most tau."""
 
-    def __init__(self, question: Question, kept: KeptGrid, rows: Sequence[Floats]) -> None:
+    def __init__(
+        self, question: Question, kept: KeptGrid, rows: Sequence[Floats], plausible: _core.Plausibility | None = None
+    ) -> None:
         self.leaf_rows = rows
-        super().__init__(question, kept)
+        super().__init__(question, kept, plausible)
 
     def cut(self, rival: Floats) -> None:
         """Ask for all limits."""
@@ -86,7 +91,14 @@ class CrossingFrontier(ForestFrontier):
 
 
 def question_of(
-    summed: SummedTrees, space: Space, inputs: InputMap, tau: float, limits: Limits, threads: int | None = None
+    summed: SummedTrees,
+    space: Space,
+    inputs: InputMap,
+    tau: float,
+    limits: Limits,
+    threads: int | None = None,
+    plausible: Isolation | None = None,
+    few: Few | None = None,
 ) -> Question:
     """What an engine is asked, in which the sum over trees stands in the place of costs."""
     none = np.zeros(1)
@@ -103,13 +115,15 @@ def question_of(
         better=lambda weights: None,
         limits=limits,
         threads=threads,
+        plausible=plausible,
+        few=few,
     )
 
 
 def crossing(question: Question, between: tuple[float, float]) -> Answer:
     """The nearest context in which the sum lies between two numbers, either of which may be infinite."""
     summed = cast(SummedTrees, cast(Any, question.weights))
-    kept = grid_of(question)
+    kept, plausible = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     low, high = between
@@ -118,4 +132,4 @@ def crossing(question: Question, between: tuple[float, float]) -> Answer:
         rows.append(summed.leaf_values + (summed.offset - high) / kept.trees)
     if low > -np.inf:
         rows.append((low - summed.offset) / kept.trees - summed.leaf_values)
-    return driver.run(question, CrossingFrontier(question, kept, rows))
+    return driver.run(question, CrossingFrontier(question, kept, rows, plausible))

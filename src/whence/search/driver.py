@@ -96,7 +96,7 @@ class _Search:
         self.question = question
         self.frontier = frontier
         self.best: Floats | None = None
-        self.cutoff = np.inf
+        self.cutoff = question.nearer_than
         self.cuts = 0
         self.budget = 1
         self.refused: Floats | None = None

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from whence.engines import Engine, check_reliance, check_scales, part_of
+from whence.engines import Engine, check_pooled, check_related_units, check_reliance, check_scales, part_of
 from whence.question import Answer, Question
+from whence.search.circles import nearest_way_round
 from whence.weights import Weights
 
 __all__ = ["Search"]
@@ -24,14 +25,16 @@ class Search(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse weights that no search is made for, and what they cannot say of themselves."""
+        check_pooled(question, self.name)
         if question.plans is not None:
             part_of(question.weights, "sets")
         part_of(question.weights, self.name)
         check_reliance(question)
+        check_related_units(question)
         check_scales(question, trees=question.weights.per_tree_known)
 
     def answer(self, question: Question) -> Answer:
         """Search until a context is proved nearest."""
         part = self.name if question.plans is None else "sets"
-        answer: Answer = part_of(question.weights, part)(question)
-        return answer
+        search: Callable[[Question], Answer] = part_of(question.weights, part)
+        return nearest_way_round(question, search) if question.space.circles else search(question)

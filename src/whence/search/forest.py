@@ -13,7 +13,7 @@ from whence.aliases import Floats
 from whence.question import Answer, Isolation, Question
 from whence.search import driver
 from whence.search.confidence import confident_excess, confidently
-from whence.search.criteria import add_rival, criterion_of, rival_row
+from whence.search.criteria import add_rival, criterion_of, rival_row, without_tolerance
 from whence.search.earlier import earlier, remember
 from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
 from whence.search.plausibility import isolated, related
@@ -22,7 +22,7 @@ from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
 
-__all__ = ["ForestFrontier", "explain", "laid_out"]
+__all__ = ["ForestFrontier", "explain", "prepared"]
 
 Ints = NDArray[np.int32]
 
@@ -301,24 +301,27 @@ def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:
     return plans
 
 
-def laid_out(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | None]:
-    """The forest in cells and, where contexts must be usual or keep relations, what the leaves of further trees say.
+def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | None]:
+    """The grid of the question's trees, with further ones that say which contexts are usual and can exist.
 
-    No grid where the question's time limit passes before it is built.
+    The grid is None where the time is up before it is built.
     """
     kept = grid_of(question)
+    if kept is not None and kept.whole is not None:
+        question = without_tolerance(question)
+    plausible = None
     isolation = question.plausible if isinstance(question.plausible, Isolation) else None
     relations = question.space.relations
     if kept is not None and relations is not None and relations.as_trees:
-        return related(question, kept, relations, isolation)
-    if kept is not None and isolation is not None:
-        return isolated(question, kept, isolation)
-    return kept, None
+        kept, plausible = related(question, kept, relations, isolation)
+    elif kept is not None and isolation is not None:
+        kept, plausible = isolated(question, kept, isolation)
+    return kept, plausible
 
 
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
-    kept, plausible = laid_out(question)
+    kept, plausible = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     before = earlier(question) if question.confidence > 0.0 else None

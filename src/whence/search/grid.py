@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Generator
 from dataclasses import dataclass, replace
+from functools import cached_property
 from typing import cast
 from weakref import WeakKeyDictionary
 
@@ -21,7 +22,7 @@ from whence.question import InputMap, Question, Space
 from whence.question.turns import settled
 from whence.weights import TreeWeights
 from whence.weights.array_trees import ArrayTree
-from whence.weights.trees import LeafMembers, turning_points
+from whence.weights.trees import LeafMembers, shares_of, turning_points
 
 __all__ = ["KeptGrid", "few_changes", "grid_of", "leaf_means", "leaf_sums", "locate", "weights_at"]
 
@@ -57,6 +58,10 @@ class KeptGrid:
         For trees of other libraries, whose faces are told by coordinates alone: the threshold of every face.
     last : ndarray of shape (faces,), optional
         For these: the last number before the face, in the model's units.
+    mass : ndarray of shape (n,), optional
+        What each sample counts for in its leaves, where they do not count alike.
+    whole : float, optional
+        Of pooled weights: what sums over a leaf are divided by, the mean size of the leaves.
     """
 
     grid: _core.Grid
@@ -71,6 +76,13 @@ class KeptGrid:
     regular: bool = True
     threshold: Floats | None = None
     last: Floats | None = None
+    mass: Floats | None = None
+    whole: float | None = None
+
+    @cached_property
+    def total(self) -> Floats:
+        """What the samples of every leaf count for together: by how much a sum over them is divided for their mean."""
+        return self.size.astype(np.float64) if self.mass is None else leaf_sums(self, self.mass)
 
     @property
     def trees(self) -> int:
@@ -162,18 +174,21 @@ def _build(members: LeafMembers, inputs: InputMap, group: NDArray[np.int64]) -> 
     first, size = members.slices()
     yield
     place = np.repeat(np.arange(face_start.size - 1), np.diff(face_start))
+    begin, many = first[leaves], size[leaves]
+    whole = float(many.mean()) if getattr(members, "pooled", False) else None
+    follow = np.diff(np.append(begin, members.order.size))
+    regular = bool(begin[0] == 0 and (follow == many).all())
     if read:
         thresholds = cuts.astype(np.float64)
         last, beyond_it = trees[0].turns(thresholds)
         below, beyond = inputs.turns(place, last, beyond_it)
-        begin, many = first[leaves], size[leaves]
-        follow = np.diff(np.append(begin, members.order.size))
-        regular = bool(begin[0] == 0 and (follow == many).all())
         return KeptGrid(
-            grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last
-        )
+            grid, face_start, told, below, beyond, members.order, begin, many, None, regular, thresholds, last,
+            members.mass, whole,
+        )  # fmt: skip
     below, beyond = inputs.sides(place, *turning_points(cuts.astype(np.float64)))
-    return KeptGrid(grid, face_start, told, below, beyond, members.order, first[leaves], size[leaves])
+    order, mass = members.order, members.mass
+    return KeptGrid(grid, face_start, told, below, beyond, order, begin, many, None, regular, mass=mass)
 
 
 def _faces(
@@ -234,8 +249,12 @@ def _settled(question: Question, kept: KeptGrid) -> KeptGrid:
 
 
 def leaf_means(kept: KeptGrid, values: Floats) -> Floats:
-    """Mean of `values` over the samples of every leaf, divided by the number of trees."""
-    means: Floats = leaf_sums(kept, values) / (kept.size * kept.trees)
+    """Mean of `values` over the samples of every leaf, divided by the number of trees.
+
+    Of pooled weights, whose sums are over all samples of all leaves alike, sums in the unit of a leaf of middling size.
+    """
+    sums = leaf_sums(kept, values if kept.mass is None else values * kept.mass)
+    means: Floats = sums / ((kept.total if kept.whole is None else kept.whole) * kept.trees)
     return means
 
 
@@ -254,8 +273,12 @@ def weights_at(kept: KeptGrid, leaves: Ints, samples: int) -> Floats:
     """Weights of so many samples where the trees of the forest have these leaves."""
     size = kept.size[leaves]
     places = np.arange(int(size.sum())) + np.repeat(kept.first[leaves] - np.cumsum(size) + size, size)
-    shares = np.repeat(1.0 / (leaves.size * size), size)
-    return np.bincount(kept.samples.ravel()[places], shares, minlength=samples).astype(np.float64)
+    among = kept.samples.ravel()[places]
+    if kept.mass is None:
+        shares = np.repeat(1.0 / (leaves.size * size if kept.whole is None else np.full(size.size, size.sum())), size)
+    else:
+        shares = shares_of(among, size, kept.mass) / leaves.size
+    return np.bincount(among, shares, minlength=samples).astype(np.float64)
 
 
 def locate(question: Question, kept: KeptGrid) -> _core.Located:

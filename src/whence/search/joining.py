@@ -109,7 +109,19 @@ def joined(question: Question, kept: KeptGrid, families: Sequence[Family]) -> Ke
     while not grid.lay_paths(STEP):
         if question.limits.remaining <= 0:
             return None
-    return KeptGrid(grid, face_start, cut, below, beyond, kept.samples, kept.first, kept.size, regular=kept.regular)
+    return KeptGrid(
+        grid,
+        face_start,
+        cut,
+        below,
+        beyond,
+        kept.samples,
+        kept.first,
+        kept.size,
+        regular=kept.regular,
+        mass=kept.mass,
+        whole=kept.whole,
+    )
 
 
 def rounded_down(thresholds: Floats) -> NDArray[np.float32]:

@@ -12,7 +12,7 @@ from whence.aliases import Floats
 from whence.question import Answer, Nearby, Question
 from whence.search import driver
 from whence.search.earlier import earlier, remember
-from whence.search.knn_axes import Axes, Layout
+from whence.search.knn_axes import ROBUST, Axes, Layout
 from whence.search.knn_rules import rules_of
 from whence.search.knn_seeds import Seeds
 from whence.weights import KNNWeights
@@ -40,7 +40,7 @@ class NeighbourFrontier:
     def __init__(self, question: Question) -> None:
         self.question = question
         self.estimator = weights = cast(KNNWeights, question.weights)
-        self.layout = Layout.of(question.space, weights.points_, int(weights.k), question.separation)
+        self.layout = Layout.for_question(question, weights)
         self.axes = self.layout.axes
         self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
         rules = rules_of(self.layout, question.space.relations)
@@ -53,6 +53,8 @@ class NeighbourFrontier:
         self.milestone = FIRST_MILESTONE
         self.seeds = Seeds(self.axes, self.search, None if question.few is None else question.few.most)
         self.candidate: Floats | None = None
+        #: The point handed out last.
+        self.shown: Floats | None = None
 
     def start_at(self, proved: float) -> None:
         """Nothing nearer is an explanation: the first ball is a little larger."""
@@ -61,13 +63,20 @@ class NeighbourFrontier:
 
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
+        question = self.question
+        if question.confidence and question.risk.tail and any(np.array_equal(rival, one) for one in self.rivals):
+            # Nothing new: by standard errors, these neighbours do not stand against it, wherever they are.
+            assert self.shown is not None
+            self.exclude(self.shown)
+            return
         self.rivals.append(np.ascontiguousarray(rival, dtype=np.float64))
-        self.search.cut(self.rivals[-1])
+        counts = self.estimator.counts
+        self.search.cut(self.rivals[-1] if counts is None else counts * self.rivals[-1])
         self.candidate = None
 
     def exclude(self, point: Floats) -> None:
         """From now on leave out the contexts that have the same neighbours as `point`."""
-        self.search.exclude(self.estimator.neighbours(point))
+        self.search.exclude(self.estimator.neighbours(self.question.inputs.row(point)))
         self.candidate = None
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
@@ -99,7 +108,7 @@ class NeighbourFrontier:
             if progress is NeighbourProgress.CANDIDATE:
                 point = self.layout.to_coordinates(self.search.candidate)
                 if self._stands(point):
-                    self.candidate = point
+                    self.candidate = self.shown = point
                     return point
                 self.exclude(point)
         return None
@@ -118,11 +127,14 @@ class NeighbourFrontier:
         if at is None:
             return None
         point = self.layout.to_coordinates(at)
-        return point if self.question.space.distance(point) < cutoff and self._stands(point) else None
+        if self.question.space.distance(point) >= cutoff or not self._stands(point):
+            return None
+        self.shown = point
+        return point
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at `point`."""
-        return self.estimator.at(point)
+        return self.estimator.at(self.question.inputs.row(point))
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """No box is known in which the neighbours stay the same."""
@@ -131,8 +143,8 @@ class NeighbourFrontier:
     def _stands(self, point: Floats) -> bool:
         """Whether `point` satisfies all that is asked for, by plain distances and the risk measure."""
         k, question = self.axes.k, self.question
-        distance = np.sort(np.abs(self.estimator.points_ - point).sum(axis=1))
-        if distance[k] - distance[k - 1] < self.axes.separation:
+        distance = np.sort(self.estimator.far(question.inputs.row(point)))
+        if distance[k] - distance[k - 1] < max(question.separation, ROBUST):
             return False
         if self.plausible is not None and not self.plausible.accepts(point):
             return False
@@ -157,7 +169,12 @@ def confident_excess(question: Question, weights: Floats, rival: Floats) -> floa
     if not question.confidence:
         return -np.inf
     members = np.flatnonzero(weights)
-    difference = question.alternative[members] - rival[members]
+    if question.risk.tail is None:
+        difference = question.alternative[members] - rival[members]
+    else:
+        # The tail begins where it does for all neighbours together; each of them says how the risk changes with it.
+        alone, risk = np.eye(members.size), question.risk
+        difference = risk.by_tree(question.alternative[members], alone) - risk.by_tree(rival[members], alone)
     spread = float(difference.std(ddof=1)) / np.sqrt(members.size) if members.size > 1 else 0.0
     return float(difference.mean()) + question.confidence * spread
 
@@ -180,10 +197,14 @@ def _search(question: Question, layout: Layout, plausible: Nearby | None, rules:
     tail = question.risk.tail
     neighbours = None if tail is None else tail * axes.k
     tau = question.tau + ROUNDING * scale * (1.0 + question.confidence)
+    counts = question.weights.counts
+    if counts is not None:
+        # Neighbours share in proportion to what they count for: times that, what is above tau must not exceed 0.
+        alternative, tau = counts * (alternative - question.tau), ROUNDING * scale * float(counts.max())
     widest = np.inf if plausible is None else plausible.widest
     return NeighbourSearch(
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
-        widest, question.confidence, rules, *_few_changes(question, layout),
+        widest, question.confidence, rules, *_few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
     )  # fmt: skip
 
 

@@ -20,7 +20,7 @@ from whence.question.plans import Routes, Stock
 from whence.search import driver
 from whence.search.criteria import distinct
 from whence.search.first_known import alive_leaves, first_known
-from whence.search.forest import ForestFrontier, laid_out
+from whence.search.forest import ForestFrontier, prepared
 from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
 from whence.search.one_by_one import LISTED as LISTED_ALONE
 from whence.search.one_by_one import OneByOne
@@ -40,7 +40,7 @@ LARGE = 500_000
 
 def explain(question: Question) -> Answer:
     """Answer a question about a set of plans and a forest policy."""
-    kept, plausible = laid_out(question)
+    kept, plausible = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     plans = question.plans
@@ -186,7 +186,7 @@ class _Making:
         return _core.StockTable(
             kept.samples.ravel(), kept.first, kept.size, kept.trees,
             np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
-            alive, tree, TABLE_LIMIT, self.question.limits.remaining,
+            alive, tree, TABLE_LIMIT, self.question.limits.remaining, kept.mass,
         )  # fmt: skip
 
     def stopped(self) -> Answer:
@@ -212,11 +212,12 @@ def list_criterion(
         alive, _ = alive_leaves(locate(question, kept), kept, np.inf)
     leaves = (kept.grid, kept.samples.ravel(), kept.first, kept.size)
     for costs in rivals:
-        criterion.add_tail_rival(*leaves, tail, kept.trees, *distinct(costs), alive)
+        criterion.add_tail_rival(*leaves, tail, kept.trees, *distinct(costs), alive, kept.mass)
         if criterion.rival_rows * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
     for costs in plans:
-        criterion.add_tail_plan(*leaves, tail, kept.trees, *distinct(costs), alive, float(question.tau))
+        tau = float(question.tau)
+        criterion.add_tail_plan(*leaves, tail, kept.trees, *distinct(costs), alive, tau, kept.mass)
         if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
     return criterion
@@ -229,7 +230,9 @@ def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
 
 def _means(kept: KeptGrid, values: Floats) -> Floats:
     """Mean of every column of `values` over the samples of each leaf, one row a leaf, over the number of trees."""
-    counted = (kept.size * kept.trees)[:, None]
+    counted = (kept.total * kept.trees)[:, None]
+    if kept.mass is not None:
+        values = values * kept.mass[:, None]
     if not kept.regular:
         return np.asarray(leaf_sums(kept, np.ascontiguousarray(values)) / counted)
     samples = kept.samples.ravel()

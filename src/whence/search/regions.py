@@ -6,8 +6,9 @@ way round. Whatever a later face adds, that cell stays beyond this one, so that 
 cell fits.
 
 For an absolute explanation the box is grown against the plans that are known, and then looked at cell by cell: a plan
-that beats the alternative in one of them becomes known, and the box is grown again. Where there are too many cells to
-look at all of them, some are drawn at random, and the region says so.
+that beats the alternative in one of them becomes known, and the box is grown again. Where there are too many cells for
+that, the search for sets of plans is asked for a cell in which any plan beats the alternative. With standard errors,
+which it does not know, cells are drawn at random instead, and the region says so.
 """
 
 from __future__ import annotations
@@ -22,8 +23,11 @@ from whence import _core
 from whence.aliases import Floats
 from whence.problems._deadline import OutOfTime
 from whence.question import Question
+from whence.question.plans import Plans
+from whence.search import plan_sets
+from whence.search.beaten import beaten_within, within_box
 from whence.search.confidence import confident_excess
-from whence.search.criteria import add_plan, add_rival, criterion_of
+from whence.search.criteria import add_plan, add_rival, criterion_of, without_tolerance
 from whence.search.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
 
 __all__ = ["Region", "region"]
@@ -81,7 +85,12 @@ class Region:
 
 
 def region(
-    question: Question, point: Floats, *, confidence: float = 0.0, rivals: Sequence[Floats] = ()
+    question: Question,
+    point: Floats,
+    *,
+    confidence: float = 0.0,
+    rivals: Sequence[Floats] = (),
+    anything: Plans | None = None,
 ) -> Region | None:
     """The largest box around `point`, an explanation, in which the question's criterion holds.
 
@@ -99,6 +108,8 @@ def region(
         plan at any weights: see :func:`whence.search.forest.explain`.
     rivals : sequence of ndarray, optional
         Of an absolute question: sample costs of plans already known, times ``1 + within``.
+    anything : Plans, optional
+        Of an absolute question: all plans there are, for regions of more cells than can be looked at.
     """
     kept = grid_of(question)
     if kept is None:
@@ -106,6 +117,8 @@ def region(
     if question.space.everywhere is not None:
         # Whether a change is large enough to be suggested says nothing about where the suggestion stays true.
         question = replace(question, space=question.space.everywhere)
+    if kept.whole is not None:
+        question = without_tolerance(question)
     plans = [question.rival_decision, *rivals]
     breaches = [
         _breach(question, kept, confidence, one) for one in plans if not _never_broken(question, confidence, one)
@@ -117,10 +130,11 @@ def region(
         if question.kind == "relative":
             return grower.region(True)
         try:
-            rival, proved = grower.beaten(confidence)
+            rival, proved = grower.beaten(confidence, anything)
         except OutOfTime:
             return grower.region(False)
-        if rival is None:
+        # A plan that is known already beats the alternative there by rounding alone.
+        if rival is None or any(np.array_equal(rival, one) for one in plans):
             return grower.region(proved)
         plans.append(rival)
         breaches.append(_breach(question, kept, confidence, rival))
@@ -153,7 +167,7 @@ def _breach(question: Question, kept: KeptGrid, confidence: float, rival: Floats
         mean.add_rival(leaf_means(kept, alternative - rival))
         return mean
     breach = _core.TailBreach(
-        kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=confidence
+        kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=confidence, mass=kept.mass
     )
     add_plan(breach, question, kept, rival)
     add_plan(breach, question, kept, alternative)
@@ -167,6 +181,7 @@ class _Grower:
         self, question: Question, kept: KeptGrid, point: Floats, breaches: list[_core.Criterion], nodes: int, plans: int
     ) -> None:
         self.question, self.kept, self.breaches, self.plans = question, kept, breaches, plans
+        self.point = point
         # Broken means more than tau.
         self.tau = float(np.nextafter(-question.tau, -np.inf))
         self.located = locate(question, kept)
@@ -262,8 +277,8 @@ class _Grower:
             self.nodes = before + search.examined
         return bound / _core.Located.ONE_CELL
 
-    def beaten(self, confidence: float) -> tuple[Floats | None, bool]:
-        """A plan that beats the alternative somewhere in the box, if one was met, and whether all cells were looked at.
+    def beaten(self, confidence: float, anything: Plans | None = None) -> tuple[Floats | None, bool]:
+        """A plan that beats the alternative somewhere in the box, if one was met, and whether there is surely none.
 
         Raises
         ------
@@ -271,6 +286,8 @@ class _Grower:
             Where the time limit passes.
         """
         looked, all_of_them = self._sample()
+        if not all_of_them and anything is not None and confidence == 0.0:
+            return self._beaten_by(anything)
         seen: set[bytes] = set()
         for cells in looked:
             leaves = self.kept.grid.leaves_at(np.ascontiguousarray(cells))[: self.kept.trees]
@@ -284,6 +301,22 @@ class _Grower:
             if over > self.question.tau:
                 return rival, False
         return None, all_of_them
+
+    def _beaten_by(self, anything: Plans) -> tuple[Floats | None, bool]:
+        """The same by one search for the set of all plans."""
+        question, inputs = self.question, self.question.inputs
+        box = self.region(False)
+        # Cells are known without relations, as for the growing itself.
+        space = replace(within_box(question.space, self.point, box.lower, box.upper), relations=None)
+        found, none = beaten_within(question, space, anything, plan_sets.explain)
+        if found is None:
+            return None, none
+        cells = [self.kept.cells_of(c, found[[q]], inputs)[0] for c, q in enumerate(inputs.coordinate.tolist())]
+        leaves = self.kept.grid.leaves_at(np.array(cells, dtype=np.int32))[: self.kept.trees]
+        rival = question.rival(weights_at(self.kept, leaves, question.alternative.size))
+        # What beats the alternative by rounding alone would be met again and again.
+        known = rival is None or confident_excess(question, self.kept, 0.0, leaves, rival) <= question.tau
+        return None if known else rival, False
 
     def _sample(self) -> tuple[Ints, bool]:
         """Cells of the box: all of them, or as many as are looked at."""

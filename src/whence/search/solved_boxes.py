@@ -22,6 +22,7 @@ from whence.search.grid import KeptGrid, few_changes, leaf_means, locate, weight
 from whence.search.proposals import Ints, past_cells
 from whence.search.rows import Region, nearest_under_rows
 from whence.weights import TreeWeights
+from whence.weights.trees import shares_of
 
 __all__ = ["SolvedBoxes"]
 
@@ -267,7 +268,8 @@ class SolvedBoxes:
             members = np.sort(samples[kept.first[leaf] : kept.first[leaf] + kept.size[leaf]])
             value = seen.get(members.tobytes())
             if value is None:
-                weights = np.bincount(members, minlength=n) / members.size
+                shares = shares_of(members, np.array([members.size]), kept.mass)
+                weights = np.bincount(members, shares, minlength=n).astype(np.float64, copy=False)
                 value = seen[members.tobytes()] = self._least(weights)
             self._priced[leaf] = value / kept.trees
         return True

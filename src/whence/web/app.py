@@ -23,6 +23,7 @@ from whence.web import assets, models
 from whence.web.explanations import router as explanations
 from whence.web.lookup import IsJson, find_scene, in_thread
 from whence.web.pool import Pool
+from whence.web.questions import router as questions
 from whence.web.scenes import Scene
 from whence.web.security import HEADERS, Guard
 from whence.web.settings import ServerSettings
@@ -48,8 +49,9 @@ REFUSALS: dict[int | str, str] = {
 }
 
 #: What a feature may be given as.
+_VALUE = "a number of no more than 15 digits, true or false, or the name of a category"
 VALUES = {
-    "context": "a number of no more than 15 digits, true or false, or the name of a category",
+    **dict.fromkeys(("context", "before", "after"), _VALUE),
     "bounds": "a list: low and high, or the categories allowed",
 }
 
@@ -166,6 +168,7 @@ def create_app(scenes: Sequence[Scene], settings: ServerSettings | None = None) 
     refusals = {status: {"model": models.Problem, "description": why} for status, why in REFUSALS.items()}
     app.include_router(api, responses=refusals)
     app.include_router(explanations(), prefix="/api", responses=refusals)
+    app.include_router(questions(), prefix="/api", responses=refusals)
     app.include_router(assets.router())
     return app
 
@@ -177,7 +180,7 @@ def _malformed(request: Request, error: Exception) -> Response:
     where = [str(part)[:200] for part in first["loc"] if part not in ("body", "query", "path")]
     if first["type"] == "json_invalid":
         told = f"The request must be JSON. It cannot be read from character {where[0]} on."
-    elif len(where) > 1 and where[0] in ("context", "bounds"):
+    elif len(where) > 1 and where[0] in VALUES:
         told = f"The feature {where[1]!r} of {where[0]!r} must be {VALUES[where[0]]}."
     else:
         told = f"{'.'.join(where) or 'request'!r} cannot be read: {first['msg']}."

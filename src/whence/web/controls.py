@@ -6,7 +6,7 @@ import math
 from collections.abc import Collection
 from typing import Any
 
-from whence.features import Binary, Categorical, Continuous, Discrete, Schema
+from whence.features import Binary, Categorical, Continuous, Cyclic, Discrete, Schema
 from whence.plain_values import to_plain
 from whence.web.models import Feature
 
@@ -16,12 +16,12 @@ STEPS = 100
 
 def controls(schema: Schema, today: dict[str, Any], fixed: Collection[str] = ()) -> list[Feature]:
     """One control per feature of a fitted schema, in its order; `fixed` ones cannot change."""
-    shown = []
+    shown, kinds = [], schema.kinds()
     for name in schema.names:
         kind = schema.kind(name)
         common: dict[str, Any] = {
             "name": name,
-            "kind": type(kind).__name__.lower(),
+            "kind": kinds[name],
             "unit": schema.unit(name),
             "change": "fixed" if name in fixed else kind.change,
             "weight": float(kind.weight),
@@ -35,14 +35,18 @@ def _offered(schema: Schema, name: str, today: Any) -> dict[str, Any]:
     feature, levels = schema.kind(name), schema.levels(name)
     if isinstance(feature, Categorical):
         return {"values": to_plain(list(feature.categories or levels)), "recorded": to_plain(levels)}
+    span = schema.dates(name)
+    if span is not None:
+        return {"recorded": to_plain(list(span))}
     low, high = schema.training_range(name)
     recorded = {"recorded": [low, high]}
     if isinstance(feature, Binary):
         return recorded
     low, high = min(low, float(today)), max(high, float(today))
     limits = {**recorded, "low": low, "high": high}
-    if isinstance(feature, Continuous):
-        return {**limits, "step": handy_step(high - low) if feature.step is None else float(feature.step)}
+    if isinstance(feature, Continuous | Cyclic):
+        handy = 1.0 if schema.kinds()[name] == "discrete" else handy_step(high - low)
+        return {**limits, "step": handy if feature.step is None else float(feature.step)}
     if not levels and isinstance(feature, Discrete) and feature.step is not None:
         # Too many to choose from a list: a slider in whole steps.
         return {**limits, "step": feature.step}

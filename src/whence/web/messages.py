@@ -33,6 +33,10 @@ class Asked:
     rule: bool = False
     #: The set of plans that is asked about where there is no plan, as plain data.
     instead: Any = None
+    #: What is asked: to explain, or one of the other questions.
+    question: str = "explain"
+    #: What only that question takes.
+    more: dict[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)

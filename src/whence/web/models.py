@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, StrictBool, StrictStr
 
 from whence.problems.plan_forms import PlanEditor
+from whence.question import Progress
 
 #: Beyond this size numbers are typing errors, and their squares would overflow.
 LARGEST = 1e15
@@ -16,6 +17,8 @@ Text = Annotated[StrictStr, Field(max_length=1000)]
 #: Value of a feature: on or off, a number, or the name of a category.
 Value = StrictBool | Number | Text
 Context = Annotated[dict[Text, Value], Field(max_length=10_000)]
+Seconds = Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)]
+TIME_LIMIT = "Seconds; cut to the server's own limit, which is the default."
 State = Literal["queued", "running", "done", "cancelled", "failed"]
 
 
@@ -63,14 +66,14 @@ class Feature(_Answer):
     """One control of the context panel."""
 
     name: str
-    kind: Literal["continuous", "discrete", "categorical", "binary"]
+    kind: Literal["continuous", "discrete", "categorical", "binary", "date"]
     unit: str = ""
     low: float | None = _told("Smallest value on record (numbers only), widened to hold today's.")
     high: float | None = _told("Largest value on record (numbers only), widened to hold today's.")
     step: float | None = _told("A handy step of a continuous control; any other value is accepted.")
     values: list[bool | float | str] | None = _told("Discrete values or categories, in their order.")
     recorded: list[bool | float | str] | None = _told(
-        "What the history holds: the smallest and the largest number, or the categories."
+        "What the history holds: the smallest and the largest number, the categories, or the first and the last date."
     )
     change: Literal["free", "fixed", "increase", "decrease"] = "free"
     weight: float = 1.0
@@ -130,6 +133,7 @@ class Scene(SceneEntry):
     outcomes: list[str] = Field(description="Names of what is uncertain.")
     plan: PlanShape
     alternative: Any = _told("A plan that somebody has in mind, or null.")
+    instead: Any = _told("The set of plans that a question without a plan is about; null for any plan.")
     holds: float | None = _told("The share of refits in which the page asks an answer to hold; null for none.")
     margin: float | str | None = _told("By how much a plan must be cheaper, where the project says so.")
     plausible: float | None = _told("How usual a context found must be, where the project says so.")
@@ -227,13 +231,14 @@ class PlanRequest(ContextRequest):
     plan: Any = Field(description="A list of node ids, or a list of numbers.")
 
 
-class ExplainRequest(ContextRequest):
-    """The question "why not my plan?", or "why none of these plans?", or "what would change the plan?"."""
+class QuestionRequest(ContextRequest):
+    """A question about a plan, a set of plans, or any other plan than today's."""
 
     plan: Any = _told("A list of node ids, or a list of numbers; without it, the question is about `instead`.")
     instead: Text | Annotated[dict[Text, Any], Field(max_length=100)] | None = _told(
-        "In place of a plan, a set of plans: 'any' (the default), or lists of places under 'through', 'using' and "
-        "'avoiding', quantities by name under 'at_least' and 'at_most', pairs under 'between', or plans under 'only'."
+        "In place of a plan, a set of plans: 'any', or lists of places under 'through', 'using' and 'avoiding', "
+        "quantities by name under 'at_least' and 'at_most', pairs under 'between', or plans under 'only'. Without "
+        "either, what the project asks about, or any plan."
     )
     kind: Literal["relative", "absolute"] = "relative"
     within: float = Field(
@@ -246,6 +251,24 @@ class ExplainRequest(ContextRequest):
     margin: Annotated[float, Field(ge=0, lt=1)] | Annotated[StrictStr, Field(max_length=100)] | None = _told(
         "By how much the plan must be cheaper: a share of the decision's cost, or a text such as '10 cost'."
     )
+    confidence: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] | None = _told(
+        "Standard errors over the trees by which the plan must be better; not together with `holds`."
+    )
+    plausible: Annotated[float, Field(gt=0, lt=1)] | None = _told(
+        "The share of past contexts than which the context found must be no less usual."
+    )
+    fixed: list[Text] = Field(default=[], max_length=10_000, description="Features that cannot change.")
+    bounds: dict[Text, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
+        default={},
+        max_length=10_000,
+        description="Feature to [low, high] (null for open), or to the categories allowed.",
+    )
+    time_limit: Seconds | None = _told(TIME_LIMIT)
+
+
+class ExplainRequest(QuestionRequest):
+    """The question "why not my plan?", or "why none of these plans?", or "what would change the plan?"."""
+
     holds: Annotated[float, Field(gt=0, le=1)] | No | None = _told(
         "The share of refits in which the answer must hold; the nearest one comes first, as `nearest` of the job. "
         "False for none, whatever the project says."
@@ -253,23 +276,25 @@ class ExplainRequest(ContextRequest):
     refits: Literal["seed", "bootstrap"] | None = _told(
         "What is drawn anew for a refit: random numbers, or the data; the former where there are any."
     )
-    confidence: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] | None = _told(
-        "Standard errors over the trees by which the plan must be better; not together with `holds`."
-    )
-    plausible: Annotated[float, Field(gt=0, lt=1)] | None = _told(
-        "The share of past contexts than which the context found must be no less usual."
-    )
     max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = _told("How many features may change at most.")
     rule: bool = _told("Whether to find out where else the answer stays true.", False)
-    fixed: list[Text] = Field(default=[], max_length=10_000, description="Features that cannot change.")
-    bounds: dict[Text, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
-        default={},
-        max_length=10_000,
-        description="Feature to [low, high] (null for open), or to the categories allowed.",
+
+
+class MenuRequest(QuestionRequest):
+    """The question "what else would do?"."""
+
+    up_to: int = Field(default=3, ge=1, le=10_000, description="The largest number of features in a set.")
+    apart: Annotated[float, Field(ge=0, le=LARGEST, allow_inf_nan=False)] = _told(
+        "The least distance between any two answers.", 0.0
     )
-    time_limit: Annotated[float, Field(gt=0, le=LARGEST, allow_inf_nan=False)] | None = Field(
-        default=None, description="Seconds; cut to the server's own limit, which is the default."
-    )
+
+
+class CompareRequest(_Request):
+    """The question "why is it another plan than before?"."""
+
+    before: Context
+    after: Context
+    time_limit: Seconds | None = _told(TIME_LIMIT)
 
 
 class JobProgress(_Answer):
@@ -279,6 +304,13 @@ class JobProgress(_Answer):
     distance: float | None
     bound: float | None
     seconds: float
+    refit: int | None = _told("Which of the refits is being made, while the weights are fitted again.")
+    refits: int | None = _told("Of how many.")
+
+    @classmethod
+    def of(cls, progress: Progress) -> JobProgress:
+        """What a search has told."""
+        return cls(**{name: getattr(progress, name) for name in cls.model_fields})
 
 
 class Then(Decision):
@@ -314,6 +346,38 @@ class Job(_Answer):
     result: Result | None = None
     error: str | None = _told("One sentence, where it failed.")
     remarks: list[str] = _told("What to know about the context asked about, as where it lies outside the history.", [])
+
+
+class Listed(Result):
+    """One explanation of several."""
+
+    name: str = _told("What it is the answer for: the number of changes allowed, or the fact that it undoes.", "")
+    changes: str = _told("What changes, in words; empty where there is no context.", "")
+
+
+class Found(_Answer):
+    """The answer to another question."""
+
+    sentence: str = Field(description="The answer in words, one paragraph per line.")
+    answer: dict[str, Any] = Field(description="Its document, without the explanations in it.")
+    explanations: list[Listed] = Field(description="These, in their order, at most 12.")
+    left_off: int = _told("How many more the document holds.", 0)
+
+
+class QuestionJob(_Answer):
+    """Another question on its way."""
+
+    job: str
+    scene: str
+    question: Literal["front", "menu", "reasons", "compare"]
+    kind: Literal["relative", "absolute"] | None = _told("Null for a comparison.")
+    state: State
+    ahead: int = _told("Questions that come before it, while it is queued.", 0)
+    time_limit: float
+    progress: JobProgress | None = None
+    result: Found | None = None
+    error: str | None = _told("One sentence, where it failed.")
+    remarks: list[str] = _told("What to know about the contexts asked about.", [])
 
 
 class Problem(_Answer):

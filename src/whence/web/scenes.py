@@ -16,11 +16,12 @@ from whence.evaluation.quick import judged
 from whence.examples import bakery, city
 from whence.examples.example import Example
 from whence.explain.reliance import HOLDS, why_not_refitted
-from whence.features import Binary, Categorical, Discrete
+from whence.features import Binary, Categorical, Date, Discrete
+from whence.features.dates import as_day
 from whence.plain_values import to_plain
 from whence.policy import Policy
 from whence.problems.base import cost_unit_of
-from whence.problems.sets import ANY, set_from_plain
+from whence.problems.sets import ANY, PlanSet, set_from_plain
 from whence.project import Project
 from whence.project.sections import ExplainDefaults
 from whence.report.outcomes import AS_IT_IS, binned
@@ -37,6 +38,8 @@ ATOMS = 200
 CONDITIONS = ("margin", "holds", "refits", "confidence", "plausible", "max_changes")
 #: Those that are not only for single plans.
 OF_SETS = ("margin", "max_changes")
+#: Those that questions with several answers take.
+OF_SEVERAL = ("margin", "confidence", "plausible")
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,6 +52,7 @@ class Scene:
     policy: Policy
     today: pd.Series  # the context that the page starts with, in the user's columns
     alternative: Any = None  # a plan that somebody has in mind
+    instead: PlanSet | None = None  # what a question without a plan is about; any plan where left out
     fixed: tuple[str, ...] = ()  # features that no explanation may change
     engine: str = "auto"
     time_limit: float | None = None  # seconds for a question that does not say itself
@@ -64,7 +68,7 @@ class Scene:
         plain: dict[str, Any] = to_plain(schema.feature_values(schema.row(row)))
         return plain
 
-    def row_of(self, context: Mapping[str, Any]) -> pd.Series:
+    def row_of(self, context: Mapping[str, Any], called: str = "context") -> pd.Series:
         """A context of one plain value per feature in the user's columns; an InputError says what is wrong with it."""
         schema = self.policy.schema_
         missing = [name for name in schema.names if name not in context]
@@ -72,14 +76,14 @@ class Scene:
         if missing or unknown:
             known = ", ".join(map(repr, schema.names))
             wrong = f"must give {missing[0]!r}" if missing else f"gives {unknown[0]!r}, which is unknown"
-            raise InputError(f"The 'context' {wrong}; expected {known}.")
-        columns = (self._columns_of(name, context[name]) for name in schema.names)
+            raise InputError(f"The {called!r} {wrong}; expected {known}.")
+        columns = (self._columns_of(name, context[name], called) for name in schema.names)
         row = schema.row({name: value for held in columns for name, value in held.items()})
         # Refuses what the schema cannot read, with its own sentence.
         self.policy.inputs_of(row)
         return row
 
-    def _columns_of(self, name: str, value: Any) -> dict[str, Any]:
+    def _columns_of(self, name: str, value: Any, called: str) -> dict[str, Any]:
         """What the user's columns hold where the feature `name` has `value`."""
         feature, schema = self.policy.schema_.kind(name), self.policy.schema_
         if isinstance(feature, Categorical):
@@ -88,6 +92,14 @@ class Scene:
             if feature.columns is None:
                 return {name: level}
             return {column: int(i == levels.index(level)) for i, column in enumerate(feature.columns)}
+        if isinstance(feature, Date):
+            day = as_day(value)
+            if day is None:
+                said = json.dumps(value)
+                raise InputError(
+                    f"The feature {name!r} of the 'context' must be a date, such as 2025-06-14. Got {said} instead."
+                )
+            return {feature.column or name: pd.Timestamp(day)}
         like = self.policy.X_[name].iloc[0]
         on_or_off = isinstance(feature, Binary) or isinstance(like, bool | np.bool_)
         if isinstance(value, str) or (isinstance(value, bool) and not on_or_off):
@@ -102,7 +114,7 @@ class Scene:
         else:
             whole = isinstance(like, int | np.integer) and float(value).is_integer()
             return {name: int(value) if whole else float(value)}
-        raise InputError(f"The feature {name!r} of the 'context' must be {wanted}. Got {json.dumps(value)} instead.")
+        raise InputError(f"The feature {name!r} of the {called!r} must be {wanted}. Got {json.dumps(value)} instead.")
 
     def bounds_of(self, bounds: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
         """Limits as the schema takes them, categories in the type that the data has."""
@@ -117,6 +129,8 @@ class Scene:
                 # A long list names few categories often: each is looked up once. (1 is not true.)
                 once = dict.fromkeys((type(value), value) for value in limit)
                 found[name] = [_level(name, value, levels) for _, value in once]
+            elif isinstance(feature, Date):
+                found[name] = tuple(limit)
             elif len(limit) != 2 or any(isinstance(value, words) for value in limit):
                 got = json.dumps(limit[:3])[:200]
                 raise InputError(f"The 'bounds' of {name!r} must be a pair [low, high] of numbers. Got {got} instead.")
@@ -145,6 +159,11 @@ class Scene:
         asked = self.conditions(**given)
         said = {name for name, value in given.items() if value is not None}
         return {name: value for name, value in asked.items() if name in said or name in OF_SETS}
+
+    def conditions_of_several(self, sets: bool, **given: Any) -> dict[str, Any]:
+        """The same for questions with several answers, about a plan or about `sets`: refits are not for them."""
+        asked = (self.conditions_of_sets if sets else self.conditions)(**given)
+        return {name: value for name, value in asked.items() if name in OF_SEVERAL}
 
     @property
     def unknown(self) -> str:
@@ -182,6 +201,8 @@ class Scene:
             raise InputError("A question is about a 'plan' or about a set of plans, 'instead'. Got both.")
         if plan is not None:
             return self.plan_of(plan)
+        if plans is None and self.instead is not None:
+            return self.instead
         try:
             return set_from_plain(self.policy.problem, ANY if plans is None else plans, self.policy.outcome_names_)
         except InputError:
@@ -199,8 +220,10 @@ class Scene:
             outcomes=_outcomes(costs, weights),
         )
 
-    def _costs(self, plan: Any) -> Floats:
-        costs = np.asarray(self.policy.problem.costs(plan, self.policy.Y_), dtype=np.float64)
+    def _costs(self, plan: Any, outcomes: Floats | None = None) -> Floats:
+        """What a plan costs under what came in the past, or under what may come in a context."""
+        seen = self.policy.Y_ if outcomes is None else outcomes
+        costs = np.asarray(self.policy.problem.costs(plan, seen), dtype=np.float64)
         if not np.isfinite(costs).all():
             raise InputError("The plan's costs must be finite numbers.")
         return costs
@@ -227,6 +250,7 @@ class Scene:
             outcomes=list(policy.outcome_names_),
             plan=models.PlanShape.of(policy.problem.editor(policy.Y_, policy.outcome_names_, plans)),
             alternative=None if self.alternative is None else policy.problem.to_plain(self.alternative),
+            instead=None if self.instead is None else self.instead.as_plain(),
             holds=self.holds,
             margin=f"{margin[0]:g} cost" if isinstance(margin, tuple) else margin,
             plausible=own["plausible"],
@@ -263,7 +287,8 @@ class Scene:
             reason = error.reason if isinstance(error, InfeasiblePlanError) else str(error)
             return models.Check(feasible=False, reason=reason)
         # Both plans are drawn over each other: their bins must be the same.
-        made, costs = self.policy.decision(row), self._costs(plan)
+        outcomes = self.policy.outcomes_in(self.policy.schema_.row(row))
+        made, costs = self.policy.decision(row), self._costs(plan, outcomes)
         judged = self.judged(plan, made.weights, costs)
         return models.Check(
             feasible=True,
@@ -336,12 +361,15 @@ def project_scene(project: Project) -> Scene:
     """A project of the user's own; the page starts with its last observation."""
     policy, defaults = project.fitted(), project.explain_defaults
     today = policy.schema_.row(policy.X_.iloc[[-1]])
+    asked = None if defaults.instead is None else project.plan_asked()
     return Scene(
         "project",
         project.title or "Why not my plan?",
         project.question,
         policy,
         today,
+        alternative=None if isinstance(asked, PlanSet) else asked,
+        instead=asked if isinstance(asked, PlanSet) else None,
         fixed=defaults.fixed,
         engine=defaults.engine,
         time_limit=defaults.time_limit,

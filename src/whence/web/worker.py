@@ -15,6 +15,7 @@ import sys
 import threading
 import time
 import zlib
+from collections.abc import Callable
 from typing import IO, Any
 
 import msgspec
@@ -22,16 +23,13 @@ import msgspec
 from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.question import Progress
-from whence.web import models
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, packed, receive
+from whence.web.other_answers import answer_of, answered
+from whence.web.results import packed_result, result_of
 from whence.web.scenes import Scene
 
 #: Least seconds between two reports of progress.
 PULSE = 0.1
-#: What of the past observations the page draws.
-DRAWN = ("gaining", "losing")
-#: Reports inside a report.
-INSIDE = ("unrestricted", "nearest")
 #: Seconds to find out where else an answer stays true.
 RULE = 2.0
 
@@ -74,76 +72,58 @@ class Worker:
         self._sink.flush()
 
     def _answer(self, asked: Asked) -> Answered | Failed:
-        told, stopped = 0.0, False
+        told = 0.0
 
         def on_progress(progress: Progress) -> bool:
-            nonlocal told, stopped
+            nonlocal told
             now = time.monotonic()
             if now - told >= PULSE:
                 told = now
                 self._send(progress)
-            stopped = asked.number in self._cancelled
-            return not stopped
+            return asked.number not in self._cancelled
 
         try:
             scene = self._scenes[asked.scene]
-            explanation = scene.policy.explain(
-                scene.row_of(asked.context),
-                scene.instead_of(asked.plan, asked.instead),
-                kind=asked.kind,
-                within=asked.within,
-                fixed=asked.fixed,
-                bounds=scene.bounds_of(asked.bounds),
-                engine=scene.engine,
-                time_limit=asked.time_limit,
-                threads=asked.threads,
-                on_progress=on_progress,
-                on_nearest=lambda found: self._send(FoundNearest(_result(scene, found))),
-                **asked.conditions,
-            )
-            # Without all of its refits an answer is not what was asked for, however exact it is.
-            cut = explanation.status == "interrupted" or (stopped and explanation.reliance is not None)
-            if asked.rule and not stopped:
-                explanation = explanation.with_rule(min(RULE, asked.time_limit), nearest=True)
-            return _answered(scene, explanation, cut)
+            if asked.question != "explain":
+                found = answer_of(scene, asked, on_progress)
+                return answered(scene, found, asked.number in self._cancelled)
+            return self._explained(scene, asked, on_progress)
         except WhenceError as error:
             return Failed(str(error))
         except Exception as error:  # a problem of the user's own may fail in any way
             log.exception("An explanation failed.")
             return Failed(f"The explanation failed: {type(error).__name__}: {error}")
 
+    def _explained(self, scene: Scene, asked: Asked, on_progress: Callable[[Progress], bool]) -> Answered:
+        explanation = scene.policy.explain(
+            scene.row_of(asked.context),
+            scene.instead_of(asked.plan, asked.instead),
+            kind=asked.kind,
+            within=asked.within,
+            fixed=asked.fixed,
+            bounds=scene.bounds_of(asked.bounds),
+            engine=scene.engine,
+            time_limit=asked.time_limit,
+            threads=asked.threads,
+            on_progress=on_progress,
+            on_nearest=lambda found: self._send(FoundNearest(packed_result(result_of(scene, found)))),
+            **asked.conditions,
+        )
+        stopped = asked.number in self._cancelled
+        # Without all of its refits an answer is not what was asked for, however exact it is.
+        cut = explanation.status == "interrupted" or (stopped and explanation.reliance is not None)
+        if asked.rule and not stopped:
+            explanation = explanation.with_rule(min(RULE, asked.time_limit), nearest=True)
+        return _answered(scene, explanation, cut)
+
 
 def _answered(scene: Scene, explanation: Explanation, stopped: bool) -> Answered:
     near = explanation.nearest
     return Answered(
         stopped=stopped,
-        result=_result(scene, explanation),
+        result=packed_result(result_of(scene, explanation)),
         data=zlib.compress(msgspec.json.encode(explanation.to_dict())),
-        nearest=None if near is None else _result(scene, near),
-    )
-
-
-def _result(scene: Scene, explanation: Explanation) -> bytes:
-    """An answer for the page."""
-    report = explanation.to_dict()
-    result = models.Result(explanation=_short(report), sentence=report["text"], then=_then(scene, explanation))
-    return zlib.compress(result.model_dump_json().encode())
-
-
-def _short(report: dict[str, Any]) -> dict[str, Any]:
-    """A report without its numbers for every past observation, and those inside it as well."""
-    inner = {name: None if report.get(name) is None else _short(report[name]) for name in INSIDE}
-    return {**report, "observations": {name: report["observations"][name] for name in DRAWN}, **inner}
-
-
-def _then(scene: Scene, explanation: Explanation) -> models.Then | None:
-    if explanation.context is None or explanation.weights_after is None:
-        return None
-    return models.Then(
-        **dict(scene.decided(explanation.context)),
-        context=scene.context_of(explanation.context),
-        decision=scene.judged(explanation.decision, explanation.weights_after),
-        alternative=scene.judged(explanation.alternative, explanation.weights_after),
+        nearest=None if near is None else packed_result(result_of(scene, near)),
     )
 
 

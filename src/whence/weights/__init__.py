@@ -1,8 +1,20 @@
 """Context to weights: which past observations speak in a given context."""
 
 from whence.weights.base import InputMap, Weights
+from whence.weights.decision_forest import DecisionForest
+from whence.weights.forecast import ForecastWeights
 from whence.weights.forest import ForestWeights
+from whence.weights.kernel import KernelWeights
 from whence.weights.knn import KNNWeights
 from whence.weights.trees import TreeWeights
 
-__all__ = ["ForestWeights", "InputMap", "KNNWeights", "TreeWeights", "Weights"]
+__all__ = [
+    "DecisionForest",
+    "ForecastWeights",
+    "ForestWeights",
+    "InputMap",
+    "KNNWeights",
+    "KernelWeights",
+    "TreeWeights",
+    "Weights",
+]

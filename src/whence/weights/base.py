@@ -16,7 +16,7 @@ from whence.aliases import Floats
 from whence.errors import InputError, NotFittedError
 from whence.weights.nearby import UsuallyNear
 
-__all__ = ["Box", "InputMap", "SeenColumn", "Weights", "as_matrix"]
+__all__ = ["Box", "InputMap", "SeenColumn", "Weights", "as_mass", "as_matrix"]
 
 #: Weights computed at once in a batch of contexts (rows times samples): what bounds its memory.
 BATCH = 2_000_000
@@ -112,6 +112,14 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     kind: ClassVar[str] = ""
     label: ClassVar[str] = ""
     needs_separation: ClassVar[bool] = False
+    #: Whether `fit` takes a ``sample_weight``: what each past observation counts for.
+    takes_sample_weight: ClassVar[bool] = False
+
+    #: Whether all samples in the leaves of a context count alike, whatever leaf they are in.
+    pooled: bool = False
+
+    #: How long the last fit took, where that says how long another one takes.
+    fit_seconds: float | None = None
 
     n_samples_: int
     n_features_in_: int
@@ -158,12 +166,24 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
         """Take note of what the user's columns are, before `fit`."""
 
+    def take_problem(self, problem: Any, risk: Any) -> None:
+        """Take note of what the policy decides and minimises, before `fit`."""
+
     def check_columns(self, names: Sequence[str]) -> None:
         """Refuse a table whose columns are not those, in their order, that an already fitted estimator has seen."""
 
     def thresholds(self, column: int) -> Floats | None:
         """Where the weights can turn along a column of the input; None where they may turn anywhere."""
         return None
+
+    @property
+    def forecasts(self) -> bool:
+        """Whether a context moves the outcomes themselves, by a forecast, and not their weights (see `outcomes`)."""
+        return False
+
+    def outcomes(self, row: Floats, Y: Floats) -> Floats:
+        """What may come in a context that the estimator sees as `row`, by past observation: what came then, `Y`."""
+        return Y
 
     # ---- weights -----------------------------------------------------------------------------------
 
@@ -184,6 +204,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
     def _check_fitted(self) -> None:
         if not hasattr(self, "n_samples_"):
             raise NotFittedError(f"This {type(self).__name__} is not fitted yet; call 'fit' before using it.")
+
+    @property
+    def counts(self) -> Floats | None:
+        """What each past observation counts for, scaled to a mean of 1; None where all count alike."""
+        return None
 
     # ---- explanations ------------------------------------------------------------------------------
 
@@ -246,6 +271,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return f"{type(self).__name__} of {self.n_samples_} observations"
 
     @property
+    def proof_gap(self) -> float:
+        """By which share of its distance an explanation may be farther than the nearest one; 0 where none may."""
+        return 0.0
+
+    @property
     def can_refit(self) -> bool:
         """Whether the estimator can be fitted again, on these data or others."""
         return True
@@ -264,3 +294,31 @@ def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missin
     if not np.isfinite(matrix).all() and (not missing or np.isinf(matrix).any()):
         raise InputError("'X' must be finite. Got NaN or infinity.", parameter="X")
     return matrix
+
+
+def as_mass(sample_weight: ArrayLike | None, rows: int) -> Floats | None:
+    """What each of so many past observations counts for, scaled to a mean of 1; None where all count alike.
+
+    Examples
+    --------
+    >>> as_mass([1, 3], 2).tolist(), as_mass([2, 2], 2)
+    ([0.5, 1.5], None)
+    """
+    if sample_weight is None:
+        return None
+    try:
+        found = np.asarray(sample_weight, dtype=np.float64)
+    except (TypeError, ValueError):
+        found = np.full(1, np.nan)
+    if found.shape != (rows,) or not np.isfinite(found).all() or (found < 0.0).any() or not (found > 0.0).any():
+        got = f"shape {found.shape}" if found.shape != (rows,) else "other numbers"
+        raise InputError(
+            f"'sample_weight' must hold one number of at least 0 per row of 'X' ({rows}), not all of them zero. "
+            f"Got {got} instead.",
+            parameter="sample_weight",
+        )
+    if (found == found[0]).all():
+        return None
+    # By the largest first, whose sum with others cannot overflow.
+    found = found / found.max()
+    return np.asarray(found / found.mean())

@@ -12,7 +12,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
-from whence.weights.trees import LeafMembers
+from whence.weights.trees import LeafMembers, shares_of
 
 __all__ = ["Descent"]
 
@@ -54,6 +54,9 @@ class Descent:
         self._threshold = np.where(leaf, np.inf, np.concatenate([tree.threshold for tree in trees]))
         self._left = np.where(leaf, np.arange(leaf.size), left)
         self._right = right
+        self._mass: Floats | None = None
+        if any(f.mass is not None for f in forests):
+            self._mass = np.concatenate([np.ones(f.n_samples) if f.mass is None else f.mass for f in forests])
 
     def weights(self, row: Floats) -> Floats:
         """By forest, one per row, the weights of its samples in a context that the trees see as `row`."""
@@ -63,12 +66,17 @@ class Descent:
         places = np.arange(ends[-1]) + np.repeat(first - (ends - size), size)
         parts = np.split(places, ends[self._last[:-1]])
         n = self.forests[0].n_samples
-        samples = [
-            f.order.ravel()[part].astype(np.int64) + i * n
-            for i, (f, part) in enumerate(zip(self.forests, parts, strict=True))
-        ]
-        shares = np.repeat(1.0 / (self._count * size), size)
-        found = np.bincount(np.concatenate(samples), shares, minlength=n * len(self.forests))
+        samples = np.concatenate(
+            [
+                f.order.ravel()[part].astype(np.int64) + i * n
+                for i, (f, part) in enumerate(zip(self.forests, parts, strict=True))
+            ]
+        )
+        if self._mass is None:
+            shares = np.repeat(1.0 / (self._count * size), size)
+        else:
+            shares = shares_of(samples, size, self._mass) / np.repeat(self._count, size)
+        found = np.bincount(samples, shares, minlength=n * len(self.forests))
         return found.astype(np.float64, copy=False).reshape(-1, n)
 
     def _leaves(self, seen: NDArray[np.float32]) -> NDArray[np.int64]:

@@ -4,17 +4,14 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar, Self
+from typing import Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.ensemble._forest import ForestClassifier, ForestRegressor
@@ -25,7 +22,7 @@ from sklearn.utils.validation import check_is_fitted
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
-from whence.weights.base import Weights, as_matrix
+from whence.weights.base import Weights, as_mass, as_matrix
 from whence.weights.trees import TreeWeights
 
 __all__ = ["ForestWeights"]
@@ -39,8 +36,9 @@ FITTED = (*FORESTS, DecisionTreeRegressor, DecisionTreeClassifier)
 class ForestWeights(TreeWeights):
     """Weights of a random forest on past observations.
 
-    Each tree gives equal weight to the training samples in the context's leaf; the forest averages its
-    trees. Every training sample is dropped through every tree, not only those of its bootstrap.
+    Each tree gives equal weight to the training samples in the context's leaf, or weight in proportion to their
+    ``sample_weight``; the forest averages its trees. Every training sample is dropped through every tree, not only
+    those of its bootstrap.
 
     Parameters
     ----------
@@ -84,6 +82,7 @@ class ForestWeights(TreeWeights):
 
     kind: ClassVar[str] = "forest"
     label: ClassVar[str] = "forest"
+    takes_sample_weight: ClassVar[bool] = True
 
     #: The estimator that was given fitted (see `of`).
     frozen: Any = None
@@ -118,9 +117,7 @@ class ForestWeights(TreeWeights):
     @property
     def _by_own_numbers(self) -> bool:
         """Whether the faces of the trees are told by the user's own numbers, so that a context may lie on one."""
-        own = (RandomForestRegressor, RandomForestClassifier, ExtraTreesRegressor, ExtraTreesClassifier)
-        plain = (*own, DecisionTreeRegressor, DecisionTreeClassifier)
-        return self.frozen is not None and not isinstance(self.frozen, plain)
+        return self.frozen is not None
 
     @property
     def can_refit(self) -> bool:
@@ -138,7 +135,9 @@ class ForestWeights(TreeWeights):
             )
 
     @classmethod
-    def of(cls, fitted: Any, counted: ArrayLike | None = None) -> ForestWeights:
+    def of(
+        cls, fitted: Any, counted: ArrayLike | None = None, weights: Literal["per tree", "pooled"] = "per tree"
+    ) -> ForestWeights:
         """Weights of a tree ensemble that is already fitted.
 
         It is frozen: ``fit`` only records which samples stand in which leaf. It sees the user's own
@@ -153,6 +152,10 @@ class ForestWeights(TreeWeights):
         counted : array of bool of shape (trees, n), optional
             Which past observations count in which tree. In an honest forest, those that the tree was not grown on.
             A leaf without any of them has those of the smallest branch around it that holds some.
+        weights : {"per tree", "pooled"}
+            Whether each tree gives the observations in the context's leaf the same weight in all, so that few of them
+            speak up more; or whether the leaves of all trees are pooled, and an observation weighs as often as it is
+            in one of them. Pooled leaves are for the search and for a single plan as `instead`.
 
         Examples
         --------
@@ -163,16 +166,19 @@ class ForestWeights(TreeWeights):
         >>> ForestWeights.of(boosted).fit(X, X).weights([[0.5]]).sum().round(12)
         np.float64(1.0)
         """
-        if isinstance(fitted, FITTED) and counted is None:
+        if weights not in ("per tree", "pooled"):
+            raise InputError(f"'weights' must be 'per tree' or 'pooled'. Got {weights!r} instead.", parameter="weights")
+        pooled = weights == "pooled"
+        if isinstance(fitted, FITTED) and counted is None and not pooled:
             try:
                 check_is_fitted(fitted)
             except SklearnNotFittedError:
                 raise NotFittedError(
                     f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead."
                 ) from None
-            weights = cls(n_trees=len(_trees_of(fitted)), max_depth=getattr(fitted, "max_depth", None))
-            weights.frozen = fitted
-            return weights
+            made = cls(n_trees=len(_trees_of(fitted)), max_depth=getattr(fitted, "max_depth", None))
+            made.frozen = fitted
+            return made
         from whence.weights.adapters import read
         from whence.weights.read_forest import ReadForestWeights
 
@@ -183,7 +189,8 @@ class ForestWeights(TreeWeights):
                 "boosting model of scikit-learn, XGBoost, LightGBM or CatBoost, or a quantile forest. "
                 f"Got {type(fitted).__name__} instead."
             )
-        return ReadForestWeights.made(fitted, found, None if counted is None else np.asarray(counted, dtype=np.bool_))
+        some = None if counted is None else np.asarray(counted, dtype=np.bool_)
+        return ReadForestWeights.made(fitted, found, some, pooled)
 
     def __sklearn_clone__(self) -> ForestWeights:
         if self.frozen is not None:
@@ -191,12 +198,17 @@ class ForestWeights(TreeWeights):
         # Copied like scikit-learn's own clone does, so that two clones never share one random state.
         return type(self)(**copy.deepcopy(self.get_params(deep=False)))
 
-    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
-        """Train the forest on contexts `X` (coordinates) and outcomes `Y`, or record the samples of a frozen one."""
+    def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Train the forest on contexts `X` (coordinates) and outcomes `Y`, or record the samples of a frozen one.
+
+        With a `sample_weight`, the trees are grown with it, as scikit-learn does, and the samples of a leaf share its
+        weight in proportion to it. A frozen forest stays as it was grown.
+        """
         inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
         if self.frozen is None:
             self._check_parameters()
-            self.forest_ = self._trained(inputs, np.asarray(Y, dtype=np.float64))
+            mass = as_mass(sample_weight, len(inputs))
+            self.forest_ = self._trained(inputs, np.asarray(Y, dtype=np.float64), mass)
         else:
             self.forest_ = self.frozen
             if inputs.shape[1] != self.forest_.n_features_in_:
@@ -205,9 +217,9 @@ class ForestWeights(TreeWeights):
                     f"Got {inputs.shape[1]} instead.",
                     parameter="X",
                 )
-        return self.record(_trees_of(self.forest_), inputs)
+        return self.record(_trees_of(self.forest_), inputs, sample_weight)
 
-    def _trained(self, inputs: NDArray[np.float32], outcomes: Floats) -> RandomForestRegressor:
+    def _trained(self, inputs: NDArray[np.float32], outcomes: Floats, mass: Floats | None) -> RandomForestRegressor:
         forest = RandomForestRegressor(
             n_estimators=self.n_trees,
             max_depth=self.max_depth,
@@ -216,7 +228,9 @@ class ForestWeights(TreeWeights):
             random_state=self.random_state,
         )
         try:
-            return forest.fit(inputs, outcomes.ravel() if outcomes.ndim == 2 and outcomes.shape[1] == 1 else outcomes)
+            return forest.fit(
+                inputs, outcomes.ravel() if outcomes.ndim == 2 and outcomes.shape[1] == 1 else outcomes, mass
+            )
         except ValueError as error:
             raise InputError(str(error).replace("RandomForestRegressor", "ForestWeights")) from None
 

@@ -46,8 +46,7 @@ class Layout:
                     parameter="X",
                 )
             else:
-                code = {level: i for i, level in enumerate(levels)}
-                places.append(Place(column.coordinate, tuple(code.get(level) for level in column.categories)))
+                places.append(Place(column.coordinate, read.codes(j, column.categories)))
         return cls(tuple(places))
 
     def trees(self, read: FittedTrees, missing: frozenset[int] = frozenset()) -> list[ArrayTree]:

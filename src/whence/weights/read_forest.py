@@ -12,7 +12,7 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from whence.aliases import Floats
 from whence.errors import InputError, InternalError
 from whence.weights.adapters import FittedTrees, read
-from whence.weights.base import SeenColumn, as_matrix
+from whence.weights.base import SeenColumn, as_mass, as_matrix
 from whence.weights.forest import ForestWeights
 from whence.weights.layout import Layout, check_names, check_width
 from whence.weights.read_members import ReadMembers
@@ -32,18 +32,21 @@ class ReadForestWeights(ForestWeights):
 
     read: FittedTrees
     counted: NDArray[np.bool_] | None = None
+    pooled: bool = False
     _layout: Layout | None = None
     _views: dict[frozenset[int], ReadForestWeights]
 
     @classmethod
-    def made(cls, fitted: Any, read: FittedTrees, counted: NDArray[np.bool_] | None = None) -> ReadForestWeights:
+    def made(
+        cls, fitted: Any, read: FittedTrees, counted: NDArray[np.bool_] | None = None, pooled: bool = False
+    ) -> ReadForestWeights:
         """Weights of a model and what was read of it."""
         weights = cls(n_trees=max(1, len(read.trees)), max_depth=None)
-        weights.frozen, weights.read, weights.counted = fitted, read, counted
+        weights.frozen, weights.read, weights.counted, weights.pooled = fitted, read, counted, pooled
         return weights
 
     def __sklearn_clone__(self) -> ReadForestWeights:
-        return self.made(self.frozen, self.read, self.counted)
+        return self.made(self.frozen, self.read, self.counted, self.pooled)
 
     @property
     def compared_as(self) -> DTypeLike:
@@ -64,8 +67,8 @@ class ReadForestWeights(ForestWeights):
         if self.sees_levels:
             self._layout = Layout.of(self.read, columns)
 
-    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
-        """Record which rows of `X` stand in which leaf."""
+    def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Record which rows of `X` stand in which leaf; they share its weight in proportion to `sample_weight`."""
         inputs = as_matrix(X, self.dtype, missing=True)
         if self._layout is None:
             check_width(self.read, inputs.shape[1])
@@ -73,7 +76,15 @@ class ReadForestWeights(ForestWeights):
         leaves = self._leaves(inputs)
         self._check_read(inputs, leaves)
         self._check_counted(leaves.shape[0])
-        self.members_ = ReadMembers(self.read.trees, self._layout.trees(self.read), leaves, self.counted)
+        mass = as_mass(sample_weight, len(inputs))
+        self._check_mass_of_trees(mass)
+        if mass is not None and self.pooled:
+            raise InputError(
+                "'sample_weight' must be None where leaves are pooled: rows count alike in them. Got weights instead.",
+                parameter="sample_weight",
+            )
+        trees = self._layout.trees(self.read)
+        self.members_ = ReadMembers(self.read.trees, trees, leaves, self.counted, self.pooled, mass)
         self._views = {}
         self.forest_ = self.frozen
         self.inputs_ = inputs
@@ -92,7 +103,7 @@ class ReadForestWeights(ForestWeights):
         assert found is not None
         view = cls.made(forest.forest_, found)
         view._layout = Layout.plain(forest.n_features_in_)
-        return view.fit(forest.inputs_, np.zeros((forest.n_samples_, 1)))
+        return view.fit(forest.inputs_, np.zeros((forest.n_samples_, 1)), forest.counts)
 
     def lacking(self, columns: frozenset[int]) -> ReadForestWeights:
         """The same trees, in which splits on missing columns are decided."""
@@ -115,8 +126,14 @@ class ReadForestWeights(ForestWeights):
         """Weights by the model's own leaves."""
         return self._members.at_leaves(self._leaves(X))
 
-    def per_tree(self, row: Floats) -> Floats:
-        """Weights by each tree alone."""
+    def knows_spread(self, tail: float | None) -> bool:
+        """The trees disagree, unless their leaves are pooled: then no tree has weights of its own."""
+        return not self.pooled
+
+    def per_tree(self, row: Floats) -> Floats | None:
+        """Weights by each tree alone; None where leaves are pooled."""
+        if self.pooled:
+            return None
         return self._members.per_tree_at(self._leaves(np.asarray(row)[None, :])[0])
 
     @property
@@ -127,12 +144,13 @@ class ReadForestWeights(ForestWeights):
     def state(self) -> Iterator[Any]:
         """The trees, what their leaves stand for, and who stands in them."""
         yield from super().state()
-        yield {"library": self.read.kind}
+        yield {"library": self.read.kind} | ({"pooled": True} if self.pooled else {})
         yield from self._members.first
 
     def describe(self) -> str:
         """How many trees of which library."""
-        return f"{len(self.trees)} trees of a {self.read.kind} model"
+        pooled = ", their leaves pooled" if self.pooled else ""
+        return f"{len(self.trees)} trees of a {self.read.kind} model{pooled}"
 
     def _check_read(self, inputs: Floats, leaves: NDArray[np.int64]) -> None:
         """The arrays that are searched must lead every past context to the leaf that the model itself names."""
@@ -155,4 +173,12 @@ class ReadForestWeights(ForestWeights):
                 f"'counted' must be an array of bools of shape ({trees}, {samples}), one row per tree and one column "
                 f"per row of 'X', with a True in every row. Got shape {counted.shape} instead.",
                 parameter="counted",
+            )
+
+    def _check_mass_of_trees(self, mass: Floats | None) -> None:
+        if mass is not None and self.counted is not None and not (self.counted & (mass > 0.0)).any(axis=1).all():
+            raise InputError(
+                "'sample_weight' must leave something that counts in every tree. Got a tree in which all past "
+                "observations that count have weight 0.",
+                parameter="sample_weight",
             )

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from whence.aliases import Floats
 from whence.weights.array_trees import ArrayTree, RawTree
-from whence.weights.trees import LeafMembers
+from whence.weights.trees import LeafMembers, shares_of
 
 __all__ = ["ReadMembers"]
 
@@ -34,6 +34,10 @@ class ReadMembers(LeafMembers):
         The leaf, as a node of the library's tree, of every sample.
     counted : ndarray of bool of shape (trees, n), optional
         Which samples count in which tree: those of the half that it was not grown on, for an honest forest.
+    pooled : bool
+        Whether all samples in the leaves of a context count alike.
+    mass : ndarray of shape (n,), optional
+        What each sample counts for, where they do not count alike.
     """
 
     def __init__(
@@ -42,15 +46,21 @@ class ReadMembers(LeafMembers):
         trees: Sequence[ArrayTree],
         leaves: Ints,
         counted: NDArray[np.bool_] | None = None,
+        pooled: bool = False,
+        mass: Floats | None = None,
     ) -> None:
         n = leaves.shape[0]
+        self.pooled = pooled
         self.raw = list(raw)
         self.leaves = leaves
+        self.mass = mass
         self.order = np.empty((len(raw), n), dtype=np.int32)
         #: For every node of every tree of the library: where its samples begin in the tree's order, and how many.
         self.slices_of: list[tuple[Ints, Ints]] = []
         for t, tree in enumerate(raw):
             counts = None if counted is None else counted[t]
+            if mass is not None:
+                counts = mass > 0.0 if counts is None else counts & (mass > 0.0)
             self.order[t], found = _sorted(tree, leaves[:, t], counts)
             self.slices_of.append(found)
         self.lay(trees)
@@ -96,7 +106,8 @@ class ReadMembers(LeafMembers):
         found = np.zeros(self.order.shape)
         for t, node in enumerate(leaves.tolist()):
             first, size = (int(array[node]) for array in self.slices_of[t])
-            found[t, self.order[t, first : first + size]] = 1.0 / size
+            own = self.order[t, first : first + size]
+            found[t, own] = shares_of(own, np.array([size]), self.mass)
         return found
 
     def _shares(self, leaves: Ints) -> Floats:
@@ -105,8 +116,12 @@ class ReadMembers(LeafMembers):
         first = np.array([own[0][node] for own, node in zip(self.slices_of, leaves.tolist(), strict=True)])
         first = first + n * np.arange(size.size)
         places = np.arange(int(size.sum())) + np.repeat(first - (np.cumsum(size) - size), size)
-        shares = np.repeat(1.0 / (size.size * size), size)
-        return np.asarray(np.bincount(self.order.ravel()[places], shares, minlength=n), dtype=np.float64)
+        samples = self.order.ravel()[places]
+        if self.mass is None:
+            shares = np.repeat(1.0 / (np.full(size.size, size.sum()) if self.pooled else size.size * size), size)
+        else:
+            shares = shares_of(samples, size, self.mass) / size.size
+        return np.asarray(np.bincount(samples, shares, minlength=n), dtype=np.float64)
 
 
 def _sorted(tree: RawTree, own: Ints, counted: NDArray[np.bool_] | None) -> tuple[Any, tuple[Ints, Ints]]:

@@ -53,6 +53,8 @@ class Refits:
     def __init__(self, weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kind: RefitKind) -> None:
         if kind not in KINDS:
             raise InputError(f"'refits' must be 'seed' or 'bootstrap'. Got {kind!r} instead.", parameter="refits")
+        if weights.forecasts:
+            raise InputError("Forecasts with residuals are not held against refits.", parameter="refits")
         if not weights.can_refit:
             raise InputError(
                 "A forest that was given fitted cannot be fitted again, so that nothing is known of its refits; "
@@ -99,9 +101,13 @@ class Refits:
             _SECONDS[self._weights] = max(_SECONDS.get(self._weights, 0.0), time.perf_counter() - began)
         return refit
 
+    def is_made(self, number: int) -> bool:
+        """Whether refit `number` is there already."""
+        return (self.kind, number) in self._kept
+
     def ready_within(self, number: int, seconds: float) -> bool:
         """Whether refit `number` exists, or can be made within about `seconds`: fitting cannot be interrupted."""
-        if (self.kind, number) in self._kept or seconds == math.inf:
+        if self.is_made(number) or seconds == math.inf:
             return True
         if seconds <= 0.0:
             return False
@@ -110,7 +116,9 @@ class Refits:
         return _SECONDS[self._weights] <= seconds
 
     def _guessed(self) -> float:
-        """Seconds that a refit may take, from one tree on some of the rows; sorting takes n log n."""
+        """Seconds that a refit may take: as the fit itself, or from one tree on some rows; sorting takes n log n."""
+        if self._weights.fit_seconds is not None:
+            return self._weights.fit_seconds
         probe, rows = clone(self._weights), min(len(self._X), PROBED)
         trees = probe.get_params().get("n_trees", 1)
         if "n_trees" in probe.get_params():
@@ -130,10 +138,18 @@ class Refits:
         fresh = clone(self._weights)
         if "random_state" in fresh.get_params():
             fresh.set_params(random_state=int(rng.integers(2**31)))
+        counts = self._weights.counts
         if self.kind == "seed":
-            return _Refit(fresh.fit(self._X, self._Y), None)
+            return _Refit(_fitted(fresh, self._X, self._Y, counts), None)
         rows = rng.integers(len(self._X), size=len(self._X))
-        return _Refit(fresh.fit(self._X[rows], self._Y[rows]), rows)
+        drawn = None if counts is None else counts[rows]
+        return _Refit(_fitted(fresh, self._X[rows], self._Y[rows], drawn), rows)
+
+
+def _fitted(weights: Weights, X: Floats, Y: Floats, counts: Floats | None) -> Weights:
+    """Weights fitted to rows that count alike, or for so much each."""
+    # Weights of the user's own may know nothing of that.
+    return weights.fit(X, Y) if counts is None else weights.fit(X, Y, sample_weight=counts)  # type: ignore[call-arg]
 
 
 #: Seconds that the longest refit of some weights took, or may take.

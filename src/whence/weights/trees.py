@@ -11,9 +11,9 @@ from numpy.typing import ArrayLike, DTypeLike, NDArray
 from whence.aliases import Floats
 from whence.errors import InputError
 from whence.weights.array_trees import ArrayTree, single_turns
-from whence.weights.base import Box, InputMap, Weights, as_matrix
+from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
 
-__all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "turning_points"]
+__all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "shares_of", "turning_points"]
 
 
 class Tree(Protocol):
@@ -42,9 +42,33 @@ class LeafMembers:
 
     Every tree keeps its samples sorted by leaf (`order`), so that the samples of a leaf are one slice, given for every
     node by `first` and `size`: a context touches only the samples it shares a leaf with.
+
+    The samples of a leaf share its weight alike, or in proportion to their `mass`.
+
+    Parameters
+    ----------
+    trees : list of Tree
+        The trees.
+    inputs : ndarray of shape (n, columns)
+        The training contexts.
+    counted : ndarray of bool of shape (trees, n), optional
+        Which samples count in which tree: those that it was not grown on, for an honest forest.
+    mass : ndarray of shape (n,), optional
+        What each sample counts for, where they do not count alike.
     """
 
-    def __init__(self, trees: list[Any], inputs: NDArray[np.float32]) -> None:
+    #: What each sample counts for; None where all count alike.
+    mass: Floats | None = None
+    #: Whether all samples in the leaves of a context count alike, not those of every leaf together as much.
+    pooled: bool = False
+
+    def __init__(
+        self,
+        trees: list[Any],
+        inputs: NDArray[np.float32],
+        counted: NDArray[np.bool_] | None = None,
+        mass: Floats | None = None,
+    ) -> None:
         n = inputs.shape[0]
         self.trees = trees
         self.order = np.empty((len(trees), n), dtype=np.int32)
@@ -57,11 +81,15 @@ class LeafMembers:
         self.first = np.split(self._first, nodes[1:-1])
         for t, tree in enumerate(trees):
             leaves = tree.apply(inputs)
+            if counted is not None:
+                # What does not count comes last, where no leaf begins.
+                leaves = np.where(counted[t], leaves, tree.node_count)
             # Numpy sorts short integers twenty times as fast.
-            short = leaves.astype(np.uint16) if tree.node_count <= 2**16 else leaves
+            short = leaves.astype(np.uint16) if tree.node_count < 2**16 else leaves
             self.order[t] = np.argsort(short, kind="stable")
-            self.size[t][:] = np.bincount(leaves, minlength=tree.node_count)
+            self.size[t][:] = np.bincount(leaves, minlength=tree.node_count)[: tree.node_count]
             self.first[t][:] = np.cumsum(self.size[t]) - self.size[t]
+        self.mass = mass
 
     @property
     def n_samples(self) -> int:
@@ -69,10 +97,11 @@ class LeafMembers:
         return int(self.order.shape[1])
 
     def leaf_of(self) -> NDArray[np.int64]:
-        """Leaf of every sample in every tree, of shape (trees, n)."""
-        leaf = np.empty(self.order.shape, dtype=np.int64)
+        """Leaf of every sample in every tree, of shape (trees, n); -1 where it does not count."""
+        leaf = np.full(self.order.shape, -1, dtype=np.int64)
         for t, size in enumerate(self.size):
-            leaf[t, self.order[t]] = np.repeat(np.arange(size.size), size)
+            # Those that do not count come last.
+            leaf[t, self.order[t, : size.sum()]] = np.repeat(np.arange(size.size), size)
         return leaf
 
     def slices(self) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
@@ -88,14 +117,17 @@ class LeafMembers:
     def at_leaves(self, leaves: NDArray[np.int64]) -> Floats:
         """Weights of every sample for a context that falls into these leaves, one per tree."""
         samples, size = self._standing_in(leaves)
-        shares = np.repeat(1.0 / (leaves.size * size), size)
+        if self.mass is None:
+            shares = np.repeat(1.0 / (leaves.size * size), size)
+        else:
+            shares = shares_of(samples, size, self.mass) / leaves.size
         return np.asarray(np.bincount(samples, shares, minlength=self.n_samples), dtype=np.float64)
 
     def by_tree(self, leaves: NDArray[np.int64]) -> Floats:
         """The same by each tree alone, one per row."""
         samples, size = self._standing_in(leaves)
         found = np.zeros((leaves.size, self.n_samples))
-        found[np.repeat(np.arange(leaves.size), size), samples] = np.repeat(1.0 / size, size)
+        found[np.repeat(np.arange(leaves.size), size), samples] = shares_of(samples, size, self.mass)
         return found
 
     def _standing_in(self, leaves: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
@@ -105,6 +137,33 @@ class LeafMembers:
         skipped = first - (np.cumsum(size) - size)
         places = np.arange(int(size.sum())) + np.repeat(skipped, size)
         return self.order.ravel()[places], size
+
+    def totals(self) -> Floats | None:
+        """For the nodes of all trees, the mass of its samples (0 for branches); None where all count alike."""
+        return None if self.mass is None else np.concatenate([self._total(t) for t in range(len(self.trees))])
+
+    def _total(self, t: int) -> Floats:
+        """The same for the nodes of one tree."""
+        assert self.mass is not None
+        # By differences of a running sum, rounding would make the mass of a light leaf behind a heavy one wrong.
+        padded = np.append(self.mass[self.order[t]], 0.0)
+        ends = np.stack([self.first[t], self.first[t] + self.size[t]], axis=1).ravel()
+        return np.where(self.size[t] > 0, np.add.reduceat(padded, ends)[::2], 0.0)
+
+
+def shares_of(samples: NDArray[np.integer], size: NDArray[np.int64], mass: Floats | None) -> Floats:
+    """What each sample of several leaves has of its leaf, given one leaf after the other with their sizes.
+
+    Examples
+    --------
+    >>> shares_of(np.array([0, 1, 2]), np.array([1, 2]), np.array([5.0, 1.0, 3.0])).tolist()
+    [1.0, 0.25, 0.75]
+    """
+    if mass is None:
+        return np.repeat(1.0 / size, size)
+    own = mass[samples]
+    found: Floats = own / np.repeat(np.add.reduceat(own, np.cumsum(size) - size), size)
+    return found
 
 
 class TreeWeights(Weights):
@@ -139,10 +198,20 @@ class TreeWeights(Weights):
     members_: LeafMembers
     inputs_: NDArray[np.float32]
 
-    def record(self, trees: Sequence[Tree], X: ArrayLike) -> Self:
-        """Keep fitted trees, and which rows of `X` stand in which of their leaves; returns the object itself."""
+    def record(
+        self,
+        trees: Sequence[Tree],
+        X: ArrayLike,
+        sample_weight: ArrayLike | None = None,
+        counted: NDArray[np.bool_] | None = None,
+    ) -> Self:
+        """Keep fitted trees, and which rows of `X` stand in which of their leaves; returns the object itself.
+
+        The rows of a leaf share its weight alike, or in proportion to their `sample_weight`. `counted` says which rows
+        count in which tree, of shape (trees, rows); by default all of them do.
+        """
         inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
-        self.members_ = LeafMembers(list(trees), inputs)
+        self.members_ = LeafMembers(list(trees), inputs, counted, as_mass(sample_weight, len(inputs)))
         for t, (tree, size) in enumerate(zip(trees, self.members_.size, strict=True)):
             for leaf in np.flatnonzero((tree.children_left < 0) & (size == 0)):
                 raise InputError(
@@ -150,9 +219,29 @@ class TreeWeights(Weights):
                     "none, so its weights are undefined: give the rows that the forest was trained on.",
                     parameter="X",
                 )
+        self._check_mass()
         self.inputs_ = inputs
         self.n_samples_, self.n_features_in_ = inputs.shape
         return self
+
+    def _check_mass(self) -> None:
+        """Refuse a leaf in which nothing counts."""
+        total = self.members_.totals()
+        if total is None:
+            return
+        leaf = np.concatenate([tree.children_left < 0 for tree in self.members_.trees])
+        if (total[leaf] <= 0.0).any():
+            raise InputError(
+                "'sample_weight' must leave something that counts in every leaf of the forest. Got a leaf in which all "
+                "past observations have weight 0.",
+                parameter="sample_weight",
+            )
+
+    @property
+    def counts(self) -> Floats | None:
+        """What each past observation counts for, where they do not count alike."""
+        # Trees that only stand for a forecast have no samples of their own.
+        return getattr(self.members_, "mass", None)
 
     @property
     def trees(self) -> list[Any]:
@@ -173,7 +262,7 @@ class TreeWeights(Weights):
         """The trees disagree, on a mean or on a tail."""
         return True
 
-    def per_tree(self, row: Floats) -> Floats:
+    def per_tree(self, row: Floats) -> Floats | None:
         """Weights in a context by each tree alone: those in the same leaf speak alike."""
         seen, members = np.asarray(row, dtype=np.float32)[None, :], self.members_
         leaves = np.array([tree.apply(seen)[0] for tree in self.trees])
@@ -195,6 +284,8 @@ class TreeWeights(Weights):
                 yield getattr(tree, name)
         yield self.members_.order.ravel()
         yield from self.members_.size
+        if self.members_.mass is not None:
+            yield self.members_.mass
 
     def describe(self) -> str:
         """How many trees there are."""

@@ -3,7 +3,7 @@
 import { button, byId, h, icon } from "./dom.js";
 import { plain } from "./format.js";
 import { term } from "./terms.js";
-import { ask, state, thenOf, update } from "./state.js";
+import { ask, isShown, state, thenOf, update } from "./state.js";
 
 /** What comes instead of today's plan, where no plan of one's own was asked about: it is named, and can be made one's own. */
 function successor({ text, plan }) {
@@ -24,8 +24,8 @@ const NAMED = { distance: "distance", "boxes or nodes searched": "boxes", "holds
 const NOTHING_YET = { time_limit: "Time is up: nothing found", interrupted: "Stopped: nothing found yet" };
 
 /** The lines of an answer, the verdict first; both plans are on the page already. */
-export function linesOf({ verdict, staying, exact, costs, certainty, remedy }) {
-  return [verdict, staying, exact, costs, certainty, remedy].flatMap((text) => text.split("\n")).filter(Boolean);
+export function linesOf({ verdict, staying, exact, forecast = "", costs, certainty, remedy }) {
+  return [verdict, staying, exact, forecast, costs, certainty, remedy].flatMap((text) => text.split("\n")).filter(Boolean);
 }
 
 /** What an answer says; where another one stands above it, what both have in common is left out. */
@@ -38,7 +38,7 @@ function spoken(shown, brief) {
 }
 
 /** How sure the answer itself is, and how far away its context. */
-function badge(found) {
+export function badge(found) {
   const [tone, picture, said] = BADGES[found.status] ?? ["plain", "check", found.status];
   const text = (!found.context && NOTHING_YET[found.status]) || said;
   return h("p", { class: `badge ${tone}` }, icon(picture), h("span", { text }),
@@ -86,7 +86,7 @@ export function rule({ rule: said, ranges = [] }) {
       h("i", { class: "range-mark found", "aria-hidden": "true" }), " as found."));
 }
 
-function facts({ gain = "", usual = "" }) {
+export function facts({ gain = "", usual = "" }) {
   const told = [gain, usual].filter(Boolean);
   return told.length > 0 && h("ul", { class: "facts" }, told.map((text) => h("li", { text })));
 }
@@ -98,9 +98,15 @@ function certificate(found) {
     found.context && h("p", { class: "hint", text: "Computed once more from the fitted model and the decision problem before it was shown." }));
 }
 
+/** Links to an answer as a report and as data. */
+export function filesOf(name, report, data) {
+  const link = (href, ending, text) => h("a", { class: "button", href, download: `${name}.${ending}` }, icon("down"), h("span", { text }));
+  return h("div", { class: "row downloads" }, link(report, "html", "Report (HTML)"), link(data, "json", "Data (JSON)"));
+}
+
 /** Switch the whole page to the context that was found, or back. */
 function showOnPage(kind, which, then) {
-  update({ selected: kind, answer: which, stage: then ? "then" : "today" });
+  update({ selected: kind, answer: which, picked: null, stage: then ? "then" : "today" });
   document.querySelector(`.explanation-card[data-${which === "holds" ? "reliable" : "kind"}="${kind}"] .answer .button`)?.focus({ preventScroll: true });
   if (then) byId("plan-panel").scrollIntoView({ behavior: "smooth", block: "start" });
 }
@@ -110,7 +116,7 @@ export function answer(kind, which, result) {
   const { explanation: found } = result;
   const { shown } = found;
   const then = thenOf(result);
-  const onPage = state.selected === kind && state.answer === which && state.stage === "then";
+  const onPage = isShown(kind, which) && state.stage === "then";
   return [
     badge(found),
     // That the nearest one may be relied on is told in the other card.

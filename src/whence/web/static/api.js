@@ -50,6 +50,9 @@ async function request(path, { method = "GET", body, signal, timeout = 30 } = {}
   throw new ApiError(kind, sentence(answer, status), { status, retryAfter: Number(response.headers.get("Retry-After")) || 2 });
 }
 
+/** Where the other questions are asked. */
+const OTHERS = { front: "fronts", menu: "menus", reasons: "reasons", compare: "comparisons" };
+
 const at = (...parts) => `api/${parts.map(encodeURIComponent).join("/")}`;
 
 export const api = {
@@ -67,6 +70,13 @@ export const api = {
   cancel: (job) => request(at("explanations", job), { method: "DELETE" }),
   /** The same from a page that is being closed: nobody waits for the answer. */
   abandon: (job) => navigator.sendBeacon(`${at("explanations", job)}/cancel`),
+  /** Ask one of the other questions: "front", "menu", "reasons" or "compare". */
+  ask: (name, id, question) => request(at("scenes", id, OTHERS[name]), { method: "POST", body: question }),
+  answer: (job, wait) => request(`${at("answers", job)}?wait=${wait}`, { timeout: wait + 15 }),
+  cancelAnswer: (job) => request(at("answers", job), { method: "DELETE" }),
+  abandonAnswer: (job) => navigator.sendBeacon(`${at("answers", job)}/cancel`),
+  answerReport: (job) => `${at("answers", job)}/report.html`,
+  answerData: (job) => `${at("answers", job)}/answer.json`,
   report: (job) => `${at("explanations", job)}/report.html`,
   data: (job) => `${at("explanations", job)}/explanation.json`,
 };

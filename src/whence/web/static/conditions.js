@@ -30,6 +30,12 @@ export function conditionsAsked(about) {
   };
 }
 
+/** The conditions of a question with several answers: refits and the number of changes are for single ones. */
+export function conditionsOfSeveral(about) {
+  const { margin, plausible } = conditionsAsked(about);
+  return { ...(margin === undefined ? {} : { margin }), ...(plausible === undefined ? {} : { plausible }) };
+}
+
 /** Whether refits are asked for. */
 export const asksRefits = () => state.about === "mine" && state.scene.holds !== null && state.conditions.holds !== false;
 

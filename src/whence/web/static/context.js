@@ -89,7 +89,7 @@ function featureRow(feature) {
     put(padlock, icon(locked ? "lock" : "open"));
     limits?.sync();
     const far = outside(feature, shown);
-    const said = shown === null ? `${name} needs a number.` : far && (feature.kind === "binary" ? `${name} ${far}` : `${value(shown, feature)} ${far}`);
+    const said = shown === null ? `${name} needs a ${feature.kind === "date" ? "date" : "number"}.` : far && (feature.kind === "binary" ? `${name} ${far}` : `${value(shown, feature)} ${far}`);
     if (caution.textContent !== said) caution.textContent = said;
     node.classList.toggle("locked", locked);
     node.classList.toggle("changed", Boolean(change));
@@ -148,7 +148,7 @@ export function startContext() {
   subscribe((changed) => {
     if (!state.scene) return;
     if (changed.has("scene")) build();
-    if (["scene", "context", "locks", "limits", "explanations", "selected", "answer", "stage", "stale"].some((key) => changed.has(key))) {
+    if (["scene", "context", "locks", "limits", "explanations", "selected", "answer", "picked", "stage", "stale"].some((key) => changed.has(key))) {
       for (const row of rows) row.sync();
       byId("context-hint").textContent = state.stage === "then" && shownThen() ? HINTS.then : HINTS.today;
     }

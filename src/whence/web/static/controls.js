@@ -1,7 +1,7 @@
 // One control a feature: slider, stepper, select or switch. Each has a node and a sync(value) that never moves the focus.
 
 import { button, h } from "./dom.js";
-import { plain } from "./format.js";
+import { day, plain } from "./format.js";
 
 let serial = 0;
 export const freshId = (prefix) => `${prefix}-${(serial += 1)}`;
@@ -118,7 +118,30 @@ function toggle(feature, id, set) {
   };
 }
 
-const MAKERS = { continuous: slider, discrete: stepper, categorical: chooser, binary: toggle };
+/** A field for one date; `set` is told null for an empty field or a date that is not complete. */
+function dateField({ set, ...attributes }) {
+  const node = h("input", { type: "date", class: "date-field", ...attributes });
+  node.addEventListener("input", () => {
+    node.setAttribute("aria-invalid", String(node.validity.badInput));
+    set(node.value || null);
+  });
+  return { node, sync: (value) => { if (node.value !== (value ?? "")) node.value = value ?? ""; } };
+}
+
+function calendar(feature, id, set) {
+  const field = dateField({ id, set });
+  const said = h("span", { class: "unit" });
+  return {
+    node: h("div", { class: "control" }, field.node, said),
+    sync(value) {
+      // What is being typed is not complete yet.
+      if (value !== null) field.sync(value);
+      said.textContent = value ? day(value).split(" ")[0] : "";
+    },
+  };
+}
+
+const MAKERS = { continuous: slider, discrete: stepper, categorical: chooser, binary: toggle, date: calendar };
 
 /** The control of `feature`; `sync(value, then)` shows a value and, on a slider, where the explanation would put it. */
 export function control(feature, id, set) {
@@ -129,7 +152,7 @@ export function control(feature, id, set) {
 /** Limits in words, as "from 3 to 20 °C", or "Monday or Tuesday". */
 export function limitWords(feature, limit) {
   if (feature.kind === "categorical") return limit.length ? limit.map(String).join(" or ") : "nothing";
-  const [low, high] = limit.map((end) => (Number.isFinite(end) ? plain(end) : null));
+  const [low, high] = limit.map((end) => (feature.kind === "date" ? end && day(end) : Number.isFinite(end) ? plain(end) : null));
   const words = [low !== null && `from ${low}`, high !== null && `to ${high}`].filter(Boolean).join(" ");
   return feature.unit ? `${words} ${feature.unit}` : words;
 }
@@ -151,8 +174,10 @@ export function limitFields(feature, set) {
     };
   }
   let limits = [null, null];
-  const ends = ["from", "to"].map((word, i) => numberField({
-    label: `${feature.name}: explanation may go ${word}`, optional: true, placeholder: plain(i ? feature.high : feature.low, 4),
+  const dated = feature.kind === "date";
+  const ends = ["from", "to"].map((word, i) => (dated ? dateField : numberField)({
+    ...(dated ? { "aria-label": `${feature.name}: explanation may go ${word}` }
+      : { label: `${feature.name}: explanation may go ${word}`, optional: true, placeholder: plain(i ? feature.high : feature.low, 4) }),
     set: (value) => { limits = limits.map((old, j) => (i === j ? value : old)); set(limits.every((end) => end === null) ? null : limits); },
   }));
   const note = h("p", { class: "warning", hidden: true });

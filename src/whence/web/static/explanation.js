@@ -1,16 +1,17 @@
 // The explanation panel: ask, follow both searches, read the answers: for each where it turns, and where it may be relied on.
 
-import { agreement, answer, linesOf } from "./answers.js";
+import { agreement, answer, filesOf, linesOf } from "./answers.js";
 import { api } from "./api.js";
 import { asksRefits, changesSlider, conditionsDrawer } from "./conditions.js";
 import { startDock } from "./dock.js";
 import { button, byId, h, icon, put } from "./dom.js";
-import { count, duration, plain } from "./format.js";
+import { duration } from "./format.js";
+import { frontSlot } from "./front.js";
 import { cancel, explain, kindsOf, pending } from "./jobs.js";
 import { announce } from "./notices.js";
 import { obstacle, planObstacle } from "./obstacles.js";
-import { term } from "./terms.js";
-import { answersOf, KINDS, state, subscribe, thenOf, update } from "./state.js";
+import { answersOf, isShown, KINDS, state, subscribe, thenOf, update } from "./state.js";
+import { meterFor, progressLine, redraw, refitLine } from "./waiting.js";
 import { wishWords } from "./wish.js";
 
 /** Title and question of an explanation, by what it is about. */
@@ -34,70 +35,11 @@ let asked = "";
 const textsOf = (kind) => TEXTS[state.about][kind]();
 const titleOf = (kind) => textsOf(kind)[0];
 
-/** What keeps a search waiting, or an empty text where it runs. */
-function waitingText(entry) {
-  if (entry.cancelling) return "Stopping; what was found stays.";
-  if (entry.state === "busy") return "All searches are busy; yours is tried again in a moment.";
-  if (entry.state === "queued") return entry.ahead ? `Waiting: ${entry.ahead} before this one.` : "Starting …";
-  return "";
-}
-
-/** How far a search has come, in a line whose words stay where they are while its numbers change. */
-function progressLine() {
-  const [lead, middle, tail] = [h("span"), h("span"), h("span")];
-  const [boxes, far] = [term("boxes"), term("distance")];
-  const node = h("p", { class: "progress-text" }, lead, boxes, middle, far, tail);
-  function sync(entry) {
-    const waits = waitingText(entry);
-    const { nodes = 0, distance, bound, seconds = 0 } = entry.progress ?? {};
-    const found = Number.isFinite(distance);
-    boxes.hidden = Boolean(waits);
-    far.hidden = Boolean(waits) || !found;
-    lead.textContent = waits || `${count(nodes)} `;
-    middle.textContent = waits ? "" : ` searched in ${duration(seconds)}: ${found ? "best at " : "none found yet"}`;
-    tail.textContent = waits ? "" : `${found ? ` ${plain(distance, 4)}` : ""}${Number.isFinite(bound) ? `, none nearer than ${plain(bound, 3)}` : ""}.`;
-  }
-  return { node, sync };
-}
-
-/** How far the search for an answer to rely on has come: mostly it waits for refits. */
-function refitLine() {
-  const text = h("span");
-  const node = h("p", { class: "progress-text" }, text, " ", term("refits", "What is a refit?"));
-  return { node, sync: (entry) => { text.textContent = waitingText(entry) || `Looking where refits agree, for ${duration(entry.progress?.seconds ?? 0)} so far.`; } };
-}
-
-function meterFor(kind, line, what) {
-  const stop = button("Cancel", () => cancel(kind), { icon: "cross", label: what });
-  const node = h("div", { class: "progress" }, h("div", { class: "progress-track", "aria-hidden": "true" }, h("i")), line.node, stop);
-  return {
-    node,
-    sync(entry, busy) {
-      node.hidden = !busy;
-      if (!busy) return;
-      line.sync(entry);
-      const label = `${what}: ${titleOf(kind)}`;
-      if (stop.title !== label) for (const name of ["aria-label", "title"]) stop.setAttribute(name, label);
-      stop.disabled = !entry.job || Boolean(entry.cancelling);
-    },
-  };
-}
-
-/** Draw `content` anew without taking the focus away from who is at one of its buttons. */
-function redraw(body, ...content) {
-  const held = body.contains(document.activeElement) ? document.activeElement.textContent : null;
-  put(body, content);
-  if (held !== null) [...body.querySelectorAll("button, a, summary")].find((node) => node.textContent === held)?.focus({ preventScroll: true });
-}
-
-function downloads(kind, entry) {
-  const link = (href, ending, text) => h("a", { class: "button", href, download: `${state.scene.id}-${kind}.${ending}` }, icon("down"), h("span", { text }));
-  return h("div", { class: "row downloads" }, link(api.report(entry.job), "html", "Report (HTML)"), link(api.data(entry.job), "json", "Data (JSON)"));
-}
+const downloads = (kind, { job }) => filesOf(`${state.scene.id}-${kind}`, api.report(job), api.data(job));
 
 /** The card of the nearest answer: where the verdict turns. */
 function turningCard(kind) {
-  const meter = meterFor(kind, progressLine(), "Cancel the search");
+  const meter = meterFor(progressLine(), () => cancel(kind), () => `Cancel the search: ${titleOf(kind)}`);
   const heading = h("h4", { text: "Where it turns" });
   const body = h("div", { class: "answer" });
   const node = h("div", { class: "card explanation-card", role: "group", "data-kind": kind }, heading, meter.node, body);
@@ -108,12 +50,12 @@ function turningCard(kind) {
     const { turns } = answersOf(entry);
     const waiting = busy && !turns;
     node.setAttribute("aria-label", `${titleOf(kind)}: where it turns`);
-    node.classList.toggle("selected", state.selected === kind && state.answer === "turns" && Boolean(thenOf(turns)) && !state.stale);
+    node.classList.toggle("selected", isShown(kind, "turns") && Boolean(thenOf(turns)) && !state.stale);
     node.classList.toggle("stale", state.stale);
     node.setAttribute("aria-busy", String(waiting));
     heading.hidden = entry.state === "idle" || !asksRefits();
     meter.sync(entry, waiting);
-    const mark = [entry.state === "running" ? "" : entry.state, entry.job, Boolean(turns), state.selected, state.answer, state.stage, busy].join();
+    const mark = [entry.state === "running" ? "" : entry.state, entry.job, Boolean(turns), state.selected, state.answer, Boolean(state.picked), state.stage, busy].join();
     if (mark === drawn) return;
     drawn = mark;
     if (waiting) put(body);
@@ -133,7 +75,7 @@ function turningCard(kind) {
 
 /** The card of the answer to rely on; it is there where that was asked for and there is something to rely on. */
 function reliableCard(kind) {
-  const meter = meterFor(kind, refitLine(), "Cancel the search for what holds");
+  const meter = meterFor(refitLine(), () => cancel(kind), () => `Cancel the search for what holds: ${titleOf(kind)}`);
   const heading = h("h4");
   const body = h("div", { class: "answer" });
   const node = h("div", { class: "card explanation-card reliable", role: "group", "data-reliable": kind }, heading, meter.node, body);
@@ -147,11 +89,11 @@ function reliableCard(kind) {
     const waiting = busy && Boolean(turns);
     node.hidden = !waiting && !found?.reliance;
     node.classList.toggle("good", Boolean(found?.shown.reliable));
-    node.classList.toggle("selected", state.selected === kind && state.answer === "holds" && Boolean(thenOf(holds)) && !state.stale);
+    node.classList.toggle("selected", isShown(kind, "holds") && Boolean(thenOf(holds)) && !state.stale);
     node.classList.toggle("stale", state.stale);
     node.setAttribute("aria-busy", String(waiting));
     meter.sync(entry, waiting);
-    const mark = [entry.state === "running" ? "" : entry.state, entry.job, waiting, state.selected, state.answer, state.stage].join();
+    const mark = [entry.state === "running" ? "" : entry.state, entry.job, waiting, state.selected, state.answer, Boolean(state.picked), state.stage].join();
     if (mark === drawn) return;
     drawn = mark;
     heading.textContent = found?.shown.where || "Where you may rely on it";
@@ -205,7 +147,9 @@ export function startExplanation() {
   const cards = KINDS.map(explanationCards);
   const conditions = conditionsDrawer();
   const changes = changesSlider();
-  put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node), changes.node, conditions.node);
+  const front = frontSlot();
+  put(byId("ask-bar"), h("label", { class: "limit" }, h("span", { text: "search for at most" }), limit.node), h("div", { class: "row few" }, changes.node, front.go), conditions.node);
+  put(byId("front"), front.node);
   startDock(h("div", { class: "question" }, change, go, why));
   put(byId("explanation"), h("div", { class: "pair" }, cards.map((card) => card.node)));
   api.health().then((health) => limit.sync(health.time_limit)).catch(() => limit.sync(30));
@@ -224,6 +168,8 @@ export function startExplanation() {
     byId("dock").classList.toggle("drawing", state.drawing);
     conditions.sync();
     changes.sync();
+    front.go.hidden = state.scene.features.length < 2;
+    front.sync();
     for (const card of cards) card.sync();
   });
 }

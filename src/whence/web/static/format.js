@@ -25,10 +25,19 @@ export function aligned(costs, least = 4) {
   return costs.map((cost) => (Number.isFinite(cost) ? cost.toFixed(decimals) : plain(cost)));
 }
 
+/** A date as one would say it: Saturday 14 June 2025. */
+export function day(raw) {
+  const date = new Date(`${raw}T00:00:00Z`);
+  if (Number.isNaN(date.getTime())) return String(raw);
+  const part = (options) => date.toLocaleDateString("en-GB", { ...options, timeZone: "UTC" });
+  return `${part({ weekday: "long" })} ${date.getUTCDate()} ${part({ month: "long" })} ${date.getUTCFullYear()}`;
+}
+
 /** A feature's value with its unit. */
 export function value(raw, feature, digits = 6) {
   if (raw === null || raw === undefined) return "–";
   if (feature?.kind === "binary" || typeof raw === "boolean") return Number(raw) ? "on" : "off";
+  if (feature?.kind === "date") return day(raw);
   if (typeof raw === "number") return feature?.unit ? `${plain(raw, digits)} ${feature.unit}` : plain(raw, digits);
   return String(raw);
 }

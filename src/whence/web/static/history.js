@@ -9,6 +9,7 @@ export function outside(feature, raw) {
   if (!recorded || raw === null || raw === undefined) return "";
   if (kind === "categorical") return recorded.includes(raw) ? "" : "is not in the history.";
   const [low, high] = recorded;
+  if (kind === "date") return raw >= low && raw <= high ? "" : `lies outside the years of the history, ${low.slice(0, 4)} to ${high.slice(0, 4)}.`;
   if (Number(raw) >= low && Number(raw) <= high) return "";
   if (kind === "binary") return `was never ${value(raw, feature)} in the history.`;
   const unit = feature.unit ? ` ${feature.unit}` : "";

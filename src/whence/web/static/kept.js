@@ -1,9 +1,14 @@
 // What a link asks for may not fit the scene it names: what fits is kept, the rest is named.
 
+import { ownWish } from "./state.js";
+
 const finite = (value) => typeof value === "number" && Number.isFinite(value);
+
+const isDay = (value) => typeof value === "string" && /^\d{4}-\d{2}-\d{2}$/.test(value);
 
 /** Whether `value` is one that the feature can have. */
 function fits(feature, value) {
+  if (feature.kind === "date") return isDay(value);
   if (feature.kind === "binary") return [true, false, 0, 1].includes(value);
   if (feature.kind === "categorical" || feature.values?.length) return feature.values.includes(value);
   return finite(value);
@@ -13,13 +18,14 @@ function fits(feature, value) {
 function limits(feature, limit) {
   if (feature.kind === "binary" || feature.change === "fixed") return false;
   if (feature.kind === "categorical") return limit.length > 0 && limit.every((value) => feature.values.includes(value));
-  return limit.length === 2 && limit.every((end) => end === null || finite(end)) && limit.some(finite);
+  const fit = feature.kind === "date" ? isDay : finite;
+  return limit.length === 2 && limit.every((end) => end === null || fit(end)) && limit.some(fit);
 }
 
 /** What is wished of a plan, where the plans of a scene can be like that, otherwise null. */
 function wishes({ type, nodes, edges, parts }, wish) {
   const known = new Set(type === "route" ? [...nodes.map(({ id }) => id), ...edges.map(({ name }) => name), ...edges.map(({ from, to }) => [from, to])].map((item) => JSON.stringify(item)) : parts);
-  const fit = ([how, items]) => (how.startsWith("at_") ? type === "quantities" && Object.keys(items).every((part) => known.has(part))
+  const fit = ([how, items]) => ((how.startsWith("at_") || how === "between") ? type === "quantities" && Object.keys(items).every((part) => known.has(part))
     : type === "route" && items.every((item) => known.has(JSON.stringify(item))));
   return Object.entries(wish).every(fit) ? wish : null;
 }
@@ -39,9 +45,14 @@ export function fitting(scene, kept) {
     if (!features.has(name)) dropped.push(`the lock of ${name}`);
     return features.has(name);
   });
+  const before = sift(kept.before, (name) => `the earlier value of ${name}`, fits);
+  const whole = Object.keys(before).length === features.size;
   const wished = wishes(scene.plan, kept.wish ?? {});
   if (kept.wish && !wished) dropped.push("what is wished of a plan");
   // Without its wish, a question about a set has no subject.
-  const about = kept.about === "set" && !(wished && kept.wish) ? { about: "mine", asked: [] } : {};
-  return { ...kept, ...about, context, limits: allowed, locks, wish: wished ?? {}, dropped };
+  const wish = kept.wish ? wished ?? {} : ownWish(scene);
+  const lacking = !Object.keys(wish).length;
+  const about = kept.about === "set" && lacking ? { about: "mine", asked: [] } : {};
+  const more = (kept.more ?? []).filter((name) => (name === "compare" ? whole : kept.subject && !(kept.subject[0] === "set" && lacking)));
+  return { ...kept, ...about, more, before: whole ? before : null, context, limits: allowed, locks, wish, dropped };
 }

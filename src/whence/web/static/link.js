@@ -1,6 +1,6 @@
 // The address of the page holds its whole state: scene, context, plan, locks, limits and what was asked.
 
-import { KINDS, ownConditions, state } from "./state.js";
+import { KINDS, OTHERS, ownConditions, ownWish, state } from "./state.js";
 
 /** The address as it was last read or written: any other was put there by the reader and is not to be overwritten. */
 let known = null;
@@ -10,13 +10,20 @@ export function linkOf() {
   if (!state.scene) return "";
   const parts = new URLSearchParams({ scene: state.scene.id, context: JSON.stringify(Object.fromEntries(Object.entries(state.context).filter(([, value]) => value !== null))) });
   if (state.plan !== null) parts.set("plan", JSON.stringify(state.plan));
-  if (Object.keys(state.wish).length) parts.set("wish", JSON.stringify(state.wish));
+  if (JSON.stringify(state.wish) !== JSON.stringify(ownWish(state.scene))) parts.set("wish", JSON.stringify(state.wish));
   if (state.locks.length) parts.set("locks", JSON.stringify(state.locks));
   const limits = Object.fromEntries(Object.entries(state.limits).filter(([, limit]) => !limit.some(Number.isNaN)));
   if (Object.keys(limits).length) parts.set("limits", JSON.stringify(limits));
   const own = ownConditions(state.scene);
   const other = Object.fromEntries(Object.entries(state.conditions).filter(([name, part]) => part !== own[name]));
   if (Object.keys(other).length) parts.set("conditions", JSON.stringify(other));
+  const more = OTHERS.filter((name) => state.others[name].state !== "idle" && !state.others[name].stale);
+  if (more.length) {
+    parts.set("more", more.join(" "));
+    const { about, kind } = more.map((name) => state.others[name]).find((entry) => entry.kind) ?? {};
+    if (kind) parts.set("subject", `${about} ${kind}`);
+    if (more.includes("compare")) parts.set("before", JSON.stringify(state.others.compare.before));
+  }
   const asked = state.stale ? [] : KINDS.filter((kind) => state.explanations[kind].state !== "idle");
   if (asked.length) {
     parts.set("asked", asked.join(" "));
@@ -39,10 +46,14 @@ const CONDITIONS = {
 
 const isAmounts = (value) => isRecord(value) && Object.values(value).length > 0 && Object.values(value).every(Number.isFinite);
 const isPlaces = (value) => Array.isArray(value) && value.length > 0;
-const HOWS = { through: isPlaces, using: isPlaces, avoiding: isPlaces, at_least: isAmounts, at_most: isAmounts };
+const isRanges = (value) => isRecord(value) && Object.values(value).length > 0 && Object.values(value).every((ends) => Array.isArray(ends) && ends.length === 2 && ends.every(Number.isFinite));
+const HOWS = { through: isPlaces, using: isPlaces, avoiding: isPlaces, at_least: isAmounts, at_most: isAmounts, between: isRanges };
+
+const isContext = (value) => isRecord(value) && Object.values(value).every(isPlain);
 
 const CHECKS = {
-  context: (value) => isRecord(value) && Object.values(value).every(isPlain),
+  context: isContext,
+  before: isContext,
   plan: (value) => value !== null,
   wish: (value) => isRecord(value) && Object.entries(value).every(([how, items]) => HOWS[how]?.(items)),
   locks: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),
@@ -65,6 +76,9 @@ export function readLink(hash) {
       kept.unread.push(name);
     }
   }
+  kept.more = (parts.get("more") ?? "").split(" ").filter((name) => OTHERS.includes(name));
+  const subject = (parts.get("subject") ?? "").split(" ");
+  if (["mine", "any", "set"].includes(subject[0]) && KINDS.includes(subject[1])) kept.subject = subject;
   kept.asked = (parts.get("asked") ?? "").split(" ").filter((kind) => KINDS.includes(kind));
   if (["any", "set"].includes(parts.get("about"))) kept.about = parts.get("about");
   if (KINDS.includes(parts.get("show"))) kept.selected = parts.get("show");

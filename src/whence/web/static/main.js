@@ -10,6 +10,8 @@ import { fitting } from "./kept.js";
 import { readLink, writeLink } from "./link.js";
 import { listed } from "./format.js";
 import { announce, emptyState, failed, onRecovery } from "./notices.js";
+import { startMore } from "./more.js";
+import { askOther, forgetOthers } from "./others.js";
 import { startOutcomes } from "./outcomes.js";
 import { startPlan } from "./plan.js";
 import { showQuality } from "./quality.js";
@@ -94,6 +96,7 @@ async function open(id, kept = {}) {
   opening += 1;
   const mine = opening;
   forget();
+  forgetOthers();
   byId("scene").value = id;
   cover(loading("Learning from the history …"));
   try {
@@ -107,7 +110,7 @@ async function open(id, kept = {}) {
     if (fit.dropped.length) note(`Part of the link does not fit this scene and was left out: ${listed(fit.dropped)}.`);
     openScene(scene, fit);
     showQuality(id);
-    if (fit.asked?.length) askWhenReady(fit.about ?? "mine", fit.asked);
+    if (fit.asked?.length || fit.more?.length) askWhenReady(fit);
   } catch (error) {
     if (mine !== opening) return;
     cover(emptyState("This page cannot be opened.", failed(error), button("Try again", () => open(id, kept), { class: "button primary" })));
@@ -115,13 +118,18 @@ async function open(id, kept = {}) {
 }
 
 /** Ask again what a link had asked, as soon as the decision is there and, where it is about one, the plan. */
-function askWhenReady(about, kinds) {
+function askWhenReady({ about = "mine", asked: kinds = [], more = [], subject = null, before = null }) {
+  const ofPlan = (about === "mine" && kinds.length > 0) || (subject?.[0] === "mine" && more.some((name) => name !== "compare"));
   let waiting = true;
   subscribe(() => {
-    if (!waiting || !state.decision || (about === "mine" && !state.check)) return;
+    if (!waiting || !state.decision || (ofPlan && !state.check)) return;
     waiting = false;
     const asked = kinds.filter((kind) => kindsOf(about).includes(kind));
-    if (about !== "mine" || state.check.feasible) queueMicrotask(() => explain(about, asked));
+    queueMicrotask(() => {
+      if (asked.length && (about !== "mine" || state.check.feasible)) explain(about, asked);
+      if (more.length) update({ subject });
+      for (const name of more) if (name !== "compare" || before) askOther(name, before);
+    });
   });
 }
 
@@ -152,6 +160,7 @@ put(byId("header-tools"), linkButton(), startTheme());
 startContext();
 startPlan();
 startExplanation();
+startMore();
 startOutcomes();
 startDecisions();
 startStory();

@@ -95,7 +95,7 @@ export function startOutcomes() {
 
   subscribe((changed) => {
     if (!state.scene) return;
-    if (!["scene", "decision", "check", "stage", "selected", "answer", "explanations", "stale"].some((key) => changed.has(key))) return;
+    if (!["scene", "decision", "check", "stage", "selected", "answer", "picked", "explanations", "stale"].some((key) => changed.has(key))) return;
     syncStage();
     const { decision, check } = state;
     const found = shownThen();

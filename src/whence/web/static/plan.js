@@ -138,7 +138,7 @@ export function startPlan() {
   subscribe((changed) => {
     if (!state.scene) return;
     if (changed.has("scene")) build();
-    if (["scene", "context", "decision", "deciding", "plan", "wish", "about", "online", "limits", "check", "drawing", "stage", "selected", "answer", "explanations", "stale"].some((key) => changed.has(key))) {
+    if (["scene", "context", "decision", "deciding", "plan", "wish", "about", "online", "limits", "check", "drawing", "stage", "selected", "answer", "picked", "explanations", "stale"].some((key) => changed.has(key))) {
       view.update(changed);
       showCards();
     }

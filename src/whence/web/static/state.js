@@ -4,7 +4,11 @@ const listeners = new Set();
 
 export const KINDS = ["relative", "absolute"];
 
+/** Questions with several answers, and the comparison of two contexts. */
+export const OTHERS = ["front", "menu", "reasons", "compare"];
+
 const nothingAsked = () => ({ relative: { state: "idle" }, absolute: { state: "idle" } });
+const nothingElse = () => Object.fromEntries(OTHERS.map((name) => [name, { state: "idle" }]));
 
 export const state = {
   scenes: [],
@@ -30,11 +34,17 @@ export const state = {
   conditions: {},
   /** Both explanations: {state, job, progress, nearest, result, error}. */
   explanations: nothingAsked(),
+  /** Answers to the other questions: {state, about, kind, job, progress, result, error, stale}. */
+  others: nothingElse(),
+  /** What the other questions are about, [about, kind], where that was chosen. */
+  subject: null,
   /** Whether the controls, the plan or the restrictions have changed since they were asked for. */
   stale: false,
   /** The explanation that is shown, and which of its answers: "turns" for the nearest one, "holds" for the one to rely on. */
   selected: "relative",
   answer: "turns",
+  /** One of several answers that is shown in their place: {result, about}, or null. */
+  picked: null,
   stage: "today",
   online: true,
   timeLimit: 30,
@@ -64,8 +74,12 @@ export function update(patch) {
 /** Change what the question is about: explanations on the page are then about an older one. */
 export function ask(patch) {
   const asked = KINDS.some((kind) => state.explanations[kind].state !== "idle");
-  const matters = Object.keys(patch).some((key) => (ABOUT[key] ?? state.about) === state.about);
-  update({ ...patch, ...(asked ? { stale: state.stale || matters, stage: "today" } : {}) });
+  const mattersTo = (about, keys = Object.keys(patch)) => keys.some((key) => (ABOUT[key] ?? about) === about);
+  // Refits and the number of changes are not for questions with several answers.
+  const several = Object.keys(patch).filter((key) => key !== "conditions" || ["margin", "plausible"].some((name) => patch.conditions[name] !== state.conditions[name]));
+  const outdates = (name, { about }) => (name === "compare" ? "context" in patch : mattersTo(about, several));
+  const others = Object.fromEntries(Object.entries(state.others).map(([name, entry]) => [name, entry.state !== "idle" && !entry.stale && outdates(name, entry) ? { ...entry, stale: true } : entry]));
+  update({ ...patch, others, picked: null, ...(asked ? { stale: state.stale || mattersTo(state.about) } : {}), ...(asked || state.picked ? { stage: "today" } : {}) });
 }
 
 /** What only one kind of question is about; everything else matters to all of them. */
@@ -73,6 +87,12 @@ const ABOUT = { plan: "mine", check: "mine", drawing: "mine", wish: "set" };
 
 /** The conditions that a scene begins with. */
 export const ownConditions = (scene) => ({ holds: scene.holds ?? false, margin: scene.margin ?? 0, plausible: scene.plausible ?? 0, changes: Math.min(scene.max_changes ?? Infinity, scene.features.length) });
+
+/** What the project wishes of a plan, as far as the page can show it. */
+export const ownWish = ({ instead }) => (instead && typeof instead === "object" && !("only" in instead) ? instead : {});
+
+/** What the explanations are about at first: what the project asks about, or one's own plan. */
+const ownSubject = (scene) => (scene.alternative !== null || !scene.instead ? "mine" : Object.keys(ownWish(scene)).length ? "set" : "any");
 
 /** Start over with a scene and what is to be kept of a link, as far as it fits the scene. */
 export function openScene(scene, kept = {}) {
@@ -83,12 +103,15 @@ export function openScene(scene, kept = {}) {
     limits: kept.limits ?? {},
     conditions: { ...ownConditions(scene), ...kept.conditions },
     plan: kept.plan === undefined ? scene.alternative : kept.plan,
-    wish: kept.wish ?? {},
-    about: kept.about ?? "mine",
+    wish: kept.wish ?? ownWish(scene),
+    about: kept.about ?? ownSubject(scene),
     decision: null,
     drawing: false,
     check: null,
     explanations: nothingAsked(),
+    others: nothingElse(),
+    subject: kept.subject ?? null,
+    picked: null,
     stale: false,
     selected: kept.selected ?? "relative",
     answer: "turns",
@@ -101,6 +124,14 @@ export function setExplanation(kind, entry) {
   update({ explanations: { ...state.explanations, [kind]: entry } });
 }
 
+/** Change the answer to one of the other questions, which stays stale where it is. */
+export function setOther(name, entry) {
+  update({ others: { ...state.others, [name]: { stale: state.others[name].stale, ...entry } } });
+}
+
+/** Whether an answer is the one that the page shows. */
+export const isShown = (kind, which) => !state.picked && state.selected === kind && state.answer === which;
+
 /** Both answers to a question: the nearest one, and one to rely on where that is another. */
 export function answersOf({ nearest, result }) {
   return { turns: nearest ?? result ?? null, holds: (nearest && result) ?? null };
@@ -108,6 +139,7 @@ export function answersOf({ nearest, result }) {
 
 /** The answer that is shown, or null. */
 export function shownResult() {
+  if (state.picked) return state.picked.result;
   if (state.stale) return null;
   const { turns, holds } = answersOf(state.explanations[state.selected]);
   return state.answer === "holds" ? holds ?? turns : turns;
@@ -120,7 +152,7 @@ export function shownThen() {
 
 /** The plan that takes over where no plan of one's own was asked about: {plan, text, cost}, or null. */
 export function takingOver() {
-  return state.about === "mine" ? null : shownThen()?.alternative ?? null;
+  return (state.picked ?? state).about === "mine" ? null : shownThen()?.alternative ?? null;
 }
 
 /** The plan beside the decision: one's own or, in the context found, the one that takes over there. */

@@ -33,7 +33,7 @@ function told() {
 
 export function startStory() {
   subscribe((changed) => {
-    if (!state.scene || !["scene", "context", "plan", "stage", "selected", "answer", "explanations", "stale"].some((key) => changed.has(key))) return;
+    if (!state.scene || !["scene", "context", "plan", "stage", "selected", "answer", "picked", "explanations", "stale"].some((key) => changed.has(key))) return;
     const text = state.scene.question ? told() : "";
     byId("question-note").textContent = text;
     byId("question-note").hidden = !text;

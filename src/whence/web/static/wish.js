@@ -10,7 +10,8 @@ import { ask, hasWish, KINDS, state } from "./state.js";
 const same = (a, b) => JSON.stringify(a) === JSON.stringify(b);
 /** A wish for a place, or against it: one takes the place of the other. */
 const HOWS = ["through", "using", "avoiding"];
-const WORDS = { through: "through", using: "along", avoiding: "avoiding", at_least: "at least", at_most: "at most" };
+const WORDS = { through: "through", using: "along", avoiding: "avoiding", at_least: "at least", at_most: "at most", between: "between" };
+const amounts = (amount) => [amount].flat().map((one) => plain(one)).join(" and ");
 
 const filled = (wish) => Object.fromEntries(Object.entries(wish).filter(([, items]) => Object.keys(items).length));
 
@@ -26,7 +27,7 @@ function labelled(item) {
 function entries() {
   return Object.entries(state.wish).flatMap(([how, items]) => (Array.isArray(items)
     ? items.map((item) => ({ how, text: labelled(item), rest: { ...state.wish, [how]: items.filter((other) => !same(other, item)) } }))
-    : Object.entries(items).map(([part, amount]) => ({ how, text: `${plain(amount)} ${part}`, rest: { ...state.wish, [how]: Object.fromEntries(Object.entries(items).filter(([other]) => other !== part)) } }))));
+    : Object.entries(items).map(([part, amount]) => ({ how, text: `${amounts(amount)} ${part}`, rest: { ...state.wish, [how]: Object.fromEntries(Object.entries(items).filter(([other]) => other !== part)) } }))));
 }
 
 /** What a plan of the set is called: "a route through Tannery, avoiding Quay". */

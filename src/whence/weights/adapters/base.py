@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable
+from collections.abc import Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal, Self
 
@@ -83,6 +83,11 @@ class FittedTrees(ABC):
 
         Categories are codes; NaN is missing and a negative code unknown.
         """
+
+    def codes(self, column: int, levels: Sequence[Hashable]) -> tuple[int | None, ...]:
+        """The codes of categories of a column; None for one that the model does not know."""
+        known = {level: code for code, level in enumerate(self.categories[column])}
+        return tuple(known.get(level) for level in levels)
 
     def labels(self) -> list[Any]:
         """What a model with several scores calls them: its classes; empty where there is one number to forecast."""

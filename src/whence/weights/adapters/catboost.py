@@ -1,13 +1,20 @@
-"""CatBoost: ``float32(x) > border`` goes right, by the same question on a whole level of a symmetric tree."""
+"""CatBoost: ``float32(x) > border`` goes right, by the same question on a whole level of a symmetric tree.
+
+A category is known by the hash of its name. Where it has few values (``one_hot_max_size``) a split asks for one of
+them, which goes right; otherwise CatBoost splits by statistics of the outcomes, which no set of categories stands for.
+"""
 
 from __future__ import annotations
 
 import json
 import tempfile
+from collections.abc import Hashable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, ClassVar, Self
 
 import numpy as np
+import pandas as pd
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
@@ -19,6 +26,8 @@ __all__ = ["CatBoostTrees"]
 
 #: Objectives whose forecast is not the sum over the trees itself.
 LINKS: dict[str, Link] = {"Poisson": "log", "Tweedie": "log"}
+#: The name of a category that no model has seen.
+UNKNOWN = "\x00none of these"
 
 
 class CatBoostTrees(FittedTrees):
@@ -31,25 +40,39 @@ class CatBoostTrees(FittedTrees):
         self.model = model
         told = _told(model)
         floats = told["features_info"].get("float_features", [])
-        if told["features_info"].get("categorical_features") or told["features_info"].get("text_features"):
+        categorical = told["features_info"].get("categorical_features", [])
+        if told.get("ctr_data") or any(
+            told["features_info"].get(kind) for kind in ("ctrs", "text_features", "embedding_features")
+        ):
             raise InputError(
-                "'fitted' must not learn from statistics of categories or texts, which no split on the category "
-                "itself shows. Got CatBoost with 'cat_features'; give the categories as 0/1 columns.",
+                "'fitted' must split categories themselves, not by statistics of them or of texts. Got CatBoost that "
+                "does; set 'one_hot_max_size' to the largest number of categories, or give them as 0/1 columns.",
                 parameter="fitted",
             )
-        self.categories = {}
+        #: By column, the hashes that its codes stand for, and names that have them.
+        self._hashes = {int(one["flat_feature_index"]): _values_of(one) for one in categorical}
+        self._named: dict[int, dict[int, str]] = {j: {} for j in self._hashes}
+        # Names are not kept in a model: a code is told by the hash of a name that the user's table has.
+        self.categories = {j: [] for j in self._hashes}
         self.n_features = len(model.feature_names_)
         made_up = [str(j) for j in range(self.n_features)]
         self.names = None if list(model.feature_names_) == made_up else list(model.feature_names_)
         column = {int(one["feature_index"]): int(one["flat_feature_index"]) for one in floats}
         right = {int(one["feature_index"]): one.get("nan_value_treatment") == "AsTrue" for one in floats}
+        levels = {
+            int(one["feature_index"]): (j, self._hashes[j])
+            for one in categorical
+            for j in (int(one["flat_feature_index"]),)
+        }
         scale, bias = told["scale_and_bias"]
         self._bias, self._scale = np.atleast_1d(np.asarray(bias, dtype=np.float64)), float(scale)
         self.trees, self._nodes, self._values = [], [], []
         for one in told.get("oblivious_trees") or told["trees"]:
             symmetric = "leaf_values" in one
             root = _Level(one, 0, 0) if symmetric else one
-            tree, leaves = nested(root, _children, lambda item: _split(item, column, right))
+            tree, leaves = nested(root, _children, lambda item: _split(item, column, right, levels))
+            # A category that the model does not know is none that a split asks for.
+            tree = replace(tree, unknown_left=np.ones(tree.feature.size, dtype=np.bool_))
             node = np.zeros(len(leaves), dtype=np.int64)
             if symmetric:
                 node[[item.number for _, item in leaves]] = [at for at, _ in leaves]
@@ -67,6 +90,26 @@ class CatBoostTrees(FittedTrees):
         if not fitted.is_fitted():
             raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.")
         return cls(fitted)
+
+    def codes(self, column: int, levels: Sequence[Hashable]) -> tuple[int | None, ...]:
+        known = {value: code for code, value in enumerate(self._hashes[column])}
+        found = []
+        for level, value in zip(levels, hashes_of([str(level) for level in levels]), strict=True):
+            code = known.get(value)
+            if code is not None:
+                self._named[column][code] = str(level)
+            found.append(code)
+        return tuple(found)
+
+    def table(self, X: Floats) -> Any:
+        if not self.categories:
+            return super().table(X)
+        columns: dict[str, Any] = {}
+        for j in range(self.n_features):
+            name = f"x{j}" if self.names is None else self.names[j]
+            named = self._named.get(j)
+            columns[name] = X[:, j] if named is None else [named.get(int(code), UNKNOWN) for code in X[:, j]]
+        return pd.DataFrame(columns)
 
     def leaves(self, X: Floats) -> NDArray[np.int64]:
         found = np.asarray(self.model.calc_leaf_indexes(self.table(X))).astype(np.int64)
@@ -121,10 +164,33 @@ def _numbered(tree: RawTree) -> list[int]:
     return found
 
 
-def _told(model: Any) -> dict[str, Any]:
+def hashes_of(names: Sequence[str]) -> list[int]:
+    """By what CatBoost knows the names of categories: what it tells when a model is saved beside a table of them."""
+    from catboost import CatBoostRegressor, Pool
+
+    distinct = sorted(set(names))
+    table = pd.DataFrame({"category": distinct})
+    # Any model that takes a category will do.
+    model = CatBoostRegressor(iterations=1, depth=1, thread_count=1, verbose=0, allow_writing_files=False)
+    model.fit(pd.DataFrame({"category": ["a", "b"]}), [0.0, 1.0], cat_features=[0])
+    told = _told(model, Pool(table, cat_features=[0]))["features_info"]["cat_features_hash"]
+    known = {str(one["value"]): _unsigned(one["hash"]) for one in told}
+    return [known[name] for name in names]
+
+
+def _unsigned(value: Any) -> int:
+    """A hash, which is written with a sign now and then."""
+    return int(value) & 0xFFFFFFFF
+
+
+def _values_of(feature: dict[str, Any]) -> list[int]:
+    return sorted({_unsigned(value) for value in feature.get("values") or []})
+
+
+def _told(model: Any, pool: Any = None) -> dict[str, Any]:
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "model.json"
-        model.save_model(str(path), format="json")
+        model.save_model(str(path), format="json", pool=pool)
         told: dict[str, Any] = json.loads(path.read_text("utf-8"))
     return told
 
@@ -149,10 +215,13 @@ def _children(item: Any) -> tuple[Any, Any] | None:
     return (item["left"], item["right"]) if "split" in item else None
 
 
-def _split(item: Any, column: dict[int, int], right: dict[int, bool]) -> Any:
+def _split(item: Any, column: dict[int, int], right: dict[int, bool], levels: dict[int, tuple[int, list[int]]]) -> Any:
     if _children(item) is None:
         return 0.0
     split = item.tree["splits"][item.asked] if isinstance(item, _Level) else item["split"]
+    if "cat_feature_index" in split:
+        at, hashes = levels[int(split["cat_feature_index"])]
+        return at, 0.0, True, [code for code, value in enumerate(hashes) if value != _unsigned(split["value"])]
     feature = int(split["float_feature_index"])
     return column[feature], float(np.float32(split["border"])), not right[feature], None
 

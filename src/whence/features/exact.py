@@ -1,0 +1,292 @@
+"""Relations in the user's own units, to the last digit.
+
+Engines work in coordinates and keep relations up to rounding. Before a context is handed out, its numbers are moved by
+that much, so that whoever checks a relation with the numbers as they are written finds it kept.
+"""
+
+from __future__ import annotations
+
+import operator
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+from typing import Any
+
+import numpy as np
+
+from whence.features.relation_text import Compared, InList, Negated, On, Parsed, Sum, Two
+
+__all__ = ["Movable", "Statement", "implied", "kept_exactly", "same_value", "within_range"]
+
+#: Rounding of one operation, as a share of its result.
+ROUNDING = Fraction(1, 2**53)
+#: Moves that are tried before it is given up.
+MOST_MOVES = 40
+
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
+WORDS = {"yes": 1.0, "true": 1.0, "on": 1.0, "no": 0.0, "false": 0.0, "off": 0.0}
+
+#: What the first of two statements has to be so that the second one does not matter.
+_SETTLES = {"and": False, "or": True, "=>": False}
+
+#: Feature values by name: a category by its level.
+Values = Mapping[str, Any]
+
+
+@dataclass(frozen=True)
+class Statement:
+    """A relation as it was read, to be judged by the values of a context in the user's units.
+
+    Examples
+    --------
+    >>> from whence.features.relation_text import parse
+    >>> order = Statement(parse("dew <= temp", ["dew", "temp"]), "dew <= temp")
+    >>> order.holds({"dew": 21.3, "temp": 21.3}), order.holds({"dew": 21.300000000000004, "temp": 21.3})
+    (True, False)
+    >>> tenths = Statement(parse("a + b <= c", ["a", "b", "c"]), "a + b <= c")
+    >>> tenths.holds({"a": 0.1, "b": 0.2, "c": 0.3}), tenths.holds({"a": 0.1, "b": 0.2, "c": 0.3}, typed=True)
+    (False, True)
+    """
+
+    parsed: Parsed
+    text: str
+
+    def holds(self, values: Values, typed: bool = False) -> bool:
+        """Whether it holds however the numbers are added up; or, if `typed`, for the decimals they are written as."""
+        return _holds(self.parsed, values, _typed if typed else _surely)
+
+    def comparisons(self) -> Iterator[Compared]:
+        """All comparisons of numbers that it is made of."""
+        waiting: list[Parsed] = [self.parsed]
+        while waiting:
+            part = waiting.pop()
+            if isinstance(part, Two):
+                waiting += [part.first, part.second]
+            elif isinstance(part, Negated):
+                waiting.append(part.of)
+            elif isinstance(part, Compared):
+                yield part
+
+
+def implied(first: Parsed, second: Parsed) -> Parsed:
+    """If the first, then the second."""
+    return Two("=>", first, second)
+
+
+def within_range(name: str, low: float, high: float) -> Parsed:
+    """A number lies between two others."""
+    own = Sum(((name, 1.0),), 0.0)
+    return Two("and", Compared(Sum((), low), "<=", own), Compared(own, "<=", Sum((), high)))
+
+
+def same_value(said: Any, value: Any) -> bool:
+    """Whether a value is the one that is written so.
+
+    Examples
+    --------
+    >>> same_value("July", "July"), same_value("yes", True), same_value("0.5", 0.5), same_value("1", "1")
+    (True, True, True, True)
+    """
+    if value == said or str(value) == str(said):
+        return True
+    if isinstance(value, str):
+        return False
+    word = str(said).lower()
+    try:
+        return float(value) == (WORDS[word] if word in WORDS else float(said))
+    except (TypeError, ValueError):
+        return False
+
+
+def _holds(parsed: Parsed, values: Values, judge: Callable[[Compared, Values], bool]) -> bool:
+    if isinstance(parsed, Compared):
+        return judge(parsed, values)
+    if isinstance(parsed, InList):
+        return any(same_value(said, values[parsed.feature]) for said in parsed.values)
+    if isinstance(parsed, On):
+        return bool(values[parsed.feature])
+    if isinstance(parsed, Negated):
+        return not _holds(parsed.of, values, judge)
+    first = _holds(parsed.first, values, judge)
+    if first is _SETTLES.get(parsed.how):
+        return parsed.how != "and"
+    second = _holds(parsed.second, values, judge)
+    return first == second if parsed.how == "<=>" else second
+
+
+# ---- comparisons ---------------------------------------------------------------------------------------------------
+
+
+def _surely(compared: Compared, values: Values) -> bool:
+    """By the numbers as they are stored, with room for the rounding of a sum in any order.
+
+    A comparison of numbers as they are, or of one sum each, needs none: rounding keeps their order.
+    """
+    sign, bare = compared.sign, [_bare(side, values) for side in (compared.left, compared.right)]
+    if bare[0] is not None and bare[1] is not None:
+        return COMPARE[sign](bare[0], bare[1])
+    if sign in ("==", "!="):
+        # Sums of floats are hardly ever equal in every order: as they are written.
+        return COMPARE[sign](_float(compared.left, values), _float(compared.right, values))
+    left, right = (_exact(side, values, Fraction) for side in (compared.left, compared.right))
+    room = _room(compared, values)
+    gap = right - left if sign in ("<=", "<") else left - right
+    return gap > room if sign in ("<", ">") else gap >= room
+
+
+def _typed(compared: Compared, values: Values) -> bool:
+    """By the decimals that the numbers are written as."""
+    left, right = (_exact(side, values, _decimal) for side in (compared.left, compared.right))
+    return bool(COMPARE[compared.sign](left, right))
+
+
+def _bare(side: Sum, values: Values) -> float | None:
+    """A number as it is, where nothing is to be computed."""
+    if not side.terms:
+        return side.constant
+    ((name, factor), *more) = side.terms
+    return float(values[name]) if not more and factor == 1.0 and side.constant == 0.0 else None
+
+
+def _decimal(number: float) -> Fraction:
+    return Fraction(repr(float(number)))
+
+
+def _exact(side: Sum, values: Values, read: Callable[[float], Fraction]) -> Fraction:
+    total = read(side.constant)
+    for name, factor in side.terms:
+        total += read(factor) * read(float(values[name]))
+    return total
+
+
+def _float(side: Sum, values: Values) -> float:
+    terms = [factor * float(values[name]) for name, factor in side.terms]
+    return float(sum(terms[1:], terms[0]) + side.constant) if terms else side.constant
+
+
+def _room(compared: Compared, values: Values) -> Fraction:
+    """What rounding may add up to on both sides; nothing where each side is rounded once at most."""
+    room = Fraction(0)
+    for side in (compared.left, compared.right):
+        operations = sum(abs(factor) != 1.0 for _, factor in side.terms)
+        operations += max(0, len(side.terms) + (side.constant != 0.0) - 1)
+        if operations > 1:
+            size = abs(Fraction(side.constant))
+            for name, factor in side.terms:
+                size += abs(Fraction(factor) * Fraction(float(values[name])))
+            room += operations * ROUNDING * size * 2
+    return room
+
+
+# ---- moving numbers ------------------------------------------------------------------------------------------------
+
+
+@dataclass(frozen=True)
+class Movable:
+    """A continuous number of a context that may be moved a little.
+
+    Attributes
+    ----------
+    name : str
+        Which one.
+    least, most : float
+        How far it may move, in the user's units.
+    first : bool
+        Whether it is to be moved rather than others: it has moved from the initial context anyway.
+    """
+
+    name: str
+    least: float
+    most: float
+    first: bool = True
+
+
+def kept_exactly(
+    statements: Sequence[Statement], values: Values, movable: Sequence[Movable]
+) -> dict[str, float] | None:
+    """The numbers to change, with their new values, so that all statements hold to the last digit.
+
+    Empty where they do already, None where no way is found.
+
+    Examples
+    --------
+    >>> from whence.features.relation_text import parse
+    >>> order = Statement(parse("dew + 2 <= temp", ["dew", "temp"]), "dew + 2 <= temp")
+    >>> kept_exactly([order], {"dew": 19.300000000004, "temp": 21.3}, [Movable("dew", 19.0, 20.0)])
+    {'dew': 19.3}
+    """
+    now = dict(values)
+    own = {one.name: one for one in movable}
+    moved: dict[str, float] = {}
+    seen: set[tuple[float, ...]] = set()
+    for _ in range(MOST_MOVES):
+        broken = [one for one in statements if not _accepted(one, now, own)]
+        if not broken:
+            return moved
+        seen.add(tuple(float(now[name]) for name in own))
+        best: tuple[tuple[int, bool, float], str, float] | None = None
+        for statement in broken:
+            for name, value in _candidates(statement, now, own):
+                there = {**now, name: value}
+                if tuple(float(there[other]) for other in own) in seen:
+                    continue
+                left = sum(not _accepted(one, there, own) for one in statements)
+                rank = (left, not own[name].first, abs(value - float(now[name])))
+                if best is None or rank < best[0]:
+                    best = rank, name, value
+        if best is None:
+            return None
+        _, name, value = best
+        now[name] = moved[name] = value
+    return None
+
+
+def _accepted(statement: Statement, values: Values, movable: Mapping[str, Movable]) -> bool:
+    """Whether a statement holds; where no number in it can be moved, for the decimals that they are written as."""
+    if statement.holds(values):
+        return True
+    fixed = all(
+        name not in movable
+        for compared in statement.comparisons()
+        for side in (compared.left, compared.right)
+        for name, _ in side.terms
+    )
+    return fixed and statement.holds(values, typed=True)
+
+
+def _candidates(statement: Statement, values: Values, movable: Mapping[str, Movable]) -> Iterator[tuple[str, float]]:
+    """Numbers of a statement, each with a value just on either side of where one of its comparisons turns."""
+    for compared in statement.comparisons():
+        room = _room(compared, values)
+        factors: dict[str, Fraction] = {}
+        for side, sign in ((compared.left, 1), (compared.right, -1)):
+            for name, count in side.terms:
+                factors[name] = factors.get(name, Fraction(0)) + sign * Fraction(count)
+        gap = _exact(compared.left, values, Fraction) - _exact(compared.right, values, Fraction)
+        for name, slope in factors.items():
+            if name not in movable or slope == 0:
+                continue
+            turn = Fraction(float(values[name])) - gap / slope
+            for value in _beside(turn, abs(room / slope)):
+                if movable[name].least <= value <= movable[name].most and value != values[name]:
+                    yield name, value
+
+
+def _beside(turn: Fraction, room: Fraction) -> Iterator[float]:
+    """The number itself where it is one, and those next to it on either side, with so much room to it."""
+    middle = float(turn)
+    if Fraction(middle) == turn and room == 0:
+        yield middle
+    for wanted, way in ((turn - room, -np.inf), (turn + room, np.inf)):
+        value = float(wanted)
+        beyond = Fraction(value) > wanted if way < 0 else Fraction(value) < wanted
+        value = float(np.nextafter(value, way)) if beyond else value
+        yield value
+        yield float(np.nextafter(value, way))

@@ -1,0 +1,76 @@
+"""Answers to other questions: asked of the policy, and made ready for the page."""
+
+from __future__ import annotations
+
+import zlib
+from collections.abc import Callable, Mapping
+
+from whence.explain.comparison import Comparison
+from whence.explain.explanation import Explanation
+from whence.explain.front import Front
+from whence.explain.menu import Menu
+from whence.explain.reasons import Reasons
+from whence.explain.told import Told
+from whence.report.words import changes_in_words
+from whence.web import models
+from whence.web.messages import Answered, Asked
+from whence.web.results import packed_result, result_of
+from whence.web.scenes import Scene
+
+#: What the answer to each of these questions is.
+QUESTIONS: Mapping[str, type[Told]] = {"front": Front, "menu": Menu, "reasons": Reasons, "compare": Comparison}
+#: Explanations that the page gets in full; the document has all of them.
+SHOWN = 12
+#: Entries of a document that hold explanations.
+HELD = ("answers", "needed")
+
+
+def answer_of(scene: Scene, asked: Asked, on_progress: Callable[..., bool]) -> Told:
+    """What the policy says to a question other than `explain`."""
+    policy = scene.policy
+    if asked.question == "compare":
+        before, after = scene.row_of(asked.more["before"]), scene.row_of(asked.context)
+        return policy.compare(before, after, time_limit=asked.time_limit, on_progress=on_progress)
+    answer: Told = getattr(policy, asked.question)(
+        scene.row_of(asked.context),
+        scene.instead_of(asked.plan, asked.instead),
+        kind=asked.kind,
+        within=asked.within,
+        fixed=asked.fixed,
+        bounds=scene.bounds_of(asked.bounds),
+        engine=scene.engine,
+        time_limit=asked.time_limit,
+        threads=asked.threads,
+        on_progress=on_progress,
+        **asked.conditions,
+        **asked.more,
+    )
+    return answer
+
+
+def answered(scene: Scene, found: Told, stopped: bool) -> Answered:
+    """The answer for the page, and the whole of it as data."""
+    document = found.to_dict()
+    held = _held(found)
+    result = models.Found(
+        sentence=found.text,
+        answer={name: entry for name, entry in document.items() if name not in HELD},
+        explanations=[_listed(scene, name, why) for name, why in held[:SHOWN]],
+        left_off=max(0, len(held) - SHOWN),
+    )
+    data = zlib.compress(str(found.to_json()).encode())
+    return Answered(stopped=stopped, result=packed_result(result), data=data)
+
+
+def _held(found: Told) -> list[tuple[str, Explanation]]:
+    """The explanations of an answer, each with what it is the answer for."""
+    if isinstance(found, Reasons):
+        return list(found.needed.items())
+    if isinstance(found, Front):
+        return [(str(allowed), why) for allowed, why in zip(found.allowed, found.answers, strict=True)]
+    return [("", why) for why in found.answers] if isinstance(found, Menu) else []
+
+
+def _listed(scene: Scene, name: str, why: Explanation) -> models.Listed:
+    changes = changes_in_words(why.report) if why.context is not None else ""
+    return models.Listed(**dict(result_of(scene, why)), name=name, changes=changes)

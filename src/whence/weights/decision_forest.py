@@ -1,0 +1,226 @@
+"""Weights of a forest whose splits are chosen for the cost of the decision."""
+
+from __future__ import annotations
+
+import time
+from typing import Any, ClassVar, Self
+
+import numpy as np
+from joblib import Parallel, delayed
+from numpy.typing import ArrayLike, NDArray
+from sklearn.base import clone
+from sklearn.utils import check_random_state
+
+from whence import _core
+from whence.aliases import Floats
+from whence.errors import InputError, InputTypeError, parameter_error
+from whence.risk import Expectation, Risk
+from whence.weights.base import as_mass, as_matrix
+from whence.weights.grown_tree import GrownTree
+from whence.weights.plan_pool import plan_values
+from whence.weights.trees import TreeWeights
+
+__all__ = ["DecisionForest"]
+
+#: Where there is no limit on the depth.
+DEEPEST = 2**30
+
+
+class DecisionForest(TreeWeights):
+    """Weights of a forest that was grown for a decision problem, not for a forecast.
+
+    A plain forest splits where outcomes differ most. This one splits where it pays to have two plans instead of one:
+    at the split whose two sides cost least, each with its own best plan (Kallus and Mao, "Stochastic optimization
+    forests", Management Science, 2023). Where every split leaves one plan best on both sides, the outcomes decide as
+    in a plain forest. From there on it is a forest like any other: each tree gives equal weight to the past
+    observations in the context's leaf.
+
+    The cost of both sides is exact for the newsvendor without a budget and for routes without cycles under expected
+    cost. For any other problem or risk it is that of the best among some plans: those that are best in random parts of
+    the history, from all of it down to a few observations.
+
+    Parameters
+    ----------
+    problem : DecisionProblem, optional
+        What is decided; by default that of the policy that the forest belongs to.
+    risk : Risk, optional
+        What is minimised; by default the policy's, or the expected cost.
+    n_trees : int
+        Number of trees.
+    max_depth : int or None
+        Depth limit of the trees.
+    min_samples_leaf : int
+        Smallest number of past observations that a leaf has of those that a tree was grown on; in an honest forest,
+        also of those that count.
+    max_features : {"sqrt", "log2"}, int, float or None
+        Features to look at for a split, or their share; None for all.
+    random_state : int, RandomState or None
+        Seed of the forest.
+    n_jobs : int, optional
+        Threads that grow trees, -1 for all cores. The forest is the same for any number.
+    honest : bool
+        Whether a tree is grown on a random half of the history, while the other half counts in its leaves; otherwise
+        it is grown on a bootstrap sample, and all past observations count.
+    plans : int
+        About how many plans are tried, where the cost of both sides is not known exactly.
+
+    Examples
+    --------
+    >>> import numpy as np, whence as wh
+    >>> rng = np.random.default_rng(0)
+    >>> X = rng.random((80, 3))
+    >>> Y = 10 + 20 * X[:, :1] + rng.random((80, 1))
+    >>> problem = wh.Newsvendor(holding=1, backorder=3)
+    >>> policy = wh.Policy(problem, wh.DecisionForest(problem, n_trees=20, random_state=0)).fit(X, Y)
+    >>> policy.explain([0.2, 0.5, 0.5], instead=[25.0]).status
+    'optimal'
+    """
+
+    kind: ClassVar[str] = "decision forest"
+    label: ClassVar[str] = "forest"
+    takes_sample_weight: ClassVar[bool] = True
+
+    #: The problem and the risk of the policy that the forest belongs to.
+    policys: tuple[Any, Risk] | None = None
+
+    def __init__(
+        self,
+        problem: Any = None,
+        risk: Risk | None = None,
+        n_trees: int = 100,
+        max_depth: int | None = 4,
+        min_samples_leaf: int = 5,
+        max_features: str | int | float | None = "sqrt",
+        random_state: int | np.random.RandomState | None = None,
+        n_jobs: int | None = None,
+        honest: bool = False,
+        plans: int = 100,
+    ) -> None:
+        self.problem = problem
+        self.risk = risk
+        self.n_trees = n_trees
+        self.max_depth = max_depth
+        self.min_samples_leaf = min_samples_leaf
+        self.max_features = max_features
+        self.random_state = random_state
+        self.n_jobs = n_jobs
+        self.honest = honest
+        self.plans = plans
+
+    def __sklearn_clone__(self) -> DecisionForest:
+        copied = {name: clone(value, safe=False) for name, value in self.get_params(deep=False).items()}
+        fresh = type(self)(**copied)
+        fresh.policys = self.policys
+        return fresh
+
+    def take_problem(self, problem: Any, risk: Risk) -> None:
+        """Take note of what the policy decides."""
+        self.policys = problem, risk
+
+    def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Grow the forest on contexts `X` (coordinates) and outcomes `Y`; rows count for their `sample_weight`."""
+        began = time.perf_counter()
+        inputs: NDArray[np.float32] = as_matrix(X, self.dtype)
+        outcomes = np.ascontiguousarray(Y, dtype=np.float64)
+        outcomes = outcomes[:, None] if outcomes.ndim == 1 else outcomes
+        self._check_parameters(*inputs.shape)
+        problem, risk = self._asked()
+        rng = check_random_state(self.random_state)
+        mass = as_mass(sample_weight, len(inputs))
+        grower = self._grower(inputs, outcomes, problem, risk, rng, mass)
+        samples = [self._sample(len(inputs), rng, mass) for _ in range(self.n_trees)]
+        seeds = rng.randint(2**31 - 1, size=self.n_trees).tolist()
+        grown = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
+            delayed(grower.grow)(count, counted, seed) for (count, counted), seed in zip(samples, seeds, strict=True)
+        )
+        counted = np.array([judged for _, judged in samples]) if self.honest else None
+        trees: list[Any] = [GrownTree(*arrays) for arrays in grown]
+        self.record(trees, inputs, mass, counted)
+        self.fit_seconds = time.perf_counter() - began
+        return self
+
+    def _grower(
+        self,
+        inputs: NDArray[np.float32],
+        outcomes: Floats,
+        problem: Any,
+        risk: Risk,
+        rng: np.random.RandomState,
+        mass: Floats | None,
+    ) -> _core.TreeGrower:
+        exact = getattr(problem, "least_costs", None)
+        least: _core.LeastCosts | None = None if exact is None else exact(outcomes, risk)
+        if least is None:
+            least = _core.PlanCosts(plan_values(problem, risk, inputs, outcomes, self.plans, rng, mass))
+        depth = DEEPEST if self.max_depth is None else self.max_depth
+        tried = _features(self.max_features, inputs.shape[1])
+        return _core.TreeGrower(inputs, least, outcomes, depth, self.min_samples_leaf, tried, True)
+
+    def _sample(
+        self, n: int, rng: np.random.RandomState, mass: Floats | None
+    ) -> tuple[Floats, NDArray[np.bool_] | None]:
+        """How much each row is there to grow a tree, and which ones count in it where these are others."""
+        # Rows that count for nothing are as good as not there.
+        there = np.arange(n) if mass is None else np.flatnonzero(mass > 0.0)
+        grows = np.zeros(n)
+        if not self.honest:
+            np.add.at(grows, there[rng.randint(there.size, size=there.size)], 1.0)
+            return grows if mass is None else grows * mass, None
+        half = rng.permutation(there)[: there.size // 2]
+        grows[half] = 1.0 if mass is None else mass[half]
+        counted = np.zeros(n, dtype=np.bool_)
+        counted[there] = grows[there] == 0.0
+        return grows, counted
+
+    def _asked(self) -> tuple[Any, Risk]:
+        """The problem and the risk, the policy's where the forest has none of its own."""
+        problem, risk = self.policys or (None, None)
+        problem = problem if self.problem is None else self.problem
+        if not (hasattr(problem, "solve") and hasattr(problem, "costs")):
+            raise InputTypeError(
+                f"The 'problem' parameter of DecisionForest must be a DecisionProblem. Got {problem!r} instead.",
+                parameter="problem",
+            )
+        return problem, self.risk or risk or Expectation()
+
+    def _check_parameters(self, rows: int, columns: int) -> None:
+        for name in ("n_trees", "min_samples_leaf", "plans", "max_depth"):
+            value = getattr(self, name)
+            if name == "max_depth" and value is None:
+                continue
+            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
+                wanted = "be an int >= 1 or None" if name == "max_depth" else "be an int >= 1"
+                raise parameter_error("DecisionForest", name, wanted, repr(value))
+        if self.risk is not None and not isinstance(self.risk, Risk):
+            raise parameter_error("DecisionForest", "risk", "be a Risk or None", repr(self.risk), InputTypeError)
+        if not isinstance(self.honest, bool | np.bool_):
+            raise parameter_error("DecisionForest", "honest", "be a bool", repr(self.honest), InputTypeError)
+        if self.honest and rows < 2:
+            raise InputError(f"'X' must have at least 2 rows for an honest forest. Got {rows} instead.", parameter="X")
+        _features(self.max_features, columns)
+
+    def describe(self) -> str:
+        """Number and depth of the trees."""
+        depth = "of any depth" if self.max_depth is None else f"of depth up to {self.max_depth}"
+        honest = "honest " if self.honest else ""
+        return f"a decision-aware forest of {len(self.trees)} {honest}trees {depth}"
+
+    def for_trial(self) -> Self:
+        """A forest of one tree, by one plan."""
+        trial: Self = clone(self)
+        trial.n_trees = trial.plans = 1
+        return trial
+
+
+def _features(given: Any, columns: int) -> int:
+    """How many features are looked at for a split, as scikit-learn's forests understand it."""
+    if given is None:
+        return columns
+    if given in ("sqrt", "log2"):
+        return max(1, int(np.sqrt(columns) if given == "sqrt" else np.log2(columns)))
+    if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+        return min(int(given), columns)
+    if isinstance(given, float | np.floating) and 0.0 < given <= 1.0:
+        return max(1, int(given * columns))
+    wanted = "be 'sqrt', 'log2', an int >= 1, a float in (0, 1] or None"
+    raise parameter_error("DecisionForest", "max_features", wanted, repr(given))

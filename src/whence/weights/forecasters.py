@@ -1,0 +1,338 @@
+"""What fitted models forecast, in a form that can be searched: a sum over trees, or a line."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+import numpy as np
+import pandas as pd
+from numpy.typing import NDArray
+
+from whence.aliases import Floats
+from whence.errors import InputError, InputTypeError, InternalError
+from whence.weights.adapters import FittedTrees, read
+from whence.weights.adapters.base import Forecast
+from whence.weights.array_trees import ArrayTree, Place
+from whence.weights.base import SeenColumn
+from whence.weights.layout import Layout, check_names
+
+__all__ = ["Forecaster", "LinearForecaster", "TreeForecaster", "check_seen", "forecaster_of"]
+
+#: Half of the distance between 1 and the next float32, and the next float64.
+ROUNDING = {True: 6e-8, False: 1.2e-16}
+#: Shares of the largest forecast by which a line may miss what a model says: sums of products, taken in another order.
+NEARLY = 1e-9
+
+
+class Forecaster(ABC):
+    """Fitted models that together forecast every outcome, as the columns of a matrix."""
+
+    #: Past contexts, as the models see them.
+    inputs: Floats
+
+    @property
+    @abstractmethod
+    def outputs(self) -> int:
+        """How many outcomes are forecast."""
+
+    @property
+    @abstractmethod
+    def words(self) -> str:
+        """What forecasts, in a few words."""
+
+    @abstractmethod
+    def forecast(self, X: Floats) -> Floats:
+        """The forecast of every row, one column per outcome, from what was read of the models."""
+
+    @abstractmethod
+    def said(self, X: Floats) -> Floats:
+        """The same by the models' own ``predict``."""
+
+    @abstractmethod
+    def precision(self) -> Floats:
+        """By how much the two may differ, for each outcome."""
+
+    @abstractmethod
+    def state(self) -> Iterator[Any]:
+        """The arrays that make the forecasts what they are."""
+
+    def check(self, X: Floats, what: str) -> Floats:
+        """The forecast of rows for which the models themselves must say the same."""
+        found, said = self.forecast(X), self.said(X)
+        slack = self.precision() + 1e-9 * np.abs(said).max(axis=0) + (2e-6 if self.single else 1e-9) * np.abs(said)
+        if not (np.abs(found - said) <= slack).all():
+            row, column = np.unravel_index(int(np.argmax(np.abs(found - said) - slack)), said.shape)
+            raise InternalError(
+                f"What was read of the model forecasts {found[row, column]:.9g} for {what}, where it says "
+                f"{said[row, column]:.9g} itself."
+            )
+        return found
+
+    @property
+    def single(self) -> bool:
+        """Whether the models compare and add up float32."""
+        return False
+
+
+class TreeForecaster(Forecaster):
+    """Tree ensembles: one with an output for every column of the outcomes, or one per column.
+
+    Parameters
+    ----------
+    read : sequence of FittedTrees
+        What was read of every model.
+    forecasts : sequence of (int, Forecast, label)
+        For each outcome: which model forecasts it, as what sum over its trees, and what the model calls it.
+    layout : Layout
+        Where the models' columns stand among those that are shown.
+    """
+
+    def __init__(
+        self,
+        read: Sequence[FittedTrees],
+        forecasts: Sequence[tuple[int, Forecast, Any]],
+        layout: Layout,
+        inputs: Floats,
+    ) -> None:
+        self.read, self.forecasts, self.layout, self.inputs = list(read), list(forecasts), layout, inputs
+        self._first = np.cumsum([0] + [len(one.trees) for one in self.read])
+
+    @property
+    def outputs(self) -> int:
+        return len(self.forecasts)
+
+    @property
+    def words(self) -> str:
+        return f"{int(self._first[-1])} trees of {self.read[0].kind}"
+
+    @property
+    def single(self) -> bool:
+        return self.read[0].single
+
+    def forecast(self, X: Floats) -> Floats:
+        rows = self.layout.model_rows(X)
+        leaves = [one.leaves(rows) for one in self.read]
+        found = np.empty((len(rows), self.outputs))
+        for k, (m, own, _) in enumerate(self.forecasts):
+            total = np.full(len(rows), own.offset)
+            for t, values in zip(own.trees, own.values, strict=True):
+                total += values[leaves[m][:, t]]
+            found[:, k] = total
+        return found
+
+    def said(self, X: Floats) -> Floats:
+        rows = self.layout.model_rows(X)
+        return np.column_stack([self.read[m].predicted(rows, label) for m, _, label in self.forecasts])
+
+    def precision(self) -> Floats:
+        sizes = []
+        for m, own, _ in self.forecasts:
+            largest = [float(np.abs(values).max()) for values in own.values]
+            total = abs(own.offset) + sum(largest)
+            sizes.append(ROUNDING[self.read[m].single] * (len(largest) + 2) * total)
+        return np.array(sizes)
+
+    def laid(self, missing: frozenset[int]) -> tuple[list[ArrayTree], Floats, Floats]:
+        """All trees, in the columns of the searches, what each of their leaves adds to every outcome, and the offsets.
+
+        Splits on the columns of `missing`, as they are shown, are decided.
+        """
+        gone = frozenset(j for j, place in enumerate(self.layout.places) if place.at in missing)
+        trees = [tree for one in self.read for tree in self.layout.trees(one, gone)]
+        leaves = [tree.leaf[tree.leaf >= 0] for tree in trees]
+        begins = np.cumsum([0] + [own.size for own in leaves])
+        values = np.zeros((int(begins[-1]), self.outputs))
+        for k, (m, own, _) in enumerate(self.forecasts):
+            for t, of_nodes in zip(own.trees, own.values, strict=True):
+                at = int(self._first[m]) + t
+                values[begins[at] : begins[at + 1], k] = of_nodes[leaves[at]]
+        return trees, values, np.array([own.offset for _, own, _ in self.forecasts])
+
+    def state(self) -> Iterator[Any]:
+        for one in self.read:
+            yield {"library": one.kind}
+            for tree in one.trees:
+                yield from (tree.feature, tree.threshold, tree.left, tree.right)
+        for m, own, _ in self.forecasts:
+            yield {"model": m, "trees": list(own.trees), "offset": own.offset}
+            yield from own.values
+
+
+class LinearForecaster(Forecaster):
+    """Models whose forecast is a line: coefficients and intercepts, read from what they say.
+
+    Parameters
+    ----------
+    models : sequence of estimator
+        One with an output for every column of the outcomes, or one per column.
+    layout : Layout
+        Where the models' columns stand among those that are shown.
+    """
+
+    def __init__(self, models: Sequence[Any], layout: Layout, inputs: Floats) -> None:
+        self.models, self.layout, self.inputs = list(models), layout, inputs
+        names = getattr(models[0], "feature_names_in_", None)
+        self._names = None if names is None else list(names)
+        rows = layout.model_rows(inputs)
+        middle, spans = rows.mean(axis=0), np.ptp(rows, axis=0)
+        spans = np.where(spans > 0, spans, np.maximum(1.0, np.abs(middle)))
+        said = self._predicted(np.vstack([middle, middle + np.diag(spans)]))
+        own: Floats = ((said[1:] - said[0]) / spans[:, None]).T
+        written = [_written(model) for model in self.models]
+        if all(one is not None for one in written):
+            own = np.vstack([one for one in written if one is not None])
+        #: Of shape (outcomes, columns that are shown).
+        self.coefficients: Floats = np.zeros((len(own), inputs.shape[1]))
+        self.coefficients[:, [place.at for place in layout.places]] = own
+        self.intercepts: Floats = said[0] - own @ middle
+        found, here = self.forecast(inputs), self.said(inputs)
+        if not (np.abs(found - here) <= self.precision() + NEARLY * np.abs(here).max(axis=0)).all():
+            raise InputError(
+                "'model' must be a tree ensemble or linear in what it is shown. Got "
+                f"{type(self.models[0]).__name__}, whose forecasts are not on a line.",
+                parameter="model",
+            )
+
+    @property
+    def outputs(self) -> int:
+        return len(self.coefficients)
+
+    @property
+    def words(self) -> str:
+        return f"a line through {self.coefficients.shape[1]} columns"
+
+    def forecast(self, X: Floats) -> Floats:
+        found: Floats = X @ self.coefficients.T + self.intercepts
+        return found
+
+    def said(self, X: Floats) -> Floats:
+        return self._predicted(self.layout.model_rows(X))
+
+    def _predicted(self, rows: Floats) -> Floats:
+        shown = rows if self._names is None else pd.DataFrame(rows, columns=self._names)
+        columns = [np.asarray(model.predict(shown), dtype=np.float64).reshape(len(rows), -1) for model in self.models]
+        return np.hstack(columns)
+
+    def precision(self) -> Floats:
+        size = np.abs(self.coefficients) @ np.abs(self.inputs).max(axis=0) + np.abs(self.intercepts)
+        return np.asarray(NEARLY * size)
+
+    def state(self) -> Iterator[Any]:
+        yield {"library": "linear"}
+        yield from (self.coefficients.ravel(), self.intercepts)
+
+
+def forecaster_of(
+    models: Sequence[Any], outcomes: int, inputs: Floats, columns: Sequence[SeenColumn] | None
+) -> Forecaster:
+    """What fitted models forecast of so many outcomes.
+
+    `columns` are those of the user's table, where the models have seen these; otherwise the models have seen what they
+    are shown here, such as a 0/1 column per category.
+    """
+    found = [read(model) for model in models]
+    trees = [one for one in found if one is not None and one.trees]
+    if len(trees) == len(models):
+        return _of_trees(trees, models, outcomes, inputs, columns)
+    for model in models:
+        if not _is_line(model):
+            raise InputTypeError(
+                "'model' must be a tree ensemble of scikit-learn, XGBoost, LightGBM or CatBoost, or a linear model. "
+                f"Got {type(model).__name__} instead.",
+                parameter="model",
+            )
+    line = LinearForecaster(models, _plain_layout(models[0], columns, inputs), inputs)
+    _check_outputs(line.outputs, outcomes)
+    return line
+
+
+def _plain_layout(model: Any, columns: Sequence[SeenColumn] | None, inputs: Floats) -> Layout:
+    """Where the columns of a linear model stand, which are numbers."""
+    if columns is None:
+        return Layout.plain(inputs.shape[1])
+    for column in columns:
+        if column.categories is not None:
+            raise InputError(
+                f"A fitted linear model sees numbers only: declare the category {column.name!r} by its 0/1 columns, "
+                "Categorical(columns=[...]), or as Discrete.",
+                parameter="model",
+            )
+    wanted = int(getattr(model, "n_features_in_", len(columns)))
+    if wanted != len(columns):
+        raise InputError(
+            f"'X' must have the {wanted} columns that the fitted model has seen. Got {len(columns)} instead.",
+            parameter="X",
+        )
+    return Layout(tuple(Place(column.coordinate) for column in columns))
+
+
+def _of_trees(
+    found: list[FittedTrees],
+    models: Sequence[Any],
+    outcomes: int,
+    inputs: Floats,
+    columns: Sequence[SeenColumn] | None,
+) -> TreeForecaster:
+    layouts = [Layout.plain(inputs.shape[1]) if columns is None else Layout.of(one, columns) for one in found]
+    if len({one.single for one in found}) > 1 or any(layout != layouts[0] for layout in layouts):
+        raise InputError(
+            "The models of a list must be of one library and see the same categories. Got different ones.",
+            parameter="model",
+        )
+    forecasts: list[tuple[int, Forecast, Any]] = []
+    for m, one in enumerate(found):
+        if hasattr(models[m], "classes_"):
+            raise InputTypeError(
+                f"'model' must be a regressor. Got {type(models[m]).__name__} instead.", parameter="model"
+            )
+        for label in one.labels() or [None]:
+            forecast = one.forecast(label)
+            if forecast.link != "identity":
+                raise InputError(
+                    "'model' must add up its trees, so its objective must not have a logarithm or other link. "
+                    f"Got {type(models[m]).__name__} with one.",
+                    parameter="model",
+                )
+            forecasts.append((m, forecast, label))
+    _check_outputs(len(forecasts), outcomes)
+    return TreeForecaster(found, forecasts, layouts[0], inputs)
+
+
+def check_seen(models: Sequence[Any], names: Sequence[str]) -> None:
+    """Refuse columns in another order than fitted models have seen them."""
+    for model in models:
+        trees = read(model)
+        if trees is not None:
+            check_names(trees, names)
+            continue
+        seen = getattr(model, "feature_names_in_", None)
+        if seen is not None and list(seen) != list(names):
+            raise InputError(
+                "'X' must have the columns that the fitted model has seen, in their order: "
+                f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead.",
+                parameter="X",
+            )
+
+
+def _check_outputs(found: int, wanted: int) -> None:
+    if found != wanted:
+        raise InputError(
+            f"'model' must forecast the {wanted} columns of 'Y': one model with that many outputs, or a list with a "
+            f"model for each. Got {found}.",
+            parameter="model",
+        )
+
+
+def _is_line(model: Any) -> bool:
+    """Whether a model, or the last step of a pipeline, is linear."""
+    last = model.steps[-1][1] if hasattr(model, "steps") else model
+    return hasattr(last, "coef_") and hasattr(last, "intercept_") and hasattr(last, "predict")
+
+
+def _written(model: Any) -> NDArray[np.float64] | None:
+    """The coefficients as a model itself holds them, one row per output; None for a pipeline."""
+    if hasattr(model, "steps"):
+        return None
+    return np.atleast_2d(np.asarray(model.coef_, dtype=np.float64))
