@@ -12,6 +12,7 @@ from tests.core.forest_cells import Floats, ForestScene
 from whence import ShortestPath
 from whence._core import Box, ForestSearch, OpenBox, PlanList, RouteTable, StockCriterion, StockTable
 from whence.problems.route_sets import RouteSet
+from whence.search.first_known import alive_leaves
 from whence.search.plan_sets import list_criterion, row_of_plans
 
 TAU = 1e-6
@@ -175,6 +176,49 @@ def test_quantities_one_by_one(absolute: bool) -> None:
         dropped += check_bounds(scene, criterion, excess, seed)
         check_search(scene, criterion, excess)
     assert dropped > 0
+
+
+def by_product(table: StockTable) -> list[tuple[int, Floats]]:
+    """The breakpoints of two products, which ascend, and where they begin."""
+    cut = int(np.flatnonzero(np.diff(table.points) <= 0.0)[0]) + 1
+    return [(0, table.points[:cut]), (cut, table.points[cut:])]
+
+
+def test_tables_about_some_leaves() -> None:
+    """Breakpoints that are left out are best nowhere among these leaves, and all others cost what they cost."""
+    fewer = 0
+    for seed in range(15):
+        scene = ForestScene(seed, rivals=2)
+        rng, kept = np.random.default_rng(seed), scene.kept
+        demand = (40.0 * rng.random((len(scene.policy.Y_), 2)) * (1.0 + np.abs(scene.policy.Y_[:, :1]))).round(1)
+        demand[:, 0] += 1e4  # so that it can be told where the second product begins
+        rates = rng.integers(1, 6, (2, 2)).astype(float)
+        free = np.zeros(2), np.full(2, np.inf)
+        leaves = (kept.samples.ravel(), kept.first, kept.size, kept.trees, demand, *rates, *free)
+        radius = float(np.quantile(scene.distance, 0.3)) + 1e-9
+        alive, tree = alive_leaves(scene.located, kept, radius)
+        whole, part = StockTable(*leaves), StockTable(*leaves, alive, tree)
+        assert whole.whole
+        assert part.whole
+        inner = np.concatenate(
+            [
+                first + np.searchsorted(every, own)
+                for (first, every), (_, own) in zip(by_product(whole), by_product(part), strict=True)
+            ]
+        )
+        for leaf in alive.tolist():
+            assert np.array_equal(part.row(leaf), whole.row(leaf)[inner])
+        for at in scene.leaves[scene.distance < radius]:
+            assert set(at.tolist()) <= set(alive.tolist())
+            total = np.sum([whole.row(int(leaf)) for leaf in at], axis=0)
+            split = by_product(whole)[1][0]
+            for own in (slice(0, split), slice(split, None)):
+                left = inner[(inner >= (own.start or 0)) & (inner < (own.stop or total.size))]
+                assert total[left].min() == pytest.approx(total[own].min(), abs=1e-12)
+        fewer += part.breakpoints < whole.breakpoints
+        assert not StockTable(*leaves, alive, tree, 1).whole
+        assert not StockTable(*leaves, alive, tree, 10**9, 0.0).whole
+    assert fewer > 5
 
 
 def test_arrays_of_another_shape_are_refused() -> None:

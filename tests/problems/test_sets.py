@@ -211,3 +211,16 @@ def test_what_is_no_set_is_refused_when_read() -> None:
         set_from_plain(city(), "some")
     with pytest.raises(InputError, match=r"must be one of through, using, avoiding, or 'any'. Got 'at_least'"):
         set_from_plain(city(), {"at_least": {"a": 3}})
+
+
+def test_layers_that_cannot_be_completed_are_left_out() -> None:
+    """Eight places have 256 layers; only what can still visit all that is missing is built, and all routes are kept."""
+    grid = wh.ShortestPath.grid(6)
+    places = [(0, 1), (1, 1), (1, 2), (2, 2), (3, 3), (3, 4), (4, 4), (5, 4)]
+    routes = grid.through(*places)
+    inner, _ = routes._layered()
+    assert len(inner.graph) < 2 * 36
+    wanted = [list(r) for r in nx.all_simple_paths(grid.graph, (0, 0), (5, 5)) if set(places) <= set(r)]
+    found = routes.plans(1000)
+    assert found is not None
+    assert sorted(found) == sorted(wanted)
