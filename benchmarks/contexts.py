@@ -3,7 +3,9 @@
     python benchmarks/contexts.py [--section NAME]... [--instances N] [--start SEED] [--quick]
 
 The relations are orders between two features, shifted so that three quarters of the history keep them, and today's
-context does: they bite.
+context does: they bite. The section "real" asks about the three real cases instead: there the relations are what the
+history shows without exception (`Schema.proposals`, and `observed` for every category and every other feature, such as
+the temperatures of each month), and contexts that break one of them are counted.
 """
 
 from __future__ import annotations
@@ -18,8 +20,10 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+import whence as wh
 from _common import Report, Settings, main, milliseconds
-from holds import CLASSES, warm
+from defaults import case
+from holds import CLASSES, Asked, warm
 
 #: Numbers of relations that are tried, and seconds after which a question is given up.
 COUNTS, LIMIT = (0, 3, 10), 60.0
@@ -77,5 +81,66 @@ def measure(name: str, settings: Settings) -> None:
     report.write()
 
 
+REAL = ("restaurant", "bike share", "airports (CVaR)")
+#: The paper's forest, and a deep one.
+FORESTS: dict[str, dict[str, Any]] = {
+    "depth 4, sqrt": {"max_depth": 4, "max_features": "sqrt", "min_samples_leaf": 1},
+    "any depth, leaf 5, half": {"max_depth": None, "max_features": 0.5, "min_samples_leaf": 5},
+}
+
+
+def real(settings: Settings) -> None:
+    """The three real cases: which contexts cannot exist, with and without the relations that their history shows."""
+    report = Report("contexts-real", settings)
+    count = settings.instances or 30
+    for name in REAL:
+        problem, risk, X, Y, schema = case(name)
+        shown = without_exception(X, schema)
+        for label, given in FORESTS.items():
+            weights = wh.ForestWeights(n_trees=100, random_state=0, **given)
+            policy = wh.Policy(problem, weights, risk, schema).fit(X, Y)
+            rows = np.random.default_rng(settings.start).permutation(len(X))
+            found: dict[int, list[tuple[float, Any]]] = {number: [] for number in (*COUNTS, len(shown))}
+            for i in range(count):
+                one = Asked(policy, X.iloc[rows[i]], policy.decide(X.iloc[rows[-1 - i]]))
+                for number in found:
+                    found[number].append(asked(one, shown[:number]))
+            base = statistics.median(seconds for seconds, _ in found[0])
+            times = {
+                f"times_with_{number}": f"{statistics.median(s for s, _ in found[number]) / base:.2f}"
+                for number in COUNTS[1:]
+            }
+            report.row(
+                case=name,
+                forest=label,
+                relations_of_the_history=len(shown),
+                impossible_without=f"{impossible(policy, shown, found[0])} of {count}",
+                impossible_with=f"{impossible(policy, shown, found[len(shown)])} of {count}",
+                proved=sum(why.status in ("optimal", "already", "none") for _, why in found[len(shown)]),
+                median_ms=milliseconds(base),
+                **times,
+                times_with_all=f"{statistics.median(s for s, _ in found[len(shown)]) / base:.2f}",
+            )
+    report.write()
+
+
+def without_exception(X: pd.DataFrame, schema: Any) -> list[str]:
+    """What the history shows without exception: proposals first, then what every number was seen to be."""
+    fitted = (schema or wh.Schema()).fit(X)
+    few = [name for name in fitted.names if fitted.levels(name)]
+    numbers = [name for name in fitted.names if name not in few]
+    pairs = [(by, of) for of in (*numbers, *few) for by in few if by != of]
+    return list(dict.fromkeys([*fitted.proposals(X), *(str(wh.observed(*pair)) for pair in pairs)]))
+
+
+def impossible(policy: Any, relations: list[str], found: list[tuple[float, Any]]) -> int:
+    """How many of the contexts found break a relation, in the user's units and to the last digit."""
+    related = policy.schema_.related(relations, policy.X_)
+    contexts = [why.context for _, why in found if why.context is not None and why.status != "already"]
+    values = (policy.schema_.feature_values(context) for context in contexts)
+    return sum(not all(one.holds(row, typed=True) for one in related.statements) for row in values)
+
+
 if __name__ == "__main__":
-    main("What relations cost.", {name: partial(measure, name) for name in NAMES}, warm, sys.argv[1:])
+    sections = {**{name: partial(measure, name) for name in NAMES}, "real": real}
+    main("What relations cost.", sections, warm, sys.argv[1:])

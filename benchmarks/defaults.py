@@ -1,25 +1,31 @@
 """Which forest, and how many neighbours: out-of-sample cost on three real data sets and three of the paper's.
 
-    python benchmarks/defaults.py [--quick]
+    python benchmarks/defaults.py [--section NAME]... [--quick]
 
 The tables go to ``docs/benchmarks/tables/defaults-forest.md`` and ``defaults-knn.md``; with ``--quick``, to
 ``.benchmarks``. Every entry is the coefficient of prescriptiveness: 0 is the sample average, 1 foresight.
+
+The section "explained" measures the price on the same data sets, ``defaults-explained.md``: how many questions about a
+policy of each kind are proved within ten seconds of processor time, and how long they take, beside how far the setting
+is behind the best one in the table before.
 """
 
 from __future__ import annotations
 
+import re
+import statistics
 import sys
 import time
 from collections.abc import Callable
 from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
 
 import whence as wh
-from _common import Report, Settings, main, shown
+from _common import Report, Settings, main, milliseconds, shown
 from paper.histories import PROBLEMS
 from whence.project import Project
 from whence.weights import Weights
@@ -42,6 +48,10 @@ FORESTS: dict[str, dict[str, Any]] = {
     "any depth, leaf 20, half": {"max_depth": None, "max_features": 0.5, "min_samples_leaf": 20},
 }
 NEIGHBOURS = (3, 5, 10, 15, 20, 30, 50, 80)
+#: Seconds of processor time within which a question ought to be proved.
+SECONDS = 10.0
+#: Contexts that are asked about on each data set: by a relative question, and every other one by an absolute one too.
+ASKED = 4
 
 #: Problem, risk, contexts, outcomes, schema.
 Case = tuple[Any, Any, pd.DataFrame, pd.DataFrame, Any]
@@ -117,6 +127,65 @@ def compared(table: str, settings: Settings, weights: dict[str, Weights]) -> Non
     report.write()
 
 
+class Asked(NamedTuple):
+    """Whether a question was proved in time, and how much processor time it took."""
+
+    proved: bool
+    seconds: float
+
+
+def asked(name: str, weights: Weights, contexts: int) -> list[Asked]:
+    """Questions about a policy that is fitted to a whole data set: why not what is decided in another context?"""
+    problem, risk, X, Y, schema = case(name)
+    policy = wh.Policy(problem, weights, risk, schema).fit(X, Y)
+    drawn = np.random.default_rng(0).permutation(len(X))
+    found = []
+    for i in range(contexts):
+        context, other = X.iloc[drawn[i]], X.iloc[drawn[-1 - i]]
+        for kind in ("relative", "absolute")[: 1 + (i % 2 == 0)]:
+            began = time.process_time()
+
+            def in_time(progress: Any, began: float = began) -> bool:
+                return time.process_time() - began < SECONDS
+
+            plan = policy.decide(other)
+            why = policy.explain(context, instead=plan, kind=kind, on_progress=in_time)  # type: ignore[arg-type]
+            seconds = time.process_time() - began
+            if why.status != "already":
+                found.append(Asked(why.status in ("optimal", "none"), seconds))
+    return found
+
+
+def behind(settings: Settings) -> dict[str, str]:
+    """How far each setting is behind the best one, from the table of costs."""
+    path = settings.tables / "defaults-forest.md"
+    text = path.read_text("utf-8") if path.exists() else ""
+    rows = re.findall(r"^\| (.+?) \|.*\| (\S+) \|$", text, flags=re.M)
+    return dict(rows)
+
+
+def explained(settings: Settings) -> None:
+    """What questions about forests of each setting take."""
+    report = Report("defaults-explained", settings)
+    trees, contexts = (20, 1) if settings.quick else (100, ASKED)
+    costs = behind(settings)
+    for label, given in FORESTS.items():
+        weights = wh.ForestWeights(n_trees=trees, random_state=0, **given)
+        answers = {name: asked(name, weights, contexts) for name in CASES}
+        every = [answer for found in answers.values() for answer in found]
+        seconds = [answer.seconds for answer in every]
+        slowest = max(answers, key=lambda name: statistics.median(a.seconds for a in answers[name] or every))
+        report.row(
+            setting=label,
+            behind_the_best=costs.get(label, "-"),
+            proved_in_10_s=f"{sum(answer.proved for answer in every)} of {len(every)}",
+            median_ms=milliseconds(statistics.median(seconds)),
+            nine_in_ten_ms=milliseconds(float(np.quantile(seconds, 0.9))),
+            slowest_data_set=slowest,
+        )
+    report.write()
+
+
 def forests(settings: Settings) -> None:
     """Depth, leaf size and features."""
     trees = 20 if settings.quick else 100
@@ -133,5 +202,5 @@ def neighbours(settings: Settings) -> None:
 
 
 if __name__ == "__main__":
-    sections = {"forests": forests, "neighbours": neighbours}
+    sections = {"forests": forests, "neighbours": neighbours, "explained": explained}
     main("Which defaults decide best.", sections, lambda: None, sys.argv[1:])

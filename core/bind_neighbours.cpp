@@ -200,7 +200,8 @@ void bind_rules(nb::module_& m) {
 void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
                  double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail,
                  double widest, double confidence, const Rules* rules, std::optional<int> most,
-                 std::vector<std::vector<std::int32_t>> barred) {
+                 std::vector<std::vector<std::int32_t>> barred, const std::optional<Matrix>& slopes,
+                 const std::optional<Matrix>& entries, double apart) {
     const std::size_t n = points.shape(0);
     require(rules == nullptr || rules->last_axis() < static_cast<int>(axes.size()), "'rules' must be about the axes.");
     require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
@@ -215,8 +216,21 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     require(!tail || (*tail > 0.0 && *tail <= k), "'tail' must be positive and at most 'k'.");
     require(widest >= 0.0, "'widest' must be at least 0.");
     require(confidence >= 0.0 && std::isfinite(confidence), "'confidence' must be finite and at least 0.");
+    require(apart >= 0.0 && std::isfinite(apart), "'apart' must be finite and at least 0.");
+    Scores scores;
+    if (slopes) {
+        std::size_t ranks = 0;
+        for (const Axis& axis : axes) ranks += axis.kind == Kind::category ? axis.costs.size() : 0;
+        require(slopes->shape(0) == n && slopes->shape(1) == axes.size(), "'slopes' must have the shape of 'points'.");
+        require_finite(*slopes, "slopes");
+        require((entries ? entries->shape(1) : 0) == ranks && (!entries || entries->shape(0) == n),
+                "'entries' must have a row for every point and a column for every category.");
+        require(widest == kInfinity, "'widest' is for plain distances: it must be infinite where there are 'slopes'.");
+        if (entries) require_finite(*entries, "entries");
+        scores = Scores(axes, copied(*slopes), entries ? copied(*entries) : std::vector<double>());
+    }
     Space space{std::move(axes), copied(points), copied(base), k, separation, margin, widest,
-                rules == nullptr ? Rules() : *rules};
+                rules == nullptr ? Rules() : *rules, apart, std::move(scores)};
     std::unique_ptr<Criterion> criterion;
     if (tail) {
         criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail, confidence);
@@ -374,7 +388,8 @@ void bind_search(nb::module_& m) {
         .def("__init__", &make_search, "axes"_a, "points"_a.noconvert(), "base"_a.noconvert(), "k"_a, "separation"_a,
              "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none(), "widest"_a = kInfinity,
              "confidence"_a = 0.0, "rules"_a.none() = nb::none(), "most"_a = nb::none(),
-             "barred"_a = std::vector<std::vector<std::int32_t>>())
+             "barred"_a = std::vector<std::vector<std::int32_t>>(), "slopes"_a.noconvert() = nb::none(),
+             "entries"_a.noconvert() = nb::none(), "apart"_a = 1.0)
         .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
         .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
         .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")

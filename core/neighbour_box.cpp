@@ -7,6 +7,11 @@
 
 namespace whence::neighbours {
 
+namespace {
+// By how much a coordinate may lie outside a ball that has cut its box.
+constexpr double kHair = 1e-12;
+}  // namespace
+
 Examiner::Examiner(const Space& space)
     : box(space.dimension()),
       here(space.size()),
@@ -27,12 +32,12 @@ Examiner::Span Examiner::span(int member, double reach) const {
     for (int j = 0; j < q; ++j) {
         const double x = point[j], low = box.low[j], high = box.high[j];
         if (space_.axes[j].kind == Kind::category) {
-            category += x == low ? 0.0 : 1.0;
+            category += x == low ? 0.0 : space_.apart;
             if (low <= x && x <= high) {
-                category_far += low == high ? 0.0 : 1.0;
+                category_far += low == high ? 0.0 : space_.apart;
             } else {
-                category_near += 1.0;
-                category_far += 1.0;
+                category_near += space_.apart;
+                category_far += space_.apart;
             }
         } else {
             const double gap = std::abs(box.nearest[j] - x);
@@ -45,10 +50,49 @@ Examiner::Span Examiner::span(int member, double reach) const {
             number + std::min(more, reach) + category_far};
 }
 
+// The same of a score: over the box it leaves its value at the nearest context by no more than its slopes allow there,
+// and inside the ball by no more than the steepest of them does.
+Examiner::Span Examiner::score_span(int member, double room) const {
+    const double* const slopes = space_.scores.slopes(member);
+    double number = space_.base[member];
+    double less = 0.0, more = 0.0, steepest = 0.0, hair = 0.0, category = 0.0, category_near = 0.0, category_far = 0.0;
+    for (int j = 0; j < box.dimension(); ++j) {
+        const double low = box.low[j], high = box.high[j];
+        if (space_.axes[j].kind == Kind::category) {
+            const double* const entries = space_.scores.entries(member, j);
+            const auto first = static_cast<std::size_t>(low), last = static_cast<std::size_t>(high);
+            const auto [least, most] = std::minmax_element(entries + first, entries + last + 1);
+            category += entries[first];
+            category_near += *least;
+            category_far += *most;
+        } else {
+            const double slope = slopes[j] - mean[j], nearest = box.nearest[j];
+            number += slope * nearest;
+            if (low == high) continue;
+            const double down = slope * (low - nearest), up = slope * (high - nearest);
+            less -= std::min(down, up);
+            more += std::max(down, up);
+            steepest = std::max(steepest, std::abs(slope) / space_.axes[j].weight);
+            hair = std::max(hair, std::abs(slope) * kHair);
+        }
+    }
+    const double reach = room * steepest + hair;
+    return {number, number + category, number - std::min(less, reach) + category_near,
+            number + std::min(more, reach) + category_far};
+}
+
+double Examiner::enter(double room) {
+    const double reach = box.shrink(space_, room);
+    if (!space_.linear()) return reach;
+    space_.scores.mean(sets.open, mean);
+    return room;
+}
+
 // Measure every open member; false where one that is settled is too far away in all of the box.
 bool Examiner::measure(double reach) {
+    const bool linear = space_.linear();
     for (std::size_t i = 0; i < sets.open.size(); ++i) {
-        const Span measured = span(sets.open[i], reach);
+        const Span measured = linear ? score_span(sets.open[i], reach) : span(sets.open[i], reach);
         number_[i] = measured.number;
         here[i] = measured.here;
         near_[i] = measured.near;
@@ -137,11 +181,19 @@ bool Examiner::clear_at_nearest(double separation) {
     return true;
 }
 
+void Examiner::compare_pairs(double reach) {
+    if (space_.linear()) {
+        pairs_.compare_scores(space_, box, sets.open, number_, reach);
+    } else {
+        pairs_.compare(space_, box, sets.open, number_, 2.0 * reach);
+    }
+}
+
 const Pairs& Examiner::compare(double radius) {
     distance = box.project(space_);
-    const double reach = box.shrink(space_, radius - distance);
+    const double reach = enter(radius - distance);
     measure(reach);
-    pairs_.compare(space_, box, sets.open, number_, 2.0 * reach);
+    compare_pairs(reach);
     return pairs_;
 }
 
@@ -149,10 +201,10 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
     if (!space_.rules.empty() && !space_.rules.narrow(space_, box)) return Verdict::pruned;
     distance = box.project(space_);
     if (radius < distance) return Verdict::pruned;
-    const double reach = box.shrink(space_, radius - distance);
+    const double reach = enter(radius - distance);
     if (!measure(reach) || !settle_by_intervals()) return Verdict::pruned;
     if (sets.open.size() <= Pairs::kMost) {
-        pairs_.compare(space_, box, sets.open, number_, 2.0 * reach);
+        compare_pairs(reach);
         if (!settle_by_pairs()) return Verdict::pruned;
     } else {
         chosen = sets.settled;
@@ -166,7 +218,10 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
     if (single) return Verdict::pruned;
     // A tree of rules that forbids the nearest context is settled before anything else.
     split = exists || space_.rules.trees_hold(box.nearest) ? Split{} : space_.rules.split(space_, box);
-    if (split.axis < 0) split = choose_split(space_, box, sets.open);
+    if (split.axis < 0) {
+        split = space_.linear() ? choose_linear_split(space_, box, sets.open, mean)
+                                : choose_split(space_, box, sets.open);
+    }
     if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, box);
     return split.axis < 0 ? Verdict::leaf : Verdict::split;
 }

@@ -38,7 +38,8 @@ public:
     MemberSets sets;
     double distance = 0.0;     // of the box
     Split split;               // where to split it
-    std::vector<double> here;  // distance of each open member at the nearest context
+    std::vector<double> here;  // distance, or score, of each open member at the nearest context
+    std::vector<double> mean;  // where scores stand for distances, the mean slopes, which all scores here are less by
     // Working memory: a set of neighbours, those that can still join it, and numbers.
     std::vector<int> chosen, undecided;
     std::vector<double> buffer;
@@ -53,6 +54,10 @@ private:
         double number, here, near, far;
     };
     Span span(int member, double reach) const;
+    Span score_span(int member, double room) const;
+    // Look at the open members inside the ball; how far they may get, or the room where scores stand for distances.
+    double enter(double room);
+    void compare_pairs(double reach);
 
     const Space& space_;
     Pairs pairs_;

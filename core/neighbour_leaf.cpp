@@ -54,6 +54,11 @@ bool LeafSolver::prepare(const Examiner& examined) {
     std::copy_n(examined.here.begin(), m_, fixed_.begin());
     double* column = coordinates_.data();
     for (const int j : moving_) {
+        if (space_.linear()) {
+            for (int i = 0; i < m_; ++i) column[i] = space_.scores.slopes((*members_)[i])[j] - examined.mean[j];
+            column += m_;
+            continue;
+        }
         for (int i = 0; i < m_; ++i) {
             column[i] = space_.point((*members_)[i])[j];
             fixed_[i] -= std::abs(box.nearest[j] - column[i]);
@@ -100,6 +105,36 @@ void LeafSolver::relate(const Examiner& examined, double ball) {
     }
 }
 
+// The same where scores stand for distances.
+void LeafSolver::relate_scores(const Examiner& examined, double room) {
+    const Box& box = examined.box;
+    const std::size_t m = m_;
+    implies_.resize(m * m);
+    implied_by_.resize(m * m);
+    most_.resize(m);
+    steepest_.resize(m);
+    for (std::size_t a = 0; a < m; ++a) {
+        std::ranges::fill(most_, 0.0);
+        std::ranges::fill(steepest_, 0.0);
+        for (std::size_t place = 0; place < moving_.size(); ++place) {
+            const int j = moving_[place];
+            const double* const slopes = along(place);
+            const double back = box.low[j] - box.nearest[j], ahead = box.high[j] - box.nearest[j];
+            const double light = 1.0 / space_.axes[j].weight;
+            for (std::size_t b = 0; b < m; ++b) {
+                const double difference = slopes[b] - slopes[a];
+                most_[b] += std::max(difference * back, difference * ahead);
+                steepest_[b] = std::max(steepest_[b], std::abs(difference) * light);
+            }
+        }
+        for (std::size_t b = 0; b < m; ++b) {
+            const double in_ball = std::min(most_[b], room * steepest_[b] * (1.0 + 1e-9) + kMiss);
+            const double most = examined.here[b] - examined.here[a] + in_ball;
+            implies_[a * m + b] = implied_by_[b * m + a] = a != b && most < space_.separation;
+        }
+    }
+}
+
 // Decide an open member and what follows from it; false on a contradiction.
 bool LeafSolver::decide(std::int8_t* state, int member, State value) {
     state[member] = value;
@@ -127,13 +162,18 @@ void LeafSolver::place(const Box& box) {
 }
 
 // Distances of all members there, and the pair of decided ones that is in order least.
-LeafSolver::Pair LeafSolver::measure() {
+LeafSolver::Pair LeafSolver::measure(const Box& box) {
     double* const there = there_.data();
     std::copy_n(fixed_.begin(), m_, there);
     for (std::size_t place = 0; place < moving_.size(); ++place) {
         const double* const x = along(place);
         const double at = at_[moving_[place]];
-        for (int i = 0; i < m_; ++i) there[i] += std::abs(at - x[i]);
+        if (space_.linear()) {
+            const double moved = at - box.nearest[moving_[place]];
+            for (int i = 0; i < m_; ++i) there[i] += x[i] * moved;
+        } else {
+            for (int i = 0; i < m_; ++i) there[i] += std::abs(at - x[i]);
+        }
     }
     Pair worst{-1, -1};
     for (int i = 0; i < m_; ++i) {
@@ -145,6 +185,12 @@ LeafSolver::Pair LeafSolver::measure() {
 
 // Convex envelope of the difference of two members' distances there, and its slopes.
 double LeafSolver::envelope(const Box& box, int first, int second) {
+    if (space_.linear()) {
+        for (std::size_t place = 0; place < moving_.size(); ++place) {
+            slope_[moving_[place]] = along(place)[first] - along(place)[second];
+        }
+        return there_[first] - there_[second];
+    }
     double total = 0.0;
     for (std::size_t place = 0; place < moving_.size(); ++place) {
         const int j = moving_[place];
@@ -239,7 +285,7 @@ LeafSolver::Nearest LeafSolver::nearest_context(const Examiner& examined, double
     const std::size_t most_rows = 50 * (moves_.size() + 2);
     for (std::size_t added = 0; added < most_rows; ++added) {
         place(box);
-        Pair pair = measure();
+        Pair pair = measure(box);
         if (!ask_for_rules(box) && !ask_for_nearness(examined, pair)) {
             if (pair.first < 0 || pair.second < 0 ||
                 there_[pair.second] - there_[pair.first] >= space_.margin - kMiss) {
@@ -307,7 +353,11 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
     const bool placeable = prepare(examined);
     double lightest = kInfinity;
     for (const Move& move : moves_) lightest = std::min(lightest, space_.axes[move.axis].weight);
-    relate(examined, 2.0 * room / lightest + kMiss);
+    if (space_.linear()) {
+        relate_scores(examined, room);
+    } else {
+        relate(examined, 2.0 * room / lightest + kMiss);
+    }
     states_.assign(static_cast<std::size_t>(m_ + 2) * m_, open);
     Outcome outcome{kInfinity, kInfinity};
     int top = 1;

@@ -57,10 +57,11 @@ private:
     const double* along(std::size_t place) const { return coordinates_.data() + place * m_; }
     bool prepare(const Examiner& examined);
     void relate(const Examiner& examined, double ball);
+    void relate_scores(const Examiner& examined, double room);
     bool decide(std::int8_t* state, int member, State value);
     Nearest nearest_context(const Examiner& examined, double limit);
     void place(const Box& box);
-    Pair measure();
+    Pair measure(const Box& box);
     double envelope(const Box& box, int a, int b);
     double worst_pair(const Box& box, Pair& pair);
     double most_settled(const Examiner& examined, int& member) const;
@@ -80,8 +81,9 @@ private:
     std::vector<double> row_, u_;        // a row of the linear program, and its solution
     std::vector<double> at_, slope_;     // the context there, and slopes along the axes
     std::vector<double> fixed_, there_;  // a member's distance along the axes that cannot move, and at the context
-    std::vector<double> coordinates_;    // of the members, axis by axis
+    std::vector<double> coordinates_;    // of the members, axis by axis; or their slopes
     std::vector<double> ends_, most_;    // what relating members needs
+    std::vector<double> steepest_;
     // Whether a can be a neighbour only together with b, at (a, b); and the same at (b, a).
     std::vector<std::int8_t> implies_, implied_by_;
     std::vector<std::int8_t> states_, state_;

@@ -26,6 +26,11 @@ public:
     void compare(const Space& space, const Box& box, std::span<const int> open, std::span<const double> number,
                  double ball);
 
+    // The same where scores stand for distances: differences of scores are linear, and inside the ball, which leaves so
+    // much `room`, no slope leads farther than the steepest.
+    void compare_scores(const Space& space, const Box& box, std::span<const int> open, std::span<const double> number,
+                        double room);
+
     // For every member, how many others are surely nearer, or surely farther, by the margin; and how many are never
     // farther, or never nearer, by the separation.
     std::int64_t nearer[kMost], farther[kMost], never_farther[kMost], never_nearer[kMost];
@@ -33,9 +38,13 @@ public:
 private:
     bool clip(const Space& space, const Box& box, std::span<const int> open);
     void spread_from(const Space& space, const Box& box, int a, int m, bool several);
+    void slopes_from(const Space& space, const Box& box, std::span<const int> open, int a);
+    // Count what is known of the differences of two members, which lie between the two.
+    void count(const Space& space, int a, int b, double least, double most);
 
-    std::vector<double> clipped_;  // axes by members
+    std::vector<double> clipped_;  // axes by members; or their slopes
     double middle_[kMost], kindred_[kMost], apart_[kMost], apart_category_[kMost];
+    double fall_[kMost], rise_[kMost], steepest_[kMost], least_[kMost], most_[kMost];
 };
 
 }  // namespace whence::neighbours

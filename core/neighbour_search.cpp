@@ -146,7 +146,7 @@ int NeighbourWorker::undecided_axis() {
     for (int j = 0; j < box.dimension(); ++j) all[j] = changed_[j] || box.moves(j);
     if (few_->allows(all)) return -1;
     // Where there are not too many of them, it is one of those that are barred together.
-    const bool many = std::count(all.begin(), all.end(), 1) > few_->most();
+    const bool many = few_->count(all) > few_->most();
     if (many) {
         others_ = all;
     } else {
@@ -220,7 +220,8 @@ NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criteri
       met_(space_.dimension()),
       columns_(space_.points.size()) {
     for (int i = 0; i < space_.size(); ++i) {
-        for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = space_.point(i)[j];
+        const double* const row = space_.linear() ? space_.scores.slopes(i) : space_.point(i);
+        for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = row[j];
     }
     workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
     restart();
@@ -285,8 +286,14 @@ bool NeighbourSearch::stands(std::span<const double> context) {
     for (int j = 0; j < space_.dimension(); ++j) {
         const double* const x = columns_.data() + j * n;
         const double at = context[j];
-        if (space_.axes[j].kind == Kind::category) {
-            for (std::size_t i = 0; i < n; ++i) here[i] += x[i] == at ? 0.0 : 1.0;
+        if (space_.linear()) {
+            const bool category = space_.axes[j].kind == Kind::category;
+            for (std::size_t i = 0; i < n; ++i) {
+                here[i] += category ? space_.scores.entries(static_cast<int>(i), j)[static_cast<std::size_t>(at)]
+                                    : x[i] * at;
+            }
+        } else if (space_.axes[j].kind == Kind::category) {
+            for (std::size_t i = 0; i < n; ++i) here[i] += x[i] == at ? 0.0 : space_.apart;
         } else {
             for (std::size_t i = 0; i < n; ++i) here[i] += std::abs(x[i] - at);
         }

@@ -129,7 +129,7 @@ private:
     std::vector<std::unique_ptr<NeighbourWorker>> workers_;
     std::vector<double> candidate_;
     Found met_;
-    std::vector<double> columns_;  // past contexts, axis by axis
+    std::vector<double> columns_;  // past contexts, or slopes of their scores, axis by axis
     std::int64_t nodes_ = 0;
 };
 

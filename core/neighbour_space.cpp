@@ -79,10 +79,11 @@ double middle_coordinate(const Space& space, int j, double low, double high, con
 }  // namespace
 
 double Space::distance(int member, const std::vector<double>& context) const {
+    if (linear()) return base[member] + scores.along(axes, member, context);
     const double* const x = point(member);
     double total = base[member];
     for (int j = 0; j < dimension(); ++j) {
-        total += axes[j].kind == Kind::category ? (x[j] == context[j] ? 0.0 : 1.0) : std::abs(x[j] - context[j]);
+        total += axes[j].kind == Kind::category ? (x[j] == context[j] ? 0.0 : apart) : std::abs(x[j] - context[j]);
     }
     return total;
 }
@@ -169,6 +170,66 @@ Split choose_split(const Space& space, const Box& box, const std::vector<int>& o
         }
     }
     return best;
+}
+
+namespace {
+
+// By how much the scores of open members vary along an axis of the box: the mean, and the most.
+struct Variation {
+    double mean, most;
+};
+
+Variation variation_along(const Space& space, const Box& box, int j, const std::vector<int>& open, double mean_slope) {
+    Variation found{0.0, 0.0};
+    for (const int member : open) {
+        double varies;
+        if (space.axes[j].kind == Kind::category) {
+            const double* const entries = space.scores.entries(member, j);
+            const auto [least, most] = std::minmax_element(entries + static_cast<std::size_t>(box.low[j]),
+                                                           entries + static_cast<std::size_t>(box.high[j]) + 1);
+            varies = *most - *least;
+        } else {
+            varies = std::abs(space.scores.slopes(member)[j] - mean_slope) * (box.high[j] - box.low[j]);
+        }
+        found.mean += varies;
+        found.most = std::max(found.most, varies);
+    }
+    found.mean /= std::max<double>(static_cast<double>(open.size()), 1.0);
+    return found;
+}
+
+// Share of the separation by which all scores together may vary in a box that is not split any more.
+constexpr double kStill = 0.25;
+
+}  // namespace
+
+Split choose_linear_split(const Space& space, const Box& box, const std::vector<int>& open,
+                          const std::vector<double>& mean) {
+    Split best;
+    double widest = -1.0, most = 0.0;
+    bool category = false;
+    for (int j = 0; j < box.dimension(); ++j) {
+        if (!box.moves(j)) continue;
+        const Axis& axis = space.axes[j];
+        const double low = box.low[j], high = box.high[j];
+        const Variation varies = variation_along(space, box, j, open, mean[j]);
+        most += varies.most;
+        category = category || axis.kind == Kind::category;
+        // A box too narrow for a middle is not split there.
+        const double middle = 0.5 * (low + high);
+        if (varies.mean <= widest || (axis.kind == Kind::continuous && !(low < middle && middle < high))) continue;
+        widest = varies.mean;
+        const Gap* const gap = axis.kind == Kind::continuous ? gap_between(axis, low, high) : nullptr;
+        if (axis.kind == Kind::category) {
+            const double cut = low == 0.0 ? low : std::floor(middle);
+            best = {j, cut, cut + 1.0};
+        } else if (axis.kind == Kind::discrete) {
+            best = split_levels(axis, j, low, high);
+        } else {
+            best = gap != nullptr ? Split{j, gap->low, gap->high} : Split{j, middle, middle};
+        }
+    }
+    return !category && most < kStill * space.separation ? Split{} : best;
 }
 
 Split halves(const Space& space, const Box& box) {

@@ -6,6 +6,7 @@
 #include <vector>
 
 #include "neighbour_rules.hpp"
+#include "neighbour_scores.hpp"
 
 namespace whence::neighbours {
 
@@ -39,12 +40,16 @@ struct Space {
     double margin;               // the slightly larger one that contexts are placed with
     double widest;               // largest distance of the k-th neighbour that counts; infinite for any
     Rules rules = {};            // which contexts can exist
+    double apart = 1.0;          // distance of two categories
+    Scores scores = {};          // where neighbours are found by squared distances: what stands for these
 
     int size() const { return static_cast<int>(base.size()); }
     int dimension() const { return static_cast<int>(axes.size()); }
     // Whether neighbours may be too far away to count.
     bool limited() const { return widest < std::numeric_limits<double>::infinity(); }
-    // Distance of a member from a context along the axes.
+    // Whether scores stand for distances.
+    bool linear() const { return !scores.empty(); }
+    // Distance of a member from a context along the axes, or its score.
     double distance(int member, const std::vector<double>& context) const;
     const double* point(int member) const { return points.data() + static_cast<std::size_t>(member) * axes.size(); }
 };
@@ -79,6 +84,10 @@ struct Split {
 // Split an axis behind a value; an axis with levels, between two of them.
 Split split_beyond(const Space& space, const Box& box, int axis, double value);
 Split choose_split(const Space& space, const Box& box, const std::vector<int>& open);
+// The same where scores stand for distances, which are linear as they are: where these vary most, less the mean slopes.
+// No axis where they vary too little to set any two members apart.
+Split choose_linear_split(const Space& space, const Box& box, const std::vector<int>& open,
+                          const std::vector<double>& mean);
 // Split the widest continuous axis in the middle.
 Split halves(const Space& space, const Box& box);
 

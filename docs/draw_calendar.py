@@ -29,7 +29,7 @@ def main() -> None:
             hours["hour"], [space.distance(point) for point in schema.encode(hours)], ".-", label=name, linewidth=1.2
         )
     left.axvline(HOUR, color="grey", linewidth=0.8, linestyle=":")
-    left.set(xlabel="hour", ylabel="distance", title=f"How far an hour is from {HOUR} o'clock", xticks=range(0, 24, 4))
+    left.set(xlabel="hour", ylabel="distance", title=f"Hours from {HOUR} o'clock", xticks=range(0, 24, 4))
     left.legend(frameon=False)
     days = pd.DataFrame({"date": pd.date_range("2025-01-01", "2025-12-31")})
     schema = wh.Schema({"date": wh.Date(parts=("weekday", "month"))}).fit(days)
@@ -40,7 +40,7 @@ def main() -> None:
     image = right.imshow(far, aspect="auto", cmap="viridis_r", extent=(0.5, 31.5, 12.5, 0.5))
     start = pd.Timestamp(DAY)
     right.plot(start.day, start.month, "o", color="white", markeredgecolor="black")
-    right.set(xlabel="day of the month", title="How far a day is from Friday 13 June 2025, by weekday and month")
+    right.set(xlabel="day of the month", title="Days from Friday 13 June 2025, by weekday and month")
     right.set_yticks(range(1, 13), MONTHS, fontsize="small")
     figure.colorbar(image, ax=right, label="distance")
     figure.savefig(Path(__file__).parent / "images" / "calendar.png", dpi=150)

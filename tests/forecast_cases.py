@@ -96,7 +96,8 @@ def _asked(rng: np.random.Generator, library: str, seed: int, X: pd.DataFrame, m
     asked = "absolute" if rng.random() < 0.4 else "relative"
     margin = None
     if asked == "relative" and risk.tail is None and rng.random() < 0.3:
-        margin = 0.05 if rng.random() < 0.5 else (0.05 * money, "cost")
+        # A share of a cost that may be negative is refused.
+        margin = 0.05 if rng.random() < 0.5 and (Y > 0.0).all() else (0.05 * money, "cost")
     plain = asked == "absolute" and budget is None and risk.tail is None
     within = 0.05 if plain and kind != "linear" and rng.random() < 0.3 else 0.0
     gone = [name for name in X.columns if name[0] in "crz" and pd.isna(context[name])]
@@ -224,13 +225,19 @@ def _each(asked: ForecastCase, plan: np.ndarray, Y: np.ndarray) -> np.ndarray:
 # ---- lines: a linear program for every choice of what is not continuous ----------------------------------------------
 
 
+#: A row of coefficients of the forecasts, and what they may add up to at most.
+Row = tuple[np.ndarray, float]
+
+
 def nearest_on_lines(asked: ForecastCase) -> float | None:
     """The nearest distance where forecasts are lines; None for questions that no few linear programs answer."""
     policy = asked.policy
+    residuals = policy.Y_ - forecasts(asked, policy.X_)
+    if judged_at(asked, asked.context):
+        return 0.0
     if not isinstance(policy.problem, wh.LinearProblem):
-        return None
-    X, names = policy.X_, list(policy.X_.columns)
-    residuals = policy.Y_ - forecasts(asked, X)
+        bands = _bands(asked, residuals)
+        return None if bands is None else min((_nearest(asked, rows) for rows in bands), default=np.inf)
     tau = 1e-6 * float(np.abs(_each(asked, asked.instead, policy.Y_)).max())
     share, amount = (asked.margin, 0.0) if isinstance(asked.margin, float) else (0.0, (asked.margin or (0.0,))[0])
     if asked.kind == "absolute" and policy.risk_.tail is not None:
@@ -238,8 +245,60 @@ def nearest_on_lines(asked: ForecastCase) -> float | None:
     rivals = [(asked.decision, 1.0 - share)]
     if asked.kind == "absolute":
         rivals = [(plan, 1.0) for plan in np.eye(residuals.shape[1])]
-    if judged_at(asked, asked.context):
-        return 0.0
+    rows = []
+    for plan, factor in rivals:
+        constant = _risk(asked, residuals @ asked.instead) - factor * _risk(asked, residuals @ plan)
+        rows.append((asked.instead - factor * plan, tau - amount - constant))
+    return _nearest(asked, rows)
+
+
+def _bands(asked: ForecastCase, residuals: np.ndarray) -> list[list[Row]] | None:
+    """Between which forecasts an order is an explanation: its excess is linear between the corners of all curves."""
+    problem, r = asked.policy.problem, residuals[:, 0]
+    if asked.policy.risk_.tail is not None:
+        return None
+    tau = 1e-6 * float(np.abs(_each(asked, asked.instead, asked.policy.Y_)).max())
+    share, amount = (asked.margin, 0.0) if isinstance(asked.margin, float) else (0.0, (asked.margin or (0.0,))[0])
+    orders = [float(asked.instead[0]), float(asked.decision[0]), 0.0]
+    orders += [] if problem.budget is None else [float(problem.budget)]
+    # The best order follows the forecast, at the distance of some residual, until it would be negative or too large.
+    at = np.unique(np.concatenate([order - r for order in orders]))
+    far = float(np.ptp(at)) + 1.0
+    at = np.concatenate([[at[0] - far], at, [at[-1] + far]])
+
+    def over(forecast: float) -> float:
+        scenarios = forecast + residuals
+        rival = cost(asked, asked.decision, scenarios) * (1.0 - share) - amount
+        if asked.kind == "absolute":
+            rival = least(asked, scenarios) * (1.0 + asked.within)
+        return cost(asked, asked.instead, scenarios) - rival - tau
+
+    value = np.array([over(f) for f in at])
+    # Beyond the outermost corners the excess goes on as a line; where that turns elsewhere, the case is left out.
+    if (value[0] > 0) != (value[1] > 0) or (value[-1] > 0) != (value[-2] > 0):
+        return None
+    bands: list[list[Row]] = []
+    begin: float | None = -np.inf if value[0] <= 0 else None
+    for i in range(1, at.size):
+        if (value[i] <= 0) == (value[i - 1] <= 0):
+            continue
+        crossing = at[i - 1] + (at[i] - at[i - 1]) * value[i - 1] / (value[i - 1] - value[i])
+        if begin is None:
+            begin = crossing
+        else:
+            bands.append(_between(begin, crossing))
+            begin = None
+    return bands + ([] if begin is None else [_between(begin, np.inf)])
+
+
+def _between(low: float, high: float) -> list[Row]:
+    rows = [(np.ones(1), high), (-np.ones(1), -low)]
+    return [row for row in rows if np.isfinite(row[1])]
+
+
+def _nearest(asked: ForecastCase, asking: list[Row]) -> float:
+    """The nearest distance of a context whose forecasts keep the rows: a linear program for each choice of steps."""
+    names = list(asked.policy.X_.columns)
     moving = [name for name in names if name[0] in "crz" and name not in asked.fixed]
     steady = [name for name in names if name not in moving]
     start = {name: float(asked.context[name]) for name in names}
@@ -250,33 +309,24 @@ def nearest_on_lines(asked: ForecastCase) -> float | None:
         paid = sum(price for _, price in chosen)
         # x = start + up - down for every moving feature: minimise the weighted sum of both.
         slopes, level = _line(asked, row, moving)
-        rows, limits = [], []
-        for plan, factor in rivals:
-            weights = asked.instead - factor * plan
-            rows.append(np.concatenate([slopes @ weights, -(slopes @ weights)]))
-            constant = _risk(asked, residuals @ asked.instead) - factor * _risk(asked, residuals @ plan)
-            limits.append(tau - amount - constant - level @ weights)
-        prices, boxes = [], []
-        for sign in (1.0, -1.0):
-            for name in moving:
-                low, high = ranges[name]
-                room = (high - start[name]) if sign > 0 else (start[name] - low)
-                prices.append(_weight(asked, name))
-                boxes.append((0.0, max(0.0, room)))
+        A = np.array([np.concatenate([slopes @ c, -(slopes @ c)]) for c, _ in asking]).reshape(len(asking), -1)
+        limits = np.array([limit - level @ c for c, limit in asking])
+        rooms = [max(0.0, ranges[name][1] - start[name]) for name in moving]
+        rooms += [max(0.0, start[name] - ranges[name][0]) for name in moving]
+        prices = np.array([_weight(asked, name) for name in moving] * 2)
+        # A start outside of what is allowed may stay, or has to go to where that begins.
         if any(not low <= start[name] <= high for name in moving for low, high in [ranges[name]]):
-            return None
-        scale = np.array([b[1] if b[1] > 0 else 1.0 for b in boxes])
-        if not moving:
-            if all(limit + 1e-12 >= 0.0 for limit in limits):
-                best = min(best, paid)
+            raise Unclear
+        scale = np.array(rooms)
+        size = np.maximum(np.abs(A * scale).max(axis=1, initial=0.0), 1e-300)
+        if not (np.abs(A * scale) > 0.0).any():
+            best = min(best, paid) if (limits >= 0.0).all() else best
             continue
-        A = np.array(rows) * scale
-        size = np.maximum(np.abs(A).max(axis=1), 1e-300)
         solved = linprog(
-            np.array(prices) * scale,
-            A / size[:, None],
-            np.array(limits) / size,
-            bounds=[(0.0, 1.0 if b[1] > 0 else 0.0) for b in boxes],
+            prices * scale,
+            A * scale / size[:, None],
+            limits / size,
+            bounds=(0.0, 1.0),
         )
         if solved.status == 0:
             best = min(best, paid + float(solved.fun))

@@ -83,4 +83,7 @@ def test_a_subclass_is_searched_like_its_base() -> None:
 
     for name in (*ENGINES, "sets"):
         assert part_of(Own(), name) is part_of(wh.KNNWeights(), name)
-    assert all(set(parts) == {*ENGINES, "sets"} for parts in PARTS.values())
+    every = {*ENGINES, "sets", "region"}
+    assert all("search" in parts and set(parts) <= every for parts in PARTS.values())
+    for kind in ("whence.weights.trees.TreeWeights", "whence.weights.knn.KNNWeights"):
+        assert set(PARTS[kind]) == every

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from pathlib import Path
 from typing import Any
@@ -17,6 +18,7 @@ from sklearn.ensemble import (
     GradientBoostingRegressor,
     HistGradientBoostingClassifier,
     HistGradientBoostingRegressor,
+    IsolationForest,
     RandomForestClassifier,
     RandomForestRegressor,
 )
@@ -75,6 +77,50 @@ def test_the_nearest_crossing_agrees_with_brute_force(library: str) -> None:
             assert low <= why.forecast_after <= high
             assert why.verify(ensemble)
     assert looked >= 8
+
+
+RELATIONS = ("a <= b", "a + b <= 6", "b + c >= 2")
+
+
+def test_what_else_is_asked_of_contexts_agrees_with_brute_force() -> None:
+    """Few changes, usual contexts and relations, held against every context there is."""
+    found = {"max_changes": 0, "plausible": 0, "relations": 0}
+    every = pd.DataFrame(itertools.product(range(5), range(5), range(5), (0, 1)), columns=list("abcd"))
+    for seed in range(18):
+        rng = np.random.default_rng([seed, 9])
+        X = every.sample(60, random_state=seed).reset_index(drop=True)
+        X.iloc[0], X.iloc[1] = 0, [4, 4, 4, 1]
+        y = X.to_numpy() @ rng.normal(size=4) + rng.normal(size=60)
+        model = GradientBoostingRegressor(n_estimators=6, max_depth=2, random_state=0).fit(X, y)
+        numbers = {name: wh.Discrete(range(5)) for name in "abc"}
+        ensemble = wh.Ensemble(model, wh.Schema({**numbers, "d": wh.Binary()})).fit(X)
+        asked: dict[str, Any] = {}
+        allowed, points = np.ones(len(every), dtype=bool), every.to_numpy() / [4, 4, 4, 1]
+        start = X.iloc[int(rng.integers(60))]
+        same = (every.to_numpy() == start.to_numpy()).all(axis=1)
+        if seed % 3 == 0:
+            asked["max_changes"] = int(rng.integers(1, 4))
+            allowed &= (every.to_numpy() != start.to_numpy()).sum(axis=1) <= asked["max_changes"]
+        elif seed % 3 == 1:
+            asked["plausible"] = float(rng.choice([0.2, 0.5]))
+            forest = IsolationForest(n_estimators=100, random_state=0).fit(X.to_numpy() / [4, 4, 4, 1])
+            scores = np.sort(forest.score_samples(X.to_numpy() / [4, 4, 4, 1]))
+            least = scores[int(np.ceil(asked["plausible"] * 60)) - 1]
+            allowed &= forest.score_samples(points) >= least - 1e-9
+        else:
+            asked["relations"] = [str(text) for text in rng.choice(RELATIONS, 2, replace=False)]
+            for text in asked["relations"]:
+                allowed &= every.eval(text).to_numpy() | same
+        goal = float(np.quantile(model.predict(every), rng.uniform(0.6, 0.95)))
+        distance = np.abs(points - start.to_numpy() / [4, 4, 4, 1]).sum(axis=1)
+        good = allowed & (model.predict(every) >= goal)
+        why = ensemble.explain(start, at_least=goal, **asked)
+        assert why.distance == pytest.approx(distance[good].min(initial=np.inf), abs=1e-9), seed
+        if why.status == "optimal":
+            found[next(iter(asked))] += 1
+            assert why.verify(ensemble)
+            assert why.to_dict()["question"][next(iter(asked))]
+    assert min(found.values()) >= 2
 
 
 def data(n: int = 90) -> tuple[np.ndarray, np.ndarray]:
@@ -229,8 +275,15 @@ def test_questions_that_cannot_be_asked() -> None:
     with pytest.raises(InputError, match=r"'X' must have the 3 columns that the fitted scikit-learn model has seen"):
         wh.Ensemble(model).fit(X[:, :2])
     table = pd.DataFrame(X, columns=["a", "b", "c"])
-    with pytest.raises(InputError, match=r"'schema' must have no relations between features for an Ensemble"):
-        wh.Ensemble(model, wh.Schema(relations=["a <= b"])).fit(table.assign(b=table["a"] + 1.0))
+    related = wh.Ensemble(model, wh.Schema(relations=["a <= b"])).fit(table.assign(b=table["a"] + 1.0))
+    with pytest.raises(InputError, match=r"'max_changes' must be left out where there are relations between features"):
+        related.explain(table.assign(b=table["a"] + 1.0).iloc[0], at_most=1, max_changes=1)
+    with pytest.raises(InputError, match=r"'plausible' must be a share of the history in \(0, 1\).* Got 1.5 instead."):
+        ensemble.explain(X[0], at_most=1, plausible=1.5)
+    with pytest.raises(InputError, match=r"'max_changes' must be an int >= 1, or None. Got 0 instead."):
+        ensemble.explain(X[0], at_most=1, max_changes=0)
+    with pytest.raises(InputTypeError, match=r"'policy' must be a fitted Policy with Forecast.* Got KNNWeights"):
+        wh.Ensemble.of(wh.Policy(wh.Newsvendor(1, 2), wh.KNNWeights(k=3)).fit(X, y))
     with pytest.raises(InputError, match=r"'label' must be None: the model has one forecast. Got 1 instead."):
         wh.Ensemble(model, label=1)
     linear = lightgbm.LGBMRegressor(n_estimators=2, linear_tree=True, verbose=-1).fit(X, y)

@@ -209,7 +209,7 @@ def test_refusals() -> None:
     from sklearn.svm import SVR
 
     for model in (KNeighborsRegressor(), SVR()):
-        with pytest.raises(InputError, match=r"'model' must be a tree ensemble"):
+        with pytest.raises(InputTypeError, match=r"'model' must be a tree ensemble"):
             wh.ForecastWeights(model).fit(numbers, Y)
     forest = RandomForestRegressor(20, random_state=0).fit(numbers, Y["y0"])
     with pytest.raises(InputError, match=r"Out-of-bag residuals need the rows that the forest was fitted to"):

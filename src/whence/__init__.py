@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
     from whence.question.question import Progress
     from whence.risk import CVaR, Expectation
-    from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KNNWeights
+    from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights
 
 __version__ = "0.1.0"
 
@@ -63,6 +63,7 @@ __all__ = [
     "ForestWeights",
     "Front",
     "KNNWeights",
+    "KernelWeights",
     "LinearProblem",
     "Menu",
     "Newsvendor",
@@ -111,7 +112,7 @@ _HOMES = {
     "policy": ("Policy",),
     "problems": ("DecisionProblem", "LinearProblem", "Newsvendor", "Shipment", "ShortestPath"),
     "risk": ("CVaR", "Expectation"),
-    "weights": ("DecisionForest", "ForecastWeights", "ForestWeights", "KNNWeights"),
+    "weights": ("DecisionForest", "ForecastWeights", "ForestWeights", "KNNWeights", "KernelWeights"),
 }
 _HOME_OF = {name: home for home, names in _HOMES.items() for name in names}
 _MODULES = frozenset(

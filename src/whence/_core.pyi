@@ -29,6 +29,8 @@ class Grid:
     @property
     def leaves(self) -> int: ...
     @property
+    def first_leaf(self) -> Ints: ...
+    @property
     def path_entries(self) -> int: ...
 
 class Located:
@@ -148,6 +150,7 @@ class PlanList(Criterion):
     def add_rivals(self, rows: Floats) -> None: ...
     def add_tail_rival(
         self,
+        grid: Grid,
         samples: Ints,
         first: NDArray[np.int64],
         size: NDArray[np.int64],
@@ -155,6 +158,7 @@ class PlanList(Criterion):
         trees: int,
         etas: Floats,
         rank: Ints,
+        alive: Ints,
         mass: Floats | None = None,
     ) -> None: ...
     def add_tail_plan(
@@ -197,8 +201,14 @@ class StockTable:
         backorder: Floats,
         lower: Floats,
         upper: Floats,
+        alive: Ints | None = None,
+        tree: Ints | None = None,
+        numbers: int = ...,
+        seconds: float = ...,
         mass: Floats | None = None,
     ) -> None: ...
+    @property
+    def whole(self) -> bool: ...
     @property
     def points(self) -> Floats: ...
     @property
@@ -232,7 +242,7 @@ class Shares:
 class FewChanges:
     """Which features may differ from the start together."""
 
-    def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ..., changed: list[int] = ...) -> None: ...
+    def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ..., free: list[int] = ...) -> None: ...
     def allows(self, features: list[int]) -> bool: ...
     def keep(self, box: Box) -> bool: ...
 
@@ -336,7 +346,7 @@ class Queue:
 class OpenBox:
     """The box under way: its projection, the leaves it meets, and what bounds found."""
 
-    def __init__(self, box: Box, criterion: Criterion, tau: float) -> None: ...
+    def __init__(self, box: Box, criterion: Criterion, tau: float, plausible: Plausibility | None = None) -> None: ...
     @property
     def box(self) -> Box: ...
     @property
@@ -398,6 +408,51 @@ class Faces:
     def pulling(self, open: OpenBox) -> tuple[int, int] | None: ...
     def around(self, open: OpenBox) -> tuple[int, int] | None: ...
     def sharpest(self, open: OpenBox, criterion: Criterion) -> tuple[int, int] | None: ...
+
+class KernelShape(Enum):
+    """How a kernel falls."""
+
+    GAUSSIAN = 0
+    EPANECHNIKOV = 1
+    BIWEIGHT = 2
+    TRICUBE = 3
+
+class KernelMeasure(Enum):
+    """What measures how far past contexts are."""
+
+    SCORES = 0
+    SQUARES = 1
+    SUMS = 2
+
+class KernelSearch:
+    """Best-first search over boxes of contexts that a kernel weighs."""
+
+    def __init__(
+        self,
+        axes: list[Axis],
+        measure: KernelMeasure,
+        shape: KernelShape,
+        rows: Floats,
+        factors: Floats,
+        base: Floats,
+        entries: Floats | None,
+        least: float,
+        alternative: Floats,
+        tau: float,
+    ) -> None: ...
+    def cut(self, rival: Floats) -> None: ...
+    def tighten(self, by: float) -> None: ...
+    def advance(self, boxes: int, cutoff: float, gap: float) -> bool: ...
+    def standing(self, contexts: Floats) -> NDArray[np.bool_]: ...
+    def forget_met(self) -> None: ...
+    @property
+    def nodes(self) -> int: ...
+    @property
+    def bound(self) -> float: ...
+    @property
+    def met(self) -> Floats: ...
+    @property
+    def met_distance(self) -> float: ...
 
 class SimplexStatus(Enum):
     """How a linear program ended."""
@@ -521,6 +576,9 @@ class NeighbourSearch:
         rules: Rules | None = None,
         most: int | None = None,
         barred: list[list[int]] = ...,
+        slopes: Floats | None = None,
+        entries: Floats | None = None,
+        apart: float = 1.0,
     ) -> None: ...
     def cut(self, rival: Floats) -> None: ...
     def exclude(self, members: NDArray[np.int64]) -> None: ...

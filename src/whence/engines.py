@@ -15,7 +15,7 @@ from typing import Any, ClassVar
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Isolation, Question
-from whence.weights import Weights
+from whence.weights import KNNWeights, Weights
 
 __all__ = [
     "AUTO",
@@ -23,8 +23,7 @@ __all__ = [
     "PARTS",
     "Engine",
     "check_pooled",
-    "check_related_changes",
-    "check_related_sets",
+    "check_related_units",
     "check_reliance",
     "check_scales",
     "engine_named",
@@ -61,6 +60,9 @@ PARTS: dict[str, dict[str, str]] = {
         "sets": "whence.search.knn_plan_sets:explain",
         "region": "whence.search.knn_regions:region",
         "milp": "whence.milp.knn:NeighbourWeighting",
+    },
+    "whence.weights.kernel.KernelWeights": {
+        "search": "whence.search.kernel:explain",
     },
 }
 
@@ -174,7 +176,8 @@ def check_reliance(question: Question) -> None:
         )
     if isinstance(question.plausible, Isolation) and not weights.per_tree_known:
         raise InputError(
-            f"'plausible' needs weights made of trees or of neighbours. Got {type(weights).__name__} instead.",
+            "'plausible' needs weights made of trees, or of neighbours in the L1 norm of the coordinates. "
+            f"Got {type(weights).__name__} instead.",
             parameter="plausible",
         )
 
@@ -193,23 +196,14 @@ def check_pooled(question: Question, engine: str) -> None:
         )
 
 
-def check_related_sets(question: Question) -> None:
-    """Refuse relations between features where a set of plans is asked for in a forest."""
-    if question.space.relations is not None and question.weights.per_tree_known:
+def check_related_units(question: Question) -> None:
+    """Refuse relations where neighbours are near by sums of differences in units of their own."""
+    weights, relations = question.weights, question.space.relations
+    if relations is not None and isinstance(weights, KNNWeights) and not weights.plain and not weights.metric_.squared:
         raise InputError(
-            "'relations', and features that follow from others, need one plan as 'instead' where weights are made of "
-            f"trees. Got a set of plans and {question.space.relations.words}.",
+            "'relations', and features that follow from others, need 'scaled' neighbours, or engine='milp', where "
+            f"'metric' is 'l1'. Got neighbours in your units and {relations.words}.",
             parameter="relations",
-        )
-
-
-def check_related_changes(question: Question) -> None:
-    """Refuse a limit on the changes where relations join features: what changes then takes others with it."""
-    if question.few is not None and question.space.relations is not None:
-        raise InputError(
-            "'max_changes' and 'relations', or features that follow from others, are for engine='milp': the search "
-            f"knows one of them at a time. Got {question.space.relations.words}.",
-            parameter="max_changes",
         )
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.cli.support import refused, run
@@ -29,6 +30,7 @@ def test_in_words_as_json_and_as_a_report(bakery: Path, tmp_path: Path, command:
     document = json.loads(run(command, bakery, *QUESTION, "--json").stdout)
     assert document["schema"] == schema
     assert said in document["text"]
+    verified(document, bakery, tmp_path)
 
 
 def test_compare(bakery: Path, tmp_path: Path) -> None:
@@ -40,6 +42,20 @@ def test_compare(bakery: Path, tmp_path: Path) -> None:
     assert "<svg" in (tmp_path / "since.html").read_text("utf-8")
     document = json.loads(run(*asked, "--json").stdout)
     assert sum(one["contribution"] for one in document["contributions"]) == pytest.approx(document["turn"])
+    verified(document, bakery, tmp_path)
+
+
+def verified(document: dict[str, Any], project: Path, folder: Path) -> None:
+    """`whence verify` agrees with the document, and notices where it was changed."""
+    file = folder / "answer.json"
+    file.write_text(json.dumps(document), "utf-8")
+    told = run("verify", file, project)
+    assert told.exit_code == 0, told.output
+    assert f"answer.json agrees with {project.name if project.suffix else 'whence.toml'}" in told.stdout
+    file.write_text(json.dumps({**document, "text": "Trust me."}), "utf-8")
+    told = run("verify", file, project)
+    assert told.exit_code == 1
+    assert "changed after it was written" in told.stdout
 
 
 def test_few_changes(bakery: Path) -> None:

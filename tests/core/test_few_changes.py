@@ -21,6 +21,14 @@ def test_allowed_sets() -> None:
         assert few.allows(list(chosen)) == wanted, chosen
 
 
+def test_what_counts_as_changed_wherever_it_is() -> None:
+    """A feature that has changed already takes one of the changes, and its place in a barred set."""
+    few = _core.FewChanges(np.arange(4, dtype=np.int32), 2, [[0, 1]], [0])
+    for chosen in chain.from_iterable(combinations(range(4), size) for size in range(5)):
+        changed = {0, *chosen}
+        assert few.allows(list(chosen)) == (len(changed) <= 2 and 1 not in changed), chosen
+
+
 def test_refusals() -> None:
     """Features are counted from 0, sets are not empty, and the columns are those of the grid."""
     columns = np.array([0, 1], dtype=np.int32)
@@ -33,6 +41,8 @@ def test_refusals() -> None:
             _core.FewChanges(columns, 1, barred)
     with pytest.raises(ValueError, match="features"):
         _core.FewChanges(columns, 1).allows([2])
+    with pytest.raises(ValueError, match="'changed' must hold some of the features"):
+        _core.FewChanges(columns, 1, [], [2])
     scene = ForestScene(0)
     wrong = _core.FewChanges(np.arange(scene.grid.columns + 1, dtype=np.int32), 1)
     with pytest.raises(ValueError, match="'few' must name a feature"):

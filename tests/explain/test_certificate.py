@@ -365,3 +365,22 @@ def test_entries_that_occur_twice(tmp_path: Path) -> None:
     (tmp_path / "why.json").write_text(text.replace('"status":', '"status": "none", "status":', 1), "utf-8")
     with pytest.raises(InputError, match=r"It cannot be read: 'status' occurs twice\."):
         wh.Explanation.from_json(tmp_path / "why.json")
+
+
+def test_how_good_the_policy_is_said_to_be() -> None:
+    """Where it is known of as many rows, it is compared; otherwise a remark says that it was not."""
+    policy = fitted(bakery, wh.KNNWeights(k=4))
+    wh.evaluate(policy, cv=4)
+    why = asked(policy)
+    document = why.to_dict()
+    assert verify(why, policy, document=document).agrees
+    document["quality"]["cost"] *= 1.01
+    document["fingerprints"]["document"] = document_digest(document)
+    changed = verify(why, policy, document=document)
+    assert [line.split(" is ")[0] for line in changed.differences] == ["quality.cost"]
+    wh.evaluate(policy, cv=3, most_rows=30)
+    others = verify(why, policy, document=why.to_dict())
+    assert others.agrees
+    assert any("40 rows then and on 30 now" in remark for remark in others.remarks)
+    unknown = verify(why, clone(policy).fit(policy.X_, pd.DataFrame(policy.Y_, columns=policy.outcome_names_)))
+    assert any("was not found out again" in remark for remark in unknown.remarks)

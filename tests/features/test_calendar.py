@@ -83,6 +83,9 @@ def test_whole_hours_stay_whole() -> None:
     levels = schema.space(schema.row({"hour": 5})).levels[0]
     assert levels is not None
     assert len(levels) == 24
+    assert schema.levels("hour") == list(range(24))
+    quarters = wh.Schema({"hour": wh.Cyclic(24, step=0.25)}).fit(pd.DataFrame({"hour": [0.3, 1.1]}))
+    assert quarters.levels("hour") == [0.5, 0.75, 1.0]
     assert wh.Schema({"hour": wh.Cyclic(24)}).fit(hours.astype(float)).kinds() == {"hour": "continuous"}
 
 

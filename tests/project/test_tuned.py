@@ -14,7 +14,7 @@ from tests.project.samples import PROJECT, write_project
 from whence.errors import InputError
 from whence.project import Project
 from whence.project.tuned import settings_of, with_weights, write_weights
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import ForestWeights, KernelWeights, KNNWeights
 
 FOREST = ForestWeights(n_trees=60, max_depth=None, max_features=0.5, min_samples_leaf=5, random_state=3)
 
@@ -71,7 +71,10 @@ def test_the_project_reads_what_was_written(tmp_path: Path) -> None:
     write_weights(path, FOREST, ["better"])
     assert Project.load(path).policy.weights.get_params() == FOREST.get_params()
     write_weights(path, KNNWeights(k=np.int64(4)), ["worse"])
-    assert Project.load(path).policy.weights.get_params() == {"k": 4}
+    assert Project.load(path).policy.weights.get_params() == {"k": 4, "metric": "l1", "scaled": True}
+    for weights in (KNNWeights(7, "euclidean", False), KernelWeights(0.4, "tricube", "l1", True, 0.05)):
+        write_weights(path, weights, ["other"])
+        assert Project.load(path).policy.weights.get_params() == weights.get_params()
 
 
 @pytest.mark.skipif(os.name == "nt", reason="links and modes of POSIX")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 from tests import date_cases
 from tests.calendar_cases import KINDS, calendar_case, disagreement
 from tests.context_cases import TooMany
@@ -82,3 +83,38 @@ def test_a_cycle_that_never_ends_is_a_line(whole: bool) -> None:
         plain, turned = (policy.explain(X.iloc[i], instead=plan) for policy in policies)
         assert (plain.status, plain.distance, plain.nodes) == (turned.status, turned.distance, turned.nodes)
         assert plain.context is None or plain.context.equals(turned.context)
+
+
+def test_forecasts_that_cross_a_value_go_the_short_way_round() -> None:
+    """An Ensemble is asked about every hour and every load at which its forest turns; missing loads stay missing."""
+    rng = np.random.default_rng(8)
+    X = pd.DataFrame({"hour": rng.integers(0, 24, 80), "load": rng.random(80).round(2)})
+    model = RandomForestRegressor(10, max_depth=4, random_state=0).fit(X, np.cos(X["hour"] * np.pi / 12) + X["load"])
+    asked = wh.Ensemble(model, wh.Schema({"hour": wh.Cyclic(24), "load": wh.Continuous(change="fixed")})).fit(X)
+    for hour in (1, 11, 22):
+        context = {"hour": hour, "load": 0.5}
+        for least in (0.2, 1.0, 1.3):
+            forecasts = {h: asked.predict(pd.DataFrame([{**context, "hour": h}]))[0] for h in range(24)}
+            far = [min(abs(h - hour), 24 - abs(h - hour)) / 12 for h in range(24) if forecasts[h] >= least]
+            found = asked.explain(context, at_least=least)
+            assert found.distance == pytest.approx(min(far, default=np.inf)), (hour, least)
+
+
+def test_limits_hold_round_the_circle() -> None:
+    """A limit on boxes, and progress, count both sides; what was found before a stop is returned with its bound."""
+    rng = np.random.default_rng(9)
+    X = pd.DataFrame({f"x{j}": rng.random(200) for j in range(6)} | {"hour": np.arange(200) % 24})
+    Y = np.column_stack([np.cos(X["hour"] * np.pi / 12) * 5 + 10 * X[f"x{j}"] * X[f"x{j + 1}"] for j in range(3)]) + 20
+    schema = wh.Schema({"hour": wh.Cyclic(24)})
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(40, max_depth=8, random_state=0), schema=schema).fit(X, Y)
+    plan = policy.decide(X.iloc[60])
+    whole = policy.explain(X.iloc[22], instead=plan)
+    assert whole.status == "optimal"
+    seen: list[wh.Progress] = []
+    stopped = policy.explain(X.iloc[22], instead=plan, node_limit=max(2, whole.nodes // 3), on_progress=seen.append)
+    assert stopped.status == "time_limit"
+    assert stopped.nodes <= max(2, whole.nodes // 3) + 1
+    assert stopped.bound <= whole.distance + 1e-9 <= stopped.distance + 2e-9
+    assert all(one.bound <= one.distance for one in seen)
+    assert all(one.bound <= whole.distance + 1e-9 for one in seen)
+    assert policy.explain(X.iloc[22], instead=plan, on_progress=lambda progress: False).status == "interrupted"

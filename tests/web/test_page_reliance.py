@@ -210,6 +210,8 @@ def test_states_of_an_answer(browser: Browser) -> None:
         expect(reliable(page).locator("h4")).to_have_text("Where refits agree most often")
         expect(reliable(page).locator(".agreement.open")).to_contain_text("Do not rely on it")
         page.get_by_label("Scene").select_option("certain")
+        # The cost of the scene before is still there for a moment.
+        page.wait_for_function("location.hash.includes('scene=certain')")
         expect(page.locator(".plan-card.d .cost b")).not_to_be_empty()
         page.get_by_role("button", name="Start from the decision").click()
         expect(page.get_by_role("button", name="Why not mine?")).to_be_enabled()
@@ -223,6 +225,8 @@ def test_states_of_an_answer(browser: Browser) -> None:
         expect(turns(page).locator(".badge")).to_contain_text("none exists")
         expect(reliable(page)).to_be_hidden()
         page.get_by_label("Scene").select_option("frozen")
+        # The cost of the scene before is still there for a moment.
+        page.wait_for_function("location.hash.includes('scene=frozen')")
         expect(page.locator(".plan-card.d .cost b")).not_to_be_empty()
         asked(page)
         expect(reliable(page)).to_be_hidden()

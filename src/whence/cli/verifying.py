@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, Any
 
 import typer
 
@@ -15,12 +15,31 @@ from whence.errors import InputError
 from whence.evaluation.quick import judged
 from whence.explain.certificate import Verification
 from whence.explain.certificate import verify as verified
+from whence.explain.comparison import Comparison
 from whence.explain.explanation import Explanation
+from whence.explain.front import Front
+from whence.explain.menu import Menu
+from whence.explain.reasons import Reasons
+from whence.explain.told import Told
 from whence.report.reading import loaded
+
+#: Answers to other questions, by the schema of their documents.
+ANSWERS: dict[Any, type[Told]] = {
+    "whence/front/1": Front,
+    "whence/menu/1": Menu,
+    "whence/reasons/1": Reasons,
+    "whence/comparison/1": Comparison,
+}
 
 
 def verify(
-    explanation: Annotated[Path, typer.Argument(metavar="WHY.json", help="What 'whence explain --json' has printed.")],
+    explanation: Annotated[
+        Path,
+        typer.Argument(
+            metavar="WHY.json",
+            help="What 'whence explain --json' has printed, or 'front', 'menu', 'reasons' or 'compare'.",
+        ),
+    ],
     project: ProjectArgument,
     prove: Annotated[
         bool, typer.Option("--prove", help="Search again, so that status and bound are proved anew.")
@@ -46,18 +65,22 @@ def verify(
     if time_limit is not None and not (prove and time_limit > 0):
         raise InputError(f"'--time-limit' must be a positive number, with '--prove'. Got {time_limit:g} instead.")
     document = loaded(explanation)
-    said = Explanation.from_dict(document)
+    kind = ANSWERS.get(document.get("schema")) if isinstance(document, dict) else None
+    said = (kind or Explanation).from_dict(document)
     ready = open_project(project, policy)
     with searching(time_limit) as search:
-        found = verified(
-            said,
-            ready.fitted(),
-            document=document,
-            prove=prove,
-            time_limit=time_limit,
-            on_progress=search,
-            judge=lambda: judged(ready.fitted()),
-        )
+        if isinstance(said, Explanation):
+            found = verified(
+                said,
+                ready.fitted(),
+                document=document,
+                prove=prove,
+                time_limit=time_limit,
+                on_progress=search,
+                judge=lambda: judged(ready.fitted()),
+            )
+        else:
+            found = said.verify(ready.fitted(), prove=prove, time_limit=time_limit)
     for remark in found.remarks:
         note(remark)
     if as_json:
@@ -69,10 +92,12 @@ def verify(
     raise typer.Exit(DIFFERS if found.differences else TIME_LIMIT if found.proved is False else FOUND)
 
 
-def _verdict(said: Explanation, found: Verification, name: str, project: str) -> str:
+def _verdict(said: Explanation | Told, found: Verification, name: str, project: str) -> str:
     if found.differences:
         count = len(found.differences)
         return f"{name} does not agree with {project}: {count} difference{'s' * (count != 1)}."
     proved = " Its proof was made again." if found.proved else ""
+    if not isinstance(said, Explanation):
+        return f"{name} agrees with {project}: {type(said).__name__.lower()}.{proved}"
     where = f" at distance {said.distance:g}" if said.context is not None else ""
     return f"{name} agrees with {project}: {said.kind}, {said.status}{where}.{proved}"

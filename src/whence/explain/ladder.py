@@ -23,6 +23,8 @@ __all__ = ["KAPPAS", "explained_reliably"]
 KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
 #: At most so many standard errors are added at once: a search for too many takes long, and leads far away.
 LONGEST = 4.0
+#: What the refits of one rung miss counts so much more: where more standard errors lead, refits differ more, too.
+MORE = 1.25
 
 
 def explained_reliably(
@@ -103,7 +105,7 @@ class _Climb:
         if not self.left or held.refits < len(CHOOSING) or rung.enough(self.wanted):
             return None
         error = self.refitted.standard_error(explanation)
-        needed = kappa + min(_missing(over, explanation.tolerance, self.wanted, error), LONGEST)
+        needed = kappa + min(MORE * _missing(over, explanation.tolerance, self.wanted, error), LONGEST)
         return next((k for k in self.left if k >= needed), self.left[-1])
 
     def chosen(self) -> tuple[Rung, Explanation]:

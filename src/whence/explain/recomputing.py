@@ -51,7 +51,7 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
     # By how many standard errors it holds at the start, and how usual that is, is computed again below.
     to_search = bool(asked) and not (asked[0].confidence or asked[0].plausible)
     faults = _faults_of_status(said, draft, to_search) if to_search or not asked else []
-    faults += _faults_of_numbers(said)
+    faults += _faults_of_numbers(said, policy)
     if said.asked.get("decision") == "policy":
         faults += _faults_of_decision(draft, policy)
     fresh = _completed(said, policy, draft, asked[0], faults) if asked else draft
@@ -59,7 +59,7 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         further = policy.schema_.related(request.relations, policy.X_)
         free = replace(asked[0], space=policy.schema_.space(draft.initial, restricted=False, relations=further))
         inner = _completed(said.unrestricted, policy, draft, free, faults)
-        faults += _faults_of_numbers(said.unrestricted)
+        faults += _faults_of_numbers(said.unrestricted, policy)
         blocking = [] if said.asked else said.blocking
         if said.asked and inner.context is not None:
             point = policy.schema_.encode_row(inner.context)
@@ -78,7 +78,7 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         plain = explain(policy, replace(request, confidence=0.0), search=remember)
         assert plain.question is not None
         near = _completed(said.nearest, policy, replace(plain, asked={}), plain.question, faults)
-        faults += _faults_of_numbers(said.nearest)
+        faults += _faults_of_numbers(said.nearest, policy)
         if said.reliance is not None and said.nearest.agreed is not None:
             numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]
             near = replace(near, agreed=Refitted.of(policy, said.reliance.refits).held(near, numbers))
@@ -218,9 +218,8 @@ def _completed(
     distance = question.space.distance(point)
     answer = Answer("time_limit", point, distance, said.bound)
     if draft.plans is not None:
-        question, draft = taking_over(
-            policy, question, draft, draft.plans, policy.weights_.at(policy.inputs_of(context))
-        )
+        row = policy.inputs_of(context)
+        question, draft = taking_over(policy, question, draft, draft.plans, policy.weights_.at(row), row)
     try:
         # For this schema the context is the one that is written, to the last digit.
         written: Any = SimpleNamespace(
@@ -285,10 +284,10 @@ def _faults_of_status(said: Explanation, draft: Explanation, searched: bool) -> 
     return []
 
 
-def _faults_of_numbers(said: Explanation) -> list[str]:
+def _faults_of_numbers(said: Explanation, policy: Policy) -> list[str]:
     """Whether distance and bound go together, as the status says."""
     faults = []
-    gap = said.asked.get("mip_gap") or 0.0
+    gap = said.asked.get("mip_gap") or policy.weights_.proof_gap
     least = said.distance * (1.0 - float(gap)) - 1e-9 if isinstance(gap, int | float) else said.distance
     if said.status in ("optimal", "already") and said.bound < least:
         faults.append(f"The bound must be the distance where the status is {said.status!r}. Got {said.bound:.9g}.")

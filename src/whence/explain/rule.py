@@ -167,9 +167,10 @@ def fault_of(explanation: Explanation, rule: Region) -> str:
     if space is None:
         return "The explanation does not lie in the region of its own rule."
     box = _grown(explanation, replace(question, space=space).with_time(None))
-    if box is None or not (box.full.all() and box.proved):
-        return "The rule is not true everywhere in its region."
-    return ""
+    # Of a category, all that may be on must be.
+    number = space.group < 0
+    filled = box is not None and box.full[number].all() and (box.categories | (space.upper <= 0.0))[~number].all()
+    return "" if filled and box is not None and box.proved else "The rule is not true everywhere in its region."
 
 
 def _space_of(explanation: Explanation, rule: Region) -> Space | None:
@@ -304,7 +305,8 @@ def _or(words: list[str]) -> str:
 
 
 def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], inside: float, box: Box) -> str:
-    better = "no plan is better than yours" if explanation.kind == "absolute" else "your plan is better"
+    plan, whose = ("the other plan", "the other one") if explanation.among else ("your plan", "yours")
+    better = f"no plan is better than {whose}" if explanation.kind == "absolute" else f"{plan} is better"
     if not box.proved:
         return "No rule: there were too many contexts around the explanation to look at all of them."
     if len(conditions) > SHORT:

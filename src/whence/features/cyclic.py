@@ -11,8 +11,8 @@ import pandas as pd
 
 from whence.aliases import Floats
 from whence.errors import InputError
-from whence.features.columns import Unknown
-from whence.features.encoding import NumberColumn, fitted_column
+from whence.features.columns import Unknown, restored
+from whence.features.encoding import CHOICES, NumberColumn, fitted_column
 from whence.features.kinds import Continuous, Feature
 from whence.features.stepping import fraction_of
 from whence.plain_values import finite
@@ -89,6 +89,15 @@ class CyclicColumn(NumberColumn):
     def circle(self) -> float | None:
         """The period in coordinates."""
         return self.period / self.scale
+
+    @property
+    def choices(self) -> list[Any]:
+        """All steps within the history, where there are few."""
+        if self.lattice is None or (self.high - self.low) / float(self.lattice.step) >= CHOICES:
+            return []
+        first, last = np.ceil(self.low / float(self.lattice.step)), np.floor(self.high / float(self.lattice.step))
+        values = self.lattice.values(np.arange(first - 1.0, last + 2.0))
+        return [restored(value, self.type) for value in values.tolist() if self.low <= value <= self.high]
 
     def raw(self, table: pd.DataFrame, unknown: Unknown = "error") -> Floats:
         raw = super().raw(table, unknown)

@@ -114,8 +114,7 @@ def as_day(value: Any) -> date | None:
     (datetime.date(2025, 6, 14), None, None)
     """
     if isinstance(value, pd.Timestamp | np.datetime64):
-        stamp = pd.Timestamp(value)
-        return None if pd.isna(stamp) else stamp.date()
+        return None if pd.isna(value) else pd.Timestamp(value).date()
     if isinstance(value, date):
         return date(value.year, value.month, value.day)
     if not isinstance(value, str):

@@ -6,6 +6,7 @@ that much, so that whoever checks a relation with the numbers as they are writte
 
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
@@ -22,7 +23,18 @@ ROUNDING = Fraction(1, 2**53)
 #: Moves that are tried before it is given up.
 MOST_MOVES = 40
 
+COMPARE: dict[str, Callable[[Any, Any], bool]] = {
+    "<=": operator.le,
+    ">=": operator.ge,
+    "<": operator.lt,
+    ">": operator.gt,
+    "==": operator.eq,
+    "!=": operator.ne,
+}
 WORDS = {"yes": 1.0, "true": 1.0, "on": 1.0, "no": 0.0, "false": 0.0, "off": 0.0}
+
+#: What the first of two statements has to be so that the second one does not matter.
+_SETTLES = {"and": False, "or": True, "=>": False}
 
 #: Feature values by name: a category by its level.
 Values = Mapping[str, Any]
@@ -102,12 +114,11 @@ def _holds(parsed: Parsed, values: Values, judge: Callable[[Compared, Values], b
         return bool(values[parsed.feature])
     if isinstance(parsed, Negated):
         return not _holds(parsed.of, values, judge)
-    first, second = (_holds(part, values, judge) for part in (parsed.first, parsed.second))
-    if parsed.how == "and":
-        return first and second
-    if parsed.how == "or":
-        return first or second
-    return (not first or second) if parsed.how == "=>" else first == second
+    first = _holds(parsed.first, values, judge)
+    if first is _SETTLES.get(parsed.how):
+        return parsed.how != "and"
+    second = _holds(parsed.second, values, judge)
+    return first == second if parsed.how == "<=>" else second
 
 
 # ---- comparisons ---------------------------------------------------------------------------------------------------
@@ -118,12 +129,14 @@ def _surely(compared: Compared, values: Values) -> bool:
 
     A comparison of numbers as they are, or of one sum each, needs none: rounding keeps their order.
     """
+    sign, bare = compared.sign, [_bare(side, values) for side in (compared.left, compared.right)]
+    if bare[0] is not None and bare[1] is not None:
+        return COMPARE[sign](bare[0], bare[1])
+    if sign in ("==", "!="):
+        # Sums of floats are hardly ever equal in every order: as they are written.
+        return COMPARE[sign](_float(compared.left, values), _float(compared.right, values))
     left, right = (_exact(side, values, Fraction) for side in (compared.left, compared.right))
     room = _room(compared, values)
-    sign = compared.sign
-    if sign in ("==", "!="):
-        equal = left == right if room == 0 else _float(compared.left, values) == _float(compared.right, values)
-        return equal == (sign == "==")
     gap = right - left if sign in ("<=", "<") else left - right
     return gap > room if sign in ("<", ">") else gap >= room
 
@@ -131,11 +144,15 @@ def _surely(compared: Compared, values: Values) -> bool:
 def _typed(compared: Compared, values: Values) -> bool:
     """By the decimals that the numbers are written as."""
     left, right = (_exact(side, values, _decimal) for side in (compared.left, compared.right))
-    return bool(
-        {"<=": left <= right, ">=": left >= right, "<": left < right, ">": left > right, "==": left == right}.get(
-            compared.sign, left != right
-        )
-    )
+    return bool(COMPARE[compared.sign](left, right))
+
+
+def _bare(side: Sum, values: Values) -> float | None:
+    """A number as it is, where nothing is to be computed."""
+    if not side.terms:
+        return side.constant
+    ((name, factor), *more) = side.terms
+    return float(values[name]) if not more and factor == 1.0 and side.constant == 0.0 else None
 
 
 def _decimal(number: float) -> Fraction:
@@ -250,8 +267,8 @@ def _candidates(statement: Statement, values: Values, movable: Mapping[str, Mova
         room = _room(compared, values)
         factors: dict[str, Fraction] = {}
         for side, sign in ((compared.left, 1), (compared.right, -1)):
-            for name, factor in side.terms:
-                factors[name] = factors.get(name, Fraction(0)) + sign * Fraction(factor)
+            for name, count in side.terms:
+                factors[name] = factors.get(name, Fraction(0)) + sign * Fraction(count)
         gap = _exact(compared.left, values, Fraction) - _exact(compared.right, values, Fraction)
         for name, slope in factors.items():
             if name not in movable or slope == 0:

@@ -218,7 +218,8 @@ class Schema:
             if parts is None:
                 continue
             if name in known and name not in parts:
-                raise InputError(f"The schema's feature {name!r} needs another name: 'X' has a column of that name.")
+                what = "date" if isinstance(feature, Date) else "category"
+                raise InputError(f"The schema's {what} {name!r} needs another name: 'X' has a column of that name.")
             for column in parts:
                 if column in owner or (column != name and column in self.features):
                     raise InputError(f"The schema must name the column {column!r} of {name!r} only once.")
@@ -445,7 +446,7 @@ class Schema:
         initial: pd.Series,
         relations: Relations,
         room: Callable[[], tuple[Floats, Floats]],
-        ends: tuple[Floats, Floats],
+        ends: tuple[Floats, Floats] | None = None,
     ) -> pd.Series:
         """`context` with continuous numbers moved by what rounding costs, so that it keeps relations to the last digit.
 
@@ -461,8 +462,9 @@ class Schema:
             if column.is_continuous and not pd.isna(values[column.name]):
                 at, value = column.at.start, float(values[column.name])
                 hair = NEAR * max(column.scale, abs(value) * 1e-6)
-                least = max(value - hair, column.first_from(float(low[at])), float(ends[0][at]))
-                most = min(value + hair, column.last_upto(float(high[at])), float(ends[1][at]))
+                least, most = (-np.inf, np.inf) if ends is None else (float(ends[0][at]), float(ends[1][at]))
+                least = max(value - hair, column.first_from(float(low[at])), least)
+                most = min(value + hair, column.last_upto(float(high[at])), most)
                 changed = values[column.name] != initial[column.name]
                 movable.append(Movable(column.name, least, most, changed))
         moved = kept_exactly(relations.statements, values, movable)

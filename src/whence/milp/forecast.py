@@ -12,9 +12,8 @@ import numpy as np
 from whence.aliases import Floats, Status
 from whence.errors import InputError
 from whence.milp.axes import Axis, Splits, add_axes, add_few, line_axis
-from whence.milp.criteria import scaled
 from whence.milp.forest import ForestWeighting
-from whence.milp.model import Columns, Linear, Model, Program
+from whence.milp.model import Columns, Linear, Model, Program, scaled
 from whence.milp.plausibility import Plausibility
 from whence.milp.relations import add_relations
 from whence.milp.solvers.base import Outcome, SolverSettings
@@ -30,6 +29,7 @@ __all__ = ["ForecastWeighting", "explain"]
 TIGHTER = 1e-3
 #: Share of the costs by which rounding may put one above another.
 SLACK = 1e-10
+NOTHING = Outcome("infeasible", None, np.inf, 0)
 
 
 class ForecastWeighting(ForestWeighting):
@@ -121,9 +121,9 @@ class _Line:
             if stop is not None:
                 return self._stopped(stop)
             program, axes = self._program(tighter)
-            outcome = self._outcome(program)
+            outcome = NOTHING if program is None else self._outcome(program)
             self.nodes += outcome.nodes
-            if outcome.status == "infeasible":
+            if program is None or outcome.status == "infeasible":
                 return Answer("none", None, np.inf, np.inf, self.nodes, self.cuts)
             if tighter == 0.0:
                 self.lower = max(self.lower, outcome.bound)
@@ -168,8 +168,8 @@ class _Line:
         threads = self.question.threads
         return Highs().solve(program, SolverSettings(limits.remaining, limits.node_limit, 0.0, threads))
 
-    def _program(self, tighter: float) -> tuple[Program, list[Axis]]:
-        """The nearest context that keeps all that is asked for so far."""
+    def _program(self, tighter: float) -> tuple[Program | None, list[Axis]]:
+        """The nearest context that keeps all that is asked for so far; None where no context does."""
         question, space, model = self.question, self.question.space, Model()
         isolation = question.plausible if isinstance(question.plausible, Isolation) else None
         usual = None if isolation is None else Plausibility(isolation.forest, isolation.score)
@@ -183,8 +183,13 @@ class _Line:
         if space.relations is not None:
             add_relations(model, axes, space.relations)
         for coefficients, constant in self._rows(tighter):
-            row = scaled(self._expression(axes, coefficients), -constant)
-            model.add(row)
+            expression = self._expression(axes, coefficients)
+            if not np.any(expression.coefficients):
+                # Nothing that may change has a part in it: the solver's tolerance is no judge of numbers of any size.
+                if expression.constant + constant > SLACK * self.question.size:
+                    return None, axes
+                continue
+            model.add(scaled(expression, -constant))
         return model.program(), axes
 
     def _rows(self, tighter: float) -> Iterator[tuple[Floats, float]]:

@@ -15,6 +15,7 @@ from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.milp.weighting import Weighting
 from whence.question import Nearby, Question
 from whence.weights import KNNWeights
+from whence.weights.metrics import seen_in_coordinates
 
 __all__ = ["NeighbourWeighting"]
 
@@ -29,22 +30,17 @@ class NeighbourWeighting(Weighting):
         self.model, self.separation, space = model, question.separation, question.space
         self.neighbours = neighbours = cast(KNNWeights, question.weights)
         self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
-        samples = neighbours.points_
-        self.axes = [line_axis(space, j, [s for i, s in more if i == j], column) for j, column in enumerate(samples.T)]
+        self.inputs = question.inputs
+        measured = _Scored(question, neighbours) if neighbours.metric_.squared else _Summed(question, neighbours)
+        turns = [measured.turns(j) for j in range(space.start.size)]
+        self.axes = [line_axis(space, j, [s for i, s in more if i == j], column) for j, column in enumerate(turns)]
         add_axes(model, space, self.axes)
         self.chosen_columns = model.variables(neighbours.n_samples_, integer=True)
-        self._separate(self._distances())
+        self._separate(measured.distances(model, self.axes), *measured.ranges(self.axes))
 
-    def _distances(self) -> list[Linear]:
-        """Distance of the context from every sample."""
-        samples = self.neighbours.points_
-        gaps = [_gaps(self.model, axis, samples[:, j]) for j, axis in enumerate(self.axes)]
-        return [Linear.sum([gap[i] for gap in gaps]) for i in range(samples.shape[0])]
-
-    def _separate(self, distances: Sequence[Linear]) -> None:
+    def _separate(self, distances: Sequence[Linear], nearest: Floats, farthest: Floats) -> None:
         """Those chosen lie within the radius, all others beyond it."""
         model, k, inside = self.model, int(self.neighbours.k), self.chosen_columns
-        nearest, farthest = _ranges(self.axes, self.neighbours.points_)
         # The radius may be taken as the k-th distance, which lies between the k-th smallest of either bound.
         low, high = np.partition(nearest, k - 1)[k - 1], np.partition(farthest, k - 1)[k - 1]
         gap = self.separation + MARGIN
@@ -97,7 +93,7 @@ class NeighbourWeighting(Weighting):
         if self.plausible is not None and not self.plausible.accepts(context):
             return None
         k = int(self.neighbours.k)
-        distances = np.abs(self.neighbours.points_ - context).sum(axis=1)
+        distances = self.neighbours.far(self.inputs.row(context))
         order = np.argsort(distances, kind="stable")
         if distances[order[k]] - distances[order[k - 1]] < self.separation:
             return None
@@ -107,6 +103,73 @@ class NeighbourWeighting(Weighting):
         """At least one of the samples chosen where the variables are `x` must go."""
         kept = self.chosen_columns[x[self.chosen_columns] > 0.5]
         return Row(Linear(kept, np.ones(kept.size)), -np.inf, kept.size - 1.0)
+
+
+class _Summed:
+    """Distances that are sums of absolute differences, each of them stretched as the estimator sees its coordinate."""
+
+    def __init__(self, question: Question, neighbours: KNNWeights) -> None:
+        if neighbours.plain:
+            self.samples, self.stretch = neighbours.points_, np.ones(neighbours.points_.shape[1])
+        else:
+            d = question.space.start.size
+            self.samples, stretch = seen_in_coordinates(neighbours.points_, question.inputs, d)
+            self.stretch = stretch / neighbours.metric_.unit
+
+    def turns(self, j: int) -> Floats:
+        """Where distances turn along a coordinate."""
+        return self.samples[:, j]
+
+    def distances(self, model: Model, axes: Sequence[Axis]) -> list[Linear]:
+        """Distance of the context from every sample."""
+        gaps = [_gaps(model, axis, self.samples[:, j]) for j, axis in enumerate(axes)]
+        return [
+            Linear.sum(
+                [gap[i] if factor == 1.0 else gap[i] * factor for gap, factor in zip(gaps, self.stretch, strict=True)]
+            )
+            for i in range(self.samples.shape[0])
+        ]
+
+    def ranges(self, axes: Sequence[Axis]) -> tuple[Floats, Floats]:
+        """Smallest and largest distance that each sample can have from a context on the axes."""
+        nearest, farthest = np.zeros(len(self.samples)), np.zeros(len(self.samples))
+        for axis, column, factor in zip(axes, self.samples.T, self.stretch, strict=True):
+            low, high = axis.points[0], axis.points[-1]
+            farthest += factor * np.maximum(np.abs(column - low), np.abs(column - high))
+            nearest += factor * np.maximum(np.maximum(low - column, column - high), 0.0)
+        return nearest, farthest
+
+
+class _Scored:
+    """Scores that stand for squared distances: they are linear, so that nothing turns."""
+
+    def __init__(self, question: Question, neighbours: KNNWeights) -> None:
+        d = question.space.start.size
+        self.scores = neighbours.metric_.scores(neighbours.points_, question.inputs, d)
+
+    def turns(self, j: int) -> Floats:
+        """Nowhere."""
+        return np.empty(0)
+
+    def distances(self, model: Model, axes: Sequence[Axis]) -> list[Linear]:
+        """Score of every sample in the context; a variable per coordinate keeps the rows short."""
+        at = []
+        for axis in axes:
+            column = model.variables(1, axis.points[0], axis.points[-1])
+            model.row(Linear(column, np.ones(1)) - axis.expression(axis.points), 0.0, 0.0)
+            at.append(column)
+        columns = np.concatenate(at)
+        return [
+            Linear(columns, row, float(constant))
+            for row, constant in zip(self.scores.slopes, self.scores.constant, strict=True)
+        ]
+
+    def ranges(self, axes: Sequence[Axis]) -> tuple[Floats, Floats]:
+        """Smallest and largest score that each sample can have in a context on the axes."""
+        ends = np.array([[axis.points[0], axis.points[-1]] for axis in axes])
+        low, high = self.scores.slopes * ends[:, 0], self.scores.slopes * ends[:, 1]
+        constant = self.scores.constant
+        return constant + np.minimum(low, high).sum(axis=1), constant + np.maximum(low, high).sum(axis=1)
 
 
 def _gaps(model: Model, axis: Axis, samples: Floats) -> list[Linear]:
@@ -132,13 +195,3 @@ def _gaps(model: Model, axis: Axis, samples: Floats) -> list[Linear]:
 def _without_zeros(expression: Linear) -> Linear:
     present = np.abs(expression.coefficients) > 1e-14
     return Linear(expression.columns[present], expression.coefficients[present], expression.constant)
-
-
-def _ranges(axes: Sequence[Axis], samples: Floats) -> tuple[Floats, Floats]:
-    """Smallest and largest distance that each sample can have from a context on the axes."""
-    nearest, farthest = np.zeros(samples.shape[0]), np.zeros(samples.shape[0])
-    for j, axis in enumerate(axes):
-        low, high = axis.points[0], axis.points[-1]
-        farthest += np.maximum(np.abs(samples[:, j] - low), np.abs(samples[:, j] - high))
-        nearest += np.maximum(np.maximum(low - samples[:, j], samples[:, j] - high), 0.0)
-    return nearest, farthest

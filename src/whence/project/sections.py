@@ -13,7 +13,9 @@ from whence.project.margins import MARGINS, read_margin
 from whence.project.source import COUNT, POSITIVE, SEED, TEXT, TEXTS, Rule, Section, is_number, one_of
 from whence.risk import CVaR, Expectation, Risk
 from whence.spelling import nearest
-from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KNNWeights, Weights
+from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights, Weights
+from whence.weights.kernel import KERNELS
+from whence.weights.metrics import METRICS
 from whence.weights.refits import RefitKind
 
 DEPTH = Rule(
@@ -26,6 +28,9 @@ SHARE = Rule(
 PART = Rule(
     "a number of at least 0, such as 0.02 for 2 %", lambda value: is_number(value) and 0 <= value < float("inf")
 )
+METRIC = one_of(*METRICS)
+FLAG = Rule("true or false", lambda value: isinstance(value, bool))
+GAP = Rule("a number above 0 and below 1", lambda value: is_number(value) and 0 < value < 1)
 ALPHA = Rule("a number in [0, 1)", lambda value: is_number(value) and 0 <= value < 1)
 
 ERRORS = Rule("a number of standard errors of at least 0", lambda value: is_number(value) and 0 <= value < float("inf"))
@@ -76,7 +81,17 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
             "plans": (COUNT, 100),
         },
     ),
-    "knn": (KNNWeights, {"k": (COUNT, 10)}),
+    "knn": (KNNWeights, {"k": (COUNT, 10), "metric": (METRIC, "l1"), "scaled": (FLAG, True)}),
+    "kernel": (
+        KernelWeights,
+        {
+            "bandwidth": (POSITIVE, 0.2),
+            "kernel": (one_of(*KERNELS), "gaussian"),
+            "metric": (METRIC, "euclidean"),
+            "scaled": (FLAG, True),
+            "gap": (GAP, 0.01),
+        },
+    ),
     "forecast": (
         ForecastWeights,
         {
@@ -86,6 +101,8 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
         },
     ),
 }
+#: Keys that a file need not name: left out where they are as by default.
+UNSAID = ("metric", "scaled")
 
 
 @dataclass(frozen=True)

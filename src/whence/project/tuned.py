@@ -12,7 +12,7 @@ from typing import Any
 
 from whence.errors import InputError
 from whence.files import complete, read_file
-from whence.project.sections import WEIGHTS
+from whence.project.sections import UNSAID, WEIGHTS
 from whence.weights import Weights
 
 __all__ = ["settings_of", "with_weights", "write_weights"]
@@ -37,7 +37,9 @@ def settings_of(weights: Weights) -> dict[str, Any]:
     """
     kind = next(name for name, (made, _) in WEIGHTS.items() if type(weights) is made)
     given = weights.get_params(deep=False)
-    values = {key: "none" if given[key] is None else given[key] for key in WEIGHTS[kind][1]}
+    keys = WEIGHTS[kind][1]
+    said = [key for key, (_, default) in keys.items() if key not in UNSAID or given[key] != default]
+    values = {key: "none" if given[key] is None else given[key] for key in said}
     return {"kind": kind, **values}
 
 

@@ -94,7 +94,7 @@ class Shortfall:
         if over is not None:
             value = np.maximum(holding * over, -backorder * over) @ counts / residuals.size
         else:
-            value = self._by_sums(corners, counts)
+            value = self._by_sums(corners, counts.astype(np.float64))
         self.curve = Broken(corners, value, -self.backorder, self.holding)
         share = np.cumsum(counts) / residuals.size
         least = backorder / (holding + backorder)

@@ -20,11 +20,16 @@ __all__ = ["beaten_within", "within_box"]
 
 def within_box(space: Space, point: Floats, lower: Floats, upper: Floats) -> Space:
     """The allowed contexts between `lower` and `upper`, seen from `point`, which is one of them."""
+    levels = tuple(
+        None if own is None else own[((own >= lower[j]) & (own <= upper[j])) | (own == point[j])]
+        for j, own in enumerate(space.levels)
+    )
     return replace(
         space,
         start=point,
         lower=np.maximum(space.lower, lower),
         upper=np.minimum(space.upper, upper),
+        levels=levels,
         ends=None,
         gap=None,
         everywhere=None,

@@ -62,6 +62,9 @@ class SummedTrees:
 class _Bare:
     """Trees without samples, as a grid wants them."""
 
+    #: Nothing counts for more than anything else.
+    mass: Floats | None = None
+
     def __init__(self, trees: list[ArrayTree]) -> None:
         self.trees = trees
         self.order = np.zeros((len(trees), 1), dtype=np.int32)

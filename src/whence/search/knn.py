@@ -12,7 +12,7 @@ from whence.aliases import Floats
 from whence.question import Answer, Nearby, Question
 from whence.search import driver
 from whence.search.earlier import earlier, remember
-from whence.search.knn_axes import Axes, Layout
+from whence.search.knn_axes import ROBUST, Axes, Layout
 from whence.search.knn_rules import rules_of
 from whence.search.knn_seeds import Seeds
 from whence.weights import KNNWeights
@@ -40,7 +40,7 @@ class NeighbourFrontier:
     def __init__(self, question: Question) -> None:
         self.question = question
         self.estimator = weights = cast(KNNWeights, question.weights)
-        self.layout = Layout.of(question.space, weights.points_, int(weights.k), question.separation)
+        self.layout = Layout.for_question(question, weights)
         self.axes = self.layout.axes
         self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
         rules = rules_of(self.layout, question.space.relations)
@@ -68,7 +68,7 @@ class NeighbourFrontier:
 
     def exclude(self, point: Floats) -> None:
         """From now on leave out the contexts that have the same neighbours as `point`."""
-        self.search.exclude(self.estimator.neighbours(point))
+        self.search.exclude(self.estimator.neighbours(self.question.inputs.row(point)))
         self.candidate = None
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
@@ -123,7 +123,7 @@ class NeighbourFrontier:
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at `point`."""
-        return self.estimator.at(point)
+        return self.estimator.at(self.question.inputs.row(point))
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """No box is known in which the neighbours stay the same."""
@@ -132,8 +132,8 @@ class NeighbourFrontier:
     def _stands(self, point: Floats) -> bool:
         """Whether `point` satisfies all that is asked for, by plain distances and the risk measure."""
         k, question = self.axes.k, self.question
-        distance = np.sort(np.abs(self.estimator.points_ - point).sum(axis=1))
-        if distance[k] - distance[k - 1] < self.axes.separation:
+        distance = np.sort(self.estimator.far(question.inputs.row(point)))
+        if distance[k] - distance[k - 1] < max(question.separation, ROBUST):
             return False
         if self.plausible is not None and not self.plausible.accepts(point):
             return False
@@ -193,7 +193,7 @@ def _search(question: Question, layout: Layout, plausible: Nearby | None, rules:
     widest = np.inf if plausible is None else plausible.widest
     return NeighbourSearch(
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
-        widest, question.confidence, rules, *_few_changes(question, layout),
+        widest, question.confidence, rules, *_few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
     )  # fmt: skip
 
 

@@ -7,7 +7,7 @@ every part of the space is a product of intervals.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 import numpy as np
@@ -15,7 +15,9 @@ from numpy.typing import NDArray
 
 from whence._core import Axis, AxisKind
 from whence.aliases import Floats
-from whence.question import Space
+from whence.question import Question, Space
+from whence.weights import KNNWeights
+from whence.weights.metrics import Scores, seen_in_coordinates
 
 __all__ = ["Axes", "Layout"]
 
@@ -43,6 +45,13 @@ class Axes:
         Number of neighbours.
     separation, margin : float
         Least gap behind the k-th neighbour, and the slightly larger one that contexts are placed with.
+    slopes : ndarray of shape (n, q), optional
+        Where scores stand for squared distances, their slopes along the axes, 0 for a category; `base` is then what
+        the coordinates that cannot move add to them.
+    entries : ndarray of shape (n, categories), optional
+        What each category of every category axis adds to the scores, axis by axis.
+    apart : float
+        Distance of two categories, where no scores stand for distances.
     """
 
     each: list[Axis]
@@ -51,6 +60,9 @@ class Axes:
     k: int
     separation: float
     margin: float
+    slopes: Floats | None = None
+    entries: Floats | None = None
+    apart: float = 1.0
 
 
 @dataclass
@@ -63,11 +75,38 @@ class Layout:
     coordinate: Ints
     #: Coordinates of every category axis, in the order of their rank.
     members: list[Ints]
+    #: By how much coordinates are stretched along the axes, where they are.
+    stretch: Floats = field(default_factory=lambda: np.empty(0))
 
     @classmethod
-    def of(cls, space: Space, points: Floats, k: int, separation: float) -> Layout:
-        """Axes of `space` for past contexts `points`."""
-        builder = _Builder(space, points)
+    def for_question(cls, question: Question, weights: KNNWeights) -> Layout:
+        """Axes for a question: with scores where these stand for distances, or stretched as distances are."""
+        space, d = question.space, question.space.start.size
+        if weights.plain:
+            return cls.of(space, weights.points_, int(weights.k), question.separation)
+        points, stretch = seen_in_coordinates(weights.points_, question.inputs, d)
+        if weights.metric_.squared:
+            scores = weights.metric_.scores(weights.points_, question.inputs, d)
+            return cls.of(space, points, int(weights.k), question.separation, scores)
+        # Two categories are 2 apart where each is a column of 0 and 1.
+        unit = weights.metric_.unit
+        stretch = np.where(space.group >= 0, 1.0, stretch / unit)
+        away = 2.0 / unit
+        found = cls.of(stretched(space, stretch), points * stretch, int(weights.k), question.separation, apart=away)
+        return replace(found, space=space, stretch=stretch)
+
+    @classmethod
+    def of(
+        cls,
+        space: Space,
+        points: Floats,
+        k: int,
+        separation: float,
+        scores: Scores | None = None,
+        apart: float = 1.0,
+    ) -> Layout:
+        """Axes of `space` for past contexts `points`, where two categories are so far apart."""
+        builder = _Builder(space, points, scores, apart)
         for j in np.flatnonzero(space.group < 0):
             builder.number(int(j))
         for g in np.unique(space.group[space.group >= 0]):
@@ -81,7 +120,7 @@ class Layout:
         point: Floats = self.space.start.copy()
         for axis, (j, members) in enumerate(zip(self.coordinate, self.members, strict=True)):
             if j >= 0:
-                point[j] = at[axis]
+                point[j] = at[axis] if not self.stretch.size else self._back(axis, int(j), float(at[axis]))
             else:
                 point[members] = 0.0
                 point[members[int(at[axis])]] = 0.5
@@ -91,17 +130,42 @@ class Layout:
         """Position along the axes of a context."""
         at = np.empty(len(self.coordinate))
         for axis, (j, members) in enumerate(zip(self.coordinate, self.members, strict=True)):
-            at[axis] = point[j] if j >= 0 else np.argmax(point[members])
+            if j >= 0:
+                at[axis] = point[j] * self.stretch[j] if self.stretch.size else point[j]
+            else:
+                at[axis] = np.argmax(point[members])
         return at
+
+    def _back(self, axis: int, j: int, at: float) -> float:
+        """The coordinate at a place along a stretched axis; the start, and levels, come back as they were."""
+        space, levels = self.space, self.space.levels[j]
+        if at == self.axes.each[axis].start:
+            return float(space.start[j])
+        value = at / float(self.stretch[j])
+        if levels is not None:
+            return float(levels[np.argmin(np.abs(levels - value))])
+        low, high = min(space.lower[j], space.start[j]), max(space.upper[j], space.start[j])
+        return float(np.clip(value, low, high))
+
+
+def stretched(space: Space, by: Floats) -> Space:
+    """The space whose coordinates are those of `space`, each times a number, at the same distances."""
+    levels = tuple(None if one is None else one * factor for one, factor in zip(space.levels, by, strict=True))
+    gap = None if space.gap is None else (space.gap[0] * by, space.gap[1] * by)
+    return Space(space.start * by, space.lower * by, space.upper * by, levels, space.weight / by, space.group, gap=gap)
 
 
 class _Builder:
     """Collects axes one by one."""
 
-    def __init__(self, space: Space, points: Floats) -> None:
+    def __init__(self, space: Space, points: Floats, scores: Scores | None = None, apart: float = 1.0) -> None:
         self.space = space
+        self.apart = apart
         self.points = points
-        self.base = np.zeros(len(points))
+        self.scores = scores
+        self.base = np.zeros(len(points)) if scores is None else scores.constant.copy()
+        self.slopes: list[Floats] = []
+        self.entries: list[Floats] = []
         self.columns: list[Floats] = []
         self.each: list[Axis] = []
         self.coordinate: list[int] = []
@@ -121,7 +185,8 @@ class _Builder:
             low, high = parts[0][0], parts[-1][1]
             gaps = [(one[1], other[0]) for one, other in pairwise(parts)]
         if low == high:
-            self.base += np.abs(self.points[:, j] - s)
+            scores = self.scores
+            self.base += np.abs(self.points[:, j] - s) if scores is None else scores.slopes[:, j] * s
             return
         kind = AxisKind.CONTINUOUS if allowed is None else AxisKind.DISCRETE
         # What follows from other features costs nothing; an axis needs some weight all the same.
@@ -137,7 +202,10 @@ class _Builder:
         cost = np.abs(one_hot - space.start[members]) @ space.weight[members]
         if allowed.sum() <= 1:
             chosen = one_hot[np.argmax(allowed)] if allowed.any() else space.start[members]
-            self.base += np.abs(self.points[:, members] - chosen).sum(axis=1)
+            scores = self.scores
+            away = self.points[:, members] - chosen
+            far = self.apart * np.abs(away).sum(axis=1) if scores is None else scores.slopes[:, members] @ chosen
+            self.base += far
             return
         rank = np.lexsort((cost, ~allowed))
         held = np.argmax(self.points[:, members][:, rank], axis=1).astype(np.float64)
@@ -150,6 +218,11 @@ class _Builder:
         return bool(self.space.allows(point)[members].all())
 
     def _add(self, axis: Axis, column: Floats, j: int, members: Ints) -> None:
+        if self.scores is not None:
+            slopes = self.scores.slopes
+            self.slopes.append(slopes[:, j] if j >= 0 else np.zeros(len(slopes)))
+            if j < 0:
+                self.entries.append(0.5 * slopes[:, members])
         self.each.append(axis)
         self.columns.append(column)
         self.coordinate.append(j)
@@ -158,4 +231,8 @@ class _Builder:
     def axes(self, k: int, separation: float, margin: float) -> Axes:
         q, n = len(self.columns), len(self.points)
         points = np.ascontiguousarray(np.array(self.columns).reshape(q, n).T)
-        return Axes(self.each, points, self.base, int(k), separation, margin)
+        if self.scores is None:
+            return Axes(self.each, points, self.base, int(k), separation, margin, apart=self.apart)
+        slopes = np.ascontiguousarray(np.array(self.slopes).reshape(q, n).T)
+        entries = np.ascontiguousarray(np.hstack(self.entries)) if self.entries else None
+        return Axes(self.each, points, self.base, int(k), separation, margin, slopes, entries)

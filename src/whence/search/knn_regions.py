@@ -61,7 +61,7 @@ def region(
             return grower.region(False)
         box = within_box(space, point, grower.low, grower.high)
         found, none = beaten_within(question, box, anything, knn_plan_sets.explain)
-        rival = None if found is None else question.rival(question.weights.at(found))
+        rival = None if found is None else question.rival(question.weights.at(question.inputs.row(found)))
         # A plan that is known already beats the alternative there by rounding alone.
         if rival is None or any(np.array_equal(rival, one) for one in plans):
             return grower.region(none)

@@ -7,7 +7,7 @@ import time
 import numpy as np
 from numpy.typing import NDArray
 
-from whence._core import AxisKind, NeighbourSearch
+from whence._core import AxisKind, KernelSearch, NeighbourSearch
 from whence.aliases import Floats
 from whence.search.knn_axes import Axes
 
@@ -32,7 +32,7 @@ class Seeds:
         Number of boxes after which the next proposal is worth its time.
     """
 
-    def __init__(self, axes: Axes, search: NeighbourSearch, most: int | None = None) -> None:
+    def __init__(self, axes: Axes, search: NeighbourSearch | KernelSearch, most: int | None = None) -> None:
         self.axes, self.search = axes, search
         #: How many axes may differ from the start, where that is limited.
         self.most = most

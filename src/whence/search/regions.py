@@ -133,7 +133,8 @@ def region(
             rival, proved = grower.beaten(confidence, anything)
         except OutOfTime:
             return grower.region(False)
-        if rival is None:
+        # A plan that is known already beats the alternative there by rounding alone.
+        if rival is None or any(np.array_equal(rival, one) for one in plans):
             return grower.region(proved)
         plans.append(rival)
         breaches.append(_breach(question, kept, confidence, rival))

@@ -4,6 +4,7 @@ from whence.weights.base import InputMap, Weights
 from whence.weights.decision_forest import DecisionForest
 from whence.weights.forecast import ForecastWeights
 from whence.weights.forest import ForestWeights
+from whence.weights.kernel import KernelWeights
 from whence.weights.knn import KNNWeights
 from whence.weights.trees import TreeWeights
 
@@ -13,6 +14,7 @@ __all__ = [
     "ForestWeights",
     "InputMap",
     "KNNWeights",
+    "KernelWeights",
     "TreeWeights",
     "Weights",
 ]

@@ -271,6 +271,11 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
         return f"{type(self).__name__} of {self.n_samples_} observations"
 
     @property
+    def proof_gap(self) -> float:
+        """By which share of its distance an explanation may be farther than the nearest one; 0 where none may."""
+        return 0.0
+
+    @property
     def can_refit(self) -> bool:
         """Whether the estimator can be fitted again, on these data or others."""
         return True

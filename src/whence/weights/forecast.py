@@ -247,8 +247,12 @@ class ForecastWeights(Weights):
     def lacking(self, columns: frozenset[int]) -> Weights:
         """The forecast itself, as the searches see it, where these columns are missing."""
         if columns not in self._views:
-            made = ForecastTrees if isinstance(self.forecaster_, TreeForecaster) else ForecastLine
-            self._views[columns] = made(self.forecaster_, columns)
+            own = self.forecaster_
+            if isinstance(own, TreeForecaster):
+                self._views[columns] = ForecastTrees(own, columns)
+            else:
+                assert isinstance(own, LinearForecaster)
+                self._views[columns] = ForecastLine(own)
         return self._views[columns]
 
     def state(self) -> Iterator[Any]:
@@ -336,7 +340,7 @@ class ForecastTrees(_Forecasting, TreeWeights):
 class ForecastLine(_Forecasting):
     """A forecast that is a line."""
 
-    def __init__(self, forecaster: LinearForecaster, missing: frozenset[int]) -> None:
+    def __init__(self, forecaster: LinearForecaster) -> None:
         self.forecaster: LinearForecaster = forecaster
         self.n_samples_, self.n_features_in_ = forecaster.inputs.shape
 
@@ -347,6 +351,9 @@ class ForecastLine(_Forecasting):
 
 class _Bare:
     """Trees without samples, as a grid wants them."""
+
+    #: Nothing counts for more than anything else.
+    mass: Floats | None = None
 
     def __init__(self, trees: list[Any]) -> None:
         self.trees = trees

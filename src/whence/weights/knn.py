@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from collections.abc import Iterator, Sequence
 from typing import Any, ClassVar, Self
 
@@ -12,8 +13,9 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from whence.aliases import Floats
-from whence.errors import InputError, InternalError
+from whence.errors import InputError, InternalError, parameter_error
 from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
+from whence.weights.metrics import Metric, check_metric, seen_in_coordinates
 from whence.weights.nearby import UsuallyNear
 
 __all__ = ["KNNWeights"]
@@ -34,7 +36,7 @@ HALVINGS = 24
 
 
 class KNNWeights(Weights):
-    """Weight 1/k on each of the k nearest observations, in the L1 norm of the coordinates.
+    """Weight 1/k on each of the k nearest observations, in the L1 norm of the coordinates or another one.
 
     With a ``sample_weight``, the k nearest share in proportion to it; which ones they are does not depend on it.
     Ties go to the earlier observation: neighbours are ordered by distance, then by row number.
@@ -43,24 +45,108 @@ class KNNWeights(Weights):
     ----------
     k : int
         Number of neighbours, at least 1 and less than the number of observations.
+    metric : {"l1", "euclidean"} or array of shape (columns, columns)
+        What neighbours are near by: sums of absolute differences, Euclidean distance, or the matrix M of a Mahalanobis
+        or learned metric, whose squared distance is ``(x - y) @ M @ (x - y)``. By the latter two, the ``separation`` of
+        an explanation counts in squared distances.
+    scaled : bool
+        Whether distances are taken in coordinates (every number divided by its range in the history, a category by
+        entries of 0 and 1/2); otherwise in the columns' own units, a category by 0/1 columns. The separation is then in
+        units of the column with the largest range, as the metric measures it.
 
     Examples
     --------
     >>> import numpy as np
     >>> KNNWeights(k=2).fit(np.array([[0.0], [0.4], [1.0]]), np.zeros((3, 1))).weights([[0.1]])
     array([[0.5, 0.5, 0. ]])
+    >>> corner = np.array([[0.0, 0.0], [0.6, 0.6], [0.0, 1.0]])
+    >>> KNNWeights(k=2, metric="euclidean").fit(corner).neighbours([0.0, 0.0]).tolist()
+    [0, 1]
     """
 
     kind: ClassVar[str] = "neighbours"
-    label: ClassVar[str] = "nearest neighbours"
     needs_separation: ClassVar[bool] = True
     takes_sample_weight: ClassVar[bool] = True
 
     #: What each observation counts for; None where all count alike.
     mass_: Floats | None = None
 
-    def __init__(self, k: int = 10) -> None:
+    #: The model that was given fitted (see `of`).
+    frozen: Any = None
+
+    def __init__(self, k: int = 10, metric: Any = "l1", scaled: bool = True) -> None:
         self.k = k
+        self.metric = metric
+        self.scaled = scaled
+
+    @classmethod
+    def of(cls, fitted: Any) -> KNNWeights:
+        """Weights of nearest neighbours that are already fitted.
+
+        They are frozen: their number, their metric and the units of the columns stay as they are, and the policy must
+        be fitted on the rows that they remember.
+
+        Parameters
+        ----------
+        fitted : KNeighborsRegressor or KNeighborsClassifier
+            A model of scikit-learn with ``weights="uniform"``, whose metric is Euclidean, Manhattan, standardised
+            Euclidean or Mahalanobis.
+
+        Examples
+        --------
+        >>> import numpy as np
+        >>> from sklearn.neighbors import KNeighborsRegressor
+        >>> X = np.array([[10.0], [14.0], [20.0]])
+        >>> KNNWeights.of(KNeighborsRegressor(2).fit(X, X.ravel())).fit(X).weights([[11.0]])
+        array([[0.5, 0.5, 0. ]])
+        """
+        from whence.weights.read_neighbours import read_neighbours
+
+        found = read_neighbours(fitted)
+        weights = cls(found.k, found.metric, scaled=False)
+        weights.frozen = fitted
+        return weights
+
+    def __sklearn_clone__(self) -> KNNWeights:
+        if self.frozen is not None:
+            return KNNWeights.of(self.frozen)
+        return type(self)(**copy.deepcopy(self.get_params(deep=False)))
+
+    @property
+    def label(self) -> str:  # type: ignore[override]
+        """What an engine's name says of it: what neighbours are near by, and so what their separation counts in."""
+        plain = isinstance(self.metric, str) and self.metric == "l1"
+        return "nearest neighbours" if plain else "nearest neighbours by squared distance"
+
+    @property
+    def sees_units(self) -> bool:
+        """Whether distances are taken in the units of the user's columns."""
+        return not self.scaled
+
+    @property
+    def sees_levels(self) -> bool:
+        """Whether categories are shown by 0/1 columns; a model given fitted has seen the user's own columns."""
+        return not self.scaled and self.frozen is None
+
+    @property
+    def can_refit(self) -> bool:
+        """Whether these are no neighbours of a model that was given fitted."""
+        return self.frozen is None
+
+    @property
+    def plain(self) -> bool:
+        """Whether distances are those of the coordinates themselves, in the L1 norm."""
+        return bool(self.scaled) and isinstance(self.metric, str) and self.metric == "l1"
+
+    def check_columns(self, names: Sequence[str]) -> None:
+        """Refuse columns in an order other than the one a frozen model has seen: it would mistake one for another."""
+        seen = getattr(self.frozen, "feature_names_in_", None)
+        if seen is not None and list(seen) != list(names):
+            raise InputError(
+                "'X' must have the columns that the fitted neighbours have seen, in their order: "
+                f"{', '.join(map(repr, seen))}. Got {', '.join(map(repr, names))} instead.",
+                parameter="X",
+            )
 
     def fit(self, X: ArrayLike, Y: ArrayLike | None = None, sample_weight: ArrayLike | None = None) -> Self:
         """Remember the contexts `X` (coordinates), and what they count for; `Y` is not needed."""
@@ -72,6 +158,13 @@ class KNNWeights(Weights):
                 f"Got {self.k!r} instead.",
                 parameter="k",
             )
+        if not isinstance(self.scaled, bool | np.bool_):
+            raise parameter_error("KNNWeights", "scaled", "be True or False", repr(self.scaled))
+        check_metric(self.metric, points.shape[1])
+        if self.frozen is not None:
+            from whence.weights.read_neighbours import check_same_rows, read_neighbours
+
+            check_same_rows(read_neighbours(self.frozen).points, points)
         mass = as_mass(sample_weight, n)
         if mass is not None and not (mass > 0.0).all():
             raise InputError(
@@ -80,12 +173,17 @@ class KNNWeights(Weights):
                 parameter="sample_weight",
             )
         self.points_ = points
+        self.metric_ = Metric.of(self.metric, points, bool(self.scaled))
         self.n_samples_, self.n_features_in_ = points.shape
         if mass is not None:
             self.mass_ = mass
         else:
             self.__dict__.pop("mass_", None)
         return self
+
+    def far(self, row: ArrayLike) -> Floats:
+        """How far every observation is from `row`: its distance, or its squared distance, in units of the metric."""
+        return self.metric_.far(self.points_, np.asarray(row, dtype=np.float64))
 
     @property
     def counts(self) -> Floats | None:
@@ -105,8 +203,7 @@ class KNNWeights(Weights):
 
     def neighbours(self, row: ArrayLike) -> NDArray[np.int64]:
         """Row numbers of the k nearest observations, nearest first."""
-        distance = np.abs(self.points_ - np.asarray(row, dtype=np.float64)).sum(axis=1)
-        return np.argsort(np.round(distance, TIE_DECIMALS), kind="stable")[: self.k]
+        return np.argsort(np.round(self.far(row), TIE_DECIMALS), kind="stable")[: self.k]
 
     def rows(self, X: NDArray[Any]) -> sparse.csr_matrix:
         """Weights of every training sample for each row of `X`."""
@@ -122,9 +219,16 @@ class KNNWeights(Weights):
 
     def check_start(self, start: Floats, separation: float, names: Sequence[str]) -> None:
         """Refuse a context from which distances to the neighbours would differ by rounding alone."""
-        away = np.maximum(self.points_.min(axis=0) - start, start - self.points_.max(axis=0))
+        least = max(separation, LEAST_SEPARATION)
+        most = FARTHEST * least
+        if self.plain:
+            away = np.maximum(self.points_.min(axis=0) - start, start - self.points_.max(axis=0))
+        else:
+            # In coordinates the history lies between 0 and 1, whatever the units that distances are taken in.
+            away = np.maximum(-start, start - 1.0)
+            most = float(np.sqrt(most)) if self.metric_.squared else most
+            self._check_rounding(least)
         j = int(np.argmax(away))
-        most = FARTHEST * max(separation, LEAST_SEPARATION)
         if away[j] > most:
             raise InputError(
                 f"The context must lie near enough to the history to tell its neighbours apart: {names[j]!r} lies "
@@ -133,17 +237,51 @@ class KNNWeights(Weights):
                 parameter="context",
             )
 
+    def _check_rounding(self, separation: float) -> None:
+        """Refuse a model that was given fitted and whose own distances are too inexact to tell neighbours apart."""
+        if self.frozen is None or not self.metric_.squared:
+            return
+        from whence.weights.read_neighbours import own_rounding
+
+        off = own_rounding(self.frozen, self.points_) / self.metric_.unit**2
+        if off * 1e3 > separation:
+            raise InputError(
+                f"'separation' must be at least {1e3 * off:.3g} for the fitted neighbours, whose own squared distances "
+                f"are exact to {off:.3g} only. Got {separation:g} instead; a model fitted with algorithm='kd_tree' on "
+                "double precision is the most exact.",
+                parameter="separation",
+            )
+
     def confirmed(self, row: Floats, separation: float) -> Floats:
         """Weights at `row` by scikit-learn's own distances, which must set the k nearest apart from the rest."""
-        # A tree answers one context in one thread; brute force would wake all cores for it.
-        finder = NearestNeighbors(n_neighbors=self.k + 1, algorithm="kd_tree", metric="manhattan").fit(self.points_)
-        # In a worker of a cluster scikit-learn would otherwise send this single row round the cluster.
-        with parallel_config(backend="sequential"):
-            distance, index = finder.kneighbors(row[None, :])
-        gap = float(distance[0, -1] - distance[0, -2])
+        if self.frozen is None:
+            distance, index = self._found_afresh(row)
+        else:
+            from whence.weights.read_neighbours import own_neighbours
+
+            distance, index = own_neighbours(self.frozen, row, self.k + 1)
+            distance = distance / self.metric_.unit
+        if self.metric_.squared:
+            distance = distance**2
+        gap = float(distance[-1] - distance[-2])
         if gap < separation - 1e-9:
             raise InternalError(f"The k-th and (k+1)-th neighbour are only {gap:.3g} apart in the context found.")
-        return self.shared(index[0, :-1])
+        return self.shared(index[:-1])
+
+    def _found_afresh(self, row: Floats) -> tuple[Floats, NDArray[np.int64]]:
+        """Distances and row numbers of the k + 1 nearest observations, nearest first."""
+        metric = "euclidean" if self.metric_.squared else "manhattan"
+        points, at = self.points_, row
+        if not self.plain:
+            # Seen from the middle of the history, numbers lose least where they are combined.
+            middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
+            points, at = self.metric_.stretched(points - middle), self.metric_.stretched((row - middle)[None, :])[0]
+        # A tree answers one context in one thread; brute force would wake all cores for it.
+        finder = NearestNeighbors(n_neighbors=self.k + 1, algorithm="kd_tree", metric=metric).fit(points)
+        # In a worker of a cluster scikit-learn would otherwise send this single row round the cluster.
+        with parallel_config(backend="sequential"):
+            distance, index = finder.kneighbors(at[None, :])
+        return distance[0], index[0]
 
     def knows_spread(self, tail: float | None) -> bool:
         """The neighbours disagree about a mean, and about a tail that begins where it does for all of them.
@@ -158,9 +296,9 @@ class KNNWeights(Weights):
         found[np.arange(self.k), self.neighbours(row)] = 1.0
         return found
 
-    def usual_measure(self, points: Floats) -> UsuallyNear:
-        """A context is as usual as its neighbours are near."""
-        return UsuallyNear(points, int(self.k))
+    def usual_measure(self, points: Floats) -> UsuallyNear | None:
+        """A context is as usual as its neighbours are near, where they are plain ones."""
+        return UsuallyNear(points, int(self.k)) if self.plain else None
 
     def rounding_box(
         self, start: Floats, point: Floats, row: Floats, inputs: InputMap, free: NDArray[np.bool_]
@@ -175,11 +313,19 @@ class KNNWeights(Weights):
         >>> low.round(2).tolist(), high.round(2).tolist()
         ([0.6], [0.62])
         """
+        step = np.where(free, FURTHER * (point - start), 0.0)
+        if self.metric_.squared:
+            return self._box_by_scores(point, row, inputs, step)
         points = self.points_
+        if not self.plain:
+            points, stretch = seen_in_coordinates(points, inputs, point.size)
+            stretch /= self.metric_.unit
+            found = KNNWeights(self.k).fit(points * stretch)
+            box = found.rounding_box(start * stretch, point * stretch, point * stretch, inputs, free)
+            return None if box is None else (box[0] / stretch, box[1] / stretch)
         distance = np.abs(points - point).sum(axis=1)
         members = self.neighbours(point)
         others = np.setdiff1d(np.arange(len(points)), members)
-        step = np.where(free, FURTHER * (point - start), 0.0)
         moving = np.flatnonzero(step)
         for _ in range(HALVINGS if moving.size else 0):
             # Observations farther away than all steps together can bridge are never candidates.
@@ -197,13 +343,34 @@ class KNNWeights(Weights):
             step /= 2.0
         return None
 
+    def _box_by_scores(self, point: Floats, row: Floats, inputs: InputMap, step: Floats) -> Box | None:
+        """The same where scores stand for squared distances: their differences are linear."""
+        scores = self.metric_.scores(self.points_, inputs, point.size)
+        here, members = scores.at(point), self.neighbours(row)
+        others = np.setdiff1d(np.arange(self.n_samples_), members)
+        change = scores.slopes * step
+        for _ in range(HALVINGS if step.any() else 0):
+            lead = (here[others] - here[i] + np.minimum(change[others] - change[i], 0.0).sum(axis=1) for i in members)
+            if all(float(least.min(initial=np.inf)) > CLEAR for least in lead):
+                return np.minimum(point, point + step), np.maximum(point, point + step)
+            step, change = step / 2.0, change / 2.0
+        return None
+
     def state(self) -> Iterator[Any]:
-        """The number of neighbours, and the points that they are found among."""
-        yield {"kind": self.kind, "k": int(self.k), "shape": list(self.points_.shape)}
+        """The number of neighbours, what they are near by, and the points that they are found among."""
+        known: dict[str, Any] = {"kind": self.kind, "k": int(self.k), "shape": list(self.points_.shape)}
+        if not self.plain:
+            known |= {"scaled": bool(self.scaled), "frozen": self.frozen is not None, "unit": self.metric_.unit}
+        yield known
         yield self.points_.ravel()
+        if self.metric_.matrix is not None:
+            yield self.metric_.matrix.ravel()
         if self.mass_ is not None:
             yield self.mass_
 
     def describe(self) -> str:
-        """Number of the neighbours."""
-        return f"the {self.k} nearest rows"
+        """Number of the neighbours, and what they are near by."""
+        by = "" if self.metric_.matrix is None else " by Euclidean distance"
+        if not isinstance(self.metric, str):
+            by = " by a metric of your own"
+        return f"the {self.k} nearest rows{by}{'' if self.scaled else ' in your units'}"

@@ -240,7 +240,8 @@ class TreeWeights(Weights):
     @property
     def counts(self) -> Floats | None:
         """What each past observation counts for, where they do not count alike."""
-        return self.members_.mass
+        # Trees that only stand for a forecast have no samples of their own.
+        return getattr(self.members_, "mass", None)
 
     @property
     def trees(self) -> list[Any]:
