@@ -3,16 +3,20 @@
 from __future__ import annotations
 
 import pickle
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
 from sklearn.base import clone
 from tests.cases import OneOf
+from tests.project.samples import PROJECT, write_project
 from tests.soaking import decision_case, disagreement
 
 import whence as wh
 from whence.errors import InputError, InputTypeError
+from whence.project import Project
+from whence.project.saved import load_policy, save_policy
 from whence.risk import Risk
 from whence.weights.plan_pool import plan_values, random_parts
 
@@ -143,6 +147,23 @@ def test_parameters_are_those_of_an_estimator() -> None:
     copied.set_params(problem__holding=2, n_trees=9)
     assert (forest.problem.holding, forest.n_trees) == (1, 7)
     assert (copied.get_params()["problem__holding"], copied.n_trees) == (2, 9)
+
+
+def test_a_project_may_ask_for_one(tmp_path: Path) -> None:
+    """Read from a project file, saved and loaded, it decides the same; a wrong key is named."""
+    kind = 'kind = "decision_forest"\nn_trees = 5\nmax_depth = "none"\nhonest = true'
+    path = write_project(tmp_path, PROJECT.replace('kind = "knn"\nk = 5', kind))
+    project, again = Project.load(path), Project.load(path)
+    weights = project.policy.weights
+    assert isinstance(weights, wh.DecisionForest)
+    assert (weights.n_trees, weights.max_depth, weights.honest, weights.random_state) == (5, None, True, 0)
+    save_policy(project, tmp_path / "policy.joblib")
+    assert load_policy(again, tmp_path / "policy.joblib") == []
+    context = project.context(5)
+    np.testing.assert_array_equal(again.fitted().decide(context), project.fitted().decide(context))
+    path.write_text(PROJECT.replace('kind = "knn"\nk = 5', kind.replace("true", '"yes"')), "utf-8")
+    with pytest.raises(InputError, match="honest"):
+        Project.load(path)
 
 
 @pytest.mark.parametrize(
