@@ -453,7 +453,7 @@ class Schema:
         Encoded again, it stays in the box of coordinates that `room` gives, and within `ends` in the user's units.
         Where there is no such context the given one is returned, which keeps them up to rounding.
         """
-        values = self.feature_values(context)
+        values = {**self._calendar.named(context.tolist()), **self.feature_values(context)}
         if all(one.holds(values) for one in relations.statements):
             return context
         low, high = room()
