@@ -137,7 +137,7 @@ def impossible(policy: Any, relations: list[str], found: list[tuple[float, Any]]
     """How many of the contexts found break a relation, in the user's units and to the last digit."""
     related = policy.schema_.related(relations, policy.X_)
     contexts = [why.context for _, why in found if why.context is not None and why.status != "already"]
-    values = (policy.schema_.feature_values(context) for context in contexts)
+    values = (policy.schema_.related_values(context) for context in contexts)
     return sum(not all(one.holds(row, typed=True) for one in related.statements) for row in values)
 
 

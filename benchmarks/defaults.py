@@ -93,10 +93,21 @@ def case(name: str) -> Case:
     return CASES[name]()
 
 
+def suited(schema: Any, weights: Weights) -> Any:
+    """The schema for these weights: neighbours are told apart along a line, so that hours do not go round."""
+    if schema is None or not isinstance(weights, wh.KNNWeights):
+        return schema
+    features = {
+        name: wh.Discrete(step=1) if isinstance(feature, wh.Cyclic) else feature
+        for name, feature in schema.features.items()
+    }
+    return wh.Schema(features, schema.relations)
+
+
 def measured(name: str, weights: dict[str, Weights], rows: int) -> pd.DataFrame:
     """The table of an evaluation of all these weights on one data set."""
     problem, risk, X, Y, schema = case(name)
-    policies = {label: wh.Policy(problem, found, risk, schema) for label, found in weights.items()}
+    policies = {label: wh.Policy(problem, found, risk, suited(schema, found)) for label, found in weights.items()}
     began = time.perf_counter()
     frame = wh.evaluate(policies, X, Y, cv=5, against=["average per category"], most_rows=rows).frame
     print(f"{name}: {time.perf_counter() - began:.0f} s", flush=True)
@@ -137,7 +148,7 @@ class Asked(NamedTuple):
 def asked(name: str, weights: Weights, contexts: int) -> list[Asked]:
     """Questions about a policy that is fitted to a whole data set: why not what is decided in another context?"""
     problem, risk, X, Y, schema = case(name)
-    policy = wh.Policy(problem, weights, risk, schema).fit(X, Y)
+    policy = wh.Policy(problem, weights, risk, suited(schema, weights)).fit(X, Y)
     drawn = np.random.default_rng(0).permutation(len(X))
     found = []
     for i in range(contexts):

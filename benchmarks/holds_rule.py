@@ -31,6 +31,8 @@ HELD_OUT = range(40, 64)
 SHARED, LIMIT = 8, 100.0
 #: A rung whose refits keep the criterion by this many of their standard deviations is the last one answered.
 SURE = 2.2
+#: An answer that holds in a smaller share of new refits has not kept what was promised of it.
+LOW = 0.8
 
 Rung = dict[str, Any]
 
@@ -127,9 +129,10 @@ def tables(settings: Settings) -> None:
                 questions=len(questions),
                 stops_where=words,
                 holds_in_others=shown(statistics.fmean(held)),
+                below_four_fifths=sum(share < LOW for share in held),
                 met=f"{sum(map(enough, chosen))} of {len(chosen)}",
                 distance_ratio=shown(statistics.median(ratio)),
-                mean_ratio=shown(statistics.fmean(ratio)),
+                mean_ratio=shown(statistics.geometric_mean(ratio)),
                 rungs=shown(statistics.fmean(map(len, ways))),
                 median_cpu_ms=milliseconds(statistics.median(sum(one["cpu"] for one in way) for way in ways)),
             )

@@ -6,6 +6,7 @@
 
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <optional>
 
 #include "arrays.hpp"
@@ -73,6 +74,14 @@ void bind_grid(nb::module_& m) {
         .def_prop_ro("columns", &Grid::columns)
         .def_prop_ro("trees", &Grid::trees)
         .def_prop_ro("leaves", &Grid::leaves)
+        .def_prop_ro(
+            "first_leaf",
+            [](const Grid& grid) {
+                std::vector<std::int32_t> first;
+                for (std::int32_t t = 0; t <= grid.trees(); ++t) first.push_back(grid.first_leaf(t));
+                return array_of(first);
+            },
+            "The first leaf of every tree, and the number of all leaves.")
         .def_prop_ro("path_entries", &Grid::path_entries, "Columns on the paths of all leaves together.")
         .def_prop_ro(
             "asks",
@@ -356,7 +365,13 @@ TailTable table_of(const LeafSamples& samples, const Vector& etas, const Integer
         require(rank(i) >= 0 && static_cast<std::size_t>(rank(i)) < etas.size(), "'rank' must be about the etas.");
     for (const std::int32_t sample : samples.samples)
         require(sample >= 0 && static_cast<std::size_t>(sample) < rank.size(), "'rank' must hold one number a sample.");
-    return TailTable(samples, copied(etas), copied(rank), tail, trees, true);
+    return TailTable(samples, copied(etas), copied(rank), tail, trees, false);
+}
+
+void require_alive(const PlanList& list, const Integers& alive) {
+    for (std::size_t i = 0; i < alive.size(); ++i)
+        require(alive(i) >= 0 && alive(i) < list.leaves() && (i == 0 || alive(i - 1) < alive(i)),
+                "'alive' must be leaves in their order.");
 }
 
 void bind_plan_sets(nb::module_& m) {
@@ -380,23 +395,22 @@ void bind_plan_sets(nb::module_& m) {
             "rows"_a.noconvert(), "The same of plans that the set must not cost more than.")
         .def(
             "add_tail_rival",
-            [](PlanList& list, Integers samples, Ints first, Ints size, double tail, std::int32_t trees, Vector etas,
-               Integers rank, const Mass& mass) {
+            [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
+               std::int32_t trees, Vector etas, Integers rank, Integers alive, const Mass& mass) {
                 require_size(first, static_cast<std::size_t>(list.leaves()), "first");
-                list.add_tail_rival(
-                    table_of(samples_of(samples, first, size, tail, trees, mass), etas, rank, tail, trees));
+                require_alive(list, alive);
+                const LeafSamples leaves = samples_of(samples, first, size, tail, trees, mass);
+                list.add_tail_rival(table_of(leaves, etas, rank, tail, trees), grid, view(alive));
             },
-            "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
-            "etas"_a.noconvert(), "rank"_a.noconvert(), "mass"_a.noconvert() = nb::none(),
-            "A rival under CVaR, with all its thresholds.")
+            "grid"_a, "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "tail"_a, "trees"_a,
+            "etas"_a.noconvert(), "rank"_a.noconvert(), "alive"_a.noconvert(), "mass"_a.noconvert() = nb::none(),
+            "A rival under CVaR, with the thresholds at which it is attained where trees have `alive` leaves.")
         .def(
             "add_tail_plan",
             [](PlanList& list, const Grid& grid, Integers samples, Ints first, Ints size, double tail,
                std::int32_t trees, Vector etas, Integers rank, Integers alive, double tau, const Mass& mass) {
                 require_size(first, static_cast<std::size_t>(list.leaves()), "first");
-                for (std::size_t i = 0; i < alive.size(); ++i)
-                    require(alive(i) >= 0 && alive(i) < list.leaves() && (i == 0 || alive(i - 1) < alive(i)),
-                            "'alive' must be leaves in their order.");
+                require_alive(list, alive);
                 const TailTable table =
                     table_of(samples_of(samples, first, size, tail, trees, mass), etas, rank, tail, trees);
                 nb::gil_scoped_release released;
@@ -448,7 +462,8 @@ void bind_plan_sets(nb::module_& m) {
         .def(
             "__init__",
             [](StockTable* self, Integers samples, Ints first, Ints size, std::int32_t trees, Matrix demand,
-               Vector holding, Vector backorder, Vector lower, Vector upper, const Mass& mass) {
+               Vector holding, Vector backorder, Vector lower, Vector upper, std::optional<Integers> alive,
+               std::optional<Integers> tree, std::size_t numbers, double seconds, const Mass& mass) {
                 const LeafSamples leaves = samples_of(samples, first, size, 1.0, trees, mass);
                 for (const std::int32_t sample : leaves.samples)
                     require(sample >= 0 && static_cast<std::size_t>(sample) < demand.shape(0),
@@ -459,12 +474,32 @@ void bind_plan_sets(nb::module_& m) {
                 require_size(backorder, products, "backorder");
                 require_size(lower, products, "lower");
                 require_size(upper, products, "upper");
-                new (self) StockTable(
-                    leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)}, trees);
+                require(alive.has_value() == tree.has_value(), "'alive' and 'tree' go together.");
+                std::vector<std::int32_t> all(first.size());
+                std::iota(all.begin(), all.end(), 0);
+                StockTable::Alive given{all, {}};
+                if (alive) {
+                    require_size(*tree, alive->size(), "tree");
+                    for (std::size_t i = 0; i < alive->size(); ++i) {
+                        const std::int32_t leaf = (*alive)(i), own = (*tree)(i);
+                        require(leaf >= 0 && static_cast<std::size_t>(leaf) < first.size() &&
+                                    (i == 0 || (*alive)(i - 1) < leaf),
+                                "'alive' must be leaves in their order.");
+                        require(own >= 0 && own < trees && (i == 0 || (*tree)(i - 1) <= own),
+                                "'tree' must be the trees of the leaves in their order.");
+                    }
+                    given = {view(*alive), view(*tree)};
+                }
+                nb::gil_scoped_release released;
+                new (self) StockTable(leaves, {view(demand), view(holding), view(backorder), view(lower), view(upper)},
+                                      trees, given, {numbers, Deadline(seconds)});
             },
             "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(), "trees"_a, "demand"_a.noconvert(),
             "holding"_a.noconvert(), "backorder"_a.noconvert(), "lower"_a.noconvert(), "upper"_a.noconvert(),
-            "mass"_a.noconvert() = nb::none())
+            "alive"_a.none() = nb::none(), "tree"_a.none() = nb::none(),
+            "numbers"_a = std::numeric_limits<std::size_t>::max(),
+            "seconds"_a = std::numeric_limits<double>::infinity(), "mass"_a.noconvert() = nb::none())
+        .def_prop_ro("whole", &StockTable::whole)
         .def_prop_ro("points", [](const StockTable& table) { return array_of(table.points()); })
         .def_prop_ro("breakpoints", &StockTable::breakpoints)
         .def(
@@ -492,11 +527,11 @@ void bind_search(nb::module_& m) {
         .def(
             "__init__",
             [](FewChanges* self, Integers feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred,
-               const std::vector<std::int32_t>& changed) {
-                new (self) FewChanges(copied(feature), most, std::move(barred), changed);
+               const std::vector<std::int32_t>& free) {
+                new (self) FewChanges(copied(feature), most, std::move(barred), free);
             },
             "feature"_a.noconvert(), "most"_a, "barred"_a = std::vector<std::vector<std::int32_t>>(),
-            "changed"_a = std::vector<std::int32_t>())
+            "free"_a = std::vector<std::int32_t>())
         .def(
             "allows",
             [](const FewChanges& few, const std::vector<std::int32_t>& features) {

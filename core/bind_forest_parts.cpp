@@ -161,7 +161,7 @@ void bind_queues(nb::module_& m) {
 // An open box belongs to a question and a criterion about the same leaves.
 void require_fit(OpenBox& open, const Criterion& criterion) {
     require(criterion.rivals() > 0, "There must be a rival.");
-    require(criterion.leaves() == open.box.located().grid().leaves(), "The criterion must be about the grid's leaves.");
+    require_fit(open.box.located().grid(), criterion, open.plausible);
     open.fit(criterion);
     require(open.etas.last < criterion.etas() && open.worst < criterion.rivals(), "Look at the box first.");
 }
@@ -170,9 +170,10 @@ void bind_open_box(nb::module_& m) {
     nb::class_<OpenBox>(m, "OpenBox", "The box under way: its projection, the leaves it meets, and what bounds found.")
         .def(
             "__init__",
-            [](OpenBox* self, const Box& box, const Criterion& criterion, double tau) {
+            [](OpenBox* self, const Box& box, const Criterion& criterion, double tau, const Plausibility* plausible) {
                 new (self) OpenBox(box.located());
                 self->box = box;
+                self->plausible = plausible;
                 require_fit(*self, criterion);
                 self->etas = {0, criterion.etas() - 1};
                 self->near = self->key = self->box.project(self->cells);
@@ -180,7 +181,8 @@ void bind_open_box(nb::module_& m) {
                 self->judge(criterion, tau);
                 criterion.lean(*self);
             },
-            "box"_a, "criterion"_a, "tau"_a, nb::keep_alive<1, 2>())
+            "box"_a, "criterion"_a, "tau"_a, "plausible"_a.none() = nb::none(), nb::keep_alive<1, 2>(),
+            nb::keep_alive<1, 5>())
         .def_ro("box", &OpenBox::box)
         .def_ro("reach", &OpenBox::reach)
         .def_ro("near", &OpenBox::near)
@@ -198,9 +200,10 @@ void bind_open_box(nb::module_& m) {
             "bound",
             [](OpenBox& open, const Criterion& criterion, double tau) {
                 require_fit(open, criterion);
-                return criterion.bound(open, tau);
+                return criterion.bound(open, tau) && (open.plausible == nullptr || open.plausible->bound(open));
             },
-            "criterion"_a, "tau"_a, "Bound the criterion over the box; False where it holds nowhere.")
+            "criterion"_a, "tau"_a, "Bound the criterion, and how plausible contexts are, over the box; False where it "
+            "holds nowhere.")
         .def(
             "bound_again",
             [](OpenBox& open, const Criterion& criterion, double tau) {

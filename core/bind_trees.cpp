@@ -90,10 +90,11 @@ void make_grower(TreeGrower* self, const MatrixOf<float>& contexts, const LeastC
                           {max_depth, min_leaf, tried, by_outcomes});
 }
 
-nb::tuple grow(const TreeGrower& grower, const Ints& count, const std::optional<Bools>& counted, std::uint64_t seed) {
+nb::tuple grow(const TreeGrower& grower, const Vector& count, const std::optional<Bools>& counted, std::uint64_t seed) {
     require_size(count, grower.rows(), "count");
     if (counted) require_size(*counted, grower.rows(), "counted");
-    require(std::ranges::any_of(view(count), [](std::int64_t c) { return c > 0; }), "'count' must not be all 0.");
+    require(std::ranges::any_of(view(count), [](double c) { return c > 0.0; }), "'count' must not be all 0.");
+    require_finite(count, "count");
     GrownTree tree;
     {
         const nb::gil_scoped_release release;

@@ -6,16 +6,11 @@
 namespace whence {
 
 FewChanges::FewChanges(std::vector<std::int32_t> feature, std::int32_t most,
-                       std::vector<std::vector<std::int32_t>> barred, const std::vector<std::int32_t>& changed)
+                       std::vector<std::vector<std::int32_t>> barred, const std::vector<std::int32_t>& free)
     : feature_(std::move(feature)), most_(most), barred_(std::move(barred)) {
     for (const std::int32_t f : feature_) {
         if (f < 0 || f >= columns()) throw std::invalid_argument("'feature' must count the features from 0.");
         features_ = std::max(features_, f + 1);
-    }
-    always_.assign(features_, 0);
-    for (const std::int32_t f : changed) {
-        if (f < 0 || f >= features_) throw std::invalid_argument("'changed' must hold some of the features.");
-        always_[f] = 1;
     }
     if (most_ < 0) throw std::invalid_argument("'most' must not be negative.");
     for (auto& set : barred_) {
@@ -24,31 +19,36 @@ FewChanges::FewChanges(std::vector<std::int32_t> feature, std::int32_t most,
         if (set.empty() || set.front() < 0 || set.back() >= features_)
             throw std::invalid_argument("A barred set must hold some of the features.");
     }
+    free_.assign(static_cast<std::size_t>(features_), 0);
+    for (const std::int32_t f : free) {
+        if (f < 0 || f >= features_) throw std::invalid_argument("'free' must name some of the features.");
+        free_[f] = 1;
+    }
 }
 
-std::int32_t FewChanges::count(const Features& changed) const {
+std::int32_t FewChanges::count(const Features& features) const {
     std::int32_t found = 0;
-    for (std::int32_t f = 0; f < features_; ++f) found += counts(changed, f);
+    for (std::int32_t f = 0; f < features_; ++f) found += features[f] && !free_[f];
     return found;
 }
 
 bool FewChanges::allows(const Features& changed) const {
     if (count(changed) > most_) return false;
     return std::none_of(barred_.begin(), barred_.end(), [&](const auto& set) {
-        return std::all_of(set.begin(), set.end(), [&](std::int32_t f) { return counts(changed, f); });
+        return std::all_of(set.begin(), set.end(), [&](std::int32_t f) { return changed[f]; });
     });
 }
 
 bool FewChanges::settle(const Features& changed, Features& kept) const {
-    const std::int32_t found = count(changed);
-    if (found > most_) return false;
+    const std::int32_t counted = count(changed);
+    if (counted > most_) return false;
     kept.assign(features_, 0);
-    if (found == most_)
-        for (std::int32_t f = 0; f < features_; ++f) kept[f] = !counts(changed, f);
+    if (counted == most_)
+        for (std::int32_t f = 0; f < features_; ++f) kept[f] = !changed[f] && !free_[f];
     for (const auto& set : barred_) {
         std::int32_t open = 0, last = -1;
         for (const std::int32_t f : set)
-            if (!counts(changed, f)) {
+            if (!changed[f]) {
                 ++open;
                 last = f;
             }

@@ -13,15 +13,17 @@ class FewChanges {
 public:
     using Features = std::vector<char>;  // of each feature: whether it is one of them
 
-    // `feature` of every column, counted from 0: the columns of a category are one feature.
-    // Those of `changed` count as changed, wherever they are.
+    // `feature` of every column, counted from 0: the columns of a category are one feature. Those that are `free` may
+    // change beside all others, and do not count.
     FewChanges(std::vector<std::int32_t> feature, std::int32_t most, std::vector<std::vector<std::int32_t>> barred,
-               const std::vector<std::int32_t>& changed = {});
+               const std::vector<std::int32_t>& free = {});
 
     std::int32_t features() const { return features_; }
     std::int32_t columns() const { return static_cast<std::int32_t>(feature_.size()); }
     std::int32_t of(std::int32_t column) const { return feature_[column]; }
     std::int32_t most() const { return most_; }
+    // How many of these features count.
+    std::int32_t count(const Features& features) const;
 
     // Whether exactly these features may change together.
     bool allows(const Features& changed) const;
@@ -38,12 +40,9 @@ public:
 
 private:
     std::vector<std::int32_t> feature_;
-    bool counts(const Features& changed, std::int32_t f) const { return changed[f] || always_[f]; }
-    std::int32_t count(const Features& changed) const;
-
     std::int32_t features_ = 0, most_;
-    Features always_;
     std::vector<std::vector<std::int32_t>> barred_;
+    Features free_;
 };
 
 // Refuse features that are not those of the grid.

@@ -146,7 +146,7 @@ int NeighbourWorker::undecided_axis() {
     for (int j = 0; j < box.dimension(); ++j) all[j] = changed_[j] || box.moves(j);
     if (few_->allows(all)) return -1;
     // Where there are not too many of them, it is one of those that are barred together.
-    const bool many = std::count(all.begin(), all.end(), 1) > few_->most();
+    const bool many = few_->count(all) > few_->most();
     if (many) {
         others_ = all;
     } else {

@@ -18,8 +18,16 @@ constexpr double TRY_AGAIN = 0.8;
 // A box writes down its plans where they are at most this share of those that it was handed.
 constexpr double WORTH_KEEPING = 0.8;
 
+// Routes up to which their costs are summed up one by one, where otherwise the cheapest of all would be found.
+constexpr std::size_t SUMMED = 16;
+
+// By how much of the tail counted shares may be wrong.
+constexpr double ROUNDING = 1e-9;
+
 // Stands before the number of leaves that a box with too many routes met.
 constexpr std::int32_t TOO_MANY = -1;
+
+bool is_list(const std::vector<std::int32_t>& plans) { return plans.empty() || plans.front() != TOO_MANY; }
 
 double sum_at(const double* row, LeafView leaves) {
     double total = 0.0;
@@ -58,55 +66,105 @@ struct PlanList::Bounds {
 
 void PlanList::add_plan(std::span<const double> row) {
     if (row.size() != count()) throw std::invalid_argument("A plan must have one number a leaf.");
-    plans_.insert(plans_.end(), row.begin(), row.end());
+    plans_.add(row);
 }
 
 void PlanList::add_rival(std::span<const double> row) {
     if (row.size() != count()) throw std::invalid_argument("A rival must have one number a leaf.");
-    rivals_.insert(rivals_.end(), row.begin(), row.end());
+    rivals_.add(row);
 }
 
-void PlanList::add_tail_rival(const TailTable& table) {
-    for (std::int32_t eta = 0; eta < table.etas(); ++eta)
-        for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) rivals_.push_back(table.value(leaf, eta));
+// Call `use(tree, leaves)` with the alive leaves of every tree.
+template <class Use>
+static void each_tree(const Grid& grid, std::int32_t trees, std::span<const std::int32_t> alive, Use use) {
+    std::size_t first = 0;
+    for (std::int32_t t = 0; t < trees; ++t) {
+        std::size_t last = first;
+        while (last < alive.size() && alive[last] < grid.first_leaf(t + 1)) ++last;
+        use(t, alive.subspan(first, last - first));
+        first = last;
+    }
+}
+
+// The thresholds under which the CVaR of a plan can be attained: at most the tail lies above, and below it more than that.
+EtaRange PlanList::attained(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) const {
+    const std::int32_t trees = grid.trees_with(leaves_);
+    if (trees < 0) throw std::invalid_argument("The list must be about the leaves of the grid.");
+    const auto etas = static_cast<std::size_t>(table.etas());
+    std::vector<double> least(etas, 0.0), most(etas, 0.0), low(etas), high(etas), shares(etas);
+    each_tree(grid, trees, alive, [&](std::int32_t, std::span<const std::int32_t> leaves) {
+        std::fill(low.begin(), low.end(), leaves.empty() ? 0.0 : 1.0);
+        std::fill(high.begin(), high.end(), leaves.empty() ? 1.0 : 0.0);
+        for (const std::int32_t leaf : leaves) {
+            std::fill(shares.begin(), shares.end(), 0.0);
+            table.sum(leaf, shares.data());
+            for (std::size_t k = 0; k < etas; ++k) {
+                low[k] = std::min(low[k], shares[k]);
+                high[k] = std::max(high[k], shares[k]);
+            }
+        }
+        for (std::size_t k = 0; k < etas; ++k) {
+            least[k] += low[k];
+            most[k] += high[k];
+        }
+    });
+    const double tail = table.tail() * trees, slack = ROUNDING * trees;
+    std::size_t first = 0, last = etas - 1;
+    while (first < last && least[first] > tail + slack) ++first;
+    while (last > first && most[last - 1] < tail - slack) --last;
+    return {static_cast<std::int32_t>(first), static_cast<std::int32_t>(last)};
+}
+
+void PlanList::add_tail_rival(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) {
+    const EtaRange range = attained(table, grid, alive);
+    const auto size = static_cast<std::size_t>(range.size());
+    // By threshold and leaf. Where a leaf is never met the rival costs so little that nothing seems to be an explanation.
+    std::vector<double> rows(size * count(), -INFINITE), buffer(static_cast<std::size_t>(table.etas()));
+    for (const std::int32_t leaf : alive) {
+        const double* own = table.row(leaf, range, buffer) + range.first;
+        for (std::size_t k = 0; k < size; ++k) rows[k * count() + static_cast<std::size_t>(leaf)] = own[k];
+    }
+    for (std::size_t k = 0; k < size; ++k) rivals_.add(std::span(rows).subspan(k * count(), count()));
 }
 
 void PlanList::add_tail_plan(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive,
                              double tau) {
-    const std::int32_t trees = grid.trees_with(leaves_);
-    if (trees < 0 || rivals_.empty()) throw std::invalid_argument("The rivals must come first.");
-    const auto etas = static_cast<std::size_t>(table.etas());
+    if (rivals_.count() == 0) throw std::invalid_argument("The rivals must come first.");
+    const EtaRange range = attained(table, grid, alive);
+    const auto size = static_cast<std::size_t>(range.size());
+    // By alive leaf and threshold.
+    std::vector<double> values(alive.size() * size), buffer(static_cast<std::size_t>(table.etas()));
+    for (std::size_t i = 0; i < alive.size(); ++i) {
+        const double* own = table.row(alive[i], range, buffer) + range.first;
+        std::copy(own, own + size, values.begin() + static_cast<std::ptrdiff_t>(i * size));
+    }
     // The excess over any rival bounds that over the cheapest one from below. A few of them will do here.
     const std::int64_t every = std::max<std::int64_t>(1, rival_rows() / 12);
-    std::vector<std::int32_t> tree_of(count());
-    for (std::int32_t t = 0; t < trees; ++t)
-        for (std::int32_t leaf = grid.first_leaf(t); leaf < grid.first_leaf(t + 1); ++leaf) tree_of[leaf] = t;
     // The thresholds that no rival has ruled out yet lie between `first` and `last`, mostly all that are in between.
-    std::vector<char> out(etas, 0);
-    std::size_t first = 0, last = etas;
-    std::vector<double> total(etas), least(etas), buffer(etas);
+    std::vector<char> out(size, 0);
+    std::size_t first = 0, last = size;
+    std::vector<double> total(size), least(size);
     for (std::int64_t r = 0; r < rival_rows() && first < last; r += every) {
         const double* rival = this->rival(static_cast<std::int32_t>(r));
-        const EtaRange range{static_cast<std::int32_t>(first), static_cast<std::int32_t>(last) - 1};
         std::fill(total.begin(), total.end(), 0.0);
-        std::size_t i = 0;
-        for (std::int32_t t = 0; t < trees; ++t) {
+        const double* own = values.data();
+        each_tree(grid, grid.trees_with(leaves_), alive, [&](std::int32_t, std::span<const std::int32_t> leaves) {
             std::fill(least.begin(), least.end(), INFINITE);
-            for (; i < alive.size() && tree_of[alive[i]] == t; ++i) {
-                const double* row = table.row(alive[i], range, buffer);
-                const double against = rival[alive[i]];
-                for (std::size_t k = first; k < last; ++k) least[k] = std::min(least[k], row[k] - against);
+            for (const std::int32_t leaf : leaves) {
+                for (std::size_t k = first; k < last; ++k) least[k] = std::min(least[k], own[k] - rival[leaf]);
+                own += size;
             }
             for (std::size_t k = first; k < last; ++k) total[k] += least[k];
-        }
+        });
         for (std::size_t k = first; k < last; ++k) out[k] |= total[k] > tau;
         while (first < last && out[first]) ++first;
         while (first < last && out[last - 1]) --last;
     }
     for (std::size_t k = first; k < last; ++k) {
         if (out[k]) continue;
-        for (std::int32_t leaf = 0; leaf < leaves_; ++leaf)
-            plans_.push_back(table.value(leaf, static_cast<std::int32_t>(k)));
+        std::vector<double> row(count(), INFINITE);
+        for (std::size_t i = 0; i < alive.size(); ++i) row[alive[i]] = values[i * size + k];
+        plans_.add(row);
     }
 }
 
@@ -114,8 +172,10 @@ Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_
                                   std::span<std::int32_t> levels) const {
     double best = INFINITE, cheapest = INFINITE;
     if (routes_ != nullptr) {
-        const std::vector<double> total = routes_->sum(leaves);
-        best = routes_->cheapest(total);
+        if (among != nullptr && is_list(*among) && among->size() <= SUMMED)
+            for (const std::int32_t z : *among) best = std::min(best, sum_at(plan(z), leaves));
+        else
+            best = routes_->cheapest(routes_->sum(leaves));
         if (all_routes_ != nullptr) {
             Route route;
             // Rivals may count for a share more than they cost.
@@ -160,19 +220,18 @@ void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_
 }
 
 // The row of a route, which is made where it is new.
-std::int32_t PlanList::number(std::map<Route, std::int32_t>& known, std::vector<double>& rows, const RouteTable& routes,
+std::int32_t PlanList::number(std::map<Route, std::int32_t>& known, PlanRows& rows, const RouteTable& routes,
                               const Route& route) const {
+    std::lock_guard lock(mutex_);
     const auto found = known.find(route);
     if (found != known.end()) return found->second;
-    const auto next = static_cast<std::int32_t>(rows.size() / count());
-    const std::vector<double> row = routes.row(route);
-    rows.insert(rows.end(), row.begin(), row.end());
+    const std::int32_t next = rows.add(routes.row(route));
     known.emplace(route, next);
     return next;
 }
 
 // Whether a box, or one that holds it, has listed its routes.
-static bool has_listed(const OpenBox& open) { return open.plans && (open.plans->empty() || open.plans->front() != TOO_MANY); }
+static bool has_listed(const OpenBox& open) { return open.plans && is_list(*open.plans); }
 
 // List the routes that the box leaves possible; false where there are too many.
 bool PlanList::listed(OpenBox& open, double tau) const {
@@ -185,7 +244,7 @@ bool PlanList::listed(OpenBox& open, double tau) const {
     const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / std::max<std::size_t>(1, flat.leaves.size()));
     const auto found = routes_->list({flat.leaves, flat.first, rival}, routes_->sum(open.counted()), tau, MOST_ROUTES,
                                      static_cast<std::int64_t>(steps));
-    if (!found.whole) {
+    if (!found.whole || !plans_.has_room(found.routes.size())) {
         const auto met = static_cast<std::int32_t>(flat.leaves.size());
         open.plans = std::make_shared<const std::vector<std::int32_t>>(std::vector<std::int32_t>{TOO_MANY, met});
         return false;

@@ -9,10 +9,12 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <vector>
 
 #include "criterion.hpp"
+#include "plan_rows.hpp"
 #include "route_table.hpp"
 #include "tail_criterion.hpp"
 
@@ -20,23 +22,24 @@ namespace whence {
 
 class PlanList final : public Criterion {
 public:
-    explicit PlanList(std::int32_t leaves) : leaves_(leaves) {}
+    explicit PlanList(std::int32_t leaves) : leaves_(leaves), plans_(count()), rivals_(count()) {}
 
     // What each leaf adds to the cost of a plan of the set, or of a rival: one number a leaf.
     void add_plan(std::span<const double> row);
     void add_rival(std::span<const double> row);
 
-    // All pairs of a plan with its thresholds, but for those that cannot stay below the rivals, plus tau, whichever of
-    // the `alive` leaves each tree has. The rivals come first.
+    // All pairs of a plan with its thresholds, but for those under which its CVaR is attained nowhere, or cannot stay below
+    // the rivals, plus tau, whichever of the `alive` leaves each tree has; the same of a rival, as far as that goes. The
+    // rivals come first. The criterion is then about contexts with such leaves alone.
     void add_tail_plan(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive, double tau);
-    void add_tail_rival(const TailTable& table);
+    void add_tail_rival(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive);
 
     // The set is all routes of a network, and so are the rivals where `all` is given: boxes list those that they leave
-    // possible, as soon as these are few, so that one thread alone may search.
+    // possible, as soon as these are few.
     void set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all);
 
-    std::int64_t plans() const { return static_cast<std::int64_t>(plans_.size() / count()); }
-    std::int64_t rival_rows() const { return static_cast<std::int64_t>(rivals_.size() / count()); }
+    std::int64_t plans() const { return plans_.count(); }
+    std::int64_t rival_rows() const { return rivals_.count(); }
 
     std::int32_t rivals() const override { return 1; }
     std::int32_t leaves() const override { return leaves_; }
@@ -68,10 +71,11 @@ private:
     std::size_t count() const { return static_cast<std::size_t>(leaves_); }
     bool listed(OpenBox& open, double tau) const;
     bool bound_all(OpenBox& open, double tau) const;
-    std::int32_t number(std::map<Route, std::int32_t>& known, std::vector<double>& rows, const RouteTable& routes,
+    std::int32_t number(std::map<Route, std::int32_t>& known, PlanRows& rows, const RouteTable& routes,
                         const Route& route) const;
-    const double* plan(std::int32_t z) const { return plans_.data() + static_cast<std::size_t>(z) * count(); }
-    const double* rival(std::int32_t r) const { return rivals_.data() + static_cast<std::size_t>(r) * count(); }
+    const double* plan(std::int32_t z) const { return plans_[z]; }
+    const double* rival(std::int32_t r) const { return rivals_[r]; }
+    EtaRange attained(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) const;
     Excess least(LeafView leaves, const std::vector<std::int32_t>* among, std::span<std::int32_t> levels) const;
     template <class Use>
     void each_plan(const OpenBox& open, Use use) const;
@@ -79,8 +83,9 @@ private:
     void drop_dear(OpenBox& open, const Bounds& found, double tau) const;
 
     std::int32_t leaves_;
-    mutable std::vector<double> plans_, rivals_;  // by plan and leaf
+    mutable PlanRows plans_, rivals_;
     std::shared_ptr<const RouteTable> routes_, all_routes_;
+    mutable std::mutex mutex_;                                    // of what is known
     mutable std::map<Route, std::int32_t> known_, known_rivals_;  // routes that have a row
 };
 

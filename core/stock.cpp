@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 
@@ -13,6 +14,8 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Share of the largest cost by which rounding may put a bound above what it bounds.
 constexpr double ROUNDING = 1e-12;
+// Quantities of a product at which it is looked whether they can be best, before a table is made, at most.
+constexpr std::size_t LOOKED_AT = 64;
 
 // Whether a tree has the leaf of the projection in the whole box; that leaf itself may have been dropped.
 bool is_decided(const OpenBox& open, std::int32_t tree) {
@@ -42,49 +45,179 @@ void widen(const double* row, const double* own, std::int32_t size, double* __re
 
 }  // namespace
 
-StockTable::StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees)
-    : leaves_(static_cast<std::int32_t>(samples.size.size())) {
+// The demands for one product in the alive leaves, in ascending order: those of leaf i from `first[i]` on.
+class StockTable::Demands {
+public:
+    Demands(const LeafSamples& samples, const Alive& alive, std::size_t n) : begin_(n + 1, 0) {
+        first.push_back(0);
+        for (const std::int32_t leaf : alive.leaves) {
+            const auto members = samples.of(leaf);
+            first.push_back(first.back() + members.size());
+            for (const std::int32_t i : members) ++begin_[static_cast<std::size_t>(i) + 1];
+        }
+        std::partial_sum(begin_.begin(), begin_.end(), begin_.begin());
+        total.reserve(alive.leaves.size());
+        for (const std::int32_t leaf : alive.leaves) total.push_back(samples.total(leaf));
+        holder_.resize(first.back());
+        std::vector<std::size_t> next(begin_.begin(), begin_.end() - 1);
+        for (std::size_t l = 0; l < alive.leaves.size(); ++l)
+            for (const std::int32_t i : samples.of(alive.leaves[l])) holder_[next[i]++] = static_cast<std::int32_t>(l);
+        values.resize(first.back());
+        masses.resize(first.back());
+        mass_.resize(n);
+        for (std::size_t i = 0; i < n; ++i) mass_[i] = samples.mass_of(static_cast<std::int32_t>(i));
+        order_.resize(n);
+    }
+
+    // Turn to a product: sorted once, the demands are dealt out to the leaves.
+    void turn_to(const Products& products, std::size_t j) {
+        const std::size_t count = products.count();
+        const auto demand = [&](std::size_t i) { return products.demand[i * count + j]; };
+        std::iota(order_.begin(), order_.end(), std::size_t{0});
+        std::sort(order_.begin(), order_.end(), [&](std::size_t a, std::size_t b) { return demand(a) < demand(b); });
+        next_.assign(first.begin(), first.end() - 1);
+        for (const std::size_t i : order_)
+            for (std::size_t at = begin_[i]; at < begin_[i + 1]; ++at) {
+                const std::size_t place = next_[holder_[at]]++;
+                values[place] = demand(i);
+                masses[place] = mass_[i];
+            }
+    }
+
+    // The quantities that can be best: every demand once, as far as the limits let it.
+    std::vector<double> points(const Products& products, std::size_t j) const {
+        std::vector<double> own;
+        for (const std::size_t i : order_) {
+            const double demand = products.demand[i * products.count() + j];
+            own.push_back(std::min(std::max(demand, products.lower[j]), products.upper[j]));
+        }
+        own.erase(std::unique(own.begin(), own.end()), own.end());
+        return own;
+    }
+
+    std::vector<std::size_t> first;
+    std::vector<double> values, masses;
+    std::vector<double> total;  // of the masses in each leaf
+
+private:
+    std::vector<double> mass_;          // of each sample
+    std::vector<std::size_t> begin_;    // of each sample, where the leaves that hold it begin
+    std::vector<std::int32_t> holder_;  // and which they are
+    std::vector<std::size_t> order_, next_;
+};
+
+namespace {
+
+// Of some of the quantities, from the first to the last one: the smallest and the largest share of demands up to each that
+// the alive leaves can have together, tree by tree.
+struct UpTo {
+    std::vector<std::size_t> at;
+    std::vector<double> least, most;
+};
+
+template <class Demands>
+UpTo shares_up_to(const std::vector<double>& points, const Demands& demands, std::span<const std::int32_t> tree,
+                  std::int32_t trees) {
+    UpTo found;
+    const std::size_t step = 1 + (points.size() - 1) / LOOKED_AT;
+    for (std::size_t k = 0; k < points.size(); k += step) found.at.push_back(k);
+    const std::size_t size = found.at.size();
+    found.least.assign(size, 0.0);
+    found.most.assign(size, 0.0);
+    std::vector<double> least(size), most(size);
+    for (std::size_t l = 0; l < tree.size();) {
+        std::fill(least.begin(), least.end(), 1.0);
+        std::fill(most.begin(), most.end(), 0.0);
+        for (const std::int32_t own = tree[l]; l < tree.size() && tree[l] == own; ++l) {
+            const std::size_t first = demands.first[l], last = demands.first[l + 1];
+            std::size_t passed = first;
+            double less = 0.0;
+            for (std::size_t g = 0; g < size; ++g) {
+                for (; passed < last && demands.values[passed] <= points[found.at[g]]; ++passed)
+                    less += demands.masses[passed];
+                const double share = less / demands.total[l];
+                least[g] = std::min(least[g], share);
+                most[g] = std::max(most[g], share);
+            }
+        }
+        for (std::size_t g = 0; g < size; ++g) {
+            found.least[g] += least[g] / trees;
+            found.most[g] += most[g] / trees;
+        }
+    }
+    return found;
+}
+
+}  // namespace
+
+StockTable::StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees, const Alive& alive,
+                       const Limits& limits)
+    : leaves_(static_cast<std::int32_t>(samples.size.size())), place_(samples.size.size(), 0) {
     const std::size_t count = products.count(), n = count == 0 ? 0 : products.demand.size() / count;
+    for (std::size_t l = 0; l < alive.leaves.size(); ++l) place_[alive.leaves[l]] = static_cast<std::int32_t>(l) + 1;
+    Demands demands(samples, alive, n);
+    // Only what all trees together say rules out quantities.
+    std::int32_t met = 0;
+    for (std::size_t l = 0; l < alive.tree.size(); ++l) met += l == 0 || alive.tree[l] != alive.tree[l - 1];
+    const bool each_tree = met == trees;
+    std::vector<double> origins;
     first_.push_back(0);
     for (std::size_t j = 0; j < count; ++j) {
-        std::vector<double> own(n);
-        for (std::size_t i = 0; i < n; ++i)
-            own[i] = std::min(std::max(products.demand[i * count + j], products.lower[j]), products.upper[j]);
-        std::sort(own.begin(), own.end());
-        own.erase(std::unique(own.begin(), own.end()), own.end());
-        points_.insert(points_.end(), own.begin(), own.end());
+        if (limits.deadline.passed()) return;
+        demands.turn_to(products, j);
+        const std::vector<double> own = demands.points(products, j);
+        origins.push_back(own.front());
+        // Costs fall after a quantity as long as (holding + backorder) times the share of demands up to it is less than
+        // the rate for backorders, and rise where it is more.
+        const UpTo shares = each_tree ? shares_up_to(own, demands, alive.tree, trees) : UpTo{};
+        const double rates = products.holding[j] + products.backorder[j], rate = products.backorder[j];
+        std::size_t first = 0, last = own.size() - 1;
+        for (std::size_t g = 0; g < shares.at.size(); ++g) {
+            if (rates * shares.most[g] < rate - ROUNDING * rates) first = std::min(shares.at[g] + 1, own.size() - 1);
+            if (rates * shares.least[g] > rate + ROUNDING * rates) {
+                last = std::max(shares.at[g], first);
+                break;
+            }
+        }
+        points_.insert(points_.end(), own.begin() + static_cast<std::ptrdiff_t>(first),
+                       own.begin() + static_cast<std::ptrdiff_t>(last) + 1);
         first_.push_back(points_.size());
     }
-    values_.resize(static_cast<std::size_t>(leaves_) * breakpoints());
-    std::vector<std::pair<double, double>> demand;  // with its mass
-    for (std::int32_t leaf = 0; leaf < leaves_; ++leaf) {
-        const auto members = samples.of(leaf);
-        double* row = values_.data() + static_cast<std::size_t>(leaf) * breakpoints();
-        const double all = samples.total(leaf), share = 1.0 / (all * trees);
-        for (std::size_t j = 0; j < count; ++j) {
-            demand.clear();
-            // Counted from the first breakpoint: sums of numbers that are all large would lose what tells them apart.
-            const double origin = points_[first_[j]];
-            for (const std::int32_t i : members)
-                demand.emplace_back(products.demand[static_cast<std::size_t>(i) * count + j] - origin,
-                                    samples.mass_of(i));
-            std::sort(demand.begin(), demand.end());
-            // Demands below a breakpoint are left over, those above are short; both sums go along with the breakpoints.
-            double above = 0.0, below = 0.0, less = 0.0;
-            for (const auto& [y, mass] : demand) above += mass * y;
-            std::size_t passed = 0;
-            for (std::size_t k = first_[j]; k < first_[j + 1]; ++k) {
-                const double point = points_[k] - origin;
-                for (; passed < demand.size() && demand[passed].first <= point; ++passed) {
-                    const auto [y, mass] = demand[passed];
-                    below += mass * y;
-                    above -= mass * y;
-                    less += mass;
-                }
-                const double more = all - less;
-                row[k] = share * (products.holding[j] * std::max(0.0, less * point - below) +
-                                  products.backorder[j] * std::max(0.0, above - more * point));
+    if ((alive.leaves.size() + 1) * breakpoints() > limits.numbers) return;
+    // What is never met costs so much that it does not seem to be an explanation.
+    values_.resize((alive.leaves.size() + 1) * breakpoints(), INFINITE);
+    for (std::size_t j = 0; j < count; ++j) {
+        if (limits.deadline.passed()) return;
+        demands.turn_to(products, j);
+        write(demands, products, j, trees, origins[j]);
+    }
+    whole_ = true;
+}
+
+// Write down what every breakpoint of a product costs in each leaf.
+void StockTable::write(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees,
+                       double origin) {
+    for (std::size_t l = 0; l + 1 < demands.first.size(); ++l) {
+        double* row = values_.data() + (l + 1) * breakpoints();
+        const std::size_t first = demands.first[l], last = demands.first[l + 1];
+        const auto own = std::span(demands.values).subspan(first, last - first);
+        const double* mass = demands.masses.data() + first;
+        const double share = 1.0 / (demands.total[l] * trees);
+        // Demands below a breakpoint are left over, those above are short; both sums go along with the breakpoints. They
+        // are counted from the first one: sums of numbers that are all large would lose what tells them apart.
+        double above = 0.0, below = 0.0, less = 0.0;
+        for (std::size_t i = 0; i < own.size(); ++i) above += mass[i] * (own[i] - origin);
+        std::size_t passed = 0;
+        for (std::size_t k = first_[j]; k < first_[j + 1]; ++k) {
+            const double point = points_[k] - origin;
+            for (; passed < own.size() && own[passed] - origin <= point; ++passed) {
+                below += mass[passed] * (own[passed] - origin);
+                above -= mass[passed] * (own[passed] - origin);
+                less += mass[passed];
             }
+            const double more = demands.total[l] - less;
+            row[k] = share * (products.holding[j] * std::max(0.0, less * point - below) +
+                              products.backorder[j] * std::max(0.0, above - more * point));
         }
     }
 }

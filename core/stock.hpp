@@ -7,10 +7,12 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
 
+#include "deadline.hpp"
 #include "mean_criterion.hpp"
 #include "tail_criterion.hpp"
 
@@ -25,13 +27,29 @@ public:
         std::size_t count() const { return holding.size(); }
     };
 
-    StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees);
+    // The leaves that the table is about, in their order, and the tree of each where that is known. Breakpoints that are
+    // best nowhere, whichever of them each tree has, are left out, and so are the rows of all other leaves.
+    struct Alive {
+        std::span<const std::int32_t> leaves, tree;
+    };
+    // The table ends where it would hold more than so many numbers, or where the deadline has passed.
+    struct Limits {
+        std::size_t numbers = std::numeric_limits<std::size_t>::max();
+        Deadline deadline{};
+    };
 
+    StockTable(const LeafSamples& samples, const Products& products, std::int32_t trees, const Alive& alive,
+               const Limits& limits);
+
+    // Whether it was made to the end.
+    bool whole() const { return whole_; }
     std::int32_t leaves() const { return leaves_; }
     std::int32_t products() const { return static_cast<std::int32_t>(first_.size()) - 1; }
     std::size_t first(std::int32_t product) const { return first_[product]; }
     std::size_t breakpoints() const { return first_.back(); }
-    const double* row(std::int32_t leaf) const { return values_.data() + static_cast<std::size_t>(leaf) * breakpoints(); }
+    const double* row(std::int32_t leaf) const {
+        return values_.data() + static_cast<std::size_t>(place_[leaf]) * breakpoints();
+    }
     const std::vector<double>& points() const { return points_; }
 
     // What every breakpoint costs where each tree has one of these leaves.
@@ -40,10 +58,16 @@ public:
     double least(const std::vector<double>& total, std::vector<std::int32_t>* at = nullptr) const;
 
 private:
+    class Demands;
+
+    void write(const Demands& demands, const Products& products, std::size_t j, std::int32_t trees, double origin);
+
     std::int32_t leaves_;
-    std::vector<std::size_t> first_;  // breakpoint of each product, and the end
-    std::vector<double> points_;      // the quantities
-    std::vector<double> values_;      // by leaf and breakpoint
+    bool whole_ = false;
+    std::vector<std::size_t> first_;   // breakpoint of each product, and the end
+    std::vector<double> points_;       // the quantities
+    std::vector<std::int32_t> place_;  // of each leaf: its row, the first one for those that are not alive
+    std::vector<double> values_;       // by row and breakpoint
 };
 
 class StockCriterion final : public MeanCriterion {

@@ -73,6 +73,10 @@ public:
         return above / samples_.divisor(leaf) - tail_ * (samples_.share(leaf) - 1.0);
     }
 
+    // The share of a leaf's samples, or of their mass, that costs more than each eta, into a row that holds zeros.
+    void sum(std::int32_t leaf, double* row) const;
+    double tail() const { return tail_; }
+
     struct Least {
         double sum;
         std::int32_t eta;
@@ -89,7 +93,6 @@ private:
     }
     void fill(std::int32_t leaf, EtaRange range, double* row) const;
     void count(std::int32_t leaf, std::uint32_t* row) const;
-    void sum(std::int32_t leaf, double* row) const;
     double computed_value(std::int32_t leaf, std::int32_t eta) const;
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;
     double summed_above(std::int32_t leaf, std::int32_t eta) const;

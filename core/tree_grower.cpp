@@ -77,8 +77,7 @@ void variance_of_cuts(std::span<const double> outcomes, std::size_t columns, std
 // One tree under way.
 class Growing {
 public:
-    Growing(const TreeGrower& grower, std::span<const std::int64_t> count, std::span<const bool> counted,
-            std::uint64_t seed)
+    Growing(const TreeGrower& grower, std::span<const double> count, std::span<const bool> counted, std::uint64_t seed)
         : grower_(grower),
           count_(count),
           honest_(!counted.empty()),
@@ -86,7 +85,7 @@ public:
           gathered_(grower.least_.gather()),
           features_(grower.features_) {
         for (std::size_t i = 0; i < count.size(); ++i) {
-            if (count[i] > 0) rows_.push_back(static_cast<int>(i));
+            if (count[i] > 0.0) rows_.push_back(static_cast<int>(i));
             if (honest_ && counted[i]) judged_.push_back(static_cast<int>(i));
         }
         std::iota(features_.begin(), features_.end(), 0);
@@ -171,7 +170,7 @@ private:
         if (node.last - node.first < 2 * grower_.limits_.min_leaf) return {};
         const std::span rows(rows_.data() + node.first, static_cast<std::size_t>(node.last - node.first));
         weights_.clear();
-        for (const int row : rows) weights_.push_back(static_cast<double>(count_[row]));
+        for (const int row : rows) weights_.push_back(count_[row]);
         const double whole = gathered_->of_all(rows, weights_);
         Best by_cost, by_outcomes;
         int looked = 0;
@@ -209,7 +208,7 @@ private:
         cuts_.clear();
         for (int i = 0; i < size; ++i) {
             order_[i] = static_cast<int>(keys_[i] & 0xFFFFFFFFU);
-            weights_[i] = static_cast<double>(count_[order_[i]]);
+            weights_[i] = count_[order_[i]];
             if (i >= least && size - i >= least && keys_[i] >> 32 != keys_[i - 1] >> 32) cuts_.push_back(i);
         }
         if (honest_) keep_judged(node, feature);
@@ -235,7 +234,7 @@ private:
     }
 
     const TreeGrower& grower_;
-    std::span<const std::int64_t> count_;
+    std::span<const double> count_;
     bool honest_;
     Draws draws_;
     std::unique_ptr<Gathered> gathered_;
@@ -267,8 +266,7 @@ TreeGrower::TreeGrower(std::span<const float> contexts, std::size_t features, co
     }
 }
 
-GrownTree TreeGrower::grow(std::span<const std::int64_t> count, std::span<const bool> counted,
-                           std::uint64_t seed) const {
+GrownTree TreeGrower::grow(std::span<const double> count, std::span<const bool> counted, std::uint64_t seed) const {
     return Growing(*this, count, counted, seed).run();
 }
 

@@ -35,9 +35,9 @@ public:
 
     std::size_t rows() const { return least_.rows(); }
 
-    // A tree of the rows that have a count, each as often as it says. Every leaf also holds `min_leaf` of the rows that
+    // A tree of the rows that have a count, each as often as it says or for so much. Every leaf also holds `min_leaf` of the rows that
     // are marked in `counted`, unless that is empty. The seed chooses the features that are tried.
-    GrownTree grow(std::span<const std::int64_t> count, std::span<const bool> counted, std::uint64_t seed) const;
+    GrownTree grow(std::span<const double> count, std::span<const bool> counted, std::uint64_t seed) const;
 
 private:
     friend class Growing;

@@ -65,10 +65,25 @@ class ContextCase:
     derived: bool
     fixed: tuple[str, ...]
     bounds: dict[str, Any]
+    #: Where some plan of several has to do: these, and whether they are listed or only solved for.
+    among: tuple[int, ...] = ()
+    listed: bool = True
+    #: How many features may change.
+    most: int | None = None
 
     def explain(self, **how: Any) -> Any:
-        given = {"kind": self.kind, "fixed": self.fixed, "bounds": self.bounds, **how}
-        return self.policy.explain(self.context, self.instead, **given)
+        given = {"kind": self.kind, "fixed": self.fixed, "bounds": self.bounds, "max_changes": self.most, **how}
+        return self.policy.explain(self.context, self._set() if self.among else self.instead, **given)
+
+    def _set(self) -> Any:
+        problem, among = self.policy.problem, self.among
+        if self.listed:
+            return problem.only(list(among))
+
+        def solve(Y: np.ndarray, weights: np.ndarray, risk: Any) -> int:
+            return among[int(np.argmin([risk.of(Y[:, j], weights) for j in among]))]
+
+        return problem.only(lambda plan: plan in among, solve=solve)
 
 
 def table(rng: np.random.Generator, n: int, lattice: bool) -> pd.DataFrame:
@@ -259,13 +274,17 @@ def truth(case: ContextCase) -> tuple[float, Row | None]:
     waiting: list[tuple[float, Row]] = []
     for place in np.argsort(total, axis=None, kind="stable"):
         row = {n: v[i] for n, v, i in zip(names, listed, np.unravel_index(place, total.shape), strict=True)}
-        if row != case.context and _exists(case, row) and _separate(case, row):
+        if row != case.context and _few(case, row) and _exists(case, row, True) and _separate(case, row):
             waiting.append((float(total.flat[place]), row))
         if len(waiting) == BATCH and (found := _first(case, waiting)) is not None:
             return found
         if len(waiting) == BATCH:
             waiting = []
     return _first(case, waiting) or (np.inf, None)
+
+
+def _few(case: ContextCase, row: Row) -> bool:
+    return case.most is None or sum(row[name] != value for name, value in case.context.items()) <= case.most
 
 
 def _separate(case: ContextCase, row: Row) -> bool:
@@ -297,15 +316,19 @@ def _first(case: ContextCase, rows: list[tuple[float, Row]]) -> tuple[float, Row
 def _explains(case: ContextCase, weights: np.ndarray) -> bool:
     policy, risk = case.policy, case.policy.risk_
     costs = [risk.of(column, weights) for column in policy.Y_.T]
-    tau = 1e-6 * float(np.abs(policy.Y_[:, case.instead]).max())
+    among = case.among or (case.instead,)
+    before = policy.weights_at(case.context)
+    # The tolerance is a share of what the plan costs that is the best of the set today.
+    today = among[int(np.argmin([risk.of(policy.Y_[:, j], before) for j in among]))]
+    tau = 1e-6 * float(np.abs(policy.Y_[:, today]).max())
     rivals = costs if case.kind == "absolute" else [costs[case.decision]]
-    return costs[case.instead] <= min(rivals) + tau
+    return min(costs[j] for j in among) <= min(rivals) + tau
 
 
-def _exists(case: ContextCase, row: Row) -> bool:
+def _exists(case: ContextCase, row: Row, exactly: bool = False) -> bool:
     if case.derived and bool(row["weekend"]) != (row["day"] in ("Sat", "Sun")):
         return False
-    return all(relation.holds(row) for relation in case.relations)
+    return all(((exactly and one.strictly) or one.holds)(row) for one in case.relations)
 
 
 def distance(case: ContextCase, row: Row) -> float:

@@ -337,6 +337,19 @@ def case(library: str, seed: int, pooled: bool = False) -> PredictorCase:
     )
 
 
+def on_turns(library: str, seed: int) -> PredictorCase | None:
+    """The same question from a context whose numbers are the last before a threshold, or the first beyond it."""
+    asked, how = case(library, seed), LIBRARIES[library]
+    rng = np.random.default_rng(seed)
+    for j, name in enumerate(asked.policy.X_.columns):
+        cuts = how.splits(asked.model, j) if name[0] in "crz" else np.zeros(0)
+        if cuts.size and rng.random() < 0.8:
+            asked.context[name] = float(_turn(float(rng.choice(cuts)), how)[int(rng.integers(2))])
+    weights = asked.policy.weights_at(asked.context)
+    asked.decision = int(np.argmin([asked.policy.risk_.of(column, weights) for column in asked.policy.Y_.T]))
+    return None if asked.instead == asked.decision else asked
+
+
 def _codes(values: pd.Series) -> np.ndarray:
     if isinstance(values.dtype, pd.CategoricalDtype):
         return values.cat.codes.to_numpy(dtype=np.float64)

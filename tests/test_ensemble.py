@@ -282,7 +282,7 @@ def test_questions_that_cannot_be_asked() -> None:
         ensemble.explain(X[0], at_most=1, plausible=1.5)
     with pytest.raises(InputError, match=r"'max_changes' must be an int >= 1, or None. Got 0 instead."):
         ensemble.explain(X[0], at_most=1, max_changes=0)
-    with pytest.raises(InputTypeError, match=r"'policy' must be a fitted Policy with ForecastWeights .* Got KNNWeights"):
+    with pytest.raises(InputTypeError, match=r"'policy' must be a fitted Policy .* Got KNNWeights"):
         wh.Ensemble.of(wh.Policy(wh.Newsvendor(1, 2), wh.KNNWeights(k=3)).fit(X, y))
     with pytest.raises(InputError, match=r"'label' must be None: the model has one forecast. Got 1 instead."):
         wh.Ensemble(model, label=1)

@@ -29,6 +29,8 @@ class Grid:
     @property
     def leaves(self) -> int: ...
     @property
+    def first_leaf(self) -> Ints: ...
+    @property
     def path_entries(self) -> int: ...
 
 class Located:
@@ -148,6 +150,7 @@ class PlanList(Criterion):
     def add_rivals(self, rows: Floats) -> None: ...
     def add_tail_rival(
         self,
+        grid: Grid,
         samples: Ints,
         first: NDArray[np.int64],
         size: NDArray[np.int64],
@@ -155,6 +158,7 @@ class PlanList(Criterion):
         trees: int,
         etas: Floats,
         rank: Ints,
+        alive: Ints,
         mass: Floats | None = None,
     ) -> None: ...
     def add_tail_plan(
@@ -197,8 +201,14 @@ class StockTable:
         backorder: Floats,
         lower: Floats,
         upper: Floats,
+        alive: Ints | None = None,
+        tree: Ints | None = None,
+        numbers: int = ...,
+        seconds: float = ...,
         mass: Floats | None = None,
     ) -> None: ...
+    @property
+    def whole(self) -> bool: ...
     @property
     def points(self) -> Floats: ...
     @property
@@ -232,7 +242,7 @@ class Shares:
 class FewChanges:
     """Which features may differ from the start together."""
 
-    def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ..., changed: list[int] = ...) -> None: ...
+    def __init__(self, feature: Ints, most: int, barred: list[list[int]] = ..., free: list[int] = ...) -> None: ...
     def allows(self, features: list[int]) -> bool: ...
     def keep(self, box: Box) -> bool: ...
 
@@ -336,7 +346,7 @@ class Queue:
 class OpenBox:
     """The box under way: its projection, the leaves it meets, and what bounds found."""
 
-    def __init__(self, box: Box, criterion: Criterion, tau: float) -> None: ...
+    def __init__(self, box: Box, criterion: Criterion, tau: float, plausible: Plausibility | None = None) -> None: ...
     @property
     def box(self) -> Box: ...
     @property
@@ -641,7 +651,7 @@ class TreeGrower:
         by_outcomes: bool,
     ) -> None: ...
     def grow(
-        self, count: NDArray[np.int64], counted: NDArray[np.bool_] | None, seed: int
+        self, count: Floats, counted: NDArray[np.bool_] | None, seed: int
     ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64]]: ...
 
 def leaves(

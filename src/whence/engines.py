@@ -23,8 +23,6 @@ __all__ = [
     "PARTS",
     "Engine",
     "check_pooled",
-    "check_related_changes",
-    "check_related_sets",
     "check_related_units",
     "check_reliance",
     "check_scales",
@@ -52,17 +50,18 @@ PARTS: dict[str, dict[str, str]] = {
         "region": "whence.search.regions:region",
         "milp": "whence.milp.forest:ForestWeighting",
     },
-    "whence.weights.forecast.ForecastTrees": {
-        "search": "whence.search.forecast:explain",
-        "milp": "whence.milp.forecast:ForecastWeighting",
-    },
-    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.knn.KNNWeights": {
         "search": "whence.search.knn:explain",
         "sets": "whence.search.knn_plan_sets:explain",
         "region": "whence.search.knn_regions:region",
         "milp": "whence.milp.knn:NeighbourWeighting",
     },
+    # What ForecastWeights show to engines: a forecast stands in the place of weights.
+    "whence.weights.forecast.ForecastTrees": {
+        "search": "whence.search.forecast:explain",
+        "milp": "whence.milp.forecast:ForecastWeighting",
+    },
+    "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.kernel.KernelWeights": {
         "search": "whence.search.kernel:explain",
     },
@@ -138,7 +137,9 @@ def part_of(weights: Weights, engine: str) -> Any:
         parts = PARTS.get(f"{kind.__module__}.{kind.__qualname__}", {})
         if engine in parts:
             return _loaded(parts[engine])
-    known = ", ".join(path.rpartition(".")[2] for path, parts in PARTS.items() if engine in parts)
+    names = [path.rpartition(".")[2] for path, parts in PARTS.items() if engine in parts]
+    shown = ["ForecastWeights" if name.startswith("Forecast") else name for name in names]
+    known = ", ".join(dict.fromkeys(shown))
     raise InputTypeError(
         f"'weights' must be {known}, or derive from one of them, for engine={engine!r}. "
         f"Got {type(weights).__name__} instead.",
@@ -195,26 +196,6 @@ def check_pooled(question: Question, engine: str) -> None:
         raise InputError(
             "'instead' must be one plan where the leaves of trees are pooled. Got a set of plans instead.",
             parameter="instead",
-        )
-
-
-def check_related_sets(question: Question) -> None:
-    """Refuse relations between features where a set of plans is asked for in a forest."""
-    if question.space.relations is not None and question.weights.per_tree_known:
-        raise InputError(
-            "'relations', and features that follow from others, need one plan as 'instead' where weights are made of "
-            f"trees. Got a set of plans and {question.space.relations.words}.",
-            parameter="relations",
-        )
-
-
-def check_related_changes(question: Question) -> None:
-    """Refuse a limit on the changes where relations join features: what changes then takes others with it."""
-    if question.few is not None and question.space.relations is not None:
-        raise InputError(
-            "'max_changes' and 'relations', or features that follow from others, are for engine='milp': the search "
-            f"knows one of them at a time. Got {question.space.relations.words}.",
-            parameter="max_changes",
         )
 
 

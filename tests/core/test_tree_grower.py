@@ -125,7 +125,7 @@ def test_trees_split_where_both_sides_cost_least():
         wanted = naive_leaves(problem, X.astype(float), Y, counts, depth, least)
         costs = problem.least_costs(Y, Expectation())
         grower = _core.TreeGrower(X, costs, Y, depth, least, d, False)
-        tree = GrownTree(*grower.grow(counts, None, seed))
+        tree = GrownTree(*grower.grow(counts.astype(float), None, seed))
         if wanted is None:
             continue
         compared += 1
@@ -140,7 +140,7 @@ def test_where_no_split_lowers_the_cost_the_outcomes_decide():
     X = np.array([[0.0, 5], [1, 4], [2, 3], [3, 9]], dtype=np.float32)
     graph = nx.DiGraph([("a", "b"), ("b", "c"), ("a", "c")])
     problem, Y = ShortestPath(graph, "a", "c"), np.array([[9.0, 1, 9], [9, 1, 9], [9, 6, 9], [9, 6, 9]])
-    costs, ones = problem.least_costs(Y, Expectation()), np.ones(4, dtype=np.int64)
+    costs, ones = problem.least_costs(Y, Expectation()), np.ones(4)
     still = _core.TreeGrower(X, costs, Y, 3, 1, 2, False).grow(ones, None, 0)
     assert still[0].tolist() == [-1]
     feature, threshold, _, _ = _core.TreeGrower(X, costs, Y, 1, 1, 2, True).grow(ones, None, 0)
@@ -156,7 +156,7 @@ def test_leaves_hold_enough_of_the_rows_that_count():
         grows = rng.random(60) < 0.5
         least = int(rng.integers(1, 6))
         grower = _core.TreeGrower(X, Newsvendor(1, 3).least_costs(Y, Expectation()), Y, 9, least, 2, True)
-        tree = GrownTree(*grower.grow(grows.astype(np.int64), ~grows, seed))
+        tree = GrownTree(*grower.grow(grows.astype(float), ~grows, seed))
         leaves = tree.apply(X)
         for side in (grows, ~grows):
             assert np.bincount(leaves[side], minlength=tree.node_count)[tree.feature < 0].min() >= least
@@ -169,7 +169,7 @@ def test_thresholds_lie_between_two_values_and_below_the_higher_one():
     X = np.array([[low], [high]], dtype=np.float32)
     Y = np.array([[0.0], [1.0]])
     grower = _core.TreeGrower(X, Newsvendor(1, 1).least_costs(Y, Expectation()), Y, 1, 1, 1, True)
-    tree = GrownTree(*grower.grow(np.ones(2, dtype=np.int64), None, 0))
+    tree = GrownTree(*grower.grow(np.ones(2), None, 0))
     assert tree.apply(X).tolist() == [1, 2]
     assert low <= tree.threshold[0] < high
 
@@ -183,7 +183,7 @@ def test_what_cannot_be_grown_is_refused():
         _core.TreeGrower(X, least, Y, 1, 1, 1, True)
     grower = _core.TreeGrower(np.zeros((4, 1), dtype=np.float32), least, Y, 1, 1, 1, True)
     with pytest.raises(ValueError, match="'count' must not be all 0"):
-        grower.grow(np.zeros(4, dtype=np.int64), None, 0)
+        grower.grow(np.zeros(4), None, 0)
     ints = np.array([0, -1, -1])
     with pytest.raises(ValueError, match="behind their parent"):
         _core.leaves(ints, np.zeros(3), np.array([0, -1, -1]), np.array([2, -1, -1]), Y, np.zeros(4, dtype=np.int64))

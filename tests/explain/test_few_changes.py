@@ -166,17 +166,22 @@ def with_at_most(points: np.ndarray, question: Question, most: int) -> np.ndarra
     return points[count <= most]
 
 
-def test_beside_relations() -> None:
-    """Where relations join features, the search refuses in a sentence, and the integer program keeps both."""
-    X = np.random.default_rng(0).random((60, 3)).round(2)
-    policy = wh.Policy(wh.Newsvendor(1, 2), wh.ForestWeights(5, 3, random_state=0)).fit(X, 10 + 10 * X[:, :1])
+@pytest.mark.parametrize("weights", [wh.ForestWeights(5, 3, random_state=0), wh.KNNWeights(4)])
+def test_beside_relations(weights: object) -> None:
+    """Where relations join features, both engines keep both, and menus and reasons do."""
+    X = np.random.default_rng(0).random((24, 3)).round(2)
+    policy = wh.Policy(wh.Newsvendor(1, 2), weights).fit(X, 10 + 10 * X[:, :1])
     asked = {"instead": [18.0], "relations": ["x0 <= x1"]}
-    with pytest.raises(InputError, match="engine='milp'") as error:
-        policy.explain([0.2, 0.3, 0.5], max_changes=1, **asked)
-    assert error.value.parameter == "max_changes"
-    found = [policy.explain([0.2, 0.3, 0.5], max_changes=k, engine="milp", **asked) for k in (1, 2, 3)]
-    assert all(len(why.changes) <= k for k, why in zip((1, 2, 3), found, strict=True))
-    assert all(why.context is None or why.context["x0"] <= why.context["x1"] + 1e-9 for why in found)
+    for most in (1, 2, 3):
+        pair = [
+            policy.explain([0.2, 0.3, 0.5], max_changes=most, engine=engine, **asked) for engine in ("search", "milp")
+        ]
+        assert pair[0].distance == pytest.approx(pair[1].distance, abs=1e-6)
+        assert all(len(why.changes) <= most for why in pair)
+        assert all(why.context is None or why.context["x0"] <= why.context["x1"] + 1e-9 for why in pair)
     free = policy.explain([0.2, 0.3, 0.5], **asked)
-    assert found[2].distance == pytest.approx(free.distance, abs=1e-6)
+    assert pair[0].distance == pytest.approx(free.distance, abs=1e-6)
     assert policy.reasons([0.2, 0.3, 0.5], **asked).status == "proved"
+    menu = policy.menu([0.2, 0.3, 0.5], up_to=2, **asked)
+    assert menu.status == "complete"
+    assert all(why.context["x0"] <= why.context["x1"] + 1e-9 for why in menu)

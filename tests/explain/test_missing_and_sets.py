@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -9,7 +10,6 @@ import pandas as pd
 import pytest
 
 import whence as wh
-from whence.errors import InputError
 
 
 def gaps(seed: int) -> tuple[wh.Policy, pd.Series, Any]:
@@ -49,8 +49,24 @@ def test_any_plan_is_never_farther_than_one(seed: int) -> None:
         assert pd.isna(changed.context["a"])
 
 
-def test_filling_in_is_not_counted_as_a_change() -> None:
-    """A number that is filled in has no value to stay at: it cannot be limited how many change."""
-    policy, today, plan = gaps(0)
-    with pytest.raises(InputError, match=r"'fill' must be left out where few features may change"):
-        policy.explain(today, plan, fill=["a"], max_changes=1)
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+def test_what_is_filled_in_is_a_change(kind: Any) -> None:
+    """So many changes, filled-in numbers among them: the nearest of all sets of features that may change."""
+    found = 0
+    for seed in range(10):
+        policy, today, plan = gaps(seed)
+        today["b"] = np.nan if seed % 2 else today["b"]
+        for most in (1, 2):
+            why = policy.explain(today, plan, kind=kind, fill=["a", "b"], max_changes=most)
+            free = [
+                policy.explain(today, plan, kind=kind, fill=[n for n in some if n in "ab"], fixed=others)
+                for some in combinations("abc", most)
+                for others in [[n for n in "abc" if n not in some]]
+            ]
+            wanted = min(one.distance for one in free)
+            assert why.distance == wanted or abs(why.distance - wanted) <= 1e-6
+            assert len(why.changes) <= most
+            found += why.status == "optimal"
+            if seed < 3:
+                assert wh.Explanation.from_json(why.to_json()).verify(policy).agrees
+    assert found >= 3

@@ -12,6 +12,7 @@ from tests.search.test_plan_sets import grid_policy
 
 import whence as wh
 from whence.errors import InputError
+from whence.explain.reliance import Refitted
 
 
 def bakery(weights: Any = None, budget: float | None = None) -> wh.Policy:
@@ -140,11 +141,9 @@ def test_a_decision_that_was_carried_out() -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"holds": 0.9}, "'holds' is for a single plan"),
-        ({"confidence": 2.0}, "'confidence' is for a single plan"),
-        ({"plausible": 0.1}, "'plausible' is for a single plan"),
-        ({"rule": True}, "'rule' is for a single plan"),
-        ({"engine": "milp"}, "'engine' must be 'search' for a set of plans"),
+        ({"holds": 0.9}, "'holds' needs a set of at most 400 plans that can be listed"),
+        ({"confidence": 2.0}, "'confidence' needs a set of at most 400 plans that can be listed"),
+        ({"engine": "milp"}, "'engine' must be 'search' for a set of plans that cannot be listed"),
         ({"kind": "absolute"}, "'kind' must be 'relative' where no plan is given"),
     ],
 )
@@ -165,13 +164,68 @@ def test_a_set_of_another_problem_is_refused() -> None:
     assert policy.explain(today, instead=alike).status in ("optimal", "already")
 
 
-def test_regions_and_refits_are_for_single_plans() -> None:
-    """Asked of an explanation about a set, they say what to ask instead."""
-    why = grid_policy(1).explain(np.array([0.4, 0.4]))
-    for ask in (why.region, why.held):
-        with pytest.raises(InputError, match=r"instead=why\.alternative"):
-            ask()
-    assert why.with_rule() is why
+@pytest.mark.parametrize("risk", [None, wh.CVaR(0.7)])
+def test_the_region_is_that_of_the_plan_that_takes_over(risk: Any) -> None:
+    """Grown for the plan that is named: the same box as for that plan by itself, and no cell of it is bad."""
+    policy = grid_policy(1, risk)
+    why = policy.explain(np.array([0.4, 0.4]), margin=0.02)
+    region = why.region()
+    assert region.proved
+    assert "your plan" not in region.sentence.lower()
+    inside = np.ones(len(policy.X_), dtype=bool)
+    for one in region.conditions:
+        values = policy.X_[one.feature].to_numpy()
+        inside &= (one.low is None or values >= one.low) & (one.high is None or values <= one.high)
+    assert region.share == pytest.approx(inside.mean())
+    for row in policy.X_[inside].to_numpy():
+        weights = policy.weights_at(row)
+        assert policy.risk_.of(why.costs_alternative, weights) < policy.risk_.of(why.costs_decision, weights) / 1.02
+    assert policy.explain(np.array([0.4, 0.4]), margin=0.02, rule=True).rule == region
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_a_set_holds_in_a_refit_where_some_plan_does(seed: int) -> None:
+    """Counted by the definition: refitted forests, and every route."""
+    policy = grid_policy(seed)
+    problem, today = policy.problem, policy.X_.iloc[seed]
+    every = np.array([problem.costs(plan, policy.Y_) for plan in problem.plans(10)])
+    for instead, margin in ((None, 0.02), (problem.through((1, 1)), 0.01)):
+        why = policy.explain(today, instead, margin=margin)
+        if not why.found:
+            continue
+        rows = every if instead is None else np.array([problem.costs(p, policy.Y_) for p in instead.plans(10)])
+        limit = 1.0 / (1.0 + margin) if instead is None else 1.0 - margin
+        times = 0
+        for weights in Refitted.of(policy).refits.weights_of(list(range(6)), policy.inputs_of(why.context)):
+            times += (rows @ weights).min() <= limit * why.costs_decision @ weights + why.tolerance
+        assert why.held(6) == (times, 6)
+
+
+def test_sets_that_can_be_relied_on() -> None:
+    """A route that is better by standard errors, and one that holds in most refits: named, checked and written."""
+    policy = grid_policy(2)
+    today, problem = policy.X_.iloc[3], policy.problem
+    nearest = policy.explain(today, problem.avoiding((1, 1)))
+    sure = policy.explain(today, problem.avoiding((1, 1)), confidence=2.0)
+    assert sure.distance >= nearest.distance
+    assert problem.avoiding((1, 1)).check(sure.alternative) is None
+    relied = policy.explain(today, problem.avoiding((1, 1)), holds=0.8, plausible=0.05)
+    for why in (sure, relied):
+        assert wh.Explanation.from_json(why.to_json()).verify(policy, prove=True).agrees
+    assert relied.reliance is not None
+    with pytest.raises(InputError, match="'confidence' must be left out where some plan of a set has to be the best"):
+        policy.explain(today, problem.avoiding((1, 1)), kind="absolute", confidence=1.0)
+
+
+def test_usual_contexts_for_sets() -> None:
+    """What takes over in a context that is at least as usual as asked for."""
+    for weights in (None, wh.KNNWeights(5)):
+        policy = bakery(weights)
+        plain, usual = (policy.explain({"temp": 10.0, "holiday": False}, plausible=p) for p in (None, 0.3))
+        assert usual.distance >= plain.distance
+        assert usual.usual is not None
+        assert usual.usual >= 0.3
+        assert wh.Explanation.from_json(usual.to_json()).verify(policy, prove=True).agrees
 
 
 def test_reports_speak_of_the_other_plan(tmp_path: Any) -> None:

@@ -107,7 +107,7 @@ def test_a_row_holds_exactly_where_the_criterion_does() -> None:
         tried[tail is None] += 1
         for tau, feasible in ((0.97 * excess, False), (1.03 * excess, True)):
             model, weighting, criterion = built(replace(question, tau=tau))
-            row = criterion.against(question.decision)
+            (row,) = criterion.against(question.decision)
             model.row(row.expression, row.lower, row.upper)
             outcome = fixed_at(model.program(), weighting, context)
             assert (outcome.status != "infeasible") == feasible, (case, tau)

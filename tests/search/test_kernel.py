@@ -164,7 +164,7 @@ def test_far_from_the_history_a_compact_kernel_has_no_weights() -> None:
         ({"max_changes": 1}, "'max_changes' needs weights made of trees or of neighbours"),
         ({"confidence": 1.0}, "'confidence' needs weights made of trees or of neighbours"),
         ({"plausible": 0.1}, "'plausible' needs weights made of trees"),
-        ({"engine": "milp"}, "'weights' must be TreeWeights, KNNWeights"),
+        ({"engine": "milp"}, r"'weights' must be TreeWeights, .* for engine='milp'. Got KernelWeights"),
         ({"relations": ["x0 <= x1"]}, "'relations', and features that follow from others, need weights"),
     ],
 )

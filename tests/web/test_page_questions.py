@@ -129,7 +129,7 @@ def test_since_another_day(browser: Browser, examples: str, width: int) -> None:
     found.locator("#ask-compare").click()
     expect(rows.filter(has_text="Saturday → Thursday")).to_have_count(1, timeout=LONG)
     assert fits(page)
-    page.wait_for_function("location.hash.includes('more=compare')")
+    expect(page).to_have_url(re.compile("more=compare"))
     page.reload()
     expect(rows.filter(has_text="Saturday → Thursday")).to_have_count(1, timeout=LONG)
     expect(page.get_by_label("weekday, before")).to_have_value("Saturday")
@@ -187,7 +187,7 @@ def test_a_set_can_be_asked_about_and_a_link_asks_again(browser: Browser, exampl
     expect(verdict).to_be_visible(timeout=LONG)
     expect(other(page, "menu")).to_contain_text("About a plan with at least 90 croissants, best of all plans.")
     said = other(page, "menu").locator(".spoken").all_inner_texts()
-    page.wait_for_function("location.hash.includes('more=menu')")
+    expect(page).to_have_url(re.compile("more=menu"))
     page.reload()
     expect(verdict).to_be_visible(timeout=LONG)
     assert other(page, "menu").locator(".spoken").all_inner_texts() == said

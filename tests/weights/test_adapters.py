@@ -15,7 +15,7 @@ import pytest
 import xgboost
 from sklearn.base import clone
 from sklearn.ensemble import HistGradientBoostingRegressor, RandomForestRegressor
-from tests.predictors import LIBRARIES, case, disagreement, weights_by_leaves
+from tests.predictors import LIBRARIES, case, disagreement, on_turns, weights_by_leaves
 
 from whence import Newsvendor, Policy
 from whence.errors import InputError, InputTypeError, NotFittedError
@@ -89,6 +89,13 @@ def test_nearest_explanations_agree_with_brute_force(library: str) -> None:
     """Random questions over awkward data are answered as by looking at every cell with the library's own leaves."""
     for seed in range(24):
         assert disagreement(case(library, seed)) == "", f"case({library!r}, {seed})"
+
+
+def test_contexts_on_the_turn_of_a_threshold() -> None:
+    """A context whose numbers lie next to thresholds is on the side that scikit-learn puts it, up to the last digit."""
+    for seed in (94, 200, 250, 268, 305, 357, 397, *range(12)):
+        asked = on_turns("forest", seed)
+        assert asked is None or disagreement(asked) == "", f"on_turns('forest', {seed})"
 
 
 @pytest.mark.parametrize("library", LIBRARIES)

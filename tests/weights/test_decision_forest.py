@@ -115,6 +115,27 @@ def test_the_policy_names_problem_and_risk() -> None:
     assert why.held(refits=3)[1] == 3
 
 
+@pytest.mark.parametrize("honest", [False, True])
+def test_rows_count_for_their_sample_weight(honest: bool) -> None:
+    """Rows of weight 0 are as good as not there, and others share a leaf in proportion."""
+    X, Y = history(1, n=90)
+    counts = np.where(np.arange(90) % 3 == 0, 0.0, np.where(X[:, 0] > 0.5, 4.0, 1.0))
+    there = counts > 0
+    forest = wh.DecisionForest(n_trees=6, random_state=1, honest=honest, min_samples_leaf=2)
+    policy = wh.Policy(wh.Newsvendor(1, 3), forest).fit(X, Y, sample_weight=counts)
+    weights = policy.weights_.weights(policy.weights_.inputs_)
+    assert weights.sum(axis=1) == pytest.approx(np.ones(90))
+    assert (weights[:, ~there] == 0.0).all()
+    for t, order in enumerate(policy.weights_.members_.order):
+        own = order[: int(policy.weights_.members_.size[t].sum())]
+        leaf = policy.weights_.trees[t].apply(policy.weights_.inputs_)
+        alone = policy.weights_.per_tree(policy.weights_.inputs_[5])[t]
+        same = own[(leaf[own] == leaf[5]) & there[own]]
+        assert alone[same] == pytest.approx(counts[same] / counts[same].sum())
+    low, high = int(np.argmin(Y)), int(np.argmax(Y))
+    assert policy.explain(X[low], instead=policy.decide(X[high])).held(refits=2)[1] == 2
+
+
 def test_parameters_are_those_of_an_estimator() -> None:
     """`get_params`, `set_params` and `clone`, down to the problem's own parameters."""
     forest = wh.DecisionForest(wh.Newsvendor(1, 3), n_trees=7)

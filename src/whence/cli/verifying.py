@@ -23,7 +23,6 @@ from whence.explain.reasons import Reasons
 from whence.explain.told import Told
 from whence.report.reading import loaded
 
-
 #: Answers to other questions, by the schema of their documents.
 ANSWERS: dict[Any, type[Told]] = {
     "whence/front/1": Front,

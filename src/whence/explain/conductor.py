@@ -19,9 +19,9 @@ from whence.explain.plan_sets import (
     asked_set,
     best_plan,
     question_about,
+    row_found,
     said_of,
     taking_over,
-    weights_found,
     with_margin,
 )  # fmt: skip
 from whence.explain.plans import in_order, sample_costs
@@ -345,8 +345,8 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
             ),
         )
     if draft.plans is not None:
-        weights = weights_found(policy, question, answer, draft.initial)
-        question, draft = taking_over(policy, question, draft, draft.plans, weights)
+        row = row_found(policy, question, answer, draft.initial)
+        question, draft = taking_over(policy, question, draft, draft.plans, question.weights.at(row), row)
         draft = replace(draft, question=question)
     context, after, distance = confirmed(question, answer, policy.schema_, draft.initial, policy.inputs_of)
     risk = question.risk

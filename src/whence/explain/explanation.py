@@ -287,6 +287,8 @@ class Explanation:
     def held(self, refits: int = 20, kind: RefitKind | None = None, within: float = WITHIN) -> Held:
         """In how many refits of the policy's weights the explanation holds: (times, refits).
 
+        Of a set of plans, it holds in a refit where some plan of the set does, not only the one that is named.
+
         Parameters
         ----------
         refits : int
@@ -308,7 +310,6 @@ class Explanation:
         """
         if not isinstance(refits, int | np.integer) or isinstance(refits, bool) or refits < 1:
             raise InputError(f"'refits' must be an int >= 1. Got {refits!r} instead.", parameter="refits")
-        self._one_plan("held against refits")
         found = Refitted(self._source("refitted"), kind).held(self, range(int(refits)), within)
         if found is None:
             raise InputError(f"An explanation without a context holds nowhere; its status is {self.status!r}.")
@@ -323,6 +324,8 @@ class Explanation:
 
     def region(self, time_limit: float | None = 5.0) -> Region:
         """The largest box of contexts around the explanation in which it stays true, as a rule.
+
+        Of a set of plans, it is about the plan that is named as `alternative`.
 
         Parameters
         ----------
@@ -339,7 +342,6 @@ class Explanation:
         Your plan is better whenever x0 is at least 0.297: 70 % of past contexts.
         """
         source = self._source("grown into a region")
-        self._one_plan("grown into a region")
         if self.context is None or self.question is None:
             raise InputError(f"An explanation without a context has no region; its status is {self.status!r}.")
         if not has_part(source.weights, "region"):
@@ -376,17 +378,10 @@ class Explanation:
         if nearest and self.nearest is not None:
             return replace(self.with_rule(time_limit), nearest=self.nearest.with_rule(time_limit))
         source = self.source
-        known = self.rule is not None or self.context is None or self.question is None or bool(self.among)
+        known = self.rule is not None or self.context is None or self.question is None
         if known or source is None or not source.weights.per_tree_known:
             return self
         return replace(self, rule=self.region(time_limit))
-
-    def _one_plan(self, what: str) -> None:
-        if self.among:
-            raise InputError(
-                f"An explanation about a set of plans cannot be {what}: explain the plan that takes over, "
-                "instead=why.alternative."
-            )
 
     def _source(self, what: str) -> Source:
         if self.source is None:

@@ -50,13 +50,22 @@ def sets_to_fill(schema: Schema, initial: pd.Series, fill: Collection[str], fixe
 def filled_question(
     policy: Policy, request: Request, initial: pd.Series, question: Question, filled: Collection[str], restricted: bool
 ) -> Question:
-    """The same question where some missing numbers are filled in."""
+    """The same question where some missing numbers are filled in; each of them is a change where few may change."""
     if not filled:
         return question
     relations = policy.schema_.related(request.relations, policy.X_)
     space = policy.schema_.space(initial, request.fixed, request.bounds, restricted, relations, filled)
+    few = question.few
+    if few is not None:
+        few = few.filling(_numbers(policy, question, filled)) or few
     # What an engine keeps of one question is of no use to another.
-    return replace(question, space=space, weights=weights_for(policy, initial, filled), memo={})
+    return replace(question, space=space, weights=weights_for(policy, initial, filled), few=few, memo={})
+
+
+def _numbers(policy: Policy, question: Question, names: Collection[str]) -> set[int]:
+    """The numbers of these features in the question's space."""
+    owners = zip(policy.schema_.feature_of_coordinate(), question.space.feature.tolist(), strict=True)
+    return {number for name, number in owners if name in names}
 
 
 def nearest_filled(
@@ -72,16 +81,12 @@ def nearest_filled(
     sets = sets_to_fill(policy.schema_, initial, request.fill, fixed)
     if len(sets) == 1:
         return question, search(question)
-    if question.few is not None:
-        raise InputError(
-            "'fill' must be left out where few features may change, or some not together: a number that is filled in "
-            f"has no value to stay at. Got {sorted(sets[-1])}.",
-            parameter="fill",
-        )
 
     def asked() -> Iterator[Question]:
         for filled in sets:
-            yield filled_question(policy, request, initial, question, filled, restricted)
+            few = question.few
+            if few is None or few.filling(_numbers(policy, question, filled)) is not None:
+                yield filled_question(policy, request, initial, question, filled, restricted)
 
     return merged(asked(), search)
 

@@ -23,7 +23,7 @@ __all__ = ["KAPPAS", "explained_reliably"]
 KAPPAS = (0.0, 1.2, 1.8, 2.3, 3.0, 4.0, 5.0, 7.0)
 #: At most so many standard errors are added at once: a search for too many takes long, and leads far away.
 LONGEST = 4.0
-#: What is missing by the refits of one rung counts so much more: where more standard errors lead, refits differ more, too.
+#: What the refits of one rung miss counts so much more: where more standard errors lead, refits differ more, too.
 MORE = 1.25
 
 

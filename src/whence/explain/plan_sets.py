@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.errors import InputError, SolverError
-from whence.explain.plans import sample_costs
+from whence.explain.plans import sample_costs, share_below
 from whence.explain.request import Request
 from whence.plain_values import to_plain
 from whence.problems.base import DecisionProblem
@@ -36,9 +36,9 @@ __all__ = [
     "best_plan",
     "question_about",
     "read_set",
+    "row_found",
     "said_of",
     "taking_over",
-    "weights_found",
     "with_margin",
 ]
 
@@ -46,6 +46,8 @@ __all__ = [
 MARGIN = 0.01
 #: The least by which a plan must be better to be called so, as a share of the largest cost.
 STRICTLY = 1e-9
+#: Plans of a set that may be held against standard errors one by one.
+APART = 400
 #: What `asked` holds for a set that no file can hold.
 UNWRITABLE = "set"
 
@@ -61,18 +63,31 @@ def asked_set(policy: Policy, request: Request) -> PlanSet | None:
             "'instead' must be a set of plans of the policy's own problem. Got a set of another one.",
             parameter="instead",
         )
-    for name in ("confidence", "holds", "plausible", "rule"):
+    for name in ("confidence", "holds"):
         if getattr(request, name):
-            raise InputError(
-                f"{name!r} is for a single plan, not for a set of plans: ask again with the plan that takes over.",
-                parameter=name,
-            )
+            _check_apart(policy, request, plans, name)
     if isinstance(plans, AnyPlan) and request.kind == "absolute":
         raise InputError(
             "'kind' must be 'relative' where no plan is given as 'instead': the best of all plans is always optimal.",
             parameter="kind",
         )
     return plans
+
+
+def _check_apart(policy: Policy, request: Request, plans: PlanSet, name: str) -> None:
+    """Refuse standard errors where plans cannot be told apart: every plan has its own."""
+    if request.kind == "absolute":
+        raise InputError(
+            f"{name!r} must be left out where some plan of a set has to be the best of all: ask again with the plan "
+            "that takes over.",
+            parameter=name,
+        )
+    if plans.plans(APART) is None:
+        raise InputError(
+            f"{name!r} needs a set of at most {APART} plans that can be listed. Got {plans.words}: ask again with the "
+            "plan that takes over.",
+            parameter=name,
+        )
 
 
 def with_margin(request: Request, plans: PlanSet) -> Request:
@@ -98,9 +113,8 @@ def question_about(question: Question, policy: Policy, request: Request, plans: 
     """`question`, which is about the best plan of the set in the initial context, about the set itself."""
     share, amount = request.margin_parts
     if isinstance(plans, AnyPlan):
-        # Today's plan is more than so much above the best: the best is less than 1 / (1 + share) of it.
         strictly = max(2.0 * question.tau, STRICTLY * float(np.abs(question.decision).max()))
-        share, amount = share / (1.0 + share), amount + strictly
+        share, amount = share_below(plans, share), amount + strictly
     return replace(question, plans=_plans(policy, request, plans), margin=(share, amount))
 
 
@@ -168,10 +182,14 @@ def _stock(plans: PlanSet, outcomes: Floats, factor: float = 1.0) -> Stock | Non
 
 
 def taking_over(
-    policy: Policy, question: Question, draft: Explanation, plans: PlanSet, weights: Floats
+    policy: Policy, question: Question, draft: Explanation, plans: PlanSet, weights: Floats, row: Floats
 ) -> tuple[Question, Explanation]:
-    """Question and explanation about the plan of the set that is best under `weights`."""
-    plan = best_plan(policy, plans, weights)
+    """Question and explanation about the plan of the set that is best under `weights`.
+
+    Where it has to be better by some standard errors, it is the one that is best by as many: `row` is the context as
+    the estimator of the weights sees it.
+    """
+    plan = best_plan(policy, plans, weights) if not question.confidence else _surest(policy, question, plans, row)
     costs = sample_costs(policy.problem, plan, policy.Y_, "instead")
     values = np.asarray(policy.risk_.values(costs), dtype=np.float64)
     rival = None if question.plans is None else question.plans.rival
@@ -192,14 +210,30 @@ def taking_over(
     return replace(question, alternative=values, better=better), draft
 
 
-def weights_found(policy: Policy, question: Question, answer: Answer, initial: pd.Series) -> Floats:
-    """The weights at the context that an engine found; what the initial one lacks stays missing."""
+def _surest(policy: Policy, question: Question, plans: PlanSet, row: Floats) -> Any:
+    """The plan of the set that is better than the decision by most standard errors over the trees or neighbours."""
+    trees = question.weights.per_tree(row)
+    listed = plans.plans(APART)
+    assert trees is not None and listed is not None  # noqa: PT018
+    rival = question.risk.by_tree(question.rival_decision, trees)
+
+    def over(plan: Any) -> float:
+        costs = np.asarray(policy.risk_.values(sample_costs(policy.problem, plan, policy.Y_)), dtype=np.float64)
+        apart = question.risk.by_tree(costs, trees) - rival
+        spread = float(apart.std(ddof=1)) / np.sqrt(apart.size) if apart.size > 1 else 0.0
+        return float(apart.mean()) + question.confidence * spread
+
+    return min(listed, key=over)
+
+
+def row_found(policy: Policy, question: Question, answer: Answer, initial: pd.Series) -> Floats:
+    """The context that an engine found as the estimator sees it; what the initial one lacks stays missing."""
     assert answer.point is not None
     row = question.inputs.row(answer.point)
     if policy.schema_.takes_missing:
         context = policy.schema_.decode(answer.point, initial, answer.cell, question.space.ends, question.space.days)
         row = np.where(np.isnan(policy.inputs_of(context)), np.nan, row)
-    return question.weights.at(row)
+    return row
 
 
 def said_of(plans: PlanSet) -> Any:

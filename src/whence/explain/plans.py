@@ -11,9 +11,10 @@ import pandas as pd
 from whence.aliases import Floats
 from whence.errors import InputError
 from whence.problems.base import DecisionProblem
+from whence.problems.sets import AnyPlan, PlanSet
 from whence.tables import as_pandas
 
-__all__ = ["in_order", "sample_costs"]
+__all__ = ["in_order", "sample_costs", "share_below"]
 
 
 def in_order(problem: DecisionProblem, plan: Any, outcomes: Sequence[str]) -> Any:
@@ -61,3 +62,18 @@ def sample_costs(problem: DecisionProblem, plan: Any, outcomes: Floats, name: st
             parameter=name,
         )
     return costs
+
+
+def share_below(plans: PlanSet, share: float) -> float:
+    """By which share of the decision's cost some plan of the set must be cheaper, where `share` was asked for.
+
+    Where it is any plan, the decision must be more than so much above the best, which then is less than
+    ``1 / (1 + share)`` of it.
+
+    Examples
+    --------
+    >>> import whence as wh
+    >>> share_below(wh.Newsvendor(1, 2).at_least(0, 5.0), 0.25), share_below(AnyPlan(wh.Newsvendor(1, 2)), 0.25)
+    (0.25, 0.2)
+    """
+    return share / (1.0 + share) if isinstance(plans, AnyPlan) else share

@@ -218,9 +218,8 @@ def _completed(
     distance = question.space.distance(point)
     answer = Answer("time_limit", point, distance, said.bound)
     if draft.plans is not None:
-        question, draft = taking_over(
-            policy, question, draft, draft.plans, policy.weights_.at(policy.inputs_of(context))
-        )
+        row = policy.inputs_of(context)
+        question, draft = taking_over(policy, question, draft, draft.plans, policy.weights_.at(row), row)
     try:
         # For this schema the context is the one that is written, to the last digit.
         written: Any = SimpleNamespace(

@@ -10,7 +10,7 @@ import numpy as np
 from scipy.special import stdtr
 
 from whence.aliases import Floats
-from whence.explain.plans import sample_costs
+from whence.explain.plans import sample_costs, share_below
 from whence.explain.source import Source
 from whence.plain_values import number_from_plain
 from whence.question import Limits, Progress
@@ -243,6 +243,10 @@ class Refitted:
         source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
         assert decision is not None and alternative is not None  # noqa: PT018
         risk, (share, amount) = source.risk, explanation.margin
+        if explanation.plans is not None:
+            # Of a set, some plan has to do: the best one in the refit.
+            alternative = sample_costs(source.problem, explanation.plans.solve(source.Y, weights, risk), source.Y)
+            share = share_below(explanation.plans, share)
         cost, over = risk.of(alternative, weights), -np.inf
         if explanation.kind == "absolute":
             best = sample_costs(source.problem, source.problem.solve(source.Y, weights, risk), source.Y)
@@ -259,7 +263,10 @@ class Refitted:
         apart = source.weights.per_tree(source.inputs(explanation.context))
         if apart is None or len(apart) < 2:
             return None
-        rival = (1.0 - explanation.margin[0]) * decision - explanation.margin[1]
+        share, amount = explanation.margin
+        if explanation.plans is not None:
+            share = share_below(explanation.plans, share)
+        rival = (1.0 - share) * decision - amount
         values = source.risk.by_tree(alternative, apart) - source.risk.by_tree(rival, apart)
         return float(values.std(ddof=1)) / float(np.sqrt(len(values)))
 

@@ -305,7 +305,8 @@ def _or(words: list[str]) -> str:
 
 
 def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], inside: float, box: Box) -> str:
-    better = "no plan is better than yours" if explanation.kind == "absolute" else "your plan is better"
+    plan, whose = ("the other plan", "the other one") if explanation.among else ("your plan", "yours")
+    better = f"no plan is better than {whose}" if explanation.kind == "absolute" else f"{plan} is better"
     if not box.proved:
         return "No rule: there were too many contexts around the explanation to look at all of them."
     if len(conditions) > SHORT:

@@ -33,10 +33,6 @@ class Calendar:
         parts = [column.spread([named[column.columns[0]]]) for column in self.columns]
         return [*values, *(found[0] for some in parts for found in some.values())]
 
-    def named(self, values: list[Any]) -> dict[str, Any]:
-        """The parts of the dates of a context by name."""
-        return dict(zip(self.names[len(self._order) :], self.row(values)[len(self._order) :], strict=True))
-
     def table(self, table: pd.DataFrame) -> pd.DataFrame:
         """A table of contexts with the parts of its dates."""
         if not self.columns:

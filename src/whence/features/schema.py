@@ -453,13 +453,15 @@ class Schema:
         Encoded again, it stays in the box of coordinates that `room` gives, and within `ends` in the user's units.
         Where there is no such context the given one is returned, which keeps them up to rounding.
         """
-        values = {**self._calendar.named(context.tolist()), **self.feature_values(context)}
+        values = self.related_values(context)
         if all(one.holds(values) for one in relations.statements):
             return context
         low, high = room()
         movable = []
         for column in self._numbers.columns:
-            if column.is_continuous and not pd.isna(values[column.name]):
+            # What goes round, or is part of a date, is not simply moved.
+            own = column.plain and column.name in self._columns
+            if own and column.is_continuous and not pd.isna(values[column.name]):
                 at, value = column.at.start, float(values[column.name])
                 hair = NEAR * max(column.scale, abs(value) * 1e-6)
                 least, most = (-np.inf, np.inf) if ends is None else (float(ends[0][at]), float(ends[1][at]))
@@ -474,6 +476,11 @@ class Schema:
         for name, value in moved.items():
             found[name] = value
         return found
+
+    def related_values(self, row: pd.Series) -> dict[str, Any]:
+        """Value of everything that relations may name in a context: of every feature, and of the parts of dates."""
+        parts = dict(zip(self._calendar.names, self._calendar.row(row.tolist()), strict=True))
+        return {**parts, **self.feature_values(row)}
 
     def feature_values(self, row: pd.Series, names: Collection[str] | None = None) -> dict[str, Any]:
         """Value of every feature in a context, or of those in `names`: a category by its name, whatever its columns."""

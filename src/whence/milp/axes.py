@@ -173,6 +173,8 @@ def add_few(model: Model, space: Space, axes: Sequence[Axis], few: Few) -> Colum
     """Let only so many features leave the start, and never all of a barred set: the binaries, one per feature."""
     changed = model.variables(int(space.feature.max()) + 1, integer=True)
     for j, axis in enumerate(axes):
+        if int(space.feature[j]) in few.free:
+            continue
         column = changed[space.feature[j] : space.feature[j] + 1]
         start = int(np.searchsorted(axis.points, space.start[j]))
         if start < axis.steps.size:

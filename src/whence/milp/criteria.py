@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 import numpy as np
 
 from whence.aliases import Floats
@@ -10,7 +12,23 @@ from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.milp.weighting import Weighting
 from whence.question import Question
 
-__all__ = ["criterion_of"]
+__all__ = ["Criterion", "criterion_of"]
+
+
+class Criterion(Protocol):
+    """What an integer program asks of the alternative."""
+
+    def reserve(self, sets: int) -> None:
+        """Add the variables that `sets` further rivals will need."""
+        ...
+
+    def spare(self) -> bool:
+        """Whether the next rival's rows need no new variables."""
+        ...
+
+    def against(self, rival: Floats) -> list[Row]:
+        """The rows that say: the alternative costs at most tau more than a plan with the sample costs `rival`."""
+        ...
 
 
 def criterion_of(model: Model, weighting: Weighting, question: Question, how: str) -> ExpectedCost | TailCost:
@@ -34,9 +52,9 @@ class ExpectedCost:
         """Whether the next rival's row needs no new variables."""
         return True
 
-    def against(self, rival: Floats) -> Row:
+    def against(self, rival: Floats) -> list[Row]:
         """The row that says: the alternative costs at most tau more than a plan with the sample costs `rival`."""
-        return self.weighting.at_most(self.question.alternative - rival, self.question.tau)
+        return [self.weighting.at_most(self.question.alternative - rival, self.question.tau)]
 
 
 class TailCost:
@@ -63,11 +81,11 @@ class TailCost:
         """Whether a flow is left from those reserved."""
         return bool(self._spare)
 
-    def against(self, rival: Floats) -> Row:
+    def against(self, rival: Floats) -> list[Row]:
         """The alternative's tail costs at most tau more than what the rival's flow carries."""
         flow = self._spare.pop() if self._spare else self._flow()
         limit = Linear(flow, rival - self.base)
-        return scaled(self.alternative - limit, self.question.tau * self.tail)
+        return [scaled(self.alternative - limit, self.question.tau * self.tail)]
 
     def _flow(self) -> Columns:
         """Flow variables, at most the weights, that add up to the tail."""

@@ -13,11 +13,12 @@ from whence.aliases import Floats, Status
 from whence.engines import Engine, check_pooled, check_reliance, part_of
 from whence.errors import InputError
 from whence.milp.axes import add_few
-from whence.milp.criteria import criterion_of
+from whence.milp.criteria import Criterion, criterion_of
 from whence.milp.dual import add_dual, check_dual
 from whence.milp.interrupts import Interrupts
 from whence.milp.model import Columns, Linear, Model, Program, Row
 from whence.milp.options import NAMES, Options
+from whence.milp.plan_sets import SomePlan, about_set, check_set
 from whence.milp.plausibility import Plausibility
 from whence.milp.relations import add_relations
 from whence.milp.solvers import solver_named
@@ -55,10 +56,7 @@ class IntegerProgram(Engine):
     def check(self, question: Question) -> None:
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
         if question.plans is not None:
-            raise InputError(
-                "'engine' must be 'search' for a set of plans: the integer program knows single plans only.",
-                parameter="engine",
-            )
+            check_set(question)
         if question.confidence:
             raise InputError(
                 "'confidence' and 'holds' are for the search: the integer program cannot express them.",
@@ -112,6 +110,8 @@ class _Run:
     interrupts: Interrupts = field(default_factory=Interrupts)
 
     def __post_init__(self) -> None:
+        if self.question.plans is not None:
+            self.question = about_set(self.question)
         question, options = self.question, self.options
         self.plausibility = Plausibility.of(options.plausibility, question.space.start.size)
         more = [] if self.plausibility is None else self.plausibility.splits()
@@ -123,8 +123,13 @@ class _Run:
             self.changed = add_few(self.model, question.space, self.weighting.axes, question.few)
         if question.space.relations is not None:
             add_relations(self.model, self.weighting.axes, question.space.relations)
-        self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
-        self.model.add(self.criterion.against(question.rival_decision))
+        self.criterion: Criterion
+        if question.plans is not None:
+            self.criterion = SomePlan(self.model, self.weighting, question)
+        else:
+            self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
+        for row in self.criterion.against(question.rival_decision):
+            self.model.add(row)
         self.lazy = question.kind == "absolute" and options.method == "lazy"
         if self.lazy:
             # No variables can be added while a solver runs.
@@ -208,9 +213,11 @@ class _Run:
     def _context(self, x: Floats) -> Floats:
         """The context at `x`; features that may not change are at the start to the last digit."""
         context, space = self.weighting.context(x), self.question.space
-        if self.changed is None:
+        if self.changed is None or self.question.few is None:
             return context
-        return np.where((x[self.changed] < 0.5)[space.feature], space.start, context)
+        stays = x[self.changed] < 0.5
+        stays[list(self.question.few.free)] = False
+        return np.where(stays[space.feature], space.start, context)
 
     def _refusals(self, x: Floats) -> list[Row]:
         """For the solver's callback: the rows that rule out the solution `x`, none where it may stand."""
@@ -219,7 +226,7 @@ class _Run:
     def _test(self, x: Floats, weights: Floats) -> list[Row]:
         question = self.question
         if question.kind == "relative":
-            return [] if question.holds(weights) else [self.weighting.leave(x)]
+            return [] if self._holds(weights) else [self.weighting.leave(x)]
         rows = [self.weighting.leave(x)]
         if weights.tobytes() in self._refused:
             return rows
@@ -229,8 +236,15 @@ class _Run:
         self._refused.add(weights.tobytes())
         self.cuts += 1
         if self.options.valid_inequality and (self.criterion.spare() or not self.lazy):
-            rows.append(self.criterion.against(rival))
+            rows += self.criterion.against(rival)
         return rows
+
+    def _holds(self, weights: Floats) -> bool:
+        question = self.question
+        if question.plans is None:
+            return question.holds(weights)
+        cost = question.risk.of(question.plans.best(weights), weights)
+        return bool(cost <= question.risk.of(question.rival_decision, weights) + question.tau)
 
     def _settings(self) -> SolverSettings:
         limits, options = self.question.limits, self.options

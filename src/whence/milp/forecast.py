@@ -12,9 +12,8 @@ import numpy as np
 from whence.aliases import Floats, Status
 from whence.errors import InputError
 from whence.milp.axes import Axis, Splits, add_axes, add_few, line_axis
-from whence.milp.criteria import scaled
 from whence.milp.forest import ForestWeighting
-from whence.milp.model import Columns, Linear, Model, Program
+from whence.milp.model import Columns, Linear, Model, Program, scaled
 from whence.milp.plausibility import Plausibility
 from whence.milp.relations import add_relations
 from whence.milp.solvers.base import Outcome, SolverSettings

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from whence.plot.canvas import LINES, RULE, SOFT, axes_for, fitting, look_of, quiet, report_in, titled
+from whence.plot.canvas import LINES, RULE, SOFT, axes_for, empty, fitting, look_of, quiet, report_in, titled
 from whence.report.model import Observation, Report
 from whence.report.numbers import plain, value, with_unit
 from whence.report.observations import KEPT, most_moved
@@ -32,6 +32,8 @@ def weights(why: Explanation, *, count: int = 6, ax: Axes | None = None) -> Axes
     ['1 (x0 1)', '0 (x0 0)']
     """
     report = report_in(why)
+    if report.forecast is not None:
+        return empty(axes_for(ax, (6.4, 1.6)), "Past residuals count alike in every context.")
     kept, speaking = report.observations, report.shown.speaking if report.shown else None
     turned = speaking.moved if speaking else 0.0
     gaining, losing = kept.gaining[:count], kept.losing[:count]

@@ -178,13 +178,17 @@ class RouteSet(PlanSet):
         start, end = (network.source, 0), (network.target, full)
         graph.add_nodes_from((start, end))
         number: dict[Any, int] = {}
+        ahead = _ahead(network, visits, closed)
+        marks = [sum(1 << i for i, edges in enumerate(visits) if e in edges) for e in range(len(network.edges))]
         open_nodes, seen = [start], {start}
         while open_nodes:
+            check_time()
             u, mask = open_nodes.pop()
             for e, v in network.successors[u]:
-                if e in closed:
+                after = (v, mask | marks[e])
+                # What is missing must still lie ahead: of 2 ** 8 layers most are left out.
+                if e in closed or v not in ahead or full & ~after[1] & ~ahead[v]:
                     continue
-                after = (v, mask | sum(1 << i for i, edges in enumerate(visits) if e in edges))
                 graph.add_edge((u, mask), after)
                 number[(u, mask), after] = e
                 if after not in seen:
@@ -232,6 +236,33 @@ class RouteSet(PlanSet):
             check_time()
             if self.refusal(route) is None:
                 yield route
+
+
+def _ahead(network: Any, visits: Sequence[frozenset[int]], closed: frozenset[int]) -> dict[int, int]:
+    """Of every node from which the target is reached: as bits, the visits that can still be made from there."""
+    before: dict[int, list[tuple[int, int]]] = {}
+    for u, leaving in enumerate(network.successors):
+        for e, v in leaving:
+            if e not in closed:
+                before.setdefault(v, []).append((u, e))
+    reached = _backwards(before, [network.target])
+    found = dict.fromkeys(reached, 0)
+    for i, edges in enumerate(visits):
+        tails = [u for v, entering in before.items() for u, e in entering if e in edges and v in reached]
+        for node in _backwards(before, tails) & reached:
+            found[node] |= 1 << i
+    return found
+
+
+def _backwards(before: dict[int, list[tuple[int, int]]], nodes: Sequence[int]) -> set[int]:
+    """All nodes from which one of these is reached."""
+    waiting, seen = list(nodes), set(nodes)
+    while waiting:
+        for u, _ in before.get(waiting.pop(), ()):
+            if u not in seen:
+                seen.add(u)
+                waiting.append(u)
+    return seen
 
 
 def _resolved(problem: ShortestPath, how: How, item: Any) -> Asked | None:

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
+from whence.risk import Risk
 
 __all__ = ["Plans", "Routes", "Stock"]
 
@@ -86,3 +87,14 @@ class Plans:
     all_stock: Stock | None = None
     routes: Routes | None = None
     all_routes: Routes | None = None
+
+    def beaten(self, risk: Risk, tau: float) -> Callable[[Floats], Floats | None]:
+        """Of an absolute question: given weights, the best plan of all where it beats the set by more than tau."""
+
+        def better(weights: Floats) -> Floats | None:
+            assert self.rival is not None
+            rival = self.rival(weights)
+            over = risk.of(self.best(weights), weights) - risk.of(rival, weights)
+            return rival if over > tau else None
+
+        return better

@@ -56,7 +56,8 @@ def forecast_in_words(report: Report) -> str:
     if not said:
         return ""
     others = len(changed) - len(said)
-    return _sentence("Forecast there", said) + (f" {others} others change less." if others else "")
+    more = "" if not others else " One other changes less." if others == 1 else f" {others} others change less."
+    return _sentence("Forecast there", said) + more
 
 
 def _texts(found: ForecastEntry, names: list[str]) -> list[tuple[str, list[str]]]:

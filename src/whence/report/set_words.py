@@ -47,8 +47,10 @@ def set_already(report: Report) -> str:
 
 def set_none(report: Report, where: str) -> str:
     """That there is no such context, within what `where` says."""
+    if report.among == ANY and report.confidence:
+        return f"{where}, in no context is another plan better by {plain(report.confidence, 3)} standard errors."
     if report.among == ANY:
-        return f"{where}, {_today(report).lower()} stays {_kept(report)} in every context."
+        return f"{where}, {_today(report).lower()} stays {_kept(report)} in {_every(report)}."
     if report.kind == "absolute" and not report.within:
         return f"{where}, in no context is {report.among} optimal."
     return f"{where}, there is no context in which {report.among} would have been {_better(report)}."
@@ -64,9 +66,14 @@ def set_open(report: Report) -> str:
 def set_certainty(report: Report) -> str:
     """What the proved bound says of today's plan; nothing where the question was another one."""
     bound = number_from_plain(report.bound)
-    if report.among != ANY or report.status in ("none", "already") or bound <= 0.0:
+    if report.among != ANY or report.status in ("none", "already") or bound <= 0.0 or report.confidence:
         return ""
-    return f"{_today(report)} stays {_kept(report)} in every context nearer than {at_least(bound, 3)}."
+    few = "" if report.max_changes is None else " with so few changes"
+    return f"{_today(report)} stays {_kept(report)} in {_every(report)}{few} nearer than {at_least(bound, 3)}."
+
+
+def _every(report: Report) -> str:
+    return "every context" if report.plausible is None else "every context as usual as was asked for"
 
 
 def _today(report: Report) -> str:

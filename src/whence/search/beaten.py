@@ -24,11 +24,14 @@ def within_box(space: Space, point: Floats, lower: Floats, upper: Floats) -> Spa
         None if own is None else own[((own >= lower[j]) & (own <= upper[j])) | (own == point[j])]
         for j, own in enumerate(space.levels)
     )
+    low, high = np.maximum(space.lower, lower), np.minimum(space.upper, upper)
+    # Where nothing but a start beyond the bounds is left, it is all there is.
+    alone = low > high
     return replace(
         space,
         start=point,
-        lower=np.maximum(space.lower, lower),
-        upper=np.minimum(space.upper, upper),
+        lower=np.where(alone, point, low),
+        upper=np.where(alone, point, high),
         levels=levels,
         ends=None,
         gap=None,

@@ -8,7 +8,7 @@ from dataclasses import replace
 import numpy as np
 
 from whence.aliases import Status
-from whence.question import Answer, Limits, Part, Progress, Question
+from whence.question import Answer, Few, Limits, Part, Progress, Question
 
 __all__ = ["nearest_way_round"]
 
@@ -29,8 +29,12 @@ def nearest_way_round(question: Question, search: Callable[[Question], Answer]) 
         if stopped is not None or question.limits.remaining <= 0 or _spent(question.limits, nodes):
             stopped, bound = stopped or "time_limit", min(bound, part.fee)
             continue
+        # Going round is a change.
+        few = None if question.few is None else question.few.filling(set(part.changed))
+        if few is None and question.few is not None:
+            continue
         left = min((later.fee for later in parts[i + 1 :]), default=np.inf)
-        found = search(_asked(question, part, best, min(bound, left), nodes))
+        found = search(_asked(question, part, few, best, min(bound, left), nodes))
         nodes, cuts = nodes + found.nodes, cuts + found.cuts
         if found.status in ("time_limit", "interrupted"):
             stopped = found.status
@@ -41,11 +45,9 @@ def nearest_way_round(question: Question, search: Callable[[Question], Answer]) 
     return replace(best, status=status, bound=min(bound, best.distance), nodes=nodes, cuts=cuts)
 
 
-def _asked(question: Question, part: Part, best: Answer, bound: float, nodes: int) -> Question:
+def _asked(question: Question, part: Part, few: Few | None, best: Answer, bound: float, nodes: int) -> Question:
     """The question about one part: nearer than the best so far, with the limits that are left."""
-    few, nearer_than = question.few, question.nearer_than
-    if few is not None and part.changed:
-        few = replace(few, changed=part.changed)
+    nearer_than = question.nearer_than
     if part.fee or best.point is not None:
         nearer_than = min(nearer_than, best.distance) - part.fee
     return replace(

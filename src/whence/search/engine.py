@@ -5,16 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, ClassVar
 
-from whence.engines import (
-    Engine,
-    check_pooled,
-    check_related_changes,
-    check_related_sets,
-    check_related_units,
-    check_reliance,
-    check_scales,
-    part_of,
-)
+from whence.engines import Engine, check_pooled, check_related_units, check_reliance, check_scales, part_of
 from whence.question import Answer, Question
 from whence.search.circles import nearest_way_round
 from whence.weights import Weights
@@ -37,10 +28,8 @@ class Search(Engine):
         check_pooled(question, self.name)
         if question.plans is not None:
             part_of(question.weights, "sets")
-            check_related_sets(question)
         part_of(question.weights, self.name)
         check_reliance(question)
-        check_related_changes(question)
         check_related_units(question)
         check_scales(question, trees=question.weights.per_tree_known)
 

@@ -325,4 +325,4 @@ def few_changes(question: Question) -> _core.FewChanges | None:
     if few is None:
         return None
     feature = question.space.feature[question.inputs.coordinate].astype(np.int32)
-    return _core.FewChanges(feature, few.most, [list(one) for one in few.barred], list(few.changed))
+    return _core.FewChanges(feature, few.most, [list(one) for one in few.barred], sorted(few.free))

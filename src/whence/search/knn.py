@@ -53,6 +53,8 @@ class NeighbourFrontier:
         self.milestone = FIRST_MILESTONE
         self.seeds = Seeds(self.axes, self.search, None if question.few is None else question.few.most)
         self.candidate: Floats | None = None
+        #: The point handed out last.
+        self.shown: Floats | None = None
 
     def start_at(self, proved: float) -> None:
         """Nothing nearer is an explanation: the first ball is a little larger."""
@@ -61,6 +63,12 @@ class NeighbourFrontier:
 
     def cut(self, rival: Floats) -> None:
         """From now on the alternative must cost no more than a plan with these sample costs."""
+        question = self.question
+        if question.confidence and question.risk.tail and any(np.array_equal(rival, one) for one in self.rivals):
+            # Nothing new: by standard errors, these neighbours do not stand against it, wherever they are.
+            assert self.shown is not None
+            self.exclude(self.shown)
+            return
         self.rivals.append(np.ascontiguousarray(rival, dtype=np.float64))
         counts = self.estimator.counts
         self.search.cut(self.rivals[-1] if counts is None else counts * self.rivals[-1])
@@ -100,7 +108,7 @@ class NeighbourFrontier:
             if progress is NeighbourProgress.CANDIDATE:
                 point = self.layout.to_coordinates(self.search.candidate)
                 if self._stands(point):
-                    self.candidate = point
+                    self.candidate = self.shown = point
                     return point
                 self.exclude(point)
         return None
@@ -119,7 +127,10 @@ class NeighbourFrontier:
         if at is None:
             return None
         point = self.layout.to_coordinates(at)
-        return point if self.question.space.distance(point) < cutoff and self._stands(point) else None
+        if self.question.space.distance(point) >= cutoff or not self._stands(point):
+            return None
+        self.shown = point
+        return point
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at `point`."""

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import time
+from typing import Protocol
 
 import numpy as np
 from numpy.typing import NDArray
 
-from whence._core import AxisKind, NeighbourSearch
+from whence._core import AxisKind
 from whence.aliases import Floats
 from whence.search.knn_axes import Axes
 
@@ -23,6 +24,14 @@ SHARES = np.array([1.0, 0.75, 0.5, 0.25, 0.1, 0.03, 0.01, 0.002])
 ROUNDS = 30
 
 
+class Standing(Protocol):
+    """A search that says which contexts, along the axes, are explanations."""
+
+    def standing(self, contexts: Floats) -> NDArray[np.bool_]:
+        """For every context, whether it is one."""
+        ...
+
+
 class Seeds:
     """Where to begin: past contexts from the nearest on, and random contexts.
 
@@ -32,7 +41,7 @@ class Seeds:
         Number of boxes after which the next proposal is worth its time.
     """
 
-    def __init__(self, axes: Axes, search: NeighbourSearch, most: int | None = None) -> None:
+    def __init__(self, axes: Axes, search: Standing, most: int | None = None) -> None:
         self.axes, self.search = axes, search
         #: How many axes may differ from the start, where that is limited.
         self.most = most

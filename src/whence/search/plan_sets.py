@@ -7,64 +7,101 @@ other set is bounded by what its restricted `solve` says about leaves (:mod:`whe
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 from scipy.sparse import csr_array
 
 from whence import _core
 from whence.aliases import Floats
 from whence.problems._deadline import check_time, until
 from whence.question import Answer, Question
-from whence.question.plans import Plans, Routes, Stock
+from whence.question.plans import Routes, Stock
 from whence.search import driver
 from whence.search.criteria import distinct
-from whence.search.forest import ForestFrontier
-from whence.search.grid import KeptGrid, grid_of, leaf_means, leaf_sums, locate
+from whence.search.first_known import alive_leaves, first_known
+from whence.search.forest import ForestFrontier, prepared
+from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
+from whence.search.one_by_one import LISTED as LISTED_ALONE
+from whence.search.one_by_one import OneByOne
 from whence.search.solved_boxes import SolvedBoxes
 
 __all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
 
+Ints = NDArray[np.int32]
+
 #: Numbers in the table of a list of plans, or of the breakpoints of quantities (8 bytes a number), at most.
 TABLE_LIMIT = 12_000_000
 #: Plans that are listed at most; with thresholds under CVaR.
-LISTED, LISTED_TAIL = 4_000, 400
+LISTED, LISTED_TAIL = 4_000, 1_000
+#: Numbers that a table over all leaves would hold, from which on it pays to know an explanation before it is made.
+LARGE = 500_000
 
 
 def explain(question: Question) -> Answer:
     """Answer a question about a set of plans and a forest policy."""
-    kept = grid_of(question)
+    kept, plausible = prepared(question)
     if kept is None:
         return Answer("time_limit", None, np.inf, 0.0)
     plans = question.plans
     assert plans is not None
+    if question.confidence:
+        return _confidently(question, kept, plausible)
     # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
     relative = replace(question, kind="relative")
-    if plans.routes is not None and question.risk.tail is None:
-        relative = replace(relative, threads=1)  # boxes add to the list of routes
-    criterion = _criterion(question, kept, plans)
+    made = _Making(question, kept, plausible)
+    criterion = made.criterion()
     if criterion is None:
-        return driver.run(relative, SolvedBoxes(question, kept))
+        if question.limits.remaining <= 0:
+            return made.stopped()
+        return driver.run(relative, SolvedBoxes(question, kept, plausible, made.known))
     if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
-        return Answer("none", None, np.inf, np.inf)  # no plan under any threshold
+        if made.known is None:
+            return Answer("none", None, np.inf, np.inf)  # no plan under any threshold
+        # No plan under any threshold is better nearer than what is known.
+        distance = question.space.distance(made.known)
+        return Answer("optimal", made.known, distance, distance)
     relaxed = (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
     )
-    return driver.run(relative, PlanFrontier(relative, kept, criterion, relaxed))
+    frontier = PlanFrontier(relative, kept, criterion, relaxed, plausible, made.known)
+    if made.looked:
+        frontier.proposed = 1  # past contexts were looked at before
+    return driver.run(relative, frontier)
+
+
+def _confidently(question: Question, kept: KeptGrid, plausible: _core.Plausibility | None) -> Answer:
+    """Some one plan must be better by so many standard errors: each has a spread of its own, and a search."""
+    assert question.plans is not None
+    rows = question.plans.every(LISTED_ALONE)
+    assert rows is not None  # whoever asked made sure of that
+    each = [ForestFrontier(replace(question, plans=None, alternative=row, memo={}), kept, plausible) for row in rows]
+    return driver.run(question, OneByOne(question, each))
 
 
 class PlanFrontier(ForestFrontier):
     """Boxes of cells in the order of their distance, judged by a criterion that knows the set and its rivals.
 
-    Where the criterion is `relaxed`, it leaves out a constraint, and the set's own best plan judges its candidates.
+    Where the criterion is `relaxed`, it leaves out a constraint, and the set's own best plan judges its candidates. An
+    explanation that is `known` comes first: the criterion need not be about anything that lies farther away.
     """
 
-    def __init__(self, question: Question, kept: KeptGrid, criterion: _core.Criterion, relaxed: bool = False) -> None:
-        super().__init__(question, kept, criterion=criterion)
-        self.relaxed = relaxed
+    def __init__(
+        self,
+        question: Question,
+        kept: KeptGrid,
+        criterion: _core.Criterion,
+        relaxed: bool = False,
+        plausible: _core.Plausibility | None = None,
+        known: Floats | None = None,
+    ) -> None:
+        super().__init__(question, kept, plausible, criterion)
+        self.relaxed, self.known = relaxed, known
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached and stands."""
+        if self.known is not None:
+            return None
         point = super().advance(nodes, cutoff)
         if point is None or self._stands(point):
             return point
@@ -73,6 +110,9 @@ class PlanFrontier(ForestFrontier):
 
     def propose(self, cutoff: float) -> Floats | None:
         """A context that stands, found without proof."""
+        if self.known is not None:
+            known, self.known = self.known, None
+            return known
         point = super().propose(cutoff)
         return point if point is not None and self._stands(point) else None
 
@@ -92,46 +132,92 @@ class PlanFrontier(ForestFrontier):
         """The rivals are part of the criterion."""
 
 
-def _criterion(question: Question, kept: KeptGrid, plans: Plans) -> _core.Criterion | None:
-    if plans.stock is not None:
-        found = _stock_criterion(question, kept, plans.stock, plans.all_stock)
-        if found is not None:
-            return found
-    if plans.routes is not None and question.risk.tail is None:
-        return _route_criterion(question, kept, plans.routes, plans.all_routes)
-    limit = LISTED if question.risk.tail is None else LISTED_TAIL
-    most = min(limit, max(1, TABLE_LIMIT // kept.leaves))
-    rows = plans.every(most)
-    rivals = None if plans.rivals is None else plans.rivals(most)
-    if rows is None or (plans.rivals is not None and rivals is None):
-        return None
-    decided = question.rival_decision[None, :]
-    return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]))
+class _Making:
+    """A criterion for a set in the making: large tables are about contexts nearer than an explanation that is known."""
+
+    def __init__(self, question: Question, kept: KeptGrid, plausible: _core.Plausibility | None) -> None:
+        assert question.plans is not None
+        self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.plans
+        self.known: Floats | None = None
+        self.looked = False
+
+    def criterion(self) -> _core.Criterion | None:
+        """The criterion; None where there is none of its kind, or its table would be too large."""
+        plans, question, kept = self.plans, self.question, self.kept
+        if plans.stock is not None:
+            found = self._stock(plans.stock, plans.all_stock)
+            if found is not None or question.limits.remaining <= 0:
+                return found
+        if plans.routes is not None and question.risk.tail is None:
+            return _route_criterion(question, kept, plans.routes, plans.all_routes)
+        limit = LISTED if question.risk.tail is None else LISTED_TAIL
+        most = min(limit, max(1, TABLE_LIMIT // kept.leaves))
+        rows = plans.every(most)
+        rivals = None if plans.rivals is None else plans.rivals(most)
+        if rows is None or (plans.rivals is not None and rivals is None):
+            return None
+        decided = question.rival_decision[None, :]
+        alive = None
+        if question.risk.tail is not None and rows.size * kept.leaves > LARGE:
+            alive, _ = self._alive(rows)
+        return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]), alive)
+
+    def _alive(self, rows: Floats | None = None) -> tuple[Ints, Ints]:
+        """The leaves that hold an allowed context nearer than what is known, and the tree of each."""
+        question = self.question
+        if not self.looked and question.limits.node_limit is None:
+            self.looked = True
+            self.known = first_known(question, self.kept, self.plausible, rows)
+        cutoff = np.inf if self.known is None else question.space.distance(self.known)
+        return alive_leaves(locate(question, self.kept), self.kept, cutoff)
+
+    def _stock(self, stock: Stock, everything: Stock | None) -> _core.StockCriterion | None:
+        tables = [stock] if everything is None else [stock, everything]
+        large = any(one.demand.size * self.kept.leaves > LARGE for one in tables)
+        alive = self._alive() if large else alive_leaves(locate(self.question, self.kept), self.kept, np.inf)
+        made = [self._stock_table(one, *alive) for one in tables]
+        if not all(one.whole for one in made):
+            return None
+        rival = leaf_means(self.kept, self.question.rival_decision)
+        return _core.StockCriterion(made[0], rival, made[1] if len(made) > 1 else None, stock.budget)
+
+    def _stock_table(self, stock: Stock, alive: Ints, tree: Ints) -> _core.StockTable:
+        kept = self.kept
+        return _core.StockTable(
+            kept.samples.ravel(), kept.first, kept.size, kept.trees,
+            np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper,
+            alive, tree, TABLE_LIMIT, self.question.limits.remaining, kept.mass,
+        )  # fmt: skip
+
+    def stopped(self) -> Answer:
+        """What is known where the time is up before the search begins."""
+        distance = np.inf if self.known is None else self.question.space.distance(self.known)
+        return Answer("time_limit", self.known, distance, 0.0)
 
 
-def list_criterion(question: Question, kept: KeptGrid, plans: Floats, rivals: Floats) -> _core.PlanList | None:
+def list_criterion(
+    question: Question, kept: KeptGrid, plans: Floats, rivals: Floats, alive: Ints | None = None
+) -> _core.PlanList | None:
     """The criterion that some plan must not cost more than any rival, both given by sample costs, one row a plan.
 
-    None where its table would be too large.
+    None where its table would be too large. Under CVaR it is about contexts with `alive` leaves, which are those of all
+    allowed contexts where none are given.
     """
     criterion, tail = _core.PlanList(kept.leaves), question.risk.tail
     if tail is None:
         criterion.add_rivals(row_of_plans(kept, rivals))
         criterion.add_plans(row_of_plans(kept, plans))
         return criterion
-    leaves = (kept.samples.ravel(), kept.first, kept.size)
-    numbers = 0
+    if alive is None:
+        alive, _ = alive_leaves(locate(question, kept), kept, np.inf)
+    leaves = (kept.grid, kept.samples.ravel(), kept.first, kept.size)
     for costs in rivals:
-        etas, rank = distinct(costs)
-        numbers += etas.size * kept.leaves
-        if numbers > TABLE_LIMIT:
+        criterion.add_tail_rival(*leaves, tail, kept.trees, *distinct(costs), alive, kept.mass)
+        if criterion.rival_rows * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
-        criterion.add_tail_rival(*leaves, tail, kept.trees, etas, rank, kept.mass)
-    alive = _alive(question, kept)
     for costs in plans:
-        etas, rank = distinct(costs)
         tau = float(question.tau)
-        criterion.add_tail_plan(kept.grid, *leaves, tail, kept.trees, etas, rank, alive, tau, kept.mass)
+        criterion.add_tail_plan(*leaves, tail, kept.trees, *distinct(costs), alive, tau, kept.mass)
         if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
     return criterion
@@ -159,9 +245,10 @@ def _means(kept: KeptGrid, values: Floats) -> Floats:
 def _route_criterion(
     question: Question, kept: KeptGrid, routes: Routes, everything: Routes | None
 ) -> _core.PlanList | None:
-    if routes.costs.shape[1] * kept.leaves > TABLE_LIMIT:
+    networks = [one for one in (routes, everything) if one is not None]
+    if max(max(one.costs.shape[1], one.nodes) for one in networks) * kept.leaves > TABLE_LIMIT:
         return None
-    tables = [_route_table(kept, one) for one in (routes, everything) if one is not None]
+    tables = [_route_table(kept, one) for one in networks]
     criterion = _core.PlanList(kept.leaves)
     criterion.add_rivals(leaf_means(kept, question.rival_decision)[None, :])
     criterion.set_routes(tables[0], tables[1] if len(tables) > 1 else None)
@@ -170,32 +257,3 @@ def _route_criterion(
 
 def _route_table(kept: KeptGrid, routes: Routes) -> _core.RouteTable:
     return _core.RouteTable(_means(kept, routes.costs), routes.arcs, routes.nodes, routes.source, routes.target)
-
-
-def _alive(question: Question, kept: KeptGrid) -> Any:
-    """The leaves that hold an allowed context."""
-    located = locate(question, kept)
-    reach = _core.Reach(located)
-    reach.gather(_core.Box(located))
-    return np.sort(reach.leaves)
-
-
-def _stock_criterion(
-    question: Question, kept: KeptGrid, stock: Stock, everything: Stock | None
-) -> _core.StockCriterion | None:
-    own = _stock_table(kept, stock)
-    every = None if everything is None else _stock_table(kept, everything)
-    if own is None or (every is None and everything is not None):
-        return None
-    return _core.StockCriterion(own, leaf_means(kept, question.rival_decision), every, stock.budget)
-
-
-def _stock_table(kept: KeptGrid, stock: Stock) -> _core.StockTable | None:
-    demand = np.clip(stock.demand, stock.lower, stock.upper)
-    breakpoints = sum(np.unique(column).size for column in demand.T)
-    if breakpoints * kept.leaves > TABLE_LIMIT:
-        return None
-    return _core.StockTable(
-        kept.samples.ravel(), kept.first, kept.size, kept.trees,
-        np.ascontiguousarray(stock.demand), stock.holding, stock.backorder, stock.lower, stock.upper, kept.mass,
-    )  # fmt: skip

@@ -9,7 +9,7 @@ from whence import _core
 from whence.question import InputMap
 from whence.search.grid import KeptGrid
 
-__all__ = ["climbed", "contexts_in_time", "past_cells", "pulled"]
+__all__ = ["allowed_cells", "climbed", "contexts_in_time", "past_cells", "pulled"]
 
 Ints = NDArray[np.int32]
 
@@ -38,7 +38,7 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
     depth = np.log2(max(2, kept.grid.leaves / kept.grid.trees))
     values: float = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals
     if isinstance(criterion, _core.PlanList):
-        values = criterion.plans + criterion.rival_rows
+        values = 4.0 * (criterion.plans + criterion.rival_rows)  # which lie far apart in memory
     elif isinstance(criterion, _core.StockCriterion):
         values = criterion.breakpoints
     one = kept.grid.trees * (10e-9 * depth + 1e-9 * values) + 1e-7
@@ -49,6 +49,16 @@ def pulled(
     kept: KeptGrid, located: _core.Located, proposals: _core.Proposals, past: Ints, cutoff: float
 ) -> Ints | None:
     """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts."""
+    cells = allowed_cells(kept, located, past)
+    order = np.argsort(located.distance[kept.places(cells)].sum(axis=1), kind="stable")[:TRIED]
+    proposals.found = cutoff
+    proposals.try_lines()
+    proposals.pull_back(np.ascontiguousarray(cells[order]), IMPROVED)
+    return proposals.best if proposals.found < cutoff else None
+
+
+def allowed_cells(kept: KeptGrid, located: _core.Located, past: Ints) -> Ints:
+    """Cells like those of past contexts that the question allows."""
     start, group, distance = located.start, located.group, located.distance
     inside = np.clip(past, located.first, located.last)
     allowed = np.isfinite(distance[kept.places(inside)])
@@ -56,12 +66,7 @@ def pulled(
     for g in np.unique(group[group >= 0]):
         members = group == g
         allowed[:, members] &= (allowed[:, members] & (inside[:, members] == past[:, members])).all(axis=1)[:, None]
-    cells = np.where(allowed, inside, start).astype(np.int32)
-    order = np.argsort(distance[kept.places(cells)].sum(axis=1), kind="stable")[:TRIED]
-    proposals.found = cutoff
-    proposals.try_lines()
-    proposals.pull_back(np.ascontiguousarray(cells[order]), IMPROVED)
-    return proposals.best if proposals.found < cutoff else None
+    return np.asarray(np.where(allowed, inside, start), dtype=np.int32)
 
 
 def climbed(proposals: _core.Proposals, cutoff: float) -> Ints | None:

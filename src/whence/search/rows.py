@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.aliases import Floats
 from whence.problems._deadline import OutOfTime
-from whence.question import Limits, Question, Space
+from whence.question import Few, Limits, Question, Space
 from whence.question.relations import Relations, RelationTree
 from whence.search.grid import KeptGrid
 
@@ -135,6 +135,11 @@ def _allowed(space: Space, q: int, bottom: float, top: float) -> Floats:
     return np.array(sorted((low, high) for low, high in cut if low <= high)).reshape(-1, 2)
 
 
+def _holds(domain: Floats, value: float) -> bool:
+    """Whether one of the intervals holds a value."""
+    return bool(((domain[:, 0] <= value) & (value <= domain[:, 1])).any())
+
+
 def nearest_under_rows(question: Question, kept: KeptGrid, region: Region, relations: Relations) -> Floats | None:
     """The nearest point of a region that keeps the rows; None where there is none."""
     support = np.flatnonzero(np.any(relations.rows != 0.0, axis=0))
@@ -144,9 +149,12 @@ def nearest_under_rows(question: Question, kept: KeptGrid, region: Region, relat
     if any(len(domain) == 0 for domain in domains):
         return None
     space = question.space
+    others = np.delete(np.arange(space.start.size), support)
+    moved = others[region.point[others] != space.start[others]]
     solver = _Branching(
-        relations.rows[:, support], relations.limits, space.start[support], space.weight[support], question.limits
-    )
+        relations.rows[:, support], relations.limits, space.start[support], space.weight[support], question.limits,
+        question.few, space.feature[support], frozenset(space.feature[moved].tolist()),
+    )  # fmt: skip
     found = solver.solve(domains)
     if found is None:
         return None
@@ -157,37 +165,69 @@ def nearest_under_rows(question: Question, kept: KeptGrid, region: Region, relat
 
 @dataclass
 class _Branching:
-    """Nearest points under rows by linear programs, branching where a coordinate lies between two intervals."""
+    """Nearest points under rows by linear programs, branching where a coordinate lies between two intervals.
+
+    Where only a few features may change, it is also branched on whether one does.
+    """
 
     rows: Floats
     limits: Floats
     start: Floats
     weight: Floats
     until: Limits
+    few: Few | None
+    feature: NDArray[np.int64]
+    #: Features beside those of the rows that change for certain.
+    changed: frozenset[int]
     best: Floats | None = None
     distance: float = np.inf
 
     def solve(self, domains: list[Floats]) -> Floats | None:
-        waiting = [domains]
+        waiting = [(domains, self.changed)] if self.few is None or self.few.allows(self.changed) else []
         while waiting:
             if self.until.remaining <= 0:
                 raise OutOfTime("The time limit has passed.")
-            here = waiting.pop()
+            here, changed = waiting.pop()
             found = self._relaxed(here)
             if found is None or found[1] >= self.distance:
                 continue
             point = found[0]
             off = self._off(here, point)
             if off is None:
-                self.best, self.distance = point, found[1]
+                j = self._too_many(point, changed)
+                if j is None:
+                    self.best, self.distance = point, found[1]
+                    continue
+                kept = list(here)
+                kept[j] = np.full((1, 2), self.start[j])
+                more = changed | {int(self.feature[j])}
+                if self.few is not None and self.few.allows(more):
+                    waiting.append((here, more))
+                if _holds(here[j], float(self.start[j])):
+                    waiting.append((kept, changed))
                 continue
             j, before = off
             lower, upper = list(here), list(here)
             lower[j], upper[j] = here[j][:before], here[j][before:]
             # The part that is nearer to the point is looked at first.
             nearer = point[j] - here[j][before - 1, 1] < here[j][before, 0] - point[j]
-            waiting += [upper, lower] if nearer else [lower, upper]
+            halves = [(lower, changed), (upper, changed)]
+            waiting += reversed(halves) if nearer else halves
         return self.best
+
+    def _too_many(self, point: Floats, changed: frozenset[int]) -> int | None:
+        """Where more features change than may: a coordinate of which it is not decided yet whether it does.
+
+        What has moved by no more than rounding has not.
+        """
+        if self.few is None:
+            return None
+        still = np.abs(point - self.start) <= MISSED
+        point[still] = self.start[still]
+        moved = [j for j in np.flatnonzero(~still).tolist() if int(self.feature[j]) not in changed]
+        if self.few.allows(changed.union(int(self.feature[j]) for j in moved)):
+            return None
+        return max(moved, key=lambda j: self.weight[j] * abs(point[j] - self.start[j]))
 
     def _off(self, domains: list[Floats], point: Floats) -> tuple[int, int] | None:
         """A coordinate that lies between two intervals, and how many lie before it; others are set to their ends."""

@@ -20,6 +20,7 @@ from whence.question import Question
 from whence.search.criteria import rival_row
 from whence.search.grid import KeptGrid, few_changes, leaf_means, locate, weights_at
 from whence.search.proposals import Ints, past_cells
+from whence.search.rows import Region, nearest_under_rows
 from whence.weights import TreeWeights
 from whence.weights.trees import shares_of
 
@@ -36,8 +37,15 @@ KNOWN_BOXES = 20_000
 class SolvedBoxes:
     """Boxes of cells in the order of their distance (see :class:`whence.search.driver.Frontier`)."""
 
-    def __init__(self, question: Question, kept: KeptGrid) -> None:
+    def __init__(
+        self,
+        question: Question,
+        kept: KeptGrid,
+        plausible: _core.Plausibility | None = None,
+        known: Floats | None = None,
+    ) -> None:
         assert question.plans is not None
+        self.plausible, self.known = plausible, known
         self.question, self.kept, self.plans = question, kept, question.plans
         self.located = locate(question, kept)
         self.few = few_changes(question)
@@ -49,7 +57,9 @@ class SolvedBoxes:
         self.excluded: set[bytes] = set()
         self._known: dict[bytes, bool] = {}
         self._priced = np.full(kept.leaves, np.nan)
-        self._tree = np.repeat(np.arange(kept.trees), _sizes(kept))
+        self._tree = np.repeat(np.arange(kept.trees), np.diff(kept.grid.first_leaf[: kept.trees + 1]))
+        relations = question.space.relations
+        self.rows = relations if relations is not None and len(relations.rows) else None
         self._static = question.risk.tail is None and self.plans.rival is None
         self._criterion: _core.MeanCriterion | None = None
         self._proposed = False
@@ -61,11 +71,11 @@ class SolvedBoxes:
 
     def exclude(self, point: Floats) -> None:
         """Leave out the contexts with the same leaves as the point handed out last."""
-        self.excluded.add(self.kept.grid.leaves_at(self.shown).tobytes())
+        self.excluded.add(self._leaves(self.shown).tobytes())
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Examine at most `nodes` boxes; the nearest context left that holds, once it is proved nearest."""
-        if not self._proposed:
+        if not self._proposed or self.known is not None:
             return None
         with until(_moment(self.question)):
             if not self._price():
@@ -84,12 +94,18 @@ class SolvedBoxes:
                 except OutOfTime:
                     self.queue.wait(key, link)
                     raise
-                if found is not None:
+                if found is not None or self.known is not None:
                     return found
         return None
 
     def propose(self, cutoff: float) -> Floats | None:
-        """The nearest context for the plans that are best in past contexts, which the search over lists finds."""
+        """The nearest context for the plans that are best in past contexts, which the search over lists finds.
+
+        What is known comes first, and so does the nearest point that keeps the rows where one that holds does not.
+        """
+        if self.known is not None:
+            point, self.known = self.known, None
+            return point
         if self._proposed:
             return None
         self._proposed = True
@@ -106,17 +122,19 @@ class SolvedBoxes:
         criterion = list_criterion(question, self.kept, np.array(rows), rivals)
         if criterion is None or criterion.plans == 0:
             return None
-        search = _core.ForestSearch(self.located, criterion, float(question.tau), few=self.few)
+        search = _core.ForestSearch(
+            self.located, criterion, float(question.tau), plausible=self.plausible, few=self.few
+        )
         reached, _ = search.advance(
             KNOWN_BOXES, cutoff, seconds=max(0.0, question.limits.remaining - began + 2 * spare)
         )
-        if not reached or not self._holds(self.kept.grid.leaves_at(search.cells)):
+        if not reached or not self._holds(self._leaves(search.cells)):
             return None
-        return self._point(search.cells)
+        return self._keeping_rows(search.cells)
 
     def weights(self, point: Floats) -> Floats:
         """Weights at the point handed out last."""
-        return self._weights(self.kept.grid.leaves_at(self.shown))
+        return self._weights(self._leaves(self.shown))
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """No box is named: whoever decodes the point finds its cell."""
@@ -135,14 +153,20 @@ class SolvedBoxes:
             return None
         if np.isfinite(cutoff) and not box.tighten(cells, cutoff - near):
             return None
-        leaves = self.kept.grid.leaves_at(cells)
-        barred = leaves.tobytes() in self.excluded
-        if not barred and self._holds(leaves):
-            self.queue.wait(key, link)
-            return self._point(cells)
+        every, leaves = self.kept.grid.leaves_at(cells), self._leaves(cells)
+        barred = leaves.tobytes() in self.excluded or every.tobytes() in self.excluded
+        if not barred and self._plausible(cells) and self._holds(leaves):
+            point = self._point(cells)
+            if self.rows is None or self.rows.keeps_rows(point):
+                self.queue.wait(key, link)
+                return point
+            # The region in which all trees have these leaves is done with, whatever its nearest point is.
+            self.known = self._keeping_rows(cells)
+            self.excluded.add(every.tobytes())
+            barred = True
         criterion = self._criterion_at(leaves)
         tau = float(self.question.tau)
-        opened = _core.OpenBox(box, criterion, tau)
+        opened = _core.OpenBox(box, criterion, tau, self.plausible)
         if not opened.bound(criterion, tau) or self._beyond(opened.reach.leaves, leaves, tau):
             return None
         face = None if barred else self.faces.pulling(opened)
@@ -150,6 +174,21 @@ class SolvedBoxes:
         if face is not None:
             self._split(box, link, key, *face)
         return None
+
+    def _leaves(self, cells: Ints) -> Ints:
+        """The leaves of the forest; those of further trees come after them."""
+        return self.kept.grid.leaves_at(cells)[: self.kept.trees]
+
+    def _plausible(self, cells: Ints) -> bool:
+        return self.plausible is None or self.plausible.short_by(cells) <= 0.0
+
+    def _keeping_rows(self, cells: Ints) -> Floats | None:
+        """The nearest point that keeps the rows where all trees have the leaves of these cells."""
+        point = self._point(cells)
+        if self.rows is None or self.rows.keeps_rows(point):
+            return point
+        region = Region.around(self.question, self.kept, self.located, cells)
+        return nearest_under_rows(self.question, self.kept, region, self.rows)
 
     def _split(self, box: _core.Box, link: int, key: float, column: int, cut: int) -> None:
         low, high = int(box.low[column]), int(box.high[column])
@@ -163,6 +202,7 @@ class SolvedBoxes:
 
     def _beyond(self, reached: Ints, leaves: Ints, tau: float) -> bool:
         """Whether the trees that are decided, solved together, put the whole box beyond what is asked."""
+        reached = reached[reached < self.kept.leaves]
         tree = self._tree[reached]
         counts = np.bincount(tree, minlength=self.kept.trees)
         decided = reached[counts[tree] == 1]
@@ -246,7 +286,7 @@ class SolvedBoxes:
             for i in np.argsort(distance, kind="stable")[:TRIED].tolist():
                 if question.limits.remaining <= until_left:
                     break
-                costs = solve(self._weights(kept.grid.leaves_at(kept.past[i])))
+                costs = solve(self._weights(self._leaves(kept.past[i])))
                 found[costs.tobytes()] = costs
         return list(found.values())
 
@@ -259,13 +299,6 @@ class SolvedBoxes:
         point = np.empty(cells.size)
         point[self.question.inputs.coordinate] = self.located.value[self.kept.places(cells)]
         return point
-
-
-def _sizes(kept: KeptGrid) -> list[int]:
-    """How many leaves each tree has: every tree's leaves hold all samples once."""
-    tree = kept.first // kept.samples.shape[1]
-    counts: list[int] = np.bincount(tree, minlength=kept.trees).tolist()
-    return counts
 
 
 def _moment(question: Question) -> float:

@@ -15,7 +15,7 @@ from whence import _core
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, parameter_error
 from whence.risk import Expectation, Risk
-from whence.weights.base import as_matrix
+from whence.weights.base import as_mass, as_matrix
 from whence.weights.grown_tree import GrownTree
 from whence.weights.plan_pool import plan_values
 from whence.weights.trees import TreeWeights
@@ -78,6 +78,7 @@ class DecisionForest(TreeWeights):
 
     kind: ClassVar[str] = "decision forest"
     label: ClassVar[str] = "forest"
+    takes_sample_weight: ClassVar[bool] = True
 
     #: The problem and the risk of the policy that the forest belongs to.
     policys: tuple[Any, Risk] | None = None
@@ -116,8 +117,8 @@ class DecisionForest(TreeWeights):
         """Take note of what the policy decides."""
         self.policys = problem, risk
 
-    def fit(self, X: ArrayLike, Y: ArrayLike) -> Self:
-        """Grow the forest on contexts `X` (coordinates) and outcomes `Y`."""
+    def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
+        """Grow the forest on contexts `X` (coordinates) and outcomes `Y`; rows count for their `sample_weight`."""
         began = time.perf_counter()
         inputs: NDArray[np.float32] = as_matrix(X, self.dtype)
         outcomes = np.ascontiguousarray(Y, dtype=np.float64)
@@ -125,36 +126,51 @@ class DecisionForest(TreeWeights):
         self._check_parameters(*inputs.shape)
         problem, risk = self._asked()
         rng = check_random_state(self.random_state)
-        grower = self._grower(inputs, outcomes, problem, risk, rng)
-        samples = [self._sample(len(inputs), rng) for _ in range(self.n_trees)]
+        mass = as_mass(sample_weight, len(inputs))
+        grower = self._grower(inputs, outcomes, problem, risk, rng, mass)
+        samples = [self._sample(len(inputs), rng, mass) for _ in range(self.n_trees)]
         seeds = rng.randint(2**31 - 1, size=self.n_trees).tolist()
         grown = Parallel(n_jobs=self.n_jobs, require="sharedmem")(
             delayed(grower.grow)(count, counted, seed) for (count, counted), seed in zip(samples, seeds, strict=True)
         )
         counted = np.array([judged for _, judged in samples]) if self.honest else None
         trees: list[Any] = [GrownTree(*arrays) for arrays in grown]
-        self.record(trees, inputs, counted=counted)
+        self.record(trees, inputs, mass, counted)
         self.fit_seconds = time.perf_counter() - began
         return self
 
     def _grower(
-        self, inputs: NDArray[np.float32], outcomes: Floats, problem: Any, risk: Risk, rng: np.random.RandomState
+        self,
+        inputs: NDArray[np.float32],
+        outcomes: Floats,
+        problem: Any,
+        risk: Risk,
+        rng: np.random.RandomState,
+        mass: Floats | None,
     ) -> _core.TreeGrower:
         exact = getattr(problem, "least_costs", None)
         least: _core.LeastCosts | None = None if exact is None else exact(outcomes, risk)
         if least is None:
-            least = _core.PlanCosts(plan_values(problem, risk, inputs, outcomes, self.plans, rng))
+            least = _core.PlanCosts(plan_values(problem, risk, inputs, outcomes, self.plans, rng, mass))
         depth = DEEPEST if self.max_depth is None else self.max_depth
         tried = _features(self.max_features, inputs.shape[1])
         return _core.TreeGrower(inputs, least, outcomes, depth, self.min_samples_leaf, tried, True)
 
-    def _sample(self, n: int, rng: np.random.RandomState) -> tuple[NDArray[np.int64], NDArray[np.bool_] | None]:
-        """How often each row is there to grow a tree, and which ones count in it where these are others."""
+    def _sample(
+        self, n: int, rng: np.random.RandomState, mass: Floats | None
+    ) -> tuple[Floats, NDArray[np.bool_] | None]:
+        """How much each row is there to grow a tree, and which ones count in it where these are others."""
+        # Rows that count for nothing are as good as not there.
+        there = np.arange(n) if mass is None else np.flatnonzero(mass > 0.0)
+        grows = np.zeros(n)
         if not self.honest:
-            return np.bincount(rng.randint(n, size=n), minlength=n).astype(np.int64), None
-        grows = np.zeros(n, dtype=np.int64)
-        grows[rng.permutation(n)[: n // 2]] = 1
-        return grows, grows == 0
+            np.add.at(grows, there[rng.randint(there.size, size=there.size)], 1.0)
+            return grows if mass is None else grows * mass, None
+        half = rng.permutation(there)[: there.size // 2]
+        grows[half] = 1.0 if mass is None else mass[half]
+        counted = np.zeros(n, dtype=np.bool_)
+        counted[there] = grows[there] == 0.0
+        return grows, counted
 
     def _asked(self) -> tuple[Any, Risk]:
         """The problem and the risk, the policy's where the forest has none of its own."""

@@ -10,11 +10,8 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 from sklearn.base import clone
 from sklearn.ensemble import (
-    ExtraTreesClassifier,
-    ExtraTreesRegressor,
     GradientBoostingClassifier,
     GradientBoostingRegressor,
-    RandomForestClassifier,
     RandomForestRegressor,
 )
 from sklearn.ensemble._forest import ForestClassifier, ForestRegressor
@@ -120,9 +117,7 @@ class ForestWeights(TreeWeights):
     @property
     def _by_own_numbers(self) -> bool:
         """Whether the faces of the trees are told by the user's own numbers, so that a context may lie on one."""
-        own = (RandomForestRegressor, RandomForestClassifier, ExtraTreesRegressor, ExtraTreesClassifier)
-        plain = (*own, DecisionTreeRegressor, DecisionTreeClassifier)
-        return self.frozen is not None and not isinstance(self.frozen, plain)
+        return self.frozen is not None
 
     @property
     def can_refit(self) -> bool:

@@ -25,19 +25,28 @@ MOST_NUMBERS = 50_000_000
 
 
 def plan_values(
-    problem: Any, risk: Risk, contexts: NDArray[Any], outcomes: Floats, plans: int, rng: np.random.RandomState
+    problem: Any,
+    risk: Risk,
+    contexts: NDArray[Any],
+    outcomes: Floats,
+    plans: int,
+    rng: np.random.RandomState,
+    mass: Floats | None = None,
 ) -> Floats:
     """What every row counts for under each of about `plans` plans, of shape (rows, plans).
 
-    The least risk of some rows is the smallest mean of a column over them: for a tail there is a column for each plan
-    and each of some levels at which the tail may begin.
+    Rows count alike for the plans, or for as much as their `mass`. The least risk of some rows is the smallest mean of
+    a column over them: for a tail there is a column for each plan and each of some levels at which it may begin.
     """
     levels = 1 if risk.tail is None else LEVELS
     most = max(1, min(plans, MOST_NUMBERS // (levels * len(outcomes))))
     found: dict[bytes, Floats] = {}
     for rows in random_parts(contexts, most, rng):
         weights = np.zeros(len(outcomes))
-        weights[rows] = 1.0 / rows.size
+        weights[rows] = 1.0 if mass is None else mass[rows]
+        if not weights.any():
+            continue
+        weights /= weights.sum()
         costs = np.asarray(problem.costs(problem.solve(outcomes, weights, risk), outcomes), dtype=np.float64)
         values = risk.values(costs)
         if values is None:

@@ -1,0 +1,60 @@
+// What each leaf adds to the cost of plans: rows that are only ever added, one a plan.
+//
+// Threads may add rows while others read: whoever was handed the number of a row reads it without a lock, for rows never
+// move.
+#pragma once
+
+#include <algorithm>
+#include <array>
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <mutex>
+#include <span>
+#include <stdexcept>
+
+namespace whence {
+
+class PlanRows {
+public:
+    explicit PlanRows(std::size_t width) : width_(width), blocks_(std::make_unique<Blocks>()) {}
+
+    std::size_t width() const { return width_; }
+    std::int32_t count() const { return count_.load(std::memory_order_acquire); }
+    // Whether so many further rows keep the memory of all of them within bounds.
+    bool has_room(std::size_t more) const {
+        return (static_cast<std::size_t>(count()) + more) * width_ <= MOST_NUMBERS &&
+               static_cast<std::size_t>(count()) + more <= BLOCKS * EACH;
+    }
+    const double* operator[](std::int32_t number) const {
+        const auto i = static_cast<std::size_t>(number);
+        return (*(*blocks_)[i / EACH])[i % EACH].get();
+    }
+
+    // The number of a new row.
+    std::int32_t add(std::span<const double> row) {
+        std::lock_guard lock(mutex_);
+        const auto i = static_cast<std::size_t>(count());
+        if (i >= BLOCKS * EACH) throw std::length_error("There are too many plans.");
+        auto& block = (*blocks_)[i / EACH];
+        if (block == nullptr) block = std::make_unique<Block>();
+        auto& own = (*block)[i % EACH];
+        own = std::make_unique<double[]>(width_);
+        std::copy(row.begin(), row.end(), own.get());
+        count_.store(static_cast<std::int32_t>(i) + 1, std::memory_order_release);
+        return static_cast<std::int32_t>(i);
+    }
+
+private:
+    static constexpr std::size_t EACH = 512, BLOCKS = 2048, MOST_NUMBERS = 60'000'000;
+    using Block = std::array<std::unique_ptr<double[]>, EACH>;
+    using Blocks = std::array<std::unique_ptr<Block>, BLOCKS>;
+
+    std::size_t width_;
+    std::unique_ptr<Blocks> blocks_;
+    std::atomic<std::int32_t> count_ = 0;
+    std::mutex mutex_;
+};
+
+}  // namespace whence

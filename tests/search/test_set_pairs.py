@@ -1,0 +1,133 @@
+"""Sets of plans and few changes beside whatever else may be asked, in pairs, against brute force."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.cases import Case, cases
+from tests.context_cases import ContextCase, TooMany, context_case, disagreement
+from tests.search.holding import all_cells, excess
+from tests.search.test_confidence import WAYS, assert_nearest, scaled
+from tests.search.test_plausible import isolation, least_score, small
+from tests.set_soaking import set_case, set_disagreement
+
+from whence.question import Isolation, Question
+from whence.question.plans import Plans
+from whence.search import forest as forest_search
+from whence.search import plan_sets
+from whence.search.plan_sets import explain
+
+#: Ways to search for a set: without and with an explanation that is known before tables are made.
+SET_WAYS: list[dict[str, Any]] = [{}, {"LARGE": 0}]
+
+
+def some_plans(case: Case, question: Question, rows: np.ndarray, listed: bool) -> Question:
+    """The question about some plan of several, which are listed or only solved for."""
+
+    def best(weights: np.ndarray) -> np.ndarray:
+        return min(rows, key=lambda row: question.risk.of(row, weights))
+
+    return replace(question, plans=Plans(best, lambda most: rows if listed and len(rows) <= most else None))
+
+
+@pytest.mark.parametrize("block", range(8))
+def test_confident_and_plausible_sets(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Some plan better by standard errors, in usual contexts, both risks: the nearest cell, by every plan and tree."""
+    for name, value in WAYS[block % len(WAYS)].items():
+        monkeypatch.setattr(forest_search, name, value)
+    for name, value in SET_WAYS[block // 2 % len(SET_WAYS)].items():
+        monkeypatch.setattr(plan_sets, name, value)
+    looked = found = 0
+    for seed in range(7000 + 16 * block, 7000 + 16 * (block + 1)):
+        for i, case in enumerate(cases(seed, 2)):
+            factor = (1.0, 1e9, 1e-9)[(seed + i) % 3]
+            question = scaled(replace(case.question(), kind="relative"), factor)
+            forest = isolation(seed, case)
+            if not small(question, forest):
+                continue
+            kappa = (0.0, 0.0, 1.0, 2.5)[(seed + i) % 4]
+            share = (None, 0.4)[(seed // 4 + i) % 2]
+            rows = factor * np.array([row for j, row in enumerate(case.policy.Y_.T) if j != case.decision])
+            asked = some_plans(case, question, rows, listed=kappa > 0.0 or seed % 3 > 0)
+            at = all_cells(question, forest)
+            over = np.min([excess(replace(question, alternative=row), at, kappa) for row in rows], axis=0)
+            if share is not None:
+                score = least_score(forest, case, share)
+                over = np.where(forest.score_samples(at.points) >= score, over, np.inf)
+                asked = replace(asked, plausible=Isolation(forest, score))
+            answer = explain(replace(asked, confidence=kappa))
+            assert_nearest(question, answer, at, over)
+            looked, found = looked + 1, found + (answer.point is not None)
+    assert looked >= 12
+    assert found >= 4
+
+
+def of_several(case: ContextCase, seed: int) -> ContextCase:
+    """The question of a case about some of its other plans."""
+    others = [j for j in range(case.policy.Y_.shape[1]) if j != case.decision]
+    return replace(case, among=tuple(others[: 1 + seed % len(others)]), listed=seed % 3 > 0)
+
+
+@pytest.mark.parametrize("weights", ["forest", "knn"])
+@pytest.mark.parametrize("kinds", ["d", "r", "t", "rt", "sr", "dl"])
+def test_sets_and_relations(kinds: str, weights: str) -> None:
+    """Some plan of several in contexts that can exist: linear rows, tables and what follows from others."""
+    check(kinds, weights, lambda case, seed: of_several(case, seed))
+
+
+@pytest.mark.parametrize("weights", ["forest", "knn"])
+@pytest.mark.parametrize("kinds", ["d", "r", "t", "rt", "sr", "lr"])
+def test_few_changes_and_relations(kinds: str, weights: str) -> None:
+    """At most so many changes, of which relations ask for more than one now and then."""
+    check(kinds, weights, lambda case, seed: replace(case, most=1 + seed % 3))
+
+
+@pytest.mark.parametrize("kinds", ["r", "rt"])
+def test_sets_few_changes_and_relations(kinds: str) -> None:
+    """All three together."""
+    check(kinds, "forest", lambda case, seed: replace(of_several(case, seed), most=1 + seed % 3))
+
+
+@pytest.mark.parametrize("kinds", ["r", "t", "d"])
+def test_the_integer_program_keeps_both(kinds: str) -> None:
+    """A second judge for sets, few changes and relations, which shares nothing with the search."""
+    check(kinds, "forest", lambda case, seed: replace(of_several(case, 1), most=2), 5, engine="milp")
+
+
+def check(kinds: str, weights: str, asked: Any, count: int = 14, **how: Any) -> None:
+    """Answers are those of brute force, in a third of the cases at least."""
+    looked = 0
+    for seed in range(count):
+        case = asked(context_case(seed, kinds, weights, lattice=weights == "knn"), seed)
+        if how and (case.policy.risk_.tail is not None or not case.listed):
+            continue
+        try:
+            wrong = disagreement(case, **how)
+        except TooMany:
+            continue
+        assert not wrong, (kinds, weights, seed, wrong)
+        looked += 1
+    assert looked >= count // 3
+
+
+@pytest.mark.parametrize("block", range(6))
+def test_tables_about_what_is_nearer_than_a_known_explanation(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Routes, quantities, lists and rules, both kinds and all risks, with tables that leave out what is farther."""
+    monkeypatch.setattr(plan_sets, "LARGE", 0)
+    for seed in range(4000 + 30 * block, 4000 + 30 * (block + 1)):
+        assert set_disagreement(set_case(seed, ("stock", "own", "grid")[seed % 3])) == "", f"set_case({seed})"
+
+
+@pytest.mark.parametrize("family", ["own", "grid"])
+def test_the_integer_program_agrees_about_sets(family: str) -> None:
+    """Listed plans and routes under expected cost, relative and absolute, by the other engine."""
+    looked = 0
+    for seed in range(5000, 5024):
+        case = set_case(seed, family)
+        if case.policy.risk_.tail is None:
+            assert set_disagreement(case, engine="milp") == "", f"set_case({seed}, {family!r})"
+            looked += 1
+    assert looked >= 8
