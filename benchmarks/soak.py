@@ -11,8 +11,9 @@
 
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
 contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "contexts" are questions with steps,
-scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``). With ``--milp``
-the integer program answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
+scales, least changes, derived features and relations, alone and in pairs (``tests/context_cases.py``), "calendar" those
+with hours that go round, ordered levels and dates (``tests/calendar_soaking.py``). With ``--milp`` the integer program
+answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
 (``tests/changing.py``). "adapters" are models of every other library, and the same with pooled leaves
 (``tests/predictors.py``), "decision" decision-aware forests. Seeds that are done are kept in a results file, and the
 next run goes on behind them. A disagreement is written there with its seed, and the exit code is then 1. Where there is
@@ -32,6 +33,7 @@ from typing import Any
 sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
 
 from tests import predictors
+from tests.calendar_soaking import calendar_disagreement, calendar_soaked
 from tests.cases import Case
 from tests.changing import disagreement_about_sets, several_case
 from tests.context_cases import TooMany, soaked
@@ -72,8 +74,10 @@ def judged(weights: str, seed: int, milp: bool) -> str | None:
         kind, _, few = weights.partition(" ")
         if few:
             return disagreement_about_sets(MAKERS[kind](seed), **({"engine": "milp"} if milp else {}))
-        judge = contexts_disagreement if weights == "contexts" else disagreement
-        case: Any = soaked(seed) if weights == "contexts" else MAKERS[weights](seed)
+        makers: dict[str, Callable[[int], Any]] = {"contexts": soaked, "calendar": calendar_soaked, **MAKERS}
+        judges = {"contexts": contexts_disagreement, "calendar": calendar_disagreement}
+        judge: Callable[..., str] = judges.get(weights, disagreement)
+        case: Any = makers[weights](seed)
         found = judge(case)
         if milp and not found:
             found = judge(case, engine="milp", time_limit=MILP_SECONDS)
@@ -129,7 +133,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--weights",
-        choices=[*MAKERS, *ADAPTERS, "adapters", "both", "contexts", "sets", "forecasts"],
+        choices=[*MAKERS, *ADAPTERS, "adapters", "both", "calendar", "contexts", "sets", "forecasts"],
         default="both",
         help="what to ask about",
     )

@@ -21,12 +21,11 @@ def test_allowed_sets() -> None:
         assert few.allows(list(chosen)) == wanted, chosen
 
 
-def test_what_counts_as_changed_wherever_it_is() -> None:
-    """A feature that has changed already takes one of the changes, and its place in a barred set."""
-    few = _core.FewChanges(np.arange(4, dtype=np.int32), 2, [[0, 1]], [0])
+def test_features_that_are_free_do_not_count() -> None:
+    """What has changed already takes none of the changes that are left; its place in a barred set is kept."""
+    few = _core.FewChanges(np.arange(4, dtype=np.int32), 1, [[0, 1]], [0])
     for chosen in chain.from_iterable(combinations(range(4), size) for size in range(5)):
-        changed = {0, *chosen}
-        assert few.allows(list(chosen)) == (len(changed) <= 2 and 1 not in changed), chosen
+        assert few.allows(list(chosen)) == (len({*chosen} - {0}) <= 1 and not {0, 1} <= {*chosen}), chosen
 
 
 def test_refusals() -> None:
@@ -41,7 +40,7 @@ def test_refusals() -> None:
             _core.FewChanges(columns, 1, barred)
     with pytest.raises(ValueError, match="features"):
         _core.FewChanges(columns, 1).allows([2])
-    with pytest.raises(ValueError, match="'changed' must hold some of the features"):
+    with pytest.raises(ValueError, match="'free' must name some of the features"):
         _core.FewChanges(columns, 1, [], [2])
     scene = ForestScene(0)
     wrong = _core.FewChanges(np.arange(scene.grid.columns + 1, dtype=np.int32), 1)

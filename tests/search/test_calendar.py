@@ -118,3 +118,11 @@ def test_limits_hold_round_the_circle() -> None:
     assert all(one.bound <= one.distance for one in seen)
     assert all(one.bound <= whole.distance + 1e-9 for one in seen)
     assert policy.explain(X.iloc[22], instead=plan, on_progress=lambda progress: False).status == "interrupted"
+
+
+def test_a_date_is_one_change() -> None:
+    """With one change left, the nearest context changes the date alone, whatever its parts, or something else."""
+    for seed in range(600, 608):
+        case = date_cases.date_case(seed)
+        alone = [case.explain(fixed=[name]).distance for name in ("heat", "date")]
+        assert case.explain(max_changes=1).distance == pytest.approx(min(alone), rel=1e-6, abs=1e-6), seed
