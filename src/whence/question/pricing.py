@@ -7,6 +7,7 @@ each past observation, this one holds the plan's *figures*; where others hold we
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, cast
@@ -25,20 +26,23 @@ __all__ = ["BandPricing", "CurvePricing", "ForecastQuestion", "LinearPricing", "
 HALVINGS, DOUBLINGS = 200, 200
 
 
-class Pricing(Risk):
+class Pricing(Risk, ABC):
     """What figures of plans cost by the forecast of every outcome."""
 
+    @abstractmethod
     def of(self, costs: ArrayLike, weights: ArrayLike) -> float:
         """What a plan with the figures `costs` costs where the forecast is `weights`."""
-        raise NotImplementedError
+        ...
 
+    @abstractmethod
     def figures(self, plan: Any) -> Floats:
         """The figures of a plan."""
-        raise NotImplementedError
+        ...
 
+    @abstractmethod
     def changed(self, figures: Floats, factor: float, amount: float) -> Floats:
         """The figures of what costs `factor` times as much, less an amount."""
-        raise NotImplementedError
+        ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -84,9 +88,10 @@ class _OrderPricing(Pricing):
         own = np.asarray(costs, dtype=np.float64)
         return float(own[-2]) * self.cost(own[:-2], np.asarray(weights, dtype=np.float64)) - float(own[-1])
 
+    @abstractmethod
     def cost(self, order: Floats, forecast: Floats) -> float:
         """Of an order."""
-        raise NotImplementedError
+        ...
 
 
 @dataclass(frozen=True, eq=False)
