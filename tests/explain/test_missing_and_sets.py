@@ -70,3 +70,16 @@ def test_what_is_filled_in_is_a_change(kind: Any) -> None:
             if seed < 3:
                 assert wh.Explanation.from_json(why.to_json()).verify(policy).agrees
     assert found >= 3
+
+
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+@pytest.mark.parametrize("fill", [(), ("a",), ("a", "b")])
+def test_both_engines_agree(kind: Any, fill: tuple[str, ...]) -> None:
+    """The integer program sees the same leaves as the search, whatever number stands where one is missing."""
+    for seed in (1, 2, 3, 4, 7):
+        policy, today, plan = gaps(seed)
+        today["b"] = np.nan if seed % 2 else today["b"]
+        searched = policy.explain(today, plan, kind=kind, fill=fill)
+        programmed = policy.explain(today, plan, kind=kind, fill=fill, engine="milp")
+        assert programmed.status == searched.status
+        assert programmed.distance == pytest.approx(searched.distance, abs=1e-6)

@@ -54,13 +54,14 @@ def w_max(weights: Weights, how: str = "sample") -> Floats:
 def largest_in_leaves(members: LeafMembers, how: str) -> Floats:
     """The same for trees, in the way `how`."""
     leaf = members.leaf_of()
-    own = np.array([1.0 / size[at] for size, at in zip(members.size, leaf, strict=True)])
+    own = np.array([1.0 / np.maximum(size[at], 1) for size, at in zip(members.size, leaf, strict=True)])
     total = members.totals()
     if total is not None:
         assert members.mass is not None
         ends = np.cumsum([size.size for size in members.size])[:-1]
-        own = np.array([members.mass / part[at] for part, at in zip(np.split(total, ends), leaf, strict=True)])
-    # A sample that does not count in a tree gets no weight from it.
+        shared = zip(np.split(total, ends), leaf, strict=True)
+        own = np.array([members.mass / np.where(at < 0, 1.0, part[at]) for part, at in shared])
+    # A sample that does not count in a tree, or that no context shares a leaf with, gets no weight from it.
     own[leaf < 0] = 0.0
     if how == "sample":
         bound: Floats = own.mean(axis=0)

@@ -35,6 +35,8 @@ class ReadForestWeights(ForestWeights):
     pooled: bool = False
     _layout: Layout | None = None
     _views: dict[frozenset[int], ReadForestWeights]
+    #: Columns that are missing in every context of a view.
+    _gone: Sequence[int] = ()
 
     @classmethod
     def made(
@@ -113,13 +115,17 @@ class ReadForestWeights(ForestWeights):
             assert self._layout is not None
             gone = frozenset(j for j, place in enumerate(self._layout.places) if place.at in columns)
             view = copy.copy(self)
+            view._gone = sorted(columns)
             view.members_ = self._members.laid_anew(self._layout.trees(self.read, gone))
             self._views[columns] = view
         return self._views[columns]
 
     def _leaves(self, X: NDArray[Any]) -> NDArray[np.int64]:
-        """Leaves, as nodes of the library's trees, by the model itself."""
+        """Leaves, as nodes of the library's trees, by the model itself, whatever stands where numbers are missing."""
         assert self._layout is not None
+        if self._gone:
+            X = X.copy()
+            X[:, self._gone] = np.nan
         return self.read.leaves(self._layout.model_rows(X))
 
     def rows(self, X: NDArray[Any]) -> Floats:

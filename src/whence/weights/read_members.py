@@ -88,10 +88,11 @@ class ReadMembers(LeafMembers):
         return found
 
     def leaf_of(self) -> Ints:
-        """A leaf of every sample in every tree, of shape (trees, n)."""
+        """A leaf of every sample in every tree, of shape (trees, n), or -1 where no context comes to its leaf."""
         found = []
         for tree, own in zip(self.trees, self.leaves.T, strict=True):
-            node = np.zeros(int(tree.leaf.max()) + 1, dtype=np.int64)
+            # Where numbers are missing, no context comes to some of the leaves.
+            node = np.full(int(max(tree.leaf.max(), own.max())) + 1, -1, dtype=np.int64)
             at = np.flatnonzero(tree.leaf >= 0)
             node[tree.leaf[at]] = at
             found.append(node[own])
