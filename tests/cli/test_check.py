@@ -16,7 +16,8 @@ def test_check_says_everything(tmp_path: Path) -> None:
     told = run("check", path)
     assert told.exit_code == 2
     assert told.stdout.splitlines() == [
-        "whence.toml, line 15, weights.kind: must be 'forest', 'decision_forest', 'knn', 'kernel' or 'forecast'. Got 'kNN' instead.",
+        "whence.toml, line 15, weights.kind: must be 'forest', 'decision_forest', 'knn', 'kernel' or 'forecast'. "
+        "Got 'kNN' instead.",
         "whence.toml, line 22, problem.bugdet: 'bugdet' is not known here. Did you mean 'budget'?",
         "2 errors: whence.toml cannot be used.",
     ]

@@ -139,8 +139,8 @@ def in_a_terminal(arguments: list[str], interrupts: int) -> tuple[int, str, bool
                 if ended:
                     break
                 time.sleep(0.02)
-            # The nearest answer is printed, and the line that tells of the search is back: refits are being made.
-            if typed < interrupts and re.search(r"Proved nearest.*Searching", written, re.DOTALL):
+            # The nearest answer is printed, and the line that tells of refits is there.
+            if typed < interrupts and re.search(r"Proved nearest.*Fitting again", written, re.DOTALL):
                 time.sleep(0.6 if typed == 0 else 0.05)
                 os.write(master, b"\x03")
                 typed += 1

@@ -31,7 +31,7 @@ def test_everything_at_once(tmp_path: Path) -> None:
     lines = text.splitlines()
     for finding, line, words in [
         ("days.csv, line 5, column 'rolls'", None, "must be a number with a decimal point. Got 'many' instead."),
-        ("weights.kind", 'kind = "kNN"', "must be 'forest', 'decision_forest', 'knn', 'kernel' or 'forecast'. Got 'kNN' instead."),
+        ("weights.kind", 'kind = "kNN"', "'knn', 'kernel' or 'forecast'. Got 'kNN' instead."),
         ("features.temp.unit", "unit = 3", "must be a text in quotes. Got 3 instead."),
         ("features.temp", "[features.temp]", "must not exceed 'high'"),
         ("problem.bugdet", "bugdet = 100", "Did you mean 'budget'?"),

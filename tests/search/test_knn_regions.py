@@ -11,6 +11,8 @@ from numpy.typing import NDArray
 from tests.knn_reference import nearest_by_vertices
 from tests.search.test_knn import random_case
 
+import whence as wh
+from whence.errors import InputError
 from whence.question import Limits, Question
 from whence.question.plans import Plans
 from whence.search.beaten import within_box
@@ -132,3 +134,14 @@ def test_what_is_proved_when_time_is_up_is_true() -> None:
         assert_good(question, rivals, found, point)
         short += not found.maximal
     assert short > 0
+
+
+def test_other_metrics_have_no_regions() -> None:
+    """How far a face may move is proved for sums of differences only, so that other distances are refused."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((40, 2)), rng.integers(1, 30, (40, 1)).astype(float)
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(5, metric="euclidean")).fit(X, Y)
+    why = policy.explain(X[0], instead=policy.decide(X[int(Y.argmax())]))
+    assert why.context is not None
+    with pytest.raises(InputError, match=r"A region needs neighbours by scaled L1 distances.* Got the 5 nearest rows"):
+        why.region()

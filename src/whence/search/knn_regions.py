@@ -13,16 +13,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import cast
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
+from whence.errors import InputError
 from whence.question import Limits, Question, Space
 from whence.question.plans import Plans
 from whence.search import knn, knn_plan_sets
 from whence.search.beaten import beaten_within, within_box
 from whence.search.regions import Region
+from whence.weights import KNNWeights
 
 __all__ = ["region"]
 
@@ -47,6 +50,13 @@ def region(
 
     See :func:`whence.search.regions.region`; `confidence` changes nothing.
     """
+    if not cast(KNNWeights, question.weights).plain:
+        # How narrow what cannot be told apart is along an axis is known for sums of differences only.
+        raise InputError(
+            "A region needs neighbours by scaled L1 distances, as those of KNNWeights(k) are. "
+            f"Got {question.weights.describe()} instead.",
+            parameter="weights",
+        )
     space = question.space if question.space.everywhere is None else question.space.everywhere
     question = replace(question, space=space, separation=0.0, confidence=0.0, plausible=None, few=None, memo={})
     plans = [question.rival_decision, *rivals]
