@@ -57,12 +57,12 @@ def test_the_part_of_a_box_that_stays_near(seed: int) -> None:
 
 
 def test_each_neighbour_alone() -> None:
-    """The mean over the neighbours is the weights; how far they disagree is known of a mean, not of a tail."""
+    """The mean over the neighbours is the weights; how far they disagree is known of a mean and of a tail."""
     weights = KNNWeights(k=2).fit(np.array([[0.0], [0.4], [1.0]]))
     alone = weights.per_tree(np.array([0.1]))
     assert alone.tolist() == [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     assert alone.mean(axis=0).tolist() == weights.at([0.1]).tolist()
     assert weights.knows_spread(None)
-    assert not weights.knows_spread(0.5)
+    assert weights.knows_spread(0.5)
     assert ForestWeights().knows_spread(0.5)
     assert ForestWeights().usual_measure(np.zeros((3, 1))) is None

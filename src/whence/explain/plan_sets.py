@@ -13,6 +13,7 @@ from whence.aliases import Floats
 from whence.errors import InputError, SolverError
 from whence.explain.plans import sample_costs, share_below
 from whence.explain.request import Request
+from whence.explain.verification import context_found
 from whence.plain_values import to_plain
 from whence.problems.base import DecisionProblem
 from whence.problems.newsvendor import Newsvendor
@@ -227,13 +228,8 @@ def _surest(policy: Policy, question: Question, plans: PlanSet, row: Floats) -> 
 
 
 def row_found(policy: Policy, question: Question, answer: Answer, initial: pd.Series) -> Floats:
-    """The context that an engine found as the estimator sees it; what the initial one lacks stays missing."""
-    assert answer.point is not None
-    row = question.inputs.row(answer.point)
-    if policy.schema_.takes_missing:
-        context = policy.schema_.decode(answer.point, initial, answer.cell, question.space.ends, question.space.days)
-        row = np.where(np.isnan(policy.inputs_of(context)), np.nan, row)
-    return row
+    """The context that an engine found, as the estimator sees it."""
+    return policy.inputs_of(context_found(question, answer, policy.schema_, initial))
 
 
 def said_of(plans: PlanSet) -> Any:

@@ -12,7 +12,7 @@ from whence.errors import InternalError
 from whence.features import Schema
 from whence.question import Answer, Question
 
-__all__ = ["confirmed"]
+__all__ = ["confirmed", "context_found"]
 
 
 #: Coordinates may differ by this much between an engine and the context it leads to (by this share where they are
@@ -32,11 +32,8 @@ def confirmed(
     inputs_of : callable
         From a context in the user's units to the row that the weights' estimator sees.
     """
-    assert answer.point is not None
     space = question.space
-    context = schema.decode(answer.point, initial, answer.cell or _cell(question, answer.point), space.ends, space.days)
-    if space.relations is not None:
-        context = _to_the_last_digit(question, answer.point, schema, initial, context)
+    context = context_found(question, answer, schema, initial)
     point = schema.encode_row(context)
     size = max(1.0, float(np.abs(space.start).max()))
     if not space.contains(point, slack=COORDINATE_SLACK * size):
@@ -61,6 +58,17 @@ def confirmed(
         if regret > question.tau + slack:
             raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
     return context, weights, distance
+
+
+def context_found(question: Question, answer: Answer, schema: Schema, initial: pd.Series) -> pd.Series:
+    """The context of `answer` in the user's units."""
+    assert answer.point is not None
+    space = question.space
+    cell = answer.cell or _cell(question, answer.point)
+    context = schema.decode(answer.point, initial, cell, space.ends, space.days)
+    if space.relations is None:
+        return context
+    return _to_the_last_digit(question, answer.point, schema, initial, context)
 
 
 def _to_the_last_digit(

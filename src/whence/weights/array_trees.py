@@ -162,6 +162,14 @@ def double_turns(thresholds: Floats) -> tuple[Floats, Floats]:
     return thresholds, np.nextafter(thresholds, np.inf)
 
 
+def _single_below(thresholds: Floats) -> NDArray[np.float32]:
+    """The largest float32 that is not above each threshold."""
+    below = thresholds.astype(np.float32)
+    over = below.astype(np.float64) > thresholds
+    below[over] = np.nextafter(below[over], np.float32(-np.inf))
+    return below
+
+
 def single_turns(thresholds: Floats) -> tuple[Floats, Floats]:
     """The same where the nearest float32 is compared (the even one of a tie): half-way to the next float32.
 
@@ -171,9 +179,7 @@ def single_turns(thresholds: Floats) -> tuple[Floats, Floats]:
     >>> float(last[0]), bool(np.float32(last[0]) <= 0.5), bool(np.float32(first[0]) <= 0.5)
     (0.5000000298023224, True, False)
     """
-    below = thresholds.astype(np.float32)
-    over = below.astype(np.float64) > thresholds
-    below[over] = np.nextafter(below[over], np.float32(-np.inf))
+    below = _single_below(thresholds)
     above = np.nextafter(below, np.float32(np.inf))
     middle = 0.5 * (below.astype(np.float64) + above.astype(np.float64))
     last = np.where(middle.astype(np.float32) == below, middle, np.nextafter(middle, -np.inf))
@@ -193,7 +199,7 @@ class Place:
 
 def laid(raw: RawTree, places: Sequence[Place], single: bool, missing: frozenset[int] = frozenset()) -> ArrayTree:
     """A tree of a library in the columns that the searches see, for contexts in which some columns are missing."""
-    made = _Laying(raw, places, missing, LARGEST[single])
+    made = _Laying(raw, places, missing, single)
     made.run()
     arrays = (np.array(column) for column in (made.feature, made.threshold, made.left, made.right, made.leaf))
     feature, threshold, left, right, leaf = arrays
@@ -207,8 +213,10 @@ _Known = dict[int, Any]
 class _Laying:
     """One pass over a tree, parents before their children."""
 
-    def __init__(self, raw: RawTree, places: Sequence[Place], missing: frozenset[int], largest: float) -> None:
-        self.raw, self.places, self.missing, self.largest = raw, places, missing, largest
+    def __init__(self, raw: RawTree, places: Sequence[Place], missing: frozenset[int], single: bool) -> None:
+        self.raw, self.places, self.missing, self.largest = raw, places, missing, LARGEST[single]
+        # Thresholds between two neighbouring float32 are one and the same: no number lies between them.
+        self.turn = _single_below(raw.threshold) if single else raw.threshold
         self.feature: list[int] = []
         self.threshold: list[float] = []
         self.left: list[int] = []
@@ -265,7 +273,7 @@ class _Laying:
                     continue
                 return node, known, self._asked(node, known, column, place, levels, sides)
             low, high = known.get(column, (-self.largest, self.largest))
-            threshold = float(raw.threshold[node])
+            threshold = float(self.turn[node])
             if threshold >= high or threshold <= low:
                 node = left if threshold >= high else right
                 continue
