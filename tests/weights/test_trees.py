@@ -9,6 +9,7 @@ import pytest
 from sklearn.ensemble import ExtraTreesRegressor
 
 import whence as wh
+from whence.weights.array_trees import Place, RawTree, laid
 from whence.weights.trees import turning_points
 
 
@@ -57,3 +58,22 @@ def test_contexts_turn_half_way_between_two_float32() -> None:
     assert (np.nextafter(last, np.inf) == first).all()
     odd = np.float32(0.5) + np.float32(2.0**-24)
     assert turning_points(np.array([float(odd)]))[1][0] == 0.5 + 3 * 2.0**-25
+
+
+def test_thresholds_between_neighbouring_single_numbers_are_one() -> None:
+    """Where numbers are compared as float32, no number lies between two such thresholds, so that no leaf does."""
+    below = np.float32(2.0e12)
+    middle = 0.5 * (float(below) + float(np.nextafter(below, np.float32(np.inf))))
+    raw = RawTree(
+        feature=np.array([0, -1, 0, -1, -1]),
+        threshold=np.array([float(below), 0.0, middle, 0.0, 0.0]),
+        left=np.array([1, -1, 3, -1, -1]),
+        right=np.array([2, -1, 4, -1, -1]),
+        missing_left=np.zeros(5, dtype=np.bool_),
+        value=np.zeros(5),
+    )
+    tree = laid(raw, [Place(0)], single=True)
+    assert tree.threshold[tree.feature >= 0].tolist() == [float(below)]
+    assert sorted(tree.leaf[tree.leaf >= 0].tolist()) == [1, 4]
+    apart = laid(raw, [Place(0)], single=False)
+    assert sorted(apart.leaf[apart.leaf >= 0].tolist()) == [1, 3, 4]
