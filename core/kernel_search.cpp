@@ -413,7 +413,7 @@ Split KernelSearch::choose_split() const {
     if (best < 0) return {};
     const double middle = 0.5 * (box_.low[best] + box_.high[best]);
     if (space_.axes[best].kind == Kind::continuous) return {best, middle, middle};
-    return neighbours::split_beyond(space_, box_, best, middle);
+    return neighbours::split_beyond(space_, best, middle);
 }
 
 // Examine one box: see whether its nearest context is an explanation, drop it, put it off, or split it.

@@ -171,7 +171,7 @@ Split Rules::split(const Space& space, const Box& box) const {
         const RuleNode* node = open_node(root, part);
         if (node == nullptr) continue;
         const int j = node->axis;
-        if (!node->category) return split_beyond(space, box, j, node->value);
+        if (!node->category) return split_beyond(space, j, node->value);
         if (node->value == box.low[j]) return {j, node->value, node->value + 1.0};
         return {j, node->value - 1.0, node->value};
     }

@@ -134,7 +134,7 @@ double Box::shrink(const Space& space, double room) {
     return room / lightest + kHair;
 }
 
-Split split_beyond(const Space& space, const Box& box, int j, double value) {
+Split split_beyond(const Space& space, int j, double value) {
     const Axis& axis = space.axes[j];
     if (axis.kind != Kind::discrete) return {j, value, std::nextafter(value, kInfinity)};
     const auto next = std::ranges::upper_bound(axis.levels, value);

@@ -82,7 +82,7 @@ struct Split {
 };
 
 // Split an axis behind a value; an axis with levels, between two of them.
-Split split_beyond(const Space& space, const Box& box, int axis, double value);
+Split split_beyond(const Space& space, int axis, double value);
 Split choose_split(const Space& space, const Box& box, const std::vector<int>& open);
 // The same where scores stand for distances, which are linear as they are: where these vary most, less the mean slopes.
 // No axis where they vary too little to set any two members apart.

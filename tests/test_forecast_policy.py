@@ -214,7 +214,7 @@ def test_refusals() -> None:
     forest = RandomForestRegressor(20, random_state=0).fit(numbers, Y["y0"])
     with pytest.raises(InputError, match=r"Out-of-bag residuals need the rows that the forest was fitted to"):
         wh.ForecastWeights.of(forest).fit(numbers.to_numpy()[::-1], Y.to_numpy()[::-1])
-    with pytest.raises(InputError, match=r"The forest must have more trees: \d+ rows of 'X' are in the bag"):
+    with pytest.raises(InputError, match=r"The forest must have more trees: \d+ rows? of 'X' (is|are) in the bag"):
         wh.ForecastWeights(RandomForestRegressor(2, random_state=0)).fit(numbers, Y)
     shipment = wh.Policy(wh.Shipment(distances=[[1.0]]), wh.ForecastWeights("linear")).fit(numbers, Y)
     with pytest.raises(InputError, match=r"'problem' must be a Newsvendor, or have costs that are linear"):

@@ -128,10 +128,11 @@ def out_of_bag(models: Sequence[Any], forecaster: Forecaster, X: Floats, outcome
     for k, (m, own, _) in enumerate(forecaster.forecasts):
         outside = ~seen[m]
         count = outside.sum(axis=0)
-        if (count == 0).any():
+        if never := int((count == 0).sum()):
+            rows_are = "row of 'X' is" if never == 1 else "rows of 'X' are"
             raise InputError(
-                f"The forest must have more trees: {int((count == 0).sum())} rows of 'X' are in the bag of each of its "
-                f"{len(outside)} trees, so that they have no out-of-bag residual.",
+                f"The forest must have more trees: {never} {rows_are} in the bag of each of its {len(outside)} trees, "
+                "without an out-of-bag residual. Residuals may be 'cross' instead.",
                 parameter="model",
             )
         for t, values in zip(own.trees, own.values, strict=True):
