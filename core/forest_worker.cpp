@@ -147,7 +147,7 @@ void ForestWorker::recall() {
 
 // Mix the rivals of the box; the mixture becomes the worst of them, and the best ones are kept for its halves.
 void ForestWorker::mix() {
-    mixture_.mix(open_, criterion_, criterion_.eta_at(open_.here, open_.etas));
+    mixture_.mix(open_, criterion_, criterion_.eta_at(open_.counted(), open_.etas));
     const std::size_t added = mixture_.alone().size() - numbers_.size();
     std::vector<std::size_t> order(numbers_.size());
     std::iota(order.begin(), order.end(), std::size_t{0});
