@@ -614,7 +614,7 @@ def test_errors_name_the_argument(call: Any, error: type[Exception], message: st
             "the column 'b' of 'q' only once",
         ),
         ({"p": Categorical(columns=["a", "b"]), "b": Binary()}, "name the column 'b' of 'p' only once"),
-        ({"c": Categorical(columns=["a", "b"])}, "The schema's feature 'c' needs another name"),
+        ({"c": Categorical(columns=["a", "b"])}, "The schema's category 'c' needs another name"),
         ({"p": Categorical(columns=["a", "z"])}, "The schema names the column 'z', which 'X' does not have"),
     ],
 )
