@@ -21,7 +21,12 @@ exclude_patterns = ["_build", "benchmarks/tables", "reproduction/*"]
 
 autodoc_member_order = "bysource"
 autodoc_typehints = "none"
-autodoc_default_options = {"members": True, "show-inheritance": False}
+autodoc_default_options = {
+    "members": True,
+    "show-inheritance": False,
+    # What scikit-learn adds to an estimator for routing metadata; its text refers to the glossary of its own pages.
+    "exclude-members": "set_fit_request, set_score_request",
+}
 autoclass_content = "class"
 autosummary_generate = False
 napoleon_google_docstring = False
