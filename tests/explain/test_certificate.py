@@ -388,3 +388,17 @@ def test_how_good_the_policy_is_said_to_be() -> None:
     assert any("40 rows then and on 30 now" in remark for remark in others.remarks)
     unknown = verify(why, clone(policy).fit(policy.X_, pd.DataFrame(policy.Y_, columns=policy.outcome_names_)))
     assert any("was not found out again" in remark for remark in unknown.remarks)
+
+
+def test_what_restrictions_keep_away_was_found_by_the_engine_that_was_asked() -> None:
+    """An answer of the integer program that restrictions leave none, verified as it was written."""
+    rng = np.random.default_rng(0)
+    X = pd.DataFrame({"a": rng.integers(0, 9, 40).astype(float), "b": rng.integers(0, 9, 40).astype(float)})
+    Y = pd.DataFrame({"demand": 10 * X["a"] + rng.integers(0, 5, 40)})
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(5)).fit(X, Y)
+    low, high = X["a"].idxmin(), X["a"].idxmax()
+    why = policy.explain(X.loc[low], instead=policy.decide(X.loc[high]), fixed=["a"], engine="milp")
+    assert why.status == "none"
+    assert why.unrestricted is not None
+    assert why.unrestricted.engine.startswith("milp")
+    assert wh.Explanation.from_json(why.to_json()).verify(policy).agrees

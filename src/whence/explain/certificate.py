@@ -138,6 +138,9 @@ def _recomputed(said: Explanation, written: Mapping[str, Any], policy: Policy) -
 
     fresh, faults = recomputed(said, policy)
     fresh = replace(fresh, engine=_engine(said, policy) if said.asked else said.engine)
+    if fresh.unrestricted is not None:
+        # What the restrictions keep away was found by the same engine.
+        fresh = replace(fresh, unrestricted=replace(fresh.unrestricted, engine=fresh.engine))
     costs = [cost for array in (fresh.costs_decision, fresh.costs_alternative) if array is not None for cost in array]
     largest = max(map(abs, costs), default=1.0)
     # The words of another version may be others.
