@@ -126,3 +126,23 @@ def test_a_date_is_one_change() -> None:
         case = date_cases.date_case(seed)
         alone = [case.explain(fixed=[name]).distance for name in ("heat", "date")]
         assert case.explain(max_changes=1).distance == pytest.approx(min(alone), rel=1e-6, abs=1e-6), seed
+
+
+def test_going_round_is_a_change_even_to_the_end_of_the_line() -> None:
+    """From 23 h to 0 h is one change, beside a switch and beside a number that is filled in."""
+    rows = [(hour, switch, gap) for hour in range(24) for switch in (0, 1) for gap in (1.0, 9.0, np.nan)]
+    X = pd.DataFrame(rows, columns=["hour", "switch", "gap"])
+    wanted = {"switch": (X["hour"] < 1) & (X["switch"] == 1), "gap": (X["hour"] < 1) & (X["gap"] > 5)}
+    today = {"hour": 23, "switch": 0, "gap": np.nan}
+    for name, peak in wanted.items():
+        weights = wh.ForestWeights(1, None, max_features=None, random_state=0, missing=True)
+        schema = wh.Schema({"hour": wh.Cyclic(24, step=1), "switch": wh.Binary()})
+        policy = wh.Policy(wh.Newsvendor(1, 9), weights, schema=schema)
+        # Every row is in the tree often enough to be told apart.
+        policy = policy.fit(pd.concat([X] * 8), pd.concat([pd.DataFrame({"demand": np.where(peak, 90.0, 10.0)})] * 8))
+        asked = {"instead": [90.0], "fill": ["gap"]}
+        assert policy.explain(today, max_changes=1, **asked).status == "none"
+        why = policy.explain(today, max_changes=2, **asked)
+        assert why.status == "optimal"
+        assert set(why.changes["feature"]) == {"hour", name}
+        assert why.context["hour"] == 0
