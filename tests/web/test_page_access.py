@@ -46,7 +46,14 @@ def states_of_the_bakery(page: Page) -> Iterator[str]:
     expect(page.locator(".plan-card.a .reason")).to_be_visible()
     expect(page.locator(".plan-card.d .caution")).to_be_visible()
     yield "outside the history, a quantity missing"
+    held: list[Route] = []
+    page.route("**/decide", lambda route: held.append(route))
     page.get_by_label("temperature", exact=True).fill("7")
+    expect(page.locator(".plan-card.d.busy")).to_be_visible()
+    yield "being decided"
+    held[-1].continue_()
+    page.unroute("**/decide")
+    expect(page.locator(".plan-card.d.busy")).to_have_count(0)
     page.get_by_label("Your plan: rolls", exact=True).fill("319")
     page.get_by_role("button", name="Limit temperature").click()
     page.get_by_role("button", name="Limit weekday").click()
