@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
 from tests import oracle
+from tests.forests import paper_forest
 from tests.milp.asked import answered, asked, forests, neighbours
 
 import whence as wh
@@ -114,7 +115,7 @@ def test_rounding_to_few_digits_does_not_make_an_outlier(seed: int) -> None:
     """The context returned, in the user's units, is one that the isolation forest accepts: next to its splits too."""
     rng = np.random.default_rng(seed)
     X = np.round(rng.uniform(0.0, 10.0, (60, 2)), 1)
-    weights = wh.KNNWeights(k=5) if seed % 3 == 0 else wh.ForestWeights(n_trees=10, max_depth=3, random_state=seed)
+    weights = wh.KNNWeights(k=5) if seed % 3 == 0 else paper_forest(n_trees=10, max_depth=3, random_state=seed)
     policy = wh.Policy(wh.Newsvendor(1.0, 3.0), weights).fit(X, 5.0 + X[:, :1] + rng.random((60, 1)))
     forest = IsolationForest(n_estimators=10, random_state=seed).fit(policy.schema_.encode(X))
     plan = policy.decide(X[int(np.argmax(X[:, 0]))])
