@@ -163,7 +163,7 @@ class Schema:
         None of them is enforced: give those that are true of every context, not only of these, as `relations`.
         """
         self._check_fitted()
-        found = proposed_relations(self._columns, as_table(X, "X", self._order))
+        found = proposed_relations(self._columns, as_table(X, "X", self._order, self._missing))
         follows = {f"observed({feature.from_}, {name})" for name, feature in self._derived().items()}
         return [text for text in found if text not in self.relations and text not in follows]
 
