@@ -19,7 +19,7 @@ from whence.weights.adapters import FittedTrees
 from whence.weights.adapters.base import Forecast, Link
 from whence.weights.forecasters import LinearForecaster
 from whence.weights.layout import Layout
-from whence.weights.lines import FittedLine, Line, typed_like
+from whence.weights.lines import NEARLY, FittedLine, Line, typed_like
 
 __all__ = ["AskedForecast", "AskedLine", "AskedTrees", "LineOfPolicy", "Sums"]
 
@@ -272,7 +272,8 @@ class AskedLine(AskedForecast):
         return float(self.predicted(context.to_frame().T)[0])
 
     def precision(self) -> float:
-        return 10.0 * self.line.precision()
+        # The model takes its sums in another order, and may scale its columns first.
+        return 10.0 * self.line.precision() + NEARLY * self.size()
 
     def least_tolerance(self) -> float:
         return 2.0 * self.line.precision()

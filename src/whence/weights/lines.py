@@ -13,10 +13,12 @@ from whence.aliases import Floats
 from whence.errors import InputError
 from whence.weights.adapters.base import Link
 
-__all__ = ["FittedLine", "Line", "check_steps", "probes", "typed_like"]
+__all__ = ["NEARLY", "FittedLine", "Line", "check_steps", "probes", "typed_like"]
 
-#: Shares of the largest forecast by which a line may miss what a model says: sums of products, taken in another order.
+#: Share of the largest forecast by which a line may miss what a model says.
 NEARLY = 1e-9
+#: Share of a sum of products, for each of them, by which rounding may change it.
+ROUNDING = 4e-16
 #: Steps of a pipeline that are linear in numbers, or know categories only by what each of them adds.
 STEPS = {
     *("StandardScaler", "MinMaxScaler", "MaxAbsScaler", "RobustScaler", "PCA", "TruncatedSVD", "SimpleImputer"),
@@ -70,7 +72,7 @@ class Line:
     def precision(self) -> float:
         """By how much sums taken in another order may differ."""
         size = np.abs(self.coefficients[0]) @ np.abs(self.inputs).max(axis=0) + abs(float(self.intercepts[0]))
-        return float(NEARLY * size)
+        return float(ROUNDING * (self.inputs.shape[1] + 2) * size)
 
 
 class FittedLine:
@@ -182,7 +184,7 @@ class FittedLine:
         frames, places = [], []
         for name, at, categories in columns:
             values = probes(history[name]) if categories is None else list(categories)
-            frame = pd.concat([base] * len(values), ignore_index=True)
+            frame = base.iloc[np.zeros(len(values), dtype=int)].reset_index(drop=True)
             frame[name] = pd.Series(values, dtype=object)
             frames.append(frame)
             places.append((name, at, values, categories is None))
@@ -208,7 +210,7 @@ class FittedLine:
         every = self.linear(typed_like(history, history), label)
         line = Line(coefficients, every[middle] - coefficients @ inputs[middle], inputs)
         off = np.abs(line.sums(inputs) - every)
-        if not (off <= 10.0 * line.precision()).all():
+        if not (off <= 10.0 * line.precision() + NEARLY * np.abs(every).max()).all():
             raise InputError(
                 "'model' must be a tree ensemble or linear in what it is shown. Got "
                 f"{type(self.last).__name__}, whose forecasts are not on a line.",

@@ -134,7 +134,7 @@ class _Taken:
         )
 
     def _changed(self, j: int, values: Sequence[Any]) -> pd.DataFrame:
-        frame = pd.concat([self.base] * len(values), ignore_index=True)
+        frame = self.base.iloc[np.zeros(len(values), dtype=int)].reset_index(drop=True)
         frame[self.columns[j][0]] = pd.Series(list(values), dtype=object)
         return frame
 
@@ -184,13 +184,20 @@ class _Taken:
         made = self._made(self._changed(j, [first, last]))[:, c]
         slope = (made[1] - made[0]) / (last - first)
         guess = first + (cuts - made[0]) / slope
-        hair = 1e-6 * (np.abs(guess) + abs(last - first))
+
+        def left_of(numbers: Floats) -> NDArray[np.bool_]:
+            return self._compared(self._made(self._changed(j, numbers.tolist()))[:, c]) <= cuts
+
+        hair = 1e-12 * (np.abs(guess) + abs(last - first)) + 2e-7 * np.abs(cuts) / slope
         low, high = guess - hair, guess + hair
+        while not (left_of(low) & ~left_of(high)).all():
+            hair *= 10.0
+            low, high = guess - hair, guess + hair
         for _ in range(HALVINGS):
             middle = 0.5 * (low + high)
             open_ = (middle > low) & (middle < high)
             if not open_.any():
                 break
-            left = self._compared(self._made(self._changed(j, middle.tolist()))[:, c]) <= cuts
+            left = left_of(middle)
             low, high = np.where(open_ & left, middle, low), np.where(open_ & ~left, middle, high)
         return low
