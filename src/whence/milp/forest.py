@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import cast
 
@@ -63,6 +63,17 @@ class ForestWeighting(Weighting):
         if self.forest.n_samples_ < self._leaf_columns.size:
             return [Linear(self.columns, column) for column in values.T]
         return [Linear(self._leaf_columns, column) for column in (self._shares @ values).T]
+
+    def by_parts(self, value: Callable[[Floats], float], n: int) -> Linear:
+        """Sum of what `value` says of the weights of the leaves, each times its share."""
+        trees, known = len(self.leaves), dict[bytes, float]()
+        found = np.empty(self._leaf_columns.size)
+        for i in range(found.size):
+            own = trees * self._shares[[i]].toarray().ravel()
+            if own.tobytes() not in known:
+                known[own.tobytes()] = value(own)
+            found[i] = known[own.tobytes()] / trees
+        return Linear(self._leaf_columns, found)
 
     @cached_property
     def columns(self) -> Columns:

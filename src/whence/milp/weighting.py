@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -38,6 +38,10 @@ class Weighting(ABC):
     def means(self, values: Floats) -> list[Linear]:
         """Weighted mean of every column of `values`."""
         return [self.mean(column) for column in values.T]
+
+    def by_parts(self, value: Callable[[Floats], float], n: int) -> Linear:
+        """Sum of what `value` says of the parts that weights are made of, each times its share: `n` observations."""
+        return self.mean(np.array([value(one) for one in np.eye(n)]))
 
     @cached_property
     @abstractmethod

@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 from whence.aliases import Floats
 from whence.risk import Risk
 
-__all__ = ["Plans", "Routes", "Stock"]
+__all__ = ["Others", "Plans", "Routes", "Stock"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +60,28 @@ class Routes:
 
 
 @dataclass(frozen=True)
+class Others:
+    """The plans outside a set, which a plan of it must beat by standard errors where it has to be the best of all.
+
+    Attributes
+    ----------
+    every : callable
+        The sample costs of all of them, one row per plan, times ``1 + within``; None where they cannot be listed.
+    past : callable
+        The same for those that are decided in past contexts.
+    best : callable
+        Given weights, the sample costs of the best plan of all, times ``1 + within``; None where it is in the set.
+    decided : callable
+        Whether the decision is one of them, or has to be beaten by a margin.
+    """
+
+    every: Callable[[], Floats | None]
+    past: Callable[[], Floats]
+    best: Callable[[Floats], Floats | None]
+    decided: Callable[[], bool]
+
+
+@dataclass(frozen=True)
 class Plans:
     """The plans of which some one must be better.
 
@@ -77,6 +99,8 @@ class Plans:
         The set, and all plans there are, as quantities that are chosen one by one.
     routes, all_routes : Routes, optional
         The set, and all plans there are, as routes of a network.
+    others : Others, optional
+        For absolute questions: the plans outside the set.
     """
 
     best: Callable[[Floats], Floats]
@@ -87,6 +111,7 @@ class Plans:
     all_stock: Stock | None = None
     routes: Routes | None = None
     all_routes: Routes | None = None
+    others: Others | None = None
 
     def beaten(self, risk: Risk, tau: float) -> Callable[[Floats], Floats | None]:
         """Of an absolute question: given weights, the best plan of all where it beats the set by more than tau."""

@@ -22,9 +22,8 @@ from whence.search.criteria import distinct
 from whence.search.first_known import alive_leaves, first_known
 from whence.search.forest import ForestFrontier, prepared
 from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
-from whence.search.one_by_one import LISTED as LISTED_ALONE
-from whence.search.one_by_one import OneByOne
 from whence.search.solved_boxes import SolvedBoxes
+from whence.search.sure_sets import confidently
 
 __all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
 
@@ -46,37 +45,41 @@ def explain(question: Question) -> Answer:
     plans = question.plans
     assert plans is not None
     if question.confidence:
-        return _confidently(question, kept, plausible)
-    # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
-    relative = replace(question, kind="relative")
+        return confidently(
+            question,
+            alone=lambda one: ForestFrontier(one, kept, plausible),
+            together=lambda plain: _frontier(plain, _Making(plain, kept, plausible, look=False)),
+        )
     made = _Making(question, kept, plausible)
-    criterion = made.criterion()
-    if criterion is None:
-        if question.limits.remaining <= 0:
-            return made.stopped()
-        return driver.run(relative, SolvedBoxes(question, kept, plausible, made.known))
-    if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
+    frontier = _frontier(question, made)
+    if frontier is None:
+        return made.stopped()
+    if isinstance(frontier, PlanFrontier) and made.empty:
         if made.known is None:
             return Answer("none", None, np.inf, np.inf)  # no plan under any threshold
         # No plan under any threshold is better nearer than what is known.
         distance = question.space.distance(made.known)
         return Answer("optimal", made.known, distance, distance)
+    # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
+    return driver.run(replace(question, kind="relative"), frontier)
+
+
+def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes | None:
+    """The boxes of a set, whose rivals are part of the criterion; None where the time is up before there are any."""
+    criterion, plans = made.criterion(), made.plans
+    if criterion is None:
+        if question.limits.remaining <= 0:
+            return None
+        return SolvedBoxes(question, made.kept, made.plausible, made.known)
+    made.empty = isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0
     relaxed = (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
     )
-    frontier = PlanFrontier(relative, kept, criterion, relaxed, plausible, made.known)
+    relative = replace(question, kind="relative")
+    frontier = PlanFrontier(relative, made.kept, criterion, relaxed, made.plausible, made.known)
     if made.looked:
         frontier.proposed = 1  # past contexts were looked at before
-    return driver.run(relative, frontier)
-
-
-def _confidently(question: Question, kept: KeptGrid, plausible: _core.Plausibility | None) -> Answer:
-    """Some one plan must be better by so many standard errors: each has a spread of its own, and a search."""
-    assert question.plans is not None
-    rows = question.plans.every(LISTED_ALONE)
-    assert rows is not None  # whoever asked made sure of that
-    each = [ForestFrontier(replace(question, plans=None, alternative=row, memo={}), kept, plausible) for row in rows]
-    return driver.run(question, OneByOne(question, each))
+    return frontier
 
 
 class PlanFrontier(ForestFrontier):
@@ -135,11 +138,15 @@ class PlanFrontier(ForestFrontier):
 class _Making:
     """A criterion for a set in the making: large tables are about contexts nearer than an explanation that is known."""
 
-    def __init__(self, question: Question, kept: KeptGrid, plausible: _core.Plausibility | None) -> None:
+    def __init__(
+        self, question: Question, kept: KeptGrid, plausible: _core.Plausibility | None, look: bool = True
+    ) -> None:
         assert question.plans is not None
         self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.plans
         self.known: Floats | None = None
-        self.looked = False
+        self.looked, self.look = False, look
+        #: Whether no plan is left, under any threshold.
+        self.empty = False
 
     def criterion(self) -> _core.Criterion | None:
         """The criterion; None where there is none of its kind, or its table would be too large."""
@@ -165,7 +172,7 @@ class _Making:
     def _alive(self, rows: Floats | None = None) -> tuple[Ints, Ints]:
         """The leaves that hold an allowed context nearer than what is known, and the tree of each."""
         question = self.question
-        if not self.looked and question.limits.node_limit is None:
+        if self.look and not self.looked and question.limits.node_limit is None:
             self.looked = True
             self.known = first_known(question, self.kept, self.plausible, rows)
         cutoff = np.inf if self.known is None else question.space.distance(self.known)
