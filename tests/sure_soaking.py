@@ -22,6 +22,8 @@ from whence.weights import KNNWeights
 
 #: Costs that differ by no more, as a share of the largest, may tie.
 TIE = 1e-9
+#: Plans that a set or a problem lists, at most, for each of them to be looked at.
+LISTED = 400
 
 
 class TooMany(Exception):
@@ -77,7 +79,7 @@ def _between(case: SetCase, question: Question, at: Cells, kappa: float) -> tupl
         return np.asarray(policy.problem.costs(plan, policy.Y_), dtype=float)
 
     outside = _outside(case, costs)
-    listed = among.plans(400)
+    listed = among.plans(LISTED)
     low = np.full(len(weights), np.inf)
     high = np.full(len(weights), np.inf)
     if listed is not None:
@@ -85,7 +87,7 @@ def _between(case: SetCase, question: Question, at: Cells, kappa: float) -> tupl
             worst = np.max([over(row, rival) for rival in outside], axis=0)
             low, high = np.minimum(low, worst), np.minimum(high, worst)
     for i, own in enumerate(weights):
-        if listed is not None and (case.kind == "relative" or policy.problem.plans(400) is not None):
+        if listed is not None and (case.kind == "relative" or policy.problem.plans(LISTED) is not None):
             break
         cell = Cells(at.points[i : i + 1], at.distance[i : i + 1], at.members[i : i + 1])
         rivals = list(outside)
@@ -120,10 +122,10 @@ def _outside(case: SetCase, costs: Any) -> list[np.ndarray]:
         return [(1.0 - case.margin) * decided]
     assert case.instead is not None
     among = case.instead.named(policy.outcome_names_)
-    listed = policy.problem.plans(400)
+    listed = policy.problem.plans(LISTED)
     if listed is None:
         listed = [policy.decide(row) for _, row in policy.X_.iterrows()]
     found = [factor * costs(plan) for plan in listed if among.check(plan)]
-    if among.check(decision.plan) or (not found and policy.problem.plans(400) is not None):
+    if among.check(decision.plan) or (not found and policy.problem.plans(LISTED) is not None):
         found.append(factor * decided)
     return found

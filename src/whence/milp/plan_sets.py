@@ -215,15 +215,18 @@ def _some_route(model: Model, weighting: Weighting, routes: Routes) -> Linear:
     balance = np.where(np.arange(routes.nodes) == routes.source, 1.0, 0.0)
     model.rows(at[inner], np.tile(taken, 2)[inner], flows[inner], balance, balance, routes.nodes)
     edges = np.unique(arcs[:, 1])
-    low, high = routes.costs[:, edges].min(axis=0), routes.costs[:, edges].max(axis=0)
+    # In units of the largest cost, so that no number of a row is large.
+    largest = max(float(np.abs(routes.costs).max()), 1e-300)
+    costs = routes.costs[:, edges] / largest
+    low, high = costs.min(axis=0), costs.max(axis=0)
     paid = model.variables(edges.size, np.minimum(low, 0.0), np.maximum(high, 0.0))
-    for k, mean in enumerate(weighting.means(routes.costs[:, edges])):
+    for k, mean in enumerate(weighting.means(costs)):
         own = taken[arcs[:, 1] == edges[k]]
         used, cost = Linear(own, np.ones(own.size)), Linear(paid[k : k + 1], np.ones(1))
         # An edge that is taken costs what it does in the context; at least its least, and nothing where it is not.
         model.add(scaled(mean + used * float(high[k]) - cost, float(high[k])))
         model.add(scaled(used * float(low[k]) - cost, 0.0))
-    return Linear(paid, np.ones(edges.size))
+    return Linear(paid, np.full(edges.size, largest))
 
 
 def _some_quantities(model: Model, weighting: Weighting, stock: Stock) -> Linear:
@@ -233,14 +236,16 @@ def _some_quantities(model: Model, weighting: Weighting, stock: Stock) -> Linear
         points = np.unique(np.clip(demand, stock.lower[j], stock.upper[j]))
         over = points[:, None] - demand[None, :]
         costs = np.maximum(stock.holding[j] * over, -stock.backorder[j] * over)
+        largest = max(float(costs.max()), 1e-300)
+        costs = costs / largest
         chosen = model.variables(points.size, integer=True)
         model.row(Linear(chosen, np.ones(points.size)), 1.0, 1.0)
-        paid = model.variables(1, 0.0, max(float(costs.max()), 0.0))
+        paid = model.variables(1)
         for k, mean in enumerate(weighting.means(costs.T)):
             most = float(costs[k].max())
             free = Linear(chosen[k : k + 1], np.array([most]))
             model.add(scaled(mean + free - Linear(paid, np.ones(1)), most))
-        total.append(Linear(paid, np.ones(1)))
+        total.append(Linear(paid, np.full(1, largest)))
     return Linear.sum(total)
 
 

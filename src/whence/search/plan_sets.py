@@ -22,6 +22,7 @@ from whence.search.criteria import distinct
 from whence.search.first_known import alive_leaves, first_known
 from whence.search.forest import ForestFrontier, prepared
 from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
+from whence.search.listed_best import ListedBest
 from whence.search.solved_boxes import SolvedBoxes
 from whence.search.sure_sets import confidently
 
@@ -66,11 +67,12 @@ def explain(question: Question) -> Answer:
 
 def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes | None:
     """The boxes of a set, whose rivals are part of the criterion; None where the time is up before there are any."""
-    criterion, plans = made.criterion(), made.plans
+    criterion = made.criterion()
+    plans = made.plans
     if criterion is None:
         if question.limits.remaining <= 0:
             return None
-        return SolvedBoxes(question, made.kept, made.plausible, made.known)
+        return SolvedBoxes(replace(question, plans=made.plans), made.kept, made.plausible, made.known)
     made.empty = isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0
     relaxed = (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
@@ -158,9 +160,7 @@ class _Making:
         if plans.routes is not None and question.risk.tail is None:
             return _route_criterion(question, kept, plans.routes, plans.all_routes)
         limit = LISTED if question.risk.tail is None else LISTED_TAIL
-        most = min(limit, max(1, TABLE_LIMIT // kept.leaves))
-        rows = plans.every(most)
-        rivals = None if plans.rivals is None else plans.rivals(most)
+        rows, rivals = self._listed(min(limit, max(1, TABLE_LIMIT // kept.leaves)))
         if rows is None or (plans.rivals is not None and rivals is None):
             return None
         decided = question.rival_decision[None, :]
@@ -169,12 +169,24 @@ class _Making:
             alive, _ = self._alive(rows)
         return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]), alive)
 
+    def _listed(self, most: int) -> tuple[Floats | None, Floats | None]:
+        """The sample costs of all plans of the set, and of all plans there are, where there are at most so many."""
+        plans, memo = self.plans, self.question.memo
+        if memo.get("listed", (0,))[0] != most:
+            memo["listed"] = most, plans.every(most), None if plans.rivals is None else plans.rivals(most)
+        _, rows, rivals = memo["listed"]
+        # Whoever has a list need not solve the problem to know the best of it.
+        best = plans.best if rows is None else ListedBest(rows, self.question.risk.tail)
+        rival = plans.rival if rivals is None else ListedBest(rivals, self.question.risk.tail)
+        self.plans = replace(plans, best=best, rival=rival)
+        return rows, rivals
+
     def _alive(self, rows: Floats | None = None) -> tuple[Ints, Ints]:
         """The leaves that hold an allowed context nearer than what is known, and the tree of each."""
         question = self.question
         if self.look and not self.looked and question.limits.node_limit is None:
             self.looked = True
-            self.known = first_known(question, self.kept, self.plausible, rows)
+            self.known = first_known(replace(question, plans=self.plans), self.kept, self.plausible, rows)
         cutoff = np.inf if self.known is None else question.space.distance(self.known)
         return alive_leaves(locate(question, self.kept), self.kept, cutoff)
 
