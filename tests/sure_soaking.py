@@ -7,17 +7,23 @@ outside the set or, where these cannot be listed, what is decided in past contex
 
 from __future__ import annotations
 
+import sys
+from contextlib import ExitStack
 from dataclasses import replace
 from typing import Any
+from unittest import mock
 
 import numpy as np
+from tests.context_cases import TooMany
 from tests.oracle import MOST_CELLS
 from tests.search.holding import Cells, all_cells, excess, nearest_between
 from tests.set_soaking import SetCase, question_of
 from tests.soaking import EXACT
 
 from whence.errors import WhenceError
+from whence.explain import plan_sets
 from whence.question import Question
+from whence.search import sure_sets
 from whence.weights import KNNWeights
 
 #: Costs that differ by no more, as a share of the largest, may tie.
@@ -26,12 +32,23 @@ TIE = 1e-9
 LISTED = 400
 
 
-class TooMany(Exception):
-    """There are more cells than can be looked at."""
+#: Standard errors that are asked for.
+KAPPAS = (0.5, 1.0, 2.0, 4.0)
 
 
-def sure_disagreement(case: SetCase, kappa: float, **how: Any) -> str:
-    """In what the answer with so many standard errors differs from brute force; empty where it does not."""
+def sure_disagreement(case: SetCase, kappa: float, every: bool = True, **how: Any) -> str:
+    """In what the answer with so many standard errors differs from brute force; empty where it does not.
+
+    Unless `every` plan of a list counts by itself, lists are taken for sets that cannot be listed.
+    """
+    with ExitStack() as stack:
+        if not every:
+            for module in (sure_sets, plan_sets, sys.modules[__name__]):
+                stack.enter_context(mock.patch.object(module, "LISTED" if module.__name__ == __name__ else "APART", 0))
+        return _disagreement(case, kappa, **how)
+
+
+def _disagreement(case: SetCase, kappa: float, **how: Any) -> str:
     question = question_of(case)
     assert not isinstance(question.weights, KNNWeights)
     at = _small(question)

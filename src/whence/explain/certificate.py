@@ -81,8 +81,8 @@ def verify(
     """Compare the explanation `said`, or the `document` that it was read from, with what `policy` says now.
 
     With `prove`, the policy searches once more, within `time_limit`, and tells `on_progress` how far it has come.
-    `judge` finds out how good the policy is, where the explanation says so; otherwise it is what is known of it. None of
-    the `barred` sets of features may change as a whole.
+    `judge` finds out how good the policy is, where the explanation says so; otherwise it is what is known of it. None
+    of the `barred` sets of features may change as a whole.
     """
     policy._history()
     written = said.to_dict() if document is None else document

@@ -26,7 +26,7 @@ from whence.problems.shortest_path import ShortestPath
 from whence.question import Answer, Question
 from whence.question.plans import Others, Plans, Routes, Stock
 from whence.question.sureness import APART, rivals_there, worst_rival
-from whence.risk import Expectation, Risk
+from whence.risk import CVaR, Expectation, Risk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -137,7 +137,21 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
         routes=_routes(plans, outcomes) if simple else None,
         all_routes=_routes(everything, factor * outcomes) if simple and absolute else None,
         others=others,
+        linear=lambda: _linear(problem, plans, outcomes, risk),
     )
+
+
+def _linear(problem: DecisionProblem, plans: PlanSet, outcomes: Floats, risk: Risk) -> tuple[Any, Floats] | None:
+    """A polytope that holds the set, and the cost vectors; None where another risk makes something else of costs."""
+    if risk.on_values() is not risk and not isinstance(risk, Expectation | CVaR):
+        return None
+    if isinstance(plans, AnyPlan) and isinstance(problem, ShortestPath):
+        plans = RouteSet(problem)
+    try:
+        polytope = plans.polytope()
+    except InputError:
+        return None  # a network with cycles, or a problem that does not tell the number of its variables
+    return None if polytope is None else (polytope, np.asarray(problem.cost_rows(outcomes), dtype=np.float64))
 
 
 def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[Any], Floats]) -> Others:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from whence.milp.axes import Splits, add_axes, cell_axis
 from whence.milp.ceilings import largest_in_leaves
 from whence.milp.model import Columns, Linear, Model, Row
 from whence.milp.trees import add_trees, splits_of
-from whence.milp.weighting import Weighting
+from whence.milp.weighting import Parts, Weighting
 from whence.question import Question
 from whence.weights import TreeWeights
 
@@ -64,16 +65,10 @@ class ForestWeighting(Weighting):
             return [Linear(self.columns, column) for column in values.T]
         return [Linear(self._leaf_columns, column) for column in (self._shares @ values).T]
 
-    def by_parts(self, value: Callable[[Floats], float], n: int) -> Linear:
-        """Sum of what `value` says of the weights of the leaves, each times its share."""
-        trees, known = len(self.leaves), dict[bytes, float]()
-        found = np.empty(self._leaf_columns.size)
-        for i in range(found.size):
-            own = trees * self._shares[[i]].toarray().ravel()
-            if own.tobytes() not in known:
-                known[own.tobytes()] = value(own)
-            found[i] = known[own.tobytes()] / trees
-        return Linear(self._leaf_columns, found)
+    def parts(self) -> Parts:
+        """The leaves of the trees."""
+        ends = np.cumsum([0, *(leaves.columns.size for leaves in self.leaves)]).tolist()
+        return Parts(self._leaf_columns, self._shares, [slice(*pair) for pair in pairwise(ends)], 1)
 
     @cached_property
     def columns(self) -> Columns:

@@ -1,9 +1,9 @@
 """Some plan of a set costs no more than a rival plan: binaries choose the plan.
 
 Where plans are listed, each has a binary; under CVaR, each pair of a plan and a level does, since the CVaR of a plan is
-the least, over levels, of the level plus the mean excess over it divided by the tail. A route is a flow of binaries, and
-quantities are chosen one by one among their breakpoints. Of any other set it is only said that its best plan costs at
-least as much as the best plans of the leaves, or neighbours, each by itself: what that lets through is judged by the
+the least, over levels, of the level plus the mean excess over it divided by the tail. A route is a flow of binaries,
+and quantities are chosen one by one among their breakpoints. Of any other set it is only said that its best plan costs
+at least as much as the best plans of the leaves, or neighbours, each by itself: what that lets through is judged by the
 set's own `solve`, and cut off where it fails.
 """
 
@@ -17,11 +17,12 @@ from whence.aliases import Floats
 from whence.errors import InputError
 from whence.milp.ceilings import w_max
 from whence.milp.criteria import Criterion
+from whence.milp.linear_sets import linear_cost
 from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.milp.weighting import Weighting
 from whence.problems._deadline import check_time, until
 from whence.question import Question
-from whence.question.plans import Routes, Stock
+from whence.question.plans import Stock
 
 __all__ = ["about_set", "check_set", "set_criterion"]
 
@@ -57,17 +58,27 @@ def set_criterion(model: Model, weighting: Weighting, question: Question, how: s
     if tail is None:
         if rows is not None:
             return SomePlan(model, weighting, question, rows)
-        if plans.routes is not None:
-            return Chosen(weighting, question, _some_route(model, weighting, plans.routes))
-        if plans.stock is not None and plans.stock.demand.size * plans.stock.demand.shape[0] <= NUMBERS:
-            return Chosen(weighting, question, _some_quantities(model, weighting, plans.stock))
-        return Chosen(weighting, question, _solved_alone(weighting, question))
+        return Chosen(weighting, question, _chosen_cost(model, weighting, question))
     ceilings = w_max(question.weights, how)
     pairs = None if rows is None else _levels(rows, tail, ceilings)
     flows = Flows(model, weighting, tail, ceilings)
     if pairs is None:
-        return ChosenTail(question, _solved_alone(weighting, question), flows)
+        return ChosenTail(question, _chosen_cost(model, weighting, question), flows)
     return SomeLevel(model, weighting, question, pairs, flows)
+
+
+def _chosen_cost(model: Model, weighting: Weighting, question: Question) -> Linear:
+    """The cost of a plan that the model chooses from a set that is not listed."""
+    plans = question.plans
+    assert plans is not None
+    stock, linear = plans.stock, None if plans.linear is None else plans.linear()
+    if question.risk.tail is None and stock is not None and stock.demand.size * stock.demand.shape[0] <= NUMBERS:
+        return _some_quantities(model, weighting, stock)
+    if linear is not None:
+        found = linear_cost(model, weighting, *linear, question.risk.tail)
+        if found is not None:
+            return found
+    return _solved_alone(weighting, question)
 
 
 class SomePlan:
@@ -193,7 +204,7 @@ class SomeLevel:
 
 
 def _levels(rows: Floats, tail: float, ceilings: Floats) -> Floats | None:
-    """For every plan and every level at which its tail can begin, what each observation counts for; None if too many."""
+    """What each observation counts for, by plan and by level at which its tail can begin; None if they are too many."""
     found: list[Floats] = []
     for costs in rows:
         levels = np.unique(costs)
@@ -203,30 +214,6 @@ def _levels(rows: Floats, tail: float, ceilings: Floats) -> Floats | None:
         if len(found) > PAIRS:
             return None
     return np.array(found)
-
-
-def _some_route(model: Model, weighting: Weighting, routes: Routes) -> Linear:
-    """Expected cost of a route: binaries that flow from the source to the target, and what each edge taken costs."""
-    arcs = routes.arcs.astype(np.int64)
-    taken = model.variables(len(arcs), integer=True)
-    at = np.concatenate((arcs[:, 0], arcs[:, 2]))
-    inner = at != routes.target
-    flows = np.concatenate((np.ones(len(arcs)), -np.ones(len(arcs))))
-    balance = np.where(np.arange(routes.nodes) == routes.source, 1.0, 0.0)
-    model.rows(at[inner], np.tile(taken, 2)[inner], flows[inner], balance, balance, routes.nodes)
-    edges = np.unique(arcs[:, 1])
-    # In units of the largest cost, so that no number of a row is large.
-    largest = max(float(np.abs(routes.costs).max()), 1e-300)
-    costs = routes.costs[:, edges] / largest
-    low, high = costs.min(axis=0), costs.max(axis=0)
-    paid = model.variables(edges.size, np.minimum(low, 0.0), np.maximum(high, 0.0))
-    for k, mean in enumerate(weighting.means(costs)):
-        own = taken[arcs[:, 1] == edges[k]]
-        used, cost = Linear(own, np.ones(own.size)), Linear(paid[k : k + 1], np.ones(1))
-        # An edge that is taken costs what it does in the context; at least its least, and nothing where it is not.
-        model.add(scaled(mean + used * float(high[k]) - cost, float(high[k])))
-        model.add(scaled(used * float(low[k]) - cost, 0.0))
-    return Linear(paid, np.full(edges.size, largest))
 
 
 def _some_quantities(model: Model, weighting: Weighting, stock: Stock) -> Linear:
@@ -263,4 +250,4 @@ def _solved_alone(weighting: Weighting, question: Question) -> Linear:
         return risk.of(plans.best(weights), weights)
 
     with until(question.limits.started + question.limits.seconds + question.limits.remaining):
-        return weighting.by_parts(least, question.alternative.size)
+        return weighting.by_parts(least)

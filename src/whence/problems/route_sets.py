@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 import numpy as np
+from scipy import sparse
 
 from whence.aliases import Floats
 from whence.errors import InputError, SolverError
@@ -19,6 +20,7 @@ from whence.problems.sets import PlanSet
 from whence.risk import Risk, known_tail
 
 if TYPE_CHECKING:
+    from whence.problems.linear import Polytope
     from whence.problems.shortest_path import ShortestPath
 
 __all__ = ["RouteSet", "restricted"]
@@ -141,6 +143,18 @@ class RouteSet(PlanSet):
             return [[node for node, _ in inner._nodes(network, route)] for route in network.routes()]
         return self._every_simple(limit)
 
+    def polytope(self) -> Polytope:
+        """What the edges of a route must satisfy, each of which is taken or not."""
+        space, (visits, closed) = self.problem.polytope(), self._visits()
+        upper = np.minimum(space.upper, 1.0)
+        upper[sorted(closed)] = 0.0
+        made = np.zeros((len(visits), space.variables))
+        for row, edges in zip(made, visits, strict=True):
+            row[sorted(edges)] = -1.0
+        A_ub = sparse.vstack([space.A_ub, sparse.csr_array(made)], format="csr")
+        b_ub = np.append(space.b_ub, -np.ones(len(visits)))
+        return replace(space, upper=upper, A_ub=A_ub, b_ub=b_ub, integrality=np.ones(upper.size, dtype=bool))
+
     def arcs(self) -> tuple[Any, int, int, int] | None:
         """Tail, edge and head of every arc of the layers, from the target backwards; how many nodes; both ends.
 
@@ -220,7 +234,7 @@ class RouteSet(PlanSet):
         full = (1 << len(visits)) - 1
         ahead, marks = _ahead(network, visits, closed), _marks(network, visits)
         found: list[list[int]] = []
-        waiting = [((network.source,), 0)]
+        waiting: list[tuple[tuple[int, ...], int]] = [((network.source,), 0)]
         for _ in range(TRIED_STEPS):
             if not waiting:
                 routes = sorted(found, key=lambda route: (len(route), route))

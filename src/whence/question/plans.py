@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -101,6 +102,9 @@ class Plans:
         The set, and all plans there are, as routes of a network.
     others : Others, optional
         For absolute questions: the plans outside the set.
+    linear : callable, optional
+        Gives, where plans form a polytope and costs are linear, a polytope that holds all plans of the set, and the
+        cost vectors of the past observations; None where it is not so.
     """
 
     best: Callable[[Floats], Floats]
@@ -112,6 +116,7 @@ class Plans:
     routes: Routes | None = None
     all_routes: Routes | None = None
     others: Others | None = None
+    linear: Callable[[], tuple[Any, Floats] | None] | None = None
 
     def beaten(self, risk: Risk, tau: float) -> Callable[[Floats], Floats | None]:
         """Of an absolute question: given weights, the best plan of all where it beats the set by more than tau."""
