@@ -18,18 +18,18 @@ WAYS = ({}, {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO"
 
 @pytest.mark.parametrize("block", range(4))
 def test_sure_sets_agree_with_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
-    """240 questions about lists, routes, quantities and rules, both kinds and all risks, by standard errors."""
+    """160 questions about lists, routes, quantities and rules, both kinds and all risks, by standard errors."""
     for name, value in WAYS[block // 2].items():
         monkeypatch.setattr(forest_search, name, value)
     looked = 0
-    for seed in range(60 * block, 60 * (block + 1)):
+    for seed in range(40 * block, 40 * (block + 1)):
         try:
             wrong = sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=block % 2 == 0)
         except TooMany:
             continue
         assert wrong == "", f"set_case({seed})"
         looked += 1
-    assert looked >= 50
+    assert looked >= 30
 
 
 @pytest.mark.parametrize("tail", [None, 0.05, 0.3, 1.0])

@@ -24,7 +24,7 @@ from whence.search.forest import ForestFrontier, prepared
 from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
 from whence.search.listed_best import ListedBest
 from whence.search.solved_boxes import SolvedBoxes
-from whence.search.sure_sets import confidently
+from whence.search.sure_sets import Nowhere, confidently
 
 __all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
 
@@ -55,7 +55,7 @@ def explain(question: Question) -> Answer:
     frontier = _frontier(question, made)
     if frontier is None:
         return made.stopped()
-    if isinstance(frontier, PlanFrontier) and made.empty:
+    if isinstance(frontier, Nowhere):
         if made.known is None:
             return Answer("none", None, np.inf, np.inf)  # no plan under any threshold
         # No plan under any threshold is better nearer than what is known.
@@ -65,7 +65,7 @@ def explain(question: Question) -> Answer:
     return driver.run(replace(question, kind="relative"), frontier)
 
 
-def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes | None:
+def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes | Nowhere | None:
     """The boxes of a set, whose rivals are part of the criterion; None where the time is up before there are any."""
     criterion = made.criterion()
     plans = made.plans
@@ -73,7 +73,8 @@ def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes |
         if question.limits.remaining <= 0:
             return None
         return SolvedBoxes(replace(question, plans=made.plans), made.kept, made.plausible, made.known)
-    made.empty = isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0
+    if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
+        return Nowhere()
     relaxed = (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
     )
@@ -147,8 +148,6 @@ class _Making:
         self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.plans
         self.known: Floats | None = None
         self.looked, self.look = False, look
-        #: Whether no plan is left, under any threshold.
-        self.empty = False
 
     def criterion(self) -> _core.Criterion | None:
         """The criterion; None where there is none of its kind, or its table would be too large."""

@@ -20,11 +20,17 @@ from whence.search import driver
 from whence.search.driver import Frontier
 from whence.search.one_by_one import OneByOne
 
-__all__ = ["confidently"]
+__all__ = ["Nowhere", "confidently"]
+
+
+class Nowhere:
+    """In place of a frontier: no plan of the set is good enough anywhere, under any threshold of its tail."""
 
 
 def confidently(
-    question: Question, alone: Callable[[Question], Frontier], together: Callable[[Question], Frontier | None]
+    question: Question,
+    alone: Callable[[Question], Frontier],
+    together: Callable[[Question], Frontier | Nowhere | None],
 ) -> Answer:
     """Answer a question about a set with confidence.
 
@@ -49,6 +55,8 @@ def confidently(
         inner = None
     if inner is None:
         return Answer("time_limit", None, np.inf, 0.0)
+    if isinstance(inner, Nowhere):
+        return Answer("none", None, np.inf, np.inf)
     # Whatever stands against its rivals is part of that search; for the driver the question is a relative one.
     return driver.run(replace(question, kind="relative"), _Standing(question, inner, rows, apart=False))
 
