@@ -138,10 +138,10 @@ class Ensemble:
     def fit(self, X: Any) -> Self:
         """Learn from past contexts `X` how far each feature ranges; the model stays as it is."""
         X = as_pandas(X)
-        table = as_table(X, "X", missing=True)
+        table = as_table(X, "X", missing=self._read.takes_missing)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
             check_names(self._read, list(table.columns))
-        schema = (self.schema or Schema()).fit(table, missing=True, steps=False)
+        schema = (self.schema or Schema()).fit(table, missing=self._read.takes_missing, steps=False)
         if schema.dated:
             raise InputError(
                 "'schema' must have no dates for an Ensemble, which does not know them yet. Got some.",
