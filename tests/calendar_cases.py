@@ -156,19 +156,13 @@ def truth(case: CalendarCase) -> float:
     listed = [list(choices[name]) for name in names]
     if np.prod([len(found) for found in listed], dtype=float) > MOST:
         raise TooMany
-    rows = pd.DataFrame([{**case.context}])
-    for name, values in zip(names, listed, strict=True):
-        rows = rows.drop(columns=name).merge(pd.DataFrame({name: values}), "cross")
-    rows = rows[names]
+    places = np.indices([len(found) for found in listed]).reshape(len(names), -1)
+    rows = pd.DataFrame({n: [v[i] for i in at] for n, v, at in zip(names, listed, places.tolist(), strict=True)})
     far = np.zeros(len(rows))
     changes = np.zeros(len(rows), dtype=int)
-    for name, values in zip(names, listed, strict=True):
-        steps = [distance(case, name, value) for value in values]
-        moved = [not _same(value, case.context[name]) for value in values]
-        # NaN is no key of a mapping.
-        place = np.array([next(i for i, v in enumerate(values) if _same(v, one)) for one in rows[name].tolist()])
-        far += np.array(steps)[place]
-        changes += np.array(moved)[place]
+    for name, values, at in zip(names, listed, places, strict=True):
+        far += np.array([distance(case, name, value) for value in values])[at]
+        changes += np.array([not _same(value, case.context[name]) for value in values])[at]
     kept = (changes == 0) | _exists(case, rows)
     kept &= changes <= case.options.get("max_changes", len(names))
     order = np.argsort(far, kind="stable")
