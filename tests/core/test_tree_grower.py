@@ -156,6 +156,32 @@ def test_where_no_split_lowers_the_cost_the_outcomes_decide():
     assert (feature[0], threshold[0]) == (0, 1.5)
 
 
+def spread_left(Y, counts, rows):
+    """Squares of the outcomes of some rows around their mean."""
+    mean = np.average(Y[rows], axis=0, weights=counts[rows])
+    return float(counts[rows] @ ((Y[rows] - mean) ** 2).sum(axis=1))
+
+
+def test_the_outcomes_are_parted_where_least_of_their_variance_is_left():
+    """With one plan no split lowers the cost: the first split against every other one, for outcomes far from 0 too."""
+    for seed in range(80):
+        rng = np.random.default_rng([seed, 5])
+        n, d, least = int(rng.integers(5, 16)), int(rng.integers(1, 3)), int(rng.integers(1, 3))
+        X = rng.normal(size=(n, d)).astype(np.float32)
+        Y = rng.normal(size=(n, 2)) + float(rng.choice([0.0, 1e5]))
+        counts = rng.choice(COUNTS, n).astype(float)
+        grower = _core.TreeGrower(X, _core.PlanCosts(np.ones((n, 1))), Y, 1, least, d, True)
+        leaves = GrownTree(*grower.grow(counts, None, seed)).apply(X)
+        found = [np.flatnonzero(leaves == leaf) for leaf in np.unique(leaves)]
+        ways = []
+        for feature in range(d):
+            for value in np.sort(X[:, feature])[:-1]:
+                sides = [np.flatnonzero(X[:, feature] <= value), np.flatnonzero(X[:, feature] > value)]
+                if min(side.size for side in sides) >= least:
+                    ways.append(sum(spread_left(Y, counts, side) for side in sides))
+        assert sum(spread_left(Y, counts, side) for side in found) == pytest.approx(min(ways), rel=1e-6), seed
+
+
 def test_leaves_hold_enough_of_the_rows_that_count():
     """Both the rows that grow a tree and those that count in it."""
     rng = np.random.default_rng(8)
@@ -196,6 +222,23 @@ def test_thresholds_lie_between_two_values_and_below_the_higher_one():
     tree = GrownTree(*grower.grow(np.ones(2), None, 0))
     assert tree.apply(X).tolist() == [1, 2]
     assert low <= tree.threshold[0] < high
+
+
+def test_a_feature_without_a_cut_does_not_end_the_search_for_one():
+    """With one feature to look at, others are tried where that one has no cut that leaves enough rows."""
+    X = np.array([[0, 1], [1, 2], [1, 3], [1, 4]], dtype=np.float32)
+    Y = np.array([[0.0], [0], [9], [9]])
+    grower = _core.TreeGrower(X, Newsvendor(1, 1).least_costs(Y, Expectation()), Y, 1, 2, 1, True)
+    for seed in range(8):
+        assert grower.grow(np.ones(4), None, seed)[0].tolist() == [1, -1, -1]
+
+
+def test_what_equals_a_threshold_goes_to_the_left():
+    """Also in a tree that was not grown here, whose thresholds are values."""
+    ints = np.array([0, -1, -1])
+    tree = GrownTree(ints, np.array([0.5, -2, -2]), np.array([1, -1, -1]), np.array([2, -1, -1]))
+    rows = np.array([[0.5], [np.nextafter(np.float32(0.5), np.float32(1))], [np.nan]])
+    assert tree.apply(rows).tolist() == [1, 2, 2]
 
 
 def test_what_cannot_be_grown_is_refused():
