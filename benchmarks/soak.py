@@ -52,7 +52,8 @@ MAKERS: dict[str, Callable[[int], Case]] = {
     "decision": decision_case,
 }
 #: Models of other libraries, with a share for every tree or with all leaves together.
-ADAPTERS = [*predictors.LIBRARIES, *(f"{library} pooled" for library in predictors.LIBRARIES)]
+LIBRARIES = [*predictors.LIBRARIES, "econml"]
+ADAPTERS = [*LIBRARIES, *(f"{library} pooled" for library in LIBRARIES)]
 #: Seeds after which the results file is written.
 BLOCK = 50
 #: Seconds that the integer program may take for one question; what it has not settled by then is no disagreement.
@@ -64,6 +65,8 @@ def judged(weights: str, seed: int, milp: bool) -> str | None:
     try:
         if weights in ADAPTERS:
             library, _, pooled = weights.partition(" ")
+            if library == "econml":
+                from tests import econml_cases  # noqa: F401  (it takes seconds to import)
             found = predictors.compared(predictors.case(library, seed, bool(pooled)))
             if milp and not pooled and found == "":
                 found = predictors.compared(predictors.case(library, seed), engine="milp", time_limit=MILP_SECONDS)
