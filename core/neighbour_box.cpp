@@ -40,10 +40,10 @@ Examiner::Span Examiner::span(int member, double reach) const {
                 category_far += space_.apart;
             }
         } else {
-            const double gap = std::abs(box.nearest[j] - x);
-            number += gap;
-            less += gap - std::max(std::max(low - x, x - high), 0.0);
-            more += std::max(x - low, high - x) - gap;
+            const Axis::Reach to = space_.axes[j].reach(x, low, high, box.nearest[j]);
+            number += to.at;
+            less += to.at - to.near;
+            more += to.far - to.at;
         }
     }
     return {number, number + category, number - std::min(less, reach) + category_near,
@@ -210,11 +210,12 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
         chosen = sets.settled;
         undecided = sets.open;
     }
+    if (criterion.by_nearness()) criterion.look(space_, box, sets);
     if (criterion.hopeless(chosen, undecided, buffer)) return Verdict::pruned;
     const bool single = box.is_a_point();
     const bool clear = clear_at_nearest(single ? space_.separation : space_.margin);
     const bool exists = space_.rules.empty() || space_.rules.hold(box.nearest);
-    if (clear && exists && criterion.satisfied(chosen, buffer)) return Verdict::feasible;
+    if (clear && exists && criterion.satisfied(chosen, box.nearest, buffer)) return Verdict::feasible;
     if (single) return Verdict::pruned;
     // A tree of rules that forbids the nearest context is settled before anything else.
     split = exists || space_.rules.trees_hold(box.nearest) ? Split{} : space_.rules.split(space_, box);
@@ -222,6 +223,7 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
         split = space_.linear() ? choose_linear_split(space_, box, sets.open, mean)
                                 : choose_split(space_, box, sets.open);
     }
+    if (split.axis < 0 && space_.limited() && space_.turns(box, sets.settled)) split = choose_split(space_, box, sets.settled);
     if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, box);
     return split.axis < 0 ? Verdict::leaf : Verdict::split;
 }
