@@ -8,6 +8,8 @@
 namespace whence::neighbours {
 
 namespace {
+// A box that has less than this share of its width along an axis is narrow there.
+constexpr double kNarrowBeside = 0.25;
 // By how much a coordinate may lie outside a ball that has cut its box.
 constexpr double kHair = 1e-12;
 }  // namespace
@@ -197,6 +199,33 @@ const Pairs& Examiner::compare(double radius) {
     return pairs_;
 }
 
+// Where neighbours count by how near they are, they matter even if it is clear who they are: a category is settled first,
+// and a split along an axis that is narrow beside another, as the neighbours see it, gives way to that one.
+Split Examiner::split_by_nearness(Split split) const {
+    int widest = -1;
+    double most = 0.0;
+    const auto width = [&](int j) {
+        return (box.high[j] - box.low[j]) * (space_.places.empty() ? 1.0 : space_.places.steep(j));
+    };
+    for (int j = 0; j < box.dimension(); ++j) {
+        if (!box.moves(j)) continue;
+        if (space_.axes[j].kind == Kind::category) return {j, box.low[j], box.low[j] + 1.0};
+        if (widest < 0 || width(j) > most) {
+            widest = j;
+            most = width(j);
+        }
+    }
+    if (widest < 0 || (split.axis >= 0 && width(split.axis) >= kNarrowBeside * most)) return split;
+    const Axis& axis = space_.axes[widest];
+    const double middle = 0.5 * (box.low[widest] + box.high[widest]);
+    if (axis.kind == Kind::discrete) return split_beyond(space_, widest, middle);
+    for (const Gap& gap : axis.gaps) {
+        if (gap.inside(box.low[widest], box.high[widest])) return {widest, gap.low, gap.high};
+    }
+    // Where all is linear, small programs know more than halves do.
+    return split.axis < 0 ? split : Split{widest, middle, middle};
+}
+
 Verdict Examiner::examine(const Criterion& criterion, double radius) {
     if (!space_.rules.empty() && !space_.rules.narrow(space_, box)) return Verdict::pruned;
     distance = box.project(space_);
@@ -223,7 +252,10 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
         split = space_.linear() ? choose_linear_split(space_, box, sets.open, mean)
                                 : choose_split(space_, box, sets.open);
     }
-    if (split.axis < 0 && space_.limited() && space_.turns(box, sets.settled)) split = choose_split(space_, box, sets.settled);
+    if (split.axis < 0 && space_.limited() && space_.turns(box, sets.settled)) {
+        split = choose_split(space_, box, sets.settled);
+    }
+    if (criterion.by_nearness()) split = split_by_nearness(split);
     if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, box);
     return split.axis < 0 ? Verdict::leaf : Verdict::split;
 }

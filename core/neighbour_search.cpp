@@ -169,9 +169,9 @@ LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius) {
 // Add the two parts of the box last examined, none of them nearer than `least`.
 void NeighbourWorker::add_parts(double least, double radius) {
     Box& box = examiner.box;
-    const Split split = examiner.split.axis >= 0 ? examiner.split : halves(space_, box);
     // As good as a context, and that is no explanation: only where sums are split for ever does it come to this.
     if (criterion_.by_nearness() && box.narrower_than(kNarrow)) return;
+    const Split split = examiner.split.axis >= 0 ? examiner.split : halves(space_, box);
     const double low = box.low[split.axis], high = box.high[split.axis];
     const auto sets = std::make_shared<const MemberSets>(examiner.sets);
     const auto add = [&](double from, double to) {
