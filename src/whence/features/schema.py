@@ -240,6 +240,11 @@ class Schema(Coordinates):
         return not isinstance(column, NumberColumn) or column.is_level(float(value))
 
     @property
+    def circles(self) -> Mapping[int, float]:
+        """Coordinates that go round, with their period."""
+        return self._circles
+
+    @property
     def cyclic(self) -> list[str]:
         """Features that go round."""
         names = self.names
