@@ -1,10 +1,12 @@
 // The space of a nearest-neighbour question as axes, one a number and one a category, and boxes in it.
 #pragma once
 
+#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <vector>
 
+#include "neighbour_curve.hpp"
 #include "neighbour_rules.hpp"
 #include "neighbour_scores.hpp"
 
@@ -29,6 +31,10 @@ struct Axis {
     std::vector<Gap> gaps;       // of a continuous axis, ascending
     std::vector<double> levels;  // allowed values of a discrete axis, ascending
     std::vector<double> costs;   // of every category, ascending
+    Curve curve = {};            // how far a number is along the axis
+
+    // Distance of a number from the start.
+    double far(double x) const { return weight * std::abs(curve(x) - curve(start)); }
 };
 
 struct Space {
@@ -57,9 +63,10 @@ struct Space {
 struct Box {
     std::vector<double> low, high;
     std::vector<double> nearest;  // its context nearest to the start
+    std::vector<double> price;    // of each number, the least distance that a unit of it costs in the box, once shrunk
     std::vector<char> charged;    // of each axis, whether it counts as changed; empty where that does not matter
 
-    explicit Box(int dimension) : low(dimension), high(dimension), nearest(dimension) {}
+    explicit Box(int dimension) : low(dimension), high(dimension), nearest(dimension), price(dimension) {}
 
     int dimension() const { return static_cast<int>(low.size()); }
     bool moves(int axis) const { return low[axis] < high[axis]; }
@@ -88,6 +95,8 @@ Split choose_split(const Space& space, const Box& box, const std::vector<int>& o
 // No axis where they vary too little to set any two members apart.
 Split choose_linear_split(const Space& space, const Box& box, const std::vector<int>& open,
                           const std::vector<double>& mean);
+// Split where distances from the start bend, on the axis along which they grow most; no axis where none does.
+Split choose_bend(const Space& space, const Box& box);
 // Split the widest continuous axis in the middle.
 Split halves(const Space& space, const Box& box);
 
