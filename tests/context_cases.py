@@ -257,10 +257,10 @@ class TooMany(Exception):
 
 def truth(case: ContextCase) -> tuple[float, Row | None]:
     """The least distance of any context that can exist and explains, infinite for none; and the context."""
-    policy = case.policy
-    before = policy.weights_at(case.context)
-    if _explains(case, before):
+    explains = _criterion(case)
+    if explains(case.policy.weights_at(case.context)):
         return 0.0, case.context
+    separate = _separation(case)
     names = list(case.context)
     choices = {name: _values(case, name) for name in names}
     for relation in case.relations:
@@ -282,55 +282,64 @@ def truth(case: ContextCase) -> tuple[float, Row | None]:
     waiting: list[tuple[float, Row]] = []
     for place in np.argsort(total, axis=None, kind="stable"):
         row = {n: v[i] for n, v, i in zip(names, listed, np.unravel_index(place, total.shape), strict=True)}
-        if row != case.context and _few(case, row) and _exists(case, row, True) and _separate(case, row):
+        if row != case.context and _few(case, row) and _exists(case, row, True) and separate(row):
             waiting.append((float(total.flat[place]), row))
-        if len(waiting) == BATCH and (found := _first(case, waiting)) is not None:
+        if len(waiting) == BATCH and (found := _first(case, waiting, explains)) is not None:
             return found
         if len(waiting) == BATCH:
             waiting = []
-    return _first(case, waiting) or (np.inf, None)
+    return _first(case, waiting, explains) or (np.inf, None)
 
 
 def _few(case: ContextCase, row: Row) -> bool:
     return case.most is None or sum(row[name] != value for name, value in case.context.items()) <= case.most
 
 
-def _separate(case: ContextCase, row: Row) -> bool:
+def _separation(case: ContextCase) -> Callable[[Row], bool]:
     """Whether the k-th and the next past context are told apart by their distance, each feature by its range."""
     policy = case.policy
     if not isinstance(policy.weights_, KNNWeights):
-        return True
-    far = np.zeros(len(policy.X_))
-    for name, values in policy.X_.items():
-        if name == "day":
-            far += (values != row[name]).to_numpy(dtype=float)
-        else:
-            own = values.to_numpy(dtype=float)
-            spread = 1.0 if name == "weekend" else (float(own.max() - own.min()) or 1.0)
-            far += np.abs(own - float(row[name])) / spread
-    near, k = np.sort(far), int(policy.weights_.k)
-    return bool(near[k] - near[k - 1] >= 1e-6)
+        return lambda row: True
+    k, days = int(policy.weights_.k), policy.X_["day"].to_numpy()
+    numbers = {name: policy.X_[name].to_numpy(dtype=float) for name in policy.X_ if name != "day"}
+    spreads = {name: float(own.max() - own.min()) or 1.0 for name, own in numbers.items()} | {"weekend": 1.0}
+
+    def separate(row: Row) -> bool:
+        far = (days != row["day"]).astype(float)
+        for name, own in numbers.items():
+            far += np.abs(own - float(row[name])) / spreads[name]
+        near = np.sort(far)
+        return bool(near[k] - near[k - 1] >= 1e-6)
+
+    return separate
 
 
-def _first(case: ContextCase, rows: list[tuple[float, Row]]) -> tuple[float, Row] | None:
+def _first(
+    case: ContextCase, rows: list[tuple[float, Row]], explains: Callable[[np.ndarray], bool]
+) -> tuple[float, Row] | None:
     """The first of some contexts that explains."""
     if not rows:
         return None
     policy = case.policy
     weights = policy.weights_.weights(policy._inputs(pd.DataFrame([row for _, row in rows])))
-    return next((rows[i] for i in range(len(rows)) if _explains(case, weights[i])), None)
+    return next((row for row, at in zip(rows, weights, strict=True) if explains(at)), None)
 
 
-def _explains(case: ContextCase, weights: np.ndarray) -> bool:
+def _criterion(case: ContextCase) -> Callable[[np.ndarray], bool]:
+    """Whether the plan, or some plan of several, does under given weights."""
     policy, risk = case.policy, case.policy.risk_
-    costs = [risk.of(column, weights) for column in policy.Y_.T]
     among = case.among or (case.instead,)
     before = policy.weights_at(case.context)
     # The tolerance is a share of what the plan costs that is the best of the set today.
     today = among[int(np.argmin([risk.of(policy.Y_[:, j], before) for j in among]))]
     tau = 1e-6 * float(np.abs(policy.Y_[:, today]).max())
-    rivals = costs if case.kind == "absolute" else [costs[case.decision]]
-    return min(costs[j] for j in among) <= min(rivals) + tau
+
+    def explains(weights: np.ndarray) -> bool:
+        costs = [risk.of(column, weights) for column in policy.Y_.T]
+        rivals = costs if case.kind == "absolute" else [costs[case.decision]]
+        return min(costs[j] for j in among) <= min(rivals) + tau
+
+    return explains
 
 
 def _exists(case: ContextCase, row: Row, exactly: bool = False) -> bool:

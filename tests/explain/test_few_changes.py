@@ -170,7 +170,7 @@ def with_at_most(points: np.ndarray, question: Question, most: int) -> np.ndarra
 @pytest.mark.parametrize("weights", [paper_forest(5, 3, random_state=0), wh.KNNWeights(4)])
 def test_beside_relations(weights: object) -> None:
     """Where relations join features, both engines keep both, and menus and reasons do."""
-    X = np.random.default_rng(0).random((24, 3)).round(2)
+    X = np.random.default_rng(0).random((16, 3)).round(2)
     policy = wh.Policy(wh.Newsvendor(1, 2), weights).fit(X, 10 + 10 * X[:, :1])
     asked = {"instead": [18.0], "relations": ["x0 <= x1"]}
     for most in (1, 2, 3):

@@ -62,9 +62,13 @@ def test_the_search_agrees_with_the_integer_program(block: int) -> None:
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_neighbours_agree_with_the_integer_program(block: int) -> None:
-    """Neighbour policies, both risks and kinds."""
+    """Neighbour policies, both risks and kinds; of few past contexts, since their programs grow quickly."""
+    looked = 0
     for seed in range(SEEDS * block, SEEDS * (block + 1)):
         case = cases(seed, 1, weights="knn")[0]
+        if len(case.policy.X_) > 16:
+            continue
+        looked += 1
         margin = margin_of(case, seed)
         try:
             ours = asked(case, margin=margin)
@@ -75,6 +79,7 @@ def test_neighbours_agree_with_the_integer_program(block: int) -> None:
         theirs = asked(case, margin=margin, engine="milp")
         assert ours.status == theirs.status
         assert ours.distance == pytest.approx(theirs.distance, abs=1e-5)
+    assert looked > SEEDS // 4
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))

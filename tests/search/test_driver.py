@@ -52,7 +52,7 @@ def policy(weights: str, risk: str, depth: int | None = 4) -> wh.Policy:
     fitted = paper_forest(n_trees=100, max_depth=depth, random_state=0)
     chosen: Any = fitted if weights == "forest" else wh.KNNWeights(k=20)
     made = wh.Policy(wh.Newsvendor(1.0, 4.0), chosen, risk=RISKS[risk]).fit(X, Y)
-    made.explain(X.iloc[0], instead=1.2 * made.decide(X.iloc[0]), kind="absolute", time_limit=3.0)
+    made.explain(X.iloc[0], instead=1.2 * made.decide(X.iloc[0]), kind="absolute", time_limit=1.0)
     return made
 
 
@@ -76,19 +76,20 @@ def assert_in_time(limit: float, ask: Any) -> None:
 def test_hard_absolute_questions_end_in_time(weights: str, risk: str, limit: float) -> None:
     """Plans with a fifth more of one dish, about which a continuum of better plans can be found: the limit holds."""
     asked, (X, _) = policy(weights, risk), restaurant()
-    for row, dish in ((11, 2), (60, 5), (150, 6)):
+    rows = ((11, 2), (60, 5), (150, 6))
+    for row, dish in rows if limit < 1.0 else rows[1:2]:
         mine = asked.decide(X.iloc[row]).copy()
         mine[dish] *= 1.2
         assert_in_time(limit, lambda: asked.explain(X.iloc[row], instead=mine, kind="absolute", time_limit=limit))  # noqa: B023
 
 
 @pytest.mark.parametrize(("weights", "risk"), [("forest", "mean"), ("neighbours", "cvar")])
-def test_five_seconds_are_five_seconds(weights: str, risk: str) -> None:
+def test_three_seconds_are_three_seconds(weights: str, risk: str) -> None:
     """A longer limit holds too, when slices have grown and cuts have piled up."""
     asked, (X, _) = policy(weights, risk), restaurant()
     mine = asked.decide(X.iloc[60]).copy()
     mine[4] *= 1.2
-    assert_in_time(5.0, lambda: asked.explain(X.iloc[60], instead=mine, kind="absolute", time_limit=5.0))
+    assert_in_time(3.0, lambda: asked.explain(X.iloc[60], instead=mine, kind="absolute", time_limit=3.0))
 
 
 @pytest.mark.parametrize("limit", [0.2, 1.0])

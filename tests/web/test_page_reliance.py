@@ -174,7 +174,8 @@ def test_conditions_are_asked_and_kept_in_the_link(browser: Browser, slow: Live)
     assert gain
     assert float(gain[1]) >= 20.0
     verdict = turns(page).locator(".verdict").inner_text()
-    page.wait_for_timeout(400)
+    # The address follows a moment later.
+    expect(page).to_have_url(re.compile(r"asked=.*0\.2|0\.2.*asked="))
     other = opened(browser, slow.url)
     other.page.goto(page.url)
     expect(turns(other.page).locator(".verdict")).to_have_text(verdict)
