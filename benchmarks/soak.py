@@ -5,6 +5,7 @@
     python benchmarks/soak.py --cases 10000 --weights contexts
     python benchmarks/soak.py --weights forest --seed 1348
     python benchmarks/soak.py --cases 20000 --weights sets
+    python benchmarks/soak.py --cases 5000 --weights sure
     python benchmarks/soak.py --cases 5000 --weights forecasts
     python benchmarks/soak.py --weights several --few --minutes 10
     python benchmarks/soak.py --weights adapters --cases 300
@@ -15,7 +16,8 @@ scales, least changes, derived features and relations, alone and in pairs (``tes
 with hours that go round, ordered levels and dates (``tests/calendar_soaking.py``). With ``--milp`` the integer program
 answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
 (``tests/changing.py``). "adapters" are models of every other library, and the same with pooled leaves
-(``tests/predictors.py``), "decision" decision-aware forests. Seeds that are done are kept in a results file, and the
+(``tests/predictors.py``), "decision" decision-aware forests, "sure" sets of plans with standard
+errors (``tests/sure_soaking.py``). Seeds that are done are kept in a results file, and the
 next run goes on behind them. A disagreement is written there with its seed, and the exit code is then 1. Where there is
 too much for brute force to look at, a question is asked but not counted as compared.
 """
@@ -41,6 +43,7 @@ from tests.context_cases import disagreement as contexts_disagreement
 from tests.forecast_cases import disagreement as forecasts_disagreement
 from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import decision_case, disagreement, forest_case, neighbour_case
+from tests.sure_soaking import KAPPAS, sure_disagreement
 
 MAKERS: dict[str, Callable[[int], Case]] = {
     "forest": forest_case,
@@ -67,7 +70,13 @@ def judged(weights: str, seed: int, milp: bool) -> str | None:
                 found = "" if found == "status time_limit" else found and f"integer program: {found}"
             return found
         if weights == "sets":
-            return set_disagreement(set_case(seed))
+            found = set_disagreement(set_case(seed))
+            if milp and not found:
+                found = set_disagreement(set_case(seed), engine="milp", time_limit=MILP_SECONDS)
+                found = "" if found == "status time_limit" else found and f"integer program: {found}"
+            return found
+        if weights == "sure":
+            return sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=seed % 2)
         if weights == "forecasts":
             return forecasts_disagreement(seed)
         # What is asked beside the nearest explanation is judged by the sets of features that explanations change.
@@ -133,7 +142,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--weights",
-        choices=[*MAKERS, *ADAPTERS, "adapters", "both", "calendar", "contexts", "sets", "forecasts"],
+        choices=[*MAKERS, *ADAPTERS, "adapters", "both", "calendar", "contexts", "sets", "sure", "forecasts"],
         default="both",
         help="what to ask about",
     )

@@ -23,6 +23,7 @@ public:
     struct Excess {
         double over;         // by how much the alternative's risk exceeds that of the rival it does worst against
         std::int32_t worst;  // which rival that is
+        std::int32_t eta = 0;  // the alternative's threshold that suits, where it has several
     };
 
     // At the leaves of a context. Only the alternative's thresholds in `etas` count; those of the rivals that suit the

@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from tests.cases import OneOf
 from tests.context_cases import MOST, TooMany, _turns
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.policy import Policy
@@ -87,9 +88,7 @@ def calendar_case(seed: int, kinds: str) -> CalendarCase:
     Y = (10 + 3 * points @ rng.normal(size=(5, plans)) + rng.normal(size=(n, plans))).round(int(rng.choice([0, 3])))
     if "m" in kinds:
         X.loc[rng.random(n) < 0.3, "heat"] = np.nan
-    weights = wh.ForestWeights(
-        int(rng.choice([1, 2, 3])), int(rng.choice([2, 3])), random_state=seed, missing="m" in kinds
-    )
+    weights = paper_forest(int(rng.choice([1, 2, 3])), int(rng.choice([2, 3])), random_state=seed, missing="m" in kinds)
     risk = wh.CVaR(0.5) if rng.random() < 0.2 else wh.Expectation()
     policy = Policy(OneOf(), weights, risk, wh.Schema(features, relations)).fit(X, Y)
     context: Row = X.iloc[int(rng.integers(n))].to_dict()
