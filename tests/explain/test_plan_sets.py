@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.forests import paper_forest
 from tests.search.test_plan_sets import grid_policy
 
 import whence as wh
@@ -21,7 +22,7 @@ def bakery(weights: Any = None, budget: float | None = None) -> wh.Policy:
     X = pd.DataFrame({"temp": rng.uniform(0, 30, 80), "holiday": rng.random(80) < 0.3})
     demand = np.column_stack([20 + 2 * X["temp"], 90 - 2 * X["temp"]]) + 10 * X["holiday"].to_numpy()[:, None]
     Y = pd.DataFrame(demand + rng.normal(0, 2, (80, 2)), columns=["rolls", "croissants"])
-    weights = weights or wh.ForestWeights(20, 3, random_state=0)
+    weights = weights or paper_forest(20, 3, random_state=0)
     return wh.Policy(wh.Newsvendor(1, 3, budget=budget, cost_unit="€"), weights).fit(X, Y)
 
 
