@@ -17,19 +17,13 @@ scales, least changes, derived features and relations, alone and in pairs (``tes
 with hours that go round, ordered levels and dates (``tests/calendar_soaking.py``). With ``--milp`` the integer program
 answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
 (``tests/changing.py``). "adapters" are models of every other library, and the same with pooled leaves
-<<<<<<< HEAD
-(``tests/predictors.py``), "decision" decision-aware forests, "sure" sets of plans with standard
-errors (``tests/sure_soaking.py``). Seeds that are done are kept in a results file, and the
+(``tests/predictors.py``), "decision" decision-aware forests, "sure" sets of plans with standard errors
+(``tests/sure_soaking.py``). "metrics" are neighbours by other metrics, in units of their own or given fitted
+(``tests/metric_soaking.py``), "circles" those of numbers that go round (``tests/circle_reference.py``), "nearness"
+neighbours that count by their distance and "kernels" kernel weights, both against a fine grid of contexts
+(``tests/nearness_soaking.py``, ``tests/kernel_soaking.py``). Seeds that are done are kept in a results file, and the
 next run goes on behind them. A disagreement is written there with its seed, and the exit code is then 1. Where there is
 too much for brute force to look at, a question is asked but not counted as compared.
-=======
-(``tests/predictors.py``), "decision" decision-aware forests. "metrics" are neighbours by other metrics, in units of
-their own or given fitted (``tests/metric_soaking.py``), "circles" those of numbers that go round
-(``tests/circle_reference.py``), "nearness" neighbours that count by their distance and "kernels" kernel weights, both
-against a fine grid of contexts (``tests/nearness_soaking.py``, ``tests/kernel_soaking.py``). Seeds that are done are
-kept in a results file, and the next run goes on behind them. A disagreement is written there with its seed, and the
-exit code is then 1. Where there is too much for brute force to look at, a question is asked but not counted as compared.
->>>>>>> neighbours19
 """
 
 from __future__ import annotations
@@ -68,6 +62,7 @@ MAKERS: dict[str, Callable[[int], Case]] = {
 #: Questions that are known by their seed alone, and what is wrong with their answers.
 JUDGES: dict[str, Callable[[int], str]] = {
     "sets": lambda seed: set_disagreement(set_case(seed)),
+    "sure": lambda seed: sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=seed % 2),
     "forecasts": forecasts_disagreement,
     "metrics": lambda seed: metric_disagreement(*metric_case(seed)),
     "circles": circle_disagreement,
@@ -95,21 +90,12 @@ def judged(weights: str, seed: int, milp: bool) -> str | None:
                 found = predictors.compared(predictors.case(library, seed), engine="milp", time_limit=MILP_SECONDS)
                 found = "" if found == "status time_limit" else found and f"integer program: {found}"
             return found
-<<<<<<< HEAD
-        if weights == "sets":
-            found = set_disagreement(set_case(seed))
-            if milp and not found:
-                found = set_disagreement(set_case(seed), engine="milp", time_limit=MILP_SECONDS)
-                found = "" if found == "status time_limit" else found and f"integer program: {found}"
-            return found
-        if weights == "sure":
-            return sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=seed % 2)
-        if weights == "forecasts":
-            return forecasts_disagreement(seed)
-=======
+        if weights == "sets" and milp:
+            found = set_disagreement(set_case(seed), engine="milp", time_limit=MILP_SECONDS)
+            found = "" if found == "status time_limit" else found and f"integer program: {found}"
+            return found or set_disagreement(set_case(seed))
         if weights in JUDGES:
             return JUDGES[weights](seed)
->>>>>>> neighbours19
         # What is asked beside the nearest explanation is judged by the sets of features that explanations change.
         kind, _, few = weights.partition(" ")
         if few:
@@ -173,11 +159,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--weights",
-<<<<<<< HEAD
-        choices=[*MAKERS, *ADAPTERS, "adapters", "both", "calendar", "contexts", "sets", "sure", "forecasts"],
-=======
         choices=[*MAKERS, *ADAPTERS, *JUDGES, "adapters", "both", "calendar", "contexts"],
->>>>>>> neighbours19
         default="both",
         help="what to ask about",
     )
