@@ -21,7 +21,8 @@ their own or given fitted (``tests/metric_soaking.py``), "circles" those of numb
 (``tests/circle_reference.py``), "nearness" neighbours that count by their distance and "kernels" kernel weights, both
 against a fine grid of contexts (``tests/nearness_soaking.py``, ``tests/kernel_soaking.py``). Seeds that are done are
 kept in a results file, and the next run goes on behind them. A disagreement is written there with its seed, and the
-exit code is then 1. Where there is too much for brute force to look at, a question is asked but not counted as compared.
+exit code is then 1. Where there is too much for brute force to look at, a question is asked but not counted as
+compared.
 """
 
 from __future__ import annotations
