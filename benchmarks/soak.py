@@ -5,6 +5,7 @@
     python benchmarks/soak.py --cases 10000 --weights contexts
     python benchmarks/soak.py --weights forest --seed 1348
     python benchmarks/soak.py --cases 20000 --weights sets
+    python benchmarks/soak.py --cases 5000 --weights sure
     python benchmarks/soak.py --cases 5000 --weights forecasts
     python benchmarks/soak.py --weights several --few --minutes 10
     python benchmarks/soak.py --weights adapters --cases 300
@@ -16,13 +17,13 @@ scales, least changes, derived features and relations, alone and in pairs (``tes
 with hours that go round, ordered levels and dates (``tests/calendar_soaking.py``). With ``--milp`` the integer program
 answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
 (``tests/changing.py``). "adapters" are models of every other library, and the same with pooled leaves
-(``tests/predictors.py``), "decision" decision-aware forests. "metrics" are neighbours by other metrics, in units of
-their own or given fitted (``tests/metric_soaking.py``), "circles" those of numbers that go round
-(``tests/circle_reference.py``), "nearness" neighbours that count by their distance and "kernels" kernel weights, both
-against a fine grid of contexts (``tests/nearness_soaking.py``, ``tests/kernel_soaking.py``). Seeds that are done are
-kept in a results file, and the next run goes on behind them. A disagreement is written there with its seed, and the
-exit code is then 1. Where there is too much for brute force to look at, a question is asked but not counted as
-compared.
+(``tests/predictors.py``), "decision" decision-aware forests, "sure" sets of plans with standard errors
+(``tests/sure_soaking.py``). "metrics" are neighbours by other metrics, in units of their own or given fitted
+(``tests/metric_soaking.py``), "circles" those of numbers that go round (``tests/circle_reference.py``), "nearness"
+neighbours that count by their distance and "kernels" kernel weights, both against a fine grid of contexts
+(``tests/nearness_soaking.py``, ``tests/kernel_soaking.py``). Seeds that are done are kept in a results file, and the
+next run goes on behind them. A disagreement is written there with its seed, and the exit code is then 1. Where there is
+too much for brute force to look at, a question is asked but not counted as compared.
 """
 
 from __future__ import annotations
@@ -50,6 +51,7 @@ from tests.metric_soaking import metric_case, metric_disagreement
 from tests.nearness_soaking import nearness_disagreement
 from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import decision_case, disagreement, forest_case, neighbour_case
+from tests.sure_soaking import KAPPAS, sure_disagreement
 
 MAKERS: dict[str, Callable[[int], Case]] = {
     "forest": forest_case,
@@ -60,6 +62,7 @@ MAKERS: dict[str, Callable[[int], Case]] = {
 #: Questions that are known by their seed alone, and what is wrong with their answers.
 JUDGES: dict[str, Callable[[int], str]] = {
     "sets": lambda seed: set_disagreement(set_case(seed)),
+    "sure": lambda seed: sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=seed % 2),
     "forecasts": forecasts_disagreement,
     "metrics": lambda seed: metric_disagreement(*metric_case(seed)),
     "circles": circle_disagreement,
@@ -67,7 +70,8 @@ JUDGES: dict[str, Callable[[int], str]] = {
     "kernels": kernel_disagreement,
 }
 #: Models of other libraries, with a share for every tree or with all leaves together.
-ADAPTERS = [*predictors.LIBRARIES, *(f"{library} pooled" for library in predictors.LIBRARIES)]
+LIBRARIES = [*predictors.LIBRARIES, "econml"]
+ADAPTERS = [*LIBRARIES, *(f"{library} pooled" for library in LIBRARIES)]
 #: Seeds after which the results file is written.
 BLOCK = 50
 #: Seconds that the integer program may take for one question; what it has not settled by then is no disagreement.
@@ -79,11 +83,18 @@ def judged(weights: str, seed: int, milp: bool) -> str | None:
     try:
         if weights in ADAPTERS:
             library, _, pooled = weights.partition(" ")
+            if library == "econml":
+                from tests import econml_cases  # noqa: F401  (it takes seconds to import)
             found = predictors.compared(predictors.case(library, seed, bool(pooled)))
             if milp and not pooled and found == "":
                 found = predictors.compared(predictors.case(library, seed), engine="milp", time_limit=MILP_SECONDS)
                 found = "" if found == "status time_limit" else found and f"integer program: {found}"
             return found
+        if weights == "sets" and milp:
+            found = set_disagreement(set_case(seed)) or set_disagreement(
+                set_case(seed), engine="milp", time_limit=MILP_SECONDS
+            )
+            return "" if found == "status time_limit" else found
         if weights in JUDGES:
             return JUDGES[weights](seed)
         # What is asked beside the nearest explanation is judged by the sets of features that explanations change.

@@ -118,6 +118,7 @@ class TailCriterion(Criterion):
         mass: Floats | None = None,
     ) -> None: ...
     def add_plan(self, etas: Floats, rank: Ints, kept: bool) -> None: ...
+    def share_plan(self, other: TailCriterion, plan: int) -> None: ...
     def value(self, plan: int, leaf: int, eta: int) -> float: ...
     def share_above(self, plan: int, leaf: int, eta: int) -> float: ...
     @property
@@ -667,16 +668,18 @@ class TreeGrower:
         min_leaf: int,
         tried: int,
         by_outcomes: bool,
+        missing: bool = False,
     ) -> None: ...
     def grow(
         self, count: Floats, counted: NDArray[np.bool_] | None, seed: int
-    ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64]]: ...
+    ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
 
 def leaves(
     feature: NDArray[np.int64],
     threshold: Floats,
     left: NDArray[np.int64],
     right: NDArray[np.int64],
+    missing_left: NDArray[np.int64],
     rows: Floats,
     found: NDArray[np.int64],
 ) -> None:

@@ -7,12 +7,13 @@ from functools import cached_property
 from typing import cast
 
 import numpy as np
+from scipy import sparse
 
 from whence.aliases import Floats
 from whence.errors import InputError
 from whence.milp.axes import Axis, Splits, add_axes, line_axis
 from whence.milp.model import Columns, Linear, Model, Row, scaled
-from whence.milp.weighting import Weighting
+from whence.milp.weighting import Parts, Weighting
 from whence.question import Nearby, Question
 from whence.weights import KNNWeights
 from whence.weights.metrics import seen_in_coordinates
@@ -70,6 +71,12 @@ class NeighbourWeighting(Weighting):
                 parameter="sample_weight",
             )
         return Linear(self.chosen_columns, values / self.neighbours.k)
+
+    def parts(self) -> Parts:
+        """The neighbours."""
+        n, k = self.chosen_columns.size, int(self.neighbours.k)
+        self.mean(np.zeros(n))  # refuses weights that are quotients
+        return Parts(self.chosen_columns, sparse.eye_array(n, format="csr") / k, [slice(0, n)], k)
 
     def at_most(self, values: Floats, limit: float) -> Row:
         counts = self.neighbours.counts
