@@ -28,7 +28,7 @@ from whence.features.inference import inferred
 from whence.features.kinds import Categorical, Feature
 from whence.features.ordered import OrderedColumn
 from whence.features.proposing import proposed_relations
-from whence.features.relations import Observed, bound_relations, relation_texts
+from whence.features.relations import Observed, bound_relations, check_complete, relation_texts
 from whence.features.room import Room
 from whence.features.suggesting import suggested_cycles
 from whence.question.relations import Relations
@@ -115,12 +115,11 @@ class Schema(Coordinates):
         derived = self._derived()
         fitted = Schema({name: derived.get(name, column.feature) for name, column in columns.items()}, self.relations)
         fitted._columns, fitted._order, fitted._missing = columns, tuple(table.columns), missing
-        if (self.relations or derived) and fitted.lacks(table):
-            raise InputError("Relations between features need a history without missing numbers. Got some that are.")
         fitted._lay_out(start)
         if self.relations or derived:
             told = fitted._parts(), fitted._calendar.table(table)
             fitted._relations = bound_relations(self.relations, *told, start, derived)
+            check_complete(fitted._relations, *told)
         return fitted
 
     def related(self, relations: Any, X: Any) -> Relations | None:
@@ -132,8 +131,9 @@ class Schema(Coordinates):
         if not texts:
             return self._relations
         if texts not in self._further:
-            table = self._calendar.table(as_table(X, "X", self._order))
+            table = self._calendar.table(self._table(X))
             found = bound_relations(texts, self._parts(), table, self.n_coordinates)
+            check_complete(found, self._parts(), table)
             self._further[texts] = found if self._relations is None else self._relations.joined(found)
         return self._further[texts]
 
@@ -148,7 +148,7 @@ class Schema(Coordinates):
         None of them is enforced: give those that are true of every context, not only of these, as `relations`.
         """
         self._check_fitted()
-        found = proposed_relations(self._columns, as_table(X, "X", self._order))
+        found = proposed_relations(self._columns, as_table(X, "X", self._order, self._missing))
         follows = {f"observed({feature.from_}, {name})" for name, feature in self._derived().items()}
         return [text for text in found if text not in self.relations and text not in follows]
 
@@ -238,6 +238,11 @@ class Schema(Coordinates):
         """Whether a number is one of those that the feature may take, as far as its kind goes."""
         column = self._column(name)
         return not isinstance(column, NumberColumn) or column.is_level(float(value))
+
+    @property
+    def circles(self) -> Mapping[int, float]:
+        """Coordinates that go round, with their period."""
+        return self._circles
 
     @property
     def cyclic(self) -> list[str]:
