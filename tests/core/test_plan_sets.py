@@ -90,6 +90,20 @@ def test_lists_of_plans(alpha: float | None, absolute: bool) -> None:
     assert dropped > 0
 
 
+def test_a_list_of_very_many_plans() -> None:
+    """Rows that are added one by one stay what they are, however many there are."""
+    rng, leaves = np.random.default_rng(0), 5
+    rows, rival = rng.random((1300, leaves)), np.zeros((1, leaves))
+    for some in (1, 512, 513, 1300):
+        criterion = PlanList(leaves)
+        criterion.add_rivals(rival)
+        for row in rows[:some]:
+            criterion.add_plans(row[None, :])
+        for _ in range(20):
+            at = rng.integers(0, leaves, 3).astype(np.int32)
+            assert criterion.excess(at).over == pytest.approx(rows[:some, at].sum(axis=1).min(), abs=1e-12)
+
+
 @pytest.mark.parametrize("absolute", [False, True])
 def test_routes_are_listed_box_by_box(absolute: bool) -> None:
     """Routes of a grid, without a list from outside."""

@@ -11,6 +11,7 @@ import pandas as pd
 import pytest
 from tests.cases import CATEGORIES, Case, cases
 from tests.explain.test_margin import asked
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.explain.rule import Condition, Region
@@ -155,7 +156,7 @@ def test_words() -> None:
     X = pd.DataFrame({"temperature": rng.normal(20, 6, 200).round(1), "day": rng.choice(["Mon", "Sat", "Sun"], 200)})
     Y = 10 + X[["temperature"]].to_numpy() + 30 * (X[["day"]] != "Mon").to_numpy()
     schema = wh.Schema({"temperature": wh.Continuous(unit="°C")})
-    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(30, 4, random_state=0), schema=schema).fit(X, Y)
+    policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(30, 4, random_state=0), schema=schema).fit(X, Y)
     why = policy.explain({"temperature": 20.0, "day": "Mon"}, [55.0], confidence=2.0)
     region = why.region()
     assert region.short

@@ -50,11 +50,13 @@ def explain(
     *,
     barred: Sequence[Collection[str]] = (),
     relax: bool = True,
+    shared: dict[str, Any] | None = None,
 ) -> Explanation:
     """The nearest context in which ``request.instead`` is better than, or as good as, any plan.
 
     `search` answers in the place of the engine that the request names. None of the `barred` sets of features may change
-    as a whole. Without `relax` it is not tried what would do without restrictions.
+    as a whole. Without `relax` it is not tried what would do without restrictions. What an engine may keep for the same
+    question with other restrictions goes to `shared`.
     """
     plans = asked_set(policy, request)
     forecasts = policy.weights_.forecasts
@@ -96,6 +98,7 @@ def explain(
     if plans is not None:
         question = question_about(question, policy, request, plans)
     question = replace(question, few=_few(policy, request, question, barred))
+    question = question if shared is None else replace(question, memo=shared)
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
     confidence = 1.0 if climbs else float(request.confidence)
@@ -141,7 +144,10 @@ def explain(
         refitted = Refitted.of(policy, request.refits)
         explanation = explained_reliably(found, finished, refitted, float(request.holds), limits, request.on_nearest)
     # Tables that one step of a ladder leaves to the next are large, and an explanation keeps its question.
-    question.memo.clear()
+    if shared is None:
+        question.memo.clear()
+    elif explanation.question is not None:
+        explanation = replace(explanation, question=replace(explanation.question, memo={}))
     explanation = replace(explanation, seconds=limits.seconds)
     return explanation.with_rule() if request.rule else explanation
 
