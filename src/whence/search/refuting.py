@@ -22,7 +22,6 @@ from whence.search.confidence import confident_excess
 from whence.search.criteria import add_plan
 from whence.search.grid import KeptGrid, leaf_means, weights_at
 from whence.search.likely_stock import likely_stock
-from whence.search.one_by_one import LISTED
 
 __all__ = ["Refuting", "looked_through"]
 
@@ -32,6 +31,8 @@ Ints = NDArray[np.int32]
 PATIENCE = 64
 #: Boxes of one slice of a search, and seconds after which it looks at the clock.
 SLICE, CLOCK = 20_000, 0.05
+#: Plans that get a search each, at most: expected cost, and CVaR, for which each takes a table.
+LISTED = (4_000, 400)
 #: Costs count as equal where they differ by less than this share of the largest one, however small the tolerance is.
 EQUAL = 1e-9
 
@@ -70,7 +71,8 @@ class Refuting:
 
     def __init__(self, question: Question, kept: KeptGrid, confidence: float, anything: Plans) -> None:
         self.question, self.kept, self.confidence, self.anything = question, kept, confidence, anything
-        self.every = anything.every(LISTED)
+        self.limit = LISTED[question.risk.tail is not None]
+        self.every = anything.every(self.limit)
         self.nodes = 0
         # Broken means more than tau; no dearer than another plan, by up to tau at most.
         self.tau = float(np.nextafter(-question.tau, -np.inf))
@@ -108,7 +110,7 @@ class Refuting:
         self.nodes = nodes
         rows, stock = self.every, self.anything.stock
         if rows is None and stock is not None:
-            rows = likely_stock(stock, self.kept, part, LISTED)
+            rows = likely_stock(stock, self.kept, part, self.limit)
         if rows is None:
             return None
         at_anchor = self._leaves(anchor)
