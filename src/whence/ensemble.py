@@ -150,7 +150,7 @@ class Ensemble:
         """Learn from past contexts `X` how far each feature ranges; the model stays as it is."""
         X, found = as_pandas(X), self._read
         # What a pipeline makes of missing numbers is not known.
-        missing = isinstance(found, FittedTrees) and not isinstance(found, PipedTrees)
+        missing = isinstance(found, FittedTrees) and not isinstance(found, PipedTrees) and found.takes_missing
         table = as_table(X, "X", missing=missing)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
             check_names(found, list(table.columns))
