@@ -147,6 +147,7 @@ RESIDUALS: dict[str, tuple[int, Callable[[], Any], str]] = {
     "XGBoost 100 x depth 4 each, d = 12, three products": (12, boosted, "several"),
     "XGBoost 100 x depth 4 each, d = 12, three suppliers": (12, boosted, "suppliers"),
     "line, d = 12, one product": (12, LinearRegression, "one"),
+    "line, d = 12, three products": (12, LinearRegression, "several"),
     "line, d = 50, three suppliers": (50, LinearRegression, "suppliers"),
 }
 
