@@ -125,6 +125,19 @@ void make_axis(Axis* self, Kind kind, double start, double weight, double lower,
     new (self) Axis(std::move(axis));
 }
 
+void follow(Axis& axis, const Vector& knots, const Vector& passed) {
+    const Curve curve{copied(knots), copied(passed)};
+    const auto rises = [](const std::vector<double>& values) {
+        return std::ranges::adjacent_find(values, std::ranges::greater_equal{}) == values.end();
+    };
+    require(axis.kind != Kind::category, "A category axis must not follow a curve.");
+    require(curve.at.size() >= 2 && curve.at.size() == curve.passed.size(),
+            "'knots' and 'passed' must be as many, at least two.");
+    require(rises(curve.at) && rises(curve.passed), "'knots' and 'passed' must ascend.");
+    require(curve.at.front() <= axis.lower && axis.upper <= curve.at.back(), "'knots' must span the axis.");
+    axis.curve = curve;
+}
+
 void bind_axis(nb::module_& m) {
     nb::enum_<Kind>(m, "AxisKind")
         .value("CONTINUOUS", Kind::continuous)
@@ -160,7 +173,17 @@ void bind_axis(nb::module_& m) {
             "Allowed values of a discrete axis.")
         .def_prop_ro(
             "costs", [](const Axis& axis) { return to_numpy(axis.costs); }, nb::rv_policy::move,
-            "Cost of every category, ascending.");
+            "Cost of every category, ascending.")
+        .def("follow", &follow, "knots"_a.noconvert(), "passed"_a.noconvert(),
+             "Let distances from the start follow a rising curve, linear between knots that span the axis.")
+        .def(
+            "far",
+            [](const Axis& axis, const Vector& values) {
+                std::vector<double> found;
+                for (const double x : view(values)) found.push_back(axis.far(x));
+                return to_numpy(found);
+            },
+            "values"_a.noconvert(), nb::rv_policy::move, "Distance of numbers from the start.");
 }
 
 // ---- what must hold between axes --------------------------------------------------------------------------------------

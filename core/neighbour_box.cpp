@@ -74,7 +74,7 @@ Examiner::Span Examiner::score_span(int member, double room) const {
             const double down = slope * (low - nearest), up = slope * (high - nearest);
             less -= std::min(down, up);
             more += std::max(down, up);
-            steepest = std::max(steepest, std::abs(slope) / space_.axes[j].weight);
+            steepest = std::max(steepest, std::abs(slope) / box.price[j]);
             hair = std::max(hair, std::abs(slope) * kHair);
         }
     }
@@ -257,6 +257,7 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
     }
     if (criterion.by_nearness()) split = split_by_nearness(split);
     if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, box);
+    if (split.axis < 0) split = choose_bend(space_, box);
     return split.axis < 0 ? Verdict::leaf : Verdict::split;
 }
 

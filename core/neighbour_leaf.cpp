@@ -43,14 +43,14 @@ bool LeafSolver::prepare(const Examiner& examined) {
             moving_.push_back(j);
             const bool gap = std::ranges::any_of(
                 axis.gaps, [&](const Gap& one) { return one.inside(box.low[j], box.high[j]); });
-            placeable = placeable && axis.kind == Kind::continuous && !gap;
+            placeable = placeable && axis.kind == Kind::continuous && !gap && !axis.curve.bends(box.low[j], box.high[j]);
         }
         if (axis.kind == Kind::category) continue;
         for (const double sign : {1.0, -1.0}) {
             const double length = sign > 0.0 ? box.high[j] - box.nearest[j] : box.nearest[j] - box.low[j];
             if (length > 0.0) {
                 moves_.push_back({j, sign});
-                simplex_.add_variable(length, axis.weight);
+                simplex_.add_variable(length, box.price[j]);
             }
         }
     }
@@ -124,7 +124,7 @@ void LeafSolver::relate_scores(const Examiner& examined, double room) {
             const int j = moving_[place];
             const double* const slopes = along(place);
             const double back = box.low[j] - box.nearest[j], ahead = box.high[j] - box.nearest[j];
-            const double light = 1.0 / space_.axes[j].weight;
+            const double light = 1.0 / box.price[j];
             for (std::size_t b = 0; b < m; ++b) {
                 const double difference = slopes[b] - slopes[a];
                 most_[b] += std::max(difference * back, difference * ahead);
@@ -382,7 +382,7 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
                                       std::int64_t patience, std::span<double> found) {
     const bool placeable = prepare(examined);
     double lightest = kInfinity;
-    for (const Move& move : moves_) lightest = std::min(lightest, space_.axes[move.axis].weight);
+    for (const Move& move : moves_) lightest = std::min(lightest, examined.box.price[move.axis]);
     if (space_.linear()) {
         relate_scores(examined, room);
     } else {

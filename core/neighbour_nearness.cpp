@@ -171,7 +171,8 @@ void NearnessCriterion::count(const Space& space, const Box& box, int member, in
     const Slope farther = difference(space, box, nearest, member);
     const double least = std::max(least_quotient(one.near, seen.near, seen.far),
                                   1.0 + least_quotient(farther.low, seen.near, seen.far));
-    const double most = std::min(most_quotient(one.far, seen.near, seen.far),
+    // Right at both of them nothing is known but that they are equally far.
+    const double most = std::min(seen.near > 0.0 ? one.far / seen.near : kInfinity,
                                  1.0 + most_quotient(farther.high, seen.near, seen.far));
     seen.least = std::max(std::min(least, most) * (1.0 - kRounding) - kRounding, 0.0);
     seen.most = std::max(most, seen.least) * (1.0 + kRounding) + kRounding;

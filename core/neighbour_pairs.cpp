@@ -130,7 +130,7 @@ void Pairs::slopes_from(const Space& space, const Box& box, std::span<const int>
         } else if (box.moves(j)) {
             const double* const slopes = clipped_.data() + static_cast<std::size_t>(j) * kMost;
             const double back = box.low[j] - box.nearest[j], ahead = box.high[j] - box.nearest[j];
-            const double slope = slopes[a], light = 1.0 / space.axes[j].weight;
+            const double slope = slopes[a], light = 1.0 / box.price[j];
             for (int b = a + 1; b < m; ++b) {
                 const double difference = slope - slopes[b];
                 const double one = difference * back, other = difference * ahead;

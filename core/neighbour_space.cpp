@@ -33,6 +33,16 @@ Interval allowed_interval(const Axis& axis, double low, double high, double hair
     return {low, high};
 }
 
+// The values of an axis at most `room` farther from the start than one of them.
+Interval reached(const Axis& axis, double from, double room) {
+    if (axis.curve.empty()) {
+        const double reach = room / axis.weight + kHair;
+        return {from - reach, from + reach};
+    }
+    const double along = axis.curve(from), reach = room / axis.weight + kHair;
+    return {axis.curve.back(along - reach) - kHair, axis.curve.back(along + reach) + kHair};
+}
+
 // The two neighbouring levels of a discrete axis around the middle.
 Split split_levels(const Axis& axis, int j, double low, double high) {
     const double middle = 0.5 * (low + high);
@@ -134,7 +144,7 @@ double Box::project(const Space& space) {
             distance += axis.costs[static_cast<std::size_t>(low[j])];
         } else {
             nearest[j] = clamp(axis.start, low[j], high[j]);
-            distance += axis.weight * std::abs(nearest[j] - axis.start);
+            distance += axis.far(nearest[j]);
         }
     }
     return distance;
@@ -148,12 +158,13 @@ double Box::shrink(const Space& space, double room) {
             const double limit = axis.costs[static_cast<std::size_t>(low[j])] + room + kHair;
             while (high[j] > low[j] && axis.costs[static_cast<std::size_t>(high[j])] > limit) high[j] -= 1.0;
         } else if (moves(j)) {
-            const double reach = room / axis.weight + kHair;
+            const Interval ball = reached(axis, nearest[j], room);
             const Interval left =
-                allowed_interval(axis, std::max(low[j], nearest[j] - reach), std::min(high[j], nearest[j] + reach), kHair);
+                allowed_interval(axis, std::max(low[j], ball.low), std::min(high[j], ball.high), kHair);
             low[j] = left.low;
             high[j] = left.high;
-            if (moves(j)) lightest = std::min(lightest, axis.weight);
+            price[j] = axis.weight * axis.curve.slope(low[j], high[j]);
+            if (moves(j)) lightest = std::min(lightest, price[j]);
         }
     }
     return room / lightest + kHair;
@@ -255,6 +266,22 @@ Split choose_linear_split(const Space& space, const Box& box, const std::vector<
         }
     }
     return !category && most < kStill * space.separation ? Split{} : best;
+}
+
+Split choose_bend(const Space& space, const Box& box) {
+    Split best;
+    double widest = 0.0;
+    for (int j = 0; j < box.dimension(); ++j) {
+        const Axis& axis = space.axes[j];
+        const double low = box.low[j], high = box.high[j];
+        if (axis.kind != Kind::continuous || !axis.curve.bends(low, high)) continue;
+        const double width = axis.weight * (axis.curve(high) - axis.curve(low));
+        if (width <= widest) continue;
+        const double cut = axis.curve.middle(low, high);
+        best = {j, cut, cut};
+        widest = width;
+    }
+    return best;
 }
 
 Split halves(const Space& space, const Box& box) {

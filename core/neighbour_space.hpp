@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "neighbour_curve.hpp"
 #include "neighbour_places.hpp"
 #include "neighbour_rules.hpp"
 #include "neighbour_scores.hpp"
@@ -23,8 +24,8 @@ struct Gap {
     bool inside(double from, double to) const { return from <= low && high <= to; }
 };
 
-// An axis that can move, along a line or round a circle. A category axis holds the rank of the category by the cost of changing to it, so that every
-// part of the space is a product of intervals.
+// An axis that can move, along a line or round a circle. A category axis holds the rank of the category by the cost of
+// changing to it, so that every part of the space is a product of intervals.
 struct Axis {
     Kind kind;
     double start;   // the initial context
@@ -34,6 +35,7 @@ struct Axis {
     std::vector<double> levels;  // allowed values of a discrete axis, ascending
     std::vector<double> costs;   // of every category, ascending
     double period = 0.0;         // after which a number begins again: distances are the short way round; 0 for none
+    Curve curve = {};            // how far a number is along the axis
 
     // How far two values are apart.
     double apart(double x, double y) const {
@@ -56,6 +58,9 @@ struct Axis {
         if (period > 0.0) return reach_round(x, low, high, at);
         return {std::abs(at - x), std::max(std::max(low - x, x - high), 0.0), std::max(x - low, high - x)};
     }
+
+    // Distance of a number from the start.
+    double far(double x) const { return weight * std::abs(curve(x) - curve(start)); }
 
 private:
     Reach reach_round(double x, double low, double high, double at) const;
@@ -93,9 +98,10 @@ struct Space {
 struct Box {
     std::vector<double> low, high;
     std::vector<double> nearest;  // its context nearest to the start
+    std::vector<double> price;    // of each number, the least distance that a unit of it costs in the box, once shrunk
     std::vector<char> charged;    // of each axis, whether it counts as changed; empty where that does not matter
 
-    explicit Box(int dimension) : low(dimension), high(dimension), nearest(dimension) {}
+    explicit Box(int dimension) : low(dimension), high(dimension), nearest(dimension), price(dimension) {}
 
     int dimension() const { return static_cast<int>(low.size()); }
     bool moves(int axis) const { return low[axis] < high[axis]; }
@@ -130,6 +136,8 @@ Split choose_split(const Space& space, const Box& box, const std::vector<int>& o
 // No axis where they vary too little to set any two members apart.
 Split choose_linear_split(const Space& space, const Box& box, const std::vector<int>& open,
                           const std::vector<double>& mean);
+// Split where distances from the start bend, on the axis along which they grow most; no axis where none does.
+Split choose_bend(const Space& space, const Box& box);
 // Split the widest continuous axis in the middle.
 Split halves(const Space& space, const Box& box);
 

@@ -100,7 +100,7 @@ def nearest_round(question: Question, rivals: Sequence[Floats], circles: Mapping
 
 
 def circle_case(seed: int) -> tuple[Question, list[Any], dict[int, float]]:
-    question, rivals = random_case(seed, shape=SHAPES[seed % len(SHAPES)], most=7)
+    question, rivals = random_case(seed, shape=SHAPES[seed % len(SHAPES)], most=6)
     rng = np.random.default_rng([seed, 7])
     space, before = question.space, question.weights
     assert isinstance(before, KNNWeights)

@@ -116,7 +116,7 @@ def features(rng: np.random.Generator, X: pd.DataFrame, kinds: str, knn: bool, l
             size = spread / float(rng.choice([4, 8, 13]))
             how["step"] = float(f"{size:.0e}") * float(rng.choice([1.0, 0.5]))
         if "u" in kinds:
-            how["scale"] = [2.5, 0.1 * spread, "iqr", "range" if knn or "r" in kinds else "quantile"][
+            how["scale"] = [2.5, 0.1 * spread, "iqr", "range" if "r" in kinds and not knn else "quantile"][
                 int(rng.integers(4))
             ]
             if how["scale"] == "iqr" and np.subtract(*np.quantile(X[name], [0.75, 0.25])) <= 0:

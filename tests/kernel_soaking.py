@@ -177,7 +177,8 @@ def judged_by_grid(
         return f"{answer.point} is no explanation"
     if abs(answer.distance - question.space.distance(answer.point)) > 1e-9:
         return f"{answer.point} is not at {answer.distance!r}"
-    if answer.bound > nearest + 1e-9:
+    # Neighbours are placed with a hair more than the separation.
+    if answer.bound > nearest + 1e-8:
         return f"bound {answer.bound!r}, but there is one at {nearest!r}"
     kept = answer.distance * (1.0 - question.weights.proof_gap) <= answer.bound + 1e-9
     return "" if kept else f"bound {answer.bound!r} for {answer.distance!r}"

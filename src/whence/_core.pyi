@@ -531,6 +531,10 @@ class Axis:
     def levels(self) -> Floats: ...
     @property
     def costs(self) -> Floats: ...
+    def follow(self, knots: Floats, passed: Floats) -> None:
+        """Let distances from the start follow a rising curve, linear between knots that span the axis."""
+    def far(self, values: Floats) -> Floats:
+        """Distance of numbers from the start."""
 
 class BoxVerdict(Enum):
     """Whether a box holds an explanation, none, or must be split or solved."""

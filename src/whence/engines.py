@@ -216,12 +216,12 @@ def check_related_units(question: Question) -> None:
 def check_scales(question: Question, trees: bool) -> None:
     """Refuse a distance by quantiles where a search cannot follow it."""
     space = question.space
-    if not space.curves:
+    if not space.curves or isinstance(question.weights, KNNWeights):
         return
     if not trees:
         raise InputError(
-            "'scale' must not be 'quantile' for the search among neighbours, which needs distances in proportion: "
-            "take engine='milp', or 'iqr'.",
+            f"'scale' must not be 'quantile' for {type(question.weights).__name__}, whose search needs distances in "
+            "proportion: take 'iqr'.",
             parameter="scale",
         )
     if space.relations is not None and space.relations.row_coordinates & set(space.curves):

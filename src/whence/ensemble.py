@@ -272,7 +272,8 @@ class Ensemble:
 
     def about(self) -> tuple[str, str, str]:
         """What is forecast, its unit, and the kind of the model."""
-        classes = self._read.classes if isinstance(getattr(self, "_read", None), FittedLine) else []
+        found = getattr(self, "_read", None)
+        classes = found.classes if isinstance(found, FittedLine) else []
         if self._what:
             what = self._what
         elif self.label is not None:

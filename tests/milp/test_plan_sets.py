@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.forests import paper_forest
 
 import whence as wh
 
@@ -22,7 +23,7 @@ def linear_policy(seed: int, weights: Any, risk: Any = None, whole: bool = False
     return wh.Policy(problem, weights, risk).fit(X, Y)
 
 
-FOREST, NEIGHBOURS = wh.ForestWeights(3, 2, random_state=0), wh.KNNWeights(3)
+FOREST, NEIGHBOURS = paper_forest(3, 2, random_state=0), wh.KNNWeights(3)
 
 
 @pytest.mark.parametrize(
@@ -49,7 +50,7 @@ def test_a_network_with_too_many_routes_to_list() -> None:
     problem = wh.ShortestPath.grid(7)
     X = rng.random((40, 2))
     Y = np.abs(3.0 + 4.0 * (X - 0.5) @ rng.normal(size=(2, len(problem.parts()))) + rng.normal(0, 0.3, (40, 84)))
-    policy = wh.Policy(problem, wh.ForestWeights(3, 3, random_state=0)).fit(X, Y)
+    policy = wh.Policy(problem, paper_forest(3, 3, random_state=0)).fit(X, Y)
     plans = problem.avoiding(policy.decide(X[0])[3])
     assert plans.plans(399) is None
     for kind in ("relative", "absolute"):
@@ -71,7 +72,7 @@ def test_a_time_limit_holds_while_leaves_are_solved() -> None:
 
     rng = np.random.default_rng(0)
     X = rng.random((60, 2))
-    policy = wh.Policy(Slow(), wh.ForestWeights(20, 4, random_state=0)).fit(X, 5 + X @ rng.normal(size=(2, 3)))
+    policy = wh.Policy(Slow(), paper_forest(20, 4, random_state=0)).fit(X, 5 + X @ rng.normal(size=(2, 3)))
     began = time.perf_counter()
     why = policy.explain(X[0], engine="milp", time_limit=0.3)
     assert time.perf_counter() - began < 2.0

@@ -71,8 +71,8 @@ def test_the_integer_program_agrees_with_brute_force() -> None:
 def test_missing_numbers_agree_with_brute_force() -> None:
     """What is missing stays so or is filled in, beside cycles, levels, steps and relations: every context looked at."""
     looked = 0
-    for seed in range(48):
-        kinds = ("m", "cm", "om", "ms", "mr", "mt")[seed % 6]
+    # The last one has steps, and was once filled in with a number off its grid.
+    for seed, kinds in [*zip(range(30), 5 * ("m", "cm", "om", "ms", "mr", "mt"), strict=True), (10018, "ms")]:
         case = calendar_cases.calendar_case(seed, kinds, decision_aware=True)
         try:
             wrong = calendar_cases.disagreement(case, **({"engine": "milp"} if seed % 8 == 7 else {}))
@@ -80,7 +80,7 @@ def test_missing_numbers_agree_with_brute_force() -> None:
             continue
         assert wrong == "", (seed, kinds)
         looked += 1
-    assert looked > 30
+    assert looked > 20
 
 
 def test_what_is_missing_goes_where_it_costs_less() -> None:

@@ -115,7 +115,7 @@ class Schema(Coordinates):
         derived = self._derived()
         fitted = Schema({name: derived.get(name, column.feature) for name, column in columns.items()}, self.relations)
         fitted._columns, fitted._order, fitted._missing = columns, tuple(table.columns), missing
-        fitted._lay_out(start, derived)
+        fitted._lay_out(start)
         if self.relations or derived:
             told = fitted._parts(), fitted._calendar.table(table)
             fitted._relations = bound_relations(self.relations, *told, start, derived)
@@ -278,7 +278,7 @@ class Schema(Coordinates):
         cut = Schema(self.features, self.relations)
         cut._relations = self._relations
         cut._columns, cut._order, cut._missing = columns, self._order, self._missing
-        cut._lay_out(self.n_coordinates, self.derived)
+        cut._lay_out(self.n_coordinates)
         return cut
 
     def training_range(self, name: str) -> tuple[float, float]:

@@ -262,7 +262,7 @@ def _farthest(axes: Axes) -> float:
     """An upper bound on the distance of any allowed context."""
     reach = [
         axis.costs.max() if axis.kind is AxisKind.CATEGORY
-        else max(axis.upper - axis.start, axis.start - axis.lower) * axis.weight
+        else axis.far(np.array([axis.lower, axis.upper])).max()
         for axis in axes.each
     ]  # fmt: skip
     return float(np.sum(reach))
