@@ -114,8 +114,8 @@ void make_axis(Axis* self, Kind kind, double start, double weight, double lower,
     require(period >= 0.0 && std::isfinite(period) && (period == 0.0 || upper - lower <= period * (1.0 + 1e-9)),
             "'period' of an axis must be at least its range, or 0 where it does not go round.");
     require(period == 0.0 || kind != Kind::category, "A category axis must have no 'period'.");
-    Axis axis{kind,   start, weight, lower, upper, std::move(forbidden), optional_copy(levels), optional_copy(costs),
-              period};
+    Axis axis{kind, start, weight, lower, upper, std::move(forbidden), optional_copy(levels), optional_copy(costs)};
+    axis.period = period;
     require(std::ranges::is_sorted(axis.levels), "'levels' of an axis must ascend.");
     if (kind == Kind::discrete) require(!axis.levels.empty(), "A discrete axis must have 'levels'.");
     if (kind == Kind::category) {

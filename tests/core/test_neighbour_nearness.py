@@ -53,7 +53,7 @@ def _search(rng: np.random.Generator, points: np.ndarray, period: float, euclide
 
 @pytest.mark.parametrize("euclidean", [False, True])
 def test_a_box_that_is_dropped_holds_no_explanation(euclidean: bool) -> None:
-    """Boxes of every size, around past contexts too, for means and tails: no context drawn from a dropped box stands."""
+    """Boxes of every size, around past contexts too, for means and tails: nothing in a dropped box stands."""
     dropped = feasible = 0
     for seed in range(150):
         rng = np.random.default_rng([seed, euclidean])
