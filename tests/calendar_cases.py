@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 from tests.cases import OneOf
 from tests.context_cases import MOST, TooMany, _turns
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.policy import Policy
@@ -95,7 +96,7 @@ def calendar_case(seed: int, kinds: str, decision_aware: bool = False) -> Calend
         lacks = "heat"
         X.loc[rng.random(n) < 0.3, "heat"] = np.nan
     trees, depth, lacking = int(rng.choice([1, 2, 3])), int(rng.choice([2, 3])), "m" in kinds
-    weights: Any = wh.ForestWeights(trees, depth, random_state=seed, missing=lacking)
+    weights: Any = paper_forest(trees, depth, random_state=seed, missing=lacking)
     if decision_aware:
         half = {"min_samples_leaf": 1 + seed % 2, "honest": seed % 4 == 0}
         weights = wh.DecisionForest(n_trees=trees, max_depth=depth, random_state=seed, missing=lacking, **half)

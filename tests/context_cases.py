@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from tests.cases import OneOf
+from tests.forests import paper_forest
 
 from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Feature, Schema
 from whence.policy import Policy
 from whence.risk import CVaR, Expectation
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import KNNWeights
 
 DAYS = ("Thu", "Fri", "Sat", "Sun")
 #: More combinations than this take too long.
@@ -115,7 +116,7 @@ def features(rng: np.random.Generator, X: pd.DataFrame, kinds: str, knn: bool, l
             size = spread / float(rng.choice([4, 8, 13]))
             how["step"] = float(f"{size:.0e}") * float(rng.choice([1.0, 0.5]))
         if "u" in kinds:
-            how["scale"] = [2.5, 0.1 * spread, "iqr", "range" if knn or "r" in kinds else "quantile"][
+            how["scale"] = [2.5, 0.1 * spread, "iqr", "range" if "r" in kinds and not knn else "quantile"][
                 int(rng.integers(4))
             ]
             if how["scale"] == "iqr" and np.subtract(*np.quantile(X[name], [0.75, 0.25])) <= 0:
@@ -173,30 +174,37 @@ def relations(rng: np.random.Generator, X: pd.DataFrame, kinds: str) -> tuple[Re
                 lambda row: row["hour"] not in (6, hour) or (row["high"] < cut and not row["weekend"]),
                 turns={"high": (cut,)},
             ),
-            observed_relation(X, "day", "high"),
-            observed_relation(X, "weekend", "day"),
-            observed_relation(X, "hour", "low"),
+            observed_relation(X, ["day"], "high"),
+            observed_relation(X, ["weekend"], "day"),
+            observed_relation(X, ["hour"], "low"),
+            observed_relation(X, ["weekend", "day"], "low"),
+            observed_relation(X, ["hour", "weekend"], "day"),
         ]
         for i in rng.choice(len(choices), int(rng.integers(1, 4)), replace=False):
             found.append(choices[int(i)])
     return tuple(found)
 
 
-def observed_relation(X: pd.DataFrame, by: str, of: str) -> Relation:
+def observed_relation(X: pd.DataFrame, by: list[str], of: str) -> Relation:
     """What the history shows, told anew."""
     seen: dict[Any, list[Any]] = {}
-    for value, other in zip(X[by].tolist(), X[of].tolist(), strict=True):
+    for value, other in zip(X[by].itertuples(index=False, name=None), X[of].tolist(), strict=True):
         seen.setdefault(value, []).append(other)
+
+    def told(row: Any) -> list[Any]:
+        return seen.get(tuple(row[name] for name in by), [row[of]])
+
+    text = f"observed({', '.join([*by, of])})"
     if of == "day":
-        return Relation(f"observed({by}, {of})", lambda row: row[of] in seen.get(row[by], [row[of]]))
+        return Relation(text, lambda row: row[of] in told(row))
     # A context is written with few digits where that changes nothing: the last one of the history may go.
     hair = 1e-9 * (float(X[of].max() - X[of].min()) or 1.0)
     turns = tuple(float(end) for values in seen.values() for end in (min(values), max(values)))
     return Relation(
-        f"observed({by}, {of})",
-        lambda row: row[by] not in seen or min(seen[row[by]]) - hair <= row[of] <= max(seen[row[by]]) + hair,
+        text,
+        lambda row: min(told(row)) - hair <= row[of] <= max(told(row)) + hair,
         turns={of: turns},
-        strictly=lambda row: row[by] not in seen or min(seen[row[by]]) <= row[of] <= max(seen[row[by]]),
+        strictly=lambda row: min(told(row)) <= row[of] <= max(told(row)),
     )
 
 
@@ -214,7 +222,7 @@ def context_case(seed: int, kinds: str, weights: str = "forest", lattice: bool =
     schema = Schema(declared, [relation.text for relation in related])
     risk = CVaR(0.5) if rng.random() < 0.2 else Expectation()
     chosen: Any = KNNWeights(int(rng.integers(1, 5))) if weights == "knn" else None
-    chosen = chosen or ForestWeights(int(rng.choice([1, 2, 3])), int(rng.choice([2, 3])), random_state=seed)
+    chosen = chosen or paper_forest(int(rng.choice([1, 2, 3])), int(rng.choice([2, 3])), random_state=seed)
     policy = Policy(OneOf(), chosen, risk, schema).fit(X, Y)
     context: Row = X.iloc[int(rng.integers(n))].to_dict()
     if rng.random() < 0.3 and not lattice:

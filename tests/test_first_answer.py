@@ -23,6 +23,8 @@ columns = ["a", "b", "c"]
 kind = "forest"
 n_trees = 100
 max_depth = 6
+min_samples_leaf = 1
+max_features = "sqrt"
 random_state = 0
 [problem]
 kind = "newsvendor"

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests import set_soaking
 from tests.changing import asked, few_disagree, forest_or_several, nearest_with, sets_of
+from tests.forests import paper_forest
 from tests.oracle import cells
 from tests.soaking import forest_case, neighbour_case
 
@@ -166,7 +167,7 @@ def with_at_most(points: np.ndarray, question: Question, most: int) -> np.ndarra
     return points[count <= most]
 
 
-@pytest.mark.parametrize("weights", [wh.ForestWeights(5, 3, random_state=0), wh.KNNWeights(4)])
+@pytest.mark.parametrize("weights", [paper_forest(5, 3, random_state=0), wh.KNNWeights(4)])
 def test_beside_relations(weights: object) -> None:
     """Where relations join features, both engines keep both, and menus and reasons do."""
     X = np.random.default_rng(0).random((16, 3)).round(2)

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cases import Case, cases
+from tests.forests import paper_forest
 from tests.oracle import MOST_CELLS, nearest
 
 import whence as wh
@@ -149,7 +150,7 @@ def test_a_share_of_costs_that_may_be_negative_is_refused() -> None:
     """Less than a negative cost by a share of it would be more."""
     X = np.linspace(0.0, 1.0, 20)[:, None]
     Y = np.column_stack([X[:, 0] - 2.0, 0.2 - X[:, 0]])
-    policy = wh.Policy(cases(0, 1)[0].policy.problem, wh.ForestWeights(5, random_state=0)).fit(X, Y)
+    policy = wh.Policy(cases(0, 1)[0].policy.problem, paper_forest(5, random_state=0)).fit(X, Y)
     with pytest.raises(InputError, match="'margin' is a share of the decision's cost"):
         policy.explain([0.1], 1, margin=0.1)
     assert policy.explain([0.1], 1, margin=(0.1, "cost")).status in ("optimal", "none")

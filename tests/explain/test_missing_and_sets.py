@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.forests import paper_forest
 
 import whence as wh
 
@@ -18,7 +19,7 @@ def gaps(seed: int) -> tuple[wh.Policy, pd.Series, Any]:
     contexts = pd.DataFrame(rng.integers(0, 6, (40, 3)).astype(float), columns=list("abc"))
     contexts[rng.random((40, 3)) < 0.25] = np.nan
     demand = rng.integers(1, 20, (40, 2)) + np.where(contexts[["a"]].fillna(3) > 2, 10.0, 0.0)
-    weights = wh.ForestWeights(12, 3, random_state=seed, missing=True)
+    weights = paper_forest(12, 3, random_state=seed, missing=True)
     policy = wh.Policy(wh.Newsvendor([1, 1], [3, 3]), weights).fit(contexts, demand)
     today = contexts.iloc[int(rng.integers(40))].copy()
     today["a"] = np.nan

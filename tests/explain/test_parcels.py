@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import cloudpickle
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.examples import bakery
@@ -14,7 +15,7 @@ EXAMPLE = bakery.load()
 
 def test_answers_travel_without_the_policy() -> None:
     """What a worker hands back is small, speaks of the caller's policy on arrival, and can still tell its rule."""
-    forest = wh.ForestWeights(n_trees=100, max_depth=4, max_features="sqrt", random_state=0)
+    forest = paper_forest(n_trees=100, max_depth=4, max_features="sqrt", random_state=0)
     policy = wh.Policy(EXAMPLE.problem, forest).fit(EXAMPLE.X, EXAMPLE.Y)
     parcel = cloudpickle.loads(cloudpickle.dumps(Shipped(policy)))
     assert isinstance(parcel, Parcel)

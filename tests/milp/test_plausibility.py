@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
 from tests import oracle
+from tests.forests import paper_forest
 from tests.milp.asked import answered, asked, forests, neighbours
 
 import whence as wh
@@ -117,7 +118,7 @@ def test_rounding_to_few_digits_does_not_make_an_outlier(seed: int) -> None:
     knn = seed % 3 == 0
     n = 14 if knn else 60
     X = np.round(rng.uniform(0.0, 10.0, (n, 2)), 1)
-    weights = wh.KNNWeights(k=3) if knn else wh.ForestWeights(n_trees=10, max_depth=3, random_state=seed)
+    weights = wh.KNNWeights(k=3) if knn else paper_forest(n_trees=10, max_depth=3, random_state=seed)
     policy = wh.Policy(wh.Newsvendor(1.0, 3.0), weights).fit(X, 5.0 + X[:, :1] + rng.random((n, 1)))
     forest = IsolationForest(n_estimators=10, random_state=seed).fit(policy.schema_.encode(X))
     plan = policy.decide(X[int(np.argmax(X[:, 0]))])

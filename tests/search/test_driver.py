@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from tests.cases import cases
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.question import InputMap, Limits, Question, Space
@@ -48,7 +49,7 @@ def restaurant(rows: int = 500) -> tuple[pd.DataFrame, pd.DataFrame]:
 def policy(weights: str, risk: str, depth: int | None = 4) -> wh.Policy:
     """A policy of the restaurant, asked once, so that what is built on first use is there."""
     X, Y = restaurant()
-    fitted = wh.ForestWeights(n_trees=100, max_depth=depth, random_state=0)
+    fitted = paper_forest(n_trees=100, max_depth=depth, random_state=0)
     chosen: Any = fitted if weights == "forest" else wh.KNNWeights(k=20)
     made = wh.Policy(wh.Newsvendor(1.0, 4.0), chosen, risk=RISKS[risk]).fit(X, Y)
     made.explain(X.iloc[0], instead=1.2 * made.decide(X.iloc[0]), kind="absolute", time_limit=1.0)
@@ -131,7 +132,7 @@ class Slow(wh.Newsvendor):
 def test_a_solve_that_cannot_be_interrupted_is_not_begun_too_late(engine: str) -> None:
     """The time of a solve is set aside once it is known: neither the search nor the last check begins one too late."""
     X, Y = restaurant(60)
-    asked = wh.Policy(Slow(1.0, 4.0), wh.ForestWeights(n_trees=5, max_depth=3, random_state=0)).fit(X, Y)
+    asked = wh.Policy(Slow(1.0, 4.0), paper_forest(n_trees=5, max_depth=3, random_state=0)).fit(X, Y)
     mine = asked.decide(X.iloc[3]) * np.array([1.3, 1, 1, 1, 1, 1, 1])
     for limit in (1.0, 2.0):
         assert_in_time(limit, lambda: asked.explain(X.iloc[3], mine, kind="absolute", engine=engine, time_limit=limit))  # noqa: B023

@@ -165,6 +165,8 @@ type = "binary"
 kind = "forest"
 n_trees = 100
 max_depth = 6
+min_samples_leaf = 1
+max_features = "sqrt"
 
 [problem]
 kind = "newsvendor"

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+from tests.forests import paper_forest
 from tests.web.browser import asked, opened
 from tests.web.live import Live, running
 from tests.web.slow import SECONDS, slow_scene
@@ -192,7 +193,7 @@ def unreliable_scene() -> Scene:
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.random((60, 3)).round(2), columns=["a", "b", "c"])
     Y = pd.DataFrame({"sold": rng.uniform(0, 100, 60).round(1)})
-    forest = wh.ForestWeights(n_trees=4, max_depth=6, random_state=1)
+    forest = paper_forest(n_trees=4, max_depth=6, random_state=1)
     policy = wh.Policy(wh.Newsvendor(holding=1, backorder=1), forest).fit(X, Y)
     today = X.iloc[0]
     plan = [float(policy.decide(today)[0]) + 25.0]

@@ -12,6 +12,7 @@ from sklearn.base import clone
 from tests import calendar_cases
 from tests.cases import OneOf
 from tests.context_cases import TooMany
+from tests.forests import paper_forest
 from tests.project.samples import PROJECT, write_project
 from tests.soaking import decision_case, disagreement
 
@@ -104,7 +105,7 @@ def test_it_splits_where_it_pays() -> None:
     X = rng.random((300, 2))
     Y = np.column_stack([100 + 80 * (X[:, 0] > 0.5) + rng.random(300), 10 + 5 * (X[:, 1] > 0.5) + rng.random(300)])
     problem = wh.Newsvendor(holding=[0.01, 5], backorder=[0.01, 20])
-    plain = wh.ForestWeights(n_trees=5, max_depth=1, max_features=None, random_state=0).fit(X, Y)
+    plain = paper_forest(n_trees=5, max_depth=1, max_features=None, random_state=0).fit(X, Y)
     aware = wh.DecisionForest(problem, n_trees=5, max_depth=1, max_features=None, random_state=0).fit(X, Y)
     assert {int(tree.feature[0]) for tree in plain.trees} == {0}
     assert {int(tree.feature[0]) for tree in aware.trees} == {1}
@@ -118,7 +119,7 @@ def test_it_sees_what_does_not_move_the_mean() -> None:
     policies = {
         name: wh.Policy(wh.Newsvendor(holding=1, backorder=9), weights)
         for name, weights in {
-            "plain": wh.ForestWeights(n_trees=30, max_depth=2, random_state=0),
+            "plain": paper_forest(n_trees=30, max_depth=2, random_state=0),
             "aware": wh.DecisionForest(n_trees=30, max_depth=2, random_state=0),
         }.items()
     }
