@@ -98,7 +98,7 @@ def test_numbers_that_move_freely_keep_every_tree() -> None:
     answers = set()
     line = np.concatenate([np.arange(65) / 64, np.nextafter(np.arange(8) / 8, 2.0)])
     grid = np.stack(np.meshgrid(line, line, np.arange(4.0), indexing="ij"), axis=-1).reshape(-1, 3)
-    for seed in range(60):
+    for seed in (92, *range(30)):
         rng = np.random.default_rng([seed, 19])
         axes = [Axis(AxisKind.CONTINUOUS, float(rng.random()), 1.0, 0.0, 1.0) for _ in range(2)]
         costs = np.array([0.0, 0.3, 0.4, 1.0])
