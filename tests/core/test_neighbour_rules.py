@@ -93,6 +93,42 @@ def test_the_search_finds_the_nearest_context_that_can_exist(seed: int) -> None:
         assert found == pytest.approx(best, abs=1e-9)
 
 
+def test_numbers_that_move_freely_keep_every_tree() -> None:
+    """No context of a fine grid that can exist is nearer than the one that is found, and that one can exist."""
+    answers = set()
+    line = np.concatenate([np.arange(65) / 64, np.nextafter(np.arange(8) / 8, 2.0)])
+    grid = np.stack(np.meshgrid(line, line, np.arange(4.0), indexing="ij"), axis=-1).reshape(-1, 3)
+    for seed in (92, *range(30)):
+        rng = np.random.default_rng([seed, 19])
+        axes = [Axis(AxisKind.CONTINUOUS, float(rng.random()), 1.0, 0.0, 1.0) for _ in range(2)]
+        costs = np.array([0.0, 0.3, 0.4, 1.0])
+        axes.append(Axis(AxisKind.CATEGORY, 0.0, 1.0, 0.0, 3.0, costs=costs))
+        nodes: Nodes = []
+        roots = [random_tree(rng, nodes, 3) for _ in range(2)]
+        rows, limits, n, k = np.array([[1.0, -1.0, 0.0]]), np.array([0.1]), 8, 2
+        points = np.column_stack([rng.random((n, 2)), rng.integers(0, 4, n)]).astype(float)
+        gain = rng.random(n) - rng.random(n)
+        rules = Rules(np.array(nodes), np.array(roots), rows, limits)
+        search = NeighbourSearch(axes, points, np.zeros(n), k, 1e-6, 1e-6 + 2e-9, gain, 1e-9, rules=rules)
+        search.cut(np.zeros(n))
+        far = np.abs(points[:, None, :2] - grid[None, :, :2]).sum(axis=2) + (points[:, None, 2] != grid[None, :, 2])
+        order = np.argsort(far, axis=0)
+        apart = np.diff(np.take_along_axis(far, order[k - 1 : k + 1], axis=0), axis=0)[0]
+        good = (apart >= 1e-6) & (gain[order[:k]].mean(axis=0) <= 0.0)
+        away = np.abs(grid[:, 0] - axes[0].start) + np.abs(grid[:, 1] - axes[1].start) + costs[grid[:, 2].astype(int)]
+        near = (i for i in np.argsort(away) if good[i] and exists(nodes, roots, rows, limits, grid[i]))
+        best = next((float(away[i]) for i in near), np.inf)
+        progress = search.advance(100_000, 10.0)
+        answers.add(progress)
+        if progress is not NeighbourProgress.CANDIDATE:
+            assert np.isinf(best), seed
+            continue
+        at = search.candidate
+        assert rules.hold(at), seed
+        assert abs(at[0] - axes[0].start) + abs(at[1] - axes[1].start) + costs[int(at[2])] <= best + 1e-6, seed
+    assert len(answers) == 2
+
+
 @pytest.mark.parametrize(
     ("nodes", "roots", "says"),
     [
