@@ -233,12 +233,12 @@ def machine() -> str:
 class Settings:
     """What the command line says."""
 
-    instances: int
-    highs: int
-    start: int
-    quick: bool
-    tables: Path
-    images: Path
+    instances: int = 20
+    highs: int = 3
+    start: int = 0
+    quick: bool = False
+    tables: Path = ROOT / "docs" / "benchmarks" / "tables"
+    images: Path = ROOT / "docs" / "images"
 
     def counted(self, wanted: int | None = None) -> str:
         """A sentence that says how many questions a cell has, and of which seeds."""

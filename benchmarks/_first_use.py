@@ -18,13 +18,14 @@ began = time.perf_counter()
 import whence
 imported = time.perf_counter() - began
 from paper import instance
+from paper.forests import paper_forest
 
 def decision(asked):
     policy, weights = asked.policy, asked.policy.weights_at(asked.context)
     plans = (asked.alternative, policy.decide(asked.context))
     return [policy.risk_.of(policy.problem.costs(plan, policy.Y_), weights) for plan in plans]
 
-weights = whence.ForestWeights(100, 4) if predictor == "forest" else whence.KNNWeights(10)
+weights = paper_forest(100, 4) if predictor == "forest" else whence.KNNWeights(10)
 for seed in range(100):
     asked = instance(problem, 200, seed, predictor=weights)
     other, best = decision(asked)

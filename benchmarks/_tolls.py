@@ -9,8 +9,9 @@ import numpy as np
 from numpy.typing import NDArray
 
 from paper import Instance
+from paper.forests import paper_forest
 from paper.histories import shortest_path
-from whence import DecisionProblem, ForestWeights, Policy, ShortestPath
+from whence import DecisionProblem, Policy, ShortestPath
 from whence.risk import Risk
 
 Floats = NDArray[np.float64]
@@ -54,7 +55,7 @@ def far_instance(features: int, n: int, seed: int) -> Instance:
     """
     history = shortest_path(n, np.random.default_rng([seed, 0]), features=features)
     assert isinstance(history.problem, ShortestPath)
-    weights = ForestWeights(n_trees=100, max_depth=4, random_state=seed)
+    weights = paper_forest(n_trees=100, max_depth=4, random_state=seed)
     policy = Policy(TolledPath(history.problem), weights).fit(history.X, history.Y)
     context, other = history.next_contexts(np.random.default_rng([seed, 1, 0]), 2)
     plan, alternative = policy.decide(context), policy.decide(other)

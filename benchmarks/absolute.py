@@ -24,6 +24,7 @@ import pandas as pd
 
 import whence as wh
 from _common import Report, Settings, main, shown
+from paper.forests import paper_forest
 
 PRODUCTS = ["calamari", "fish", "shrimp", "chicken", "koefte", "lamb", "steak"]
 LIMIT = 10.0
@@ -123,7 +124,7 @@ def absolute(settings: Settings) -> None:
     )
     for risk, budget in ((wh.Expectation(), None), (wh.Expectation(), BUDGET), (wh.CVaR(0.8), None)):
         problem = wh.Newsvendor(np.full(7, 1.0), np.full(7, 4.0), budget=budget)
-        forest = wh.ForestWeights(n_trees=100, max_depth=4, random_state=0)
+        forest = paper_forest(n_trees=100, max_depth=4, random_state=0)
         policy = wh.Policy(problem, forest, risk=risk).fit(contexts, demands)
         rng = np.random.default_rng(0)
         count = count if isinstance(risk, wh.Expectation) else count // 2

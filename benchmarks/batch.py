@@ -145,7 +145,7 @@ def _kilobytes(why: wh.Explanation) -> float:
 
 def _received(found: list[wh.Explanation]) -> float:
     """Processor time in which the calling process unpacks one explanation that a worker has sent."""
-    sent = pickle.dumps([replace(why, history=None, problem=None) for why in found])
+    sent = pickle.dumps([replace(why, source=None) for why in found])
     runs = []
     for _ in range(5):
         began = time.process_time()

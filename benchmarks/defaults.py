@@ -36,13 +36,13 @@ sys.path.insert(0, str(EXAMPLES / "airports"))
 #: Rows that are held out in all.
 ROWS = 500
 FORESTS: dict[str, dict[str, Any]] = {
-    "depth 4, sqrt": {"max_depth": 4, "max_features": "sqrt"},
-    "depth 4, half": {"max_depth": 4, "max_features": 0.5},
-    "depth 4, all": {"max_depth": 4, "max_features": 1.0},
-    "depth 6, half": {"max_depth": 6, "max_features": 0.5},
-    "depth 8, half": {"max_depth": 8, "max_features": 0.5},
-    "any depth, leaf 1, sqrt": {"max_depth": None, "max_features": "sqrt"},
-    "any depth, leaf 1, all": {"max_depth": None, "max_features": 1.0},
+    "depth 4, sqrt": {"max_depth": 4, "max_features": "sqrt", "min_samples_leaf": 1},
+    "depth 4, half": {"max_depth": 4, "max_features": 0.5, "min_samples_leaf": 1},
+    "depth 4, all": {"max_depth": 4, "max_features": 1.0, "min_samples_leaf": 1},
+    "depth 6, half": {"max_depth": 6, "max_features": 0.5, "min_samples_leaf": 1},
+    "depth 8, half": {"max_depth": 8, "max_features": 0.5, "min_samples_leaf": 1},
+    "any depth, leaf 1, sqrt": {"max_depth": None, "max_features": "sqrt", "min_samples_leaf": 1},
+    "any depth, leaf 1, all": {"max_depth": None, "max_features": 1.0, "min_samples_leaf": 1},
     "any depth, leaf 5, sqrt": {"max_depth": None, "max_features": "sqrt", "min_samples_leaf": 5},
     "any depth, leaf 5, half": {"max_depth": None, "max_features": 0.5, "min_samples_leaf": 5},
     "any depth, leaf 20, half": {"max_depth": None, "max_features": 0.5, "min_samples_leaf": 20},

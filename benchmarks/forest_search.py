@@ -35,6 +35,7 @@ from _first_use import first_use
 from _memory import peak_memory
 from _tolls import far_instance
 from paper import Instance, Study, instance, los_angeles, study
+from paper.forests import paper_forest
 from whence import ForestWeights
 
 #: From this many numbers in X on, fitting takes longest, and several questions are asked of one history.
@@ -47,7 +48,7 @@ def paper(settings: Settings) -> None:
     report = Report("forest-paper", settings, settings.counted())
     shapes = [(100, 4), (200, 4), (100, 3), (100, 5), (100, 6)]
     predictors = [
-        _paper.Predictor({"trees": trees, "depth": depth}, ForestWeights(trees, depth))
+        _paper.Predictor({"trees": trees, "depth": depth}, paper_forest(trees, depth))
         for trees, depth in (shapes[:1] if settings.quick else shapes)
     ]
 
@@ -74,7 +75,7 @@ def _dimensions(settings: Settings, name: str, problem: str, samples: tuple[int,
     features = (5, 50) if settings.quick else (5, 10, 25, 50, 100, 500)
     for n in samples[:1] if settings.quick else samples:
         for d in features:
-            make = partial(_one_of_many if n * d >= COSTLY else _path, problem, n, ForestWeights(100, 4), d)
+            make = partial(_one_of_many if n * d >= COSTLY else _path, problem, n, paper_forest(100, 4), d)
             cell = collect(make, settings.instances, settings.start, ("relative",))["relative"]
             rival = against_highs(make, cell, "relative", settings.highs if n <= patient_to else min(settings.highs, 1))
             report.row(
@@ -115,7 +116,7 @@ def far(settings: Settings) -> None:
 def deep(settings: Settings) -> None:
     """Forests as scikit-learn grows them by default: no depth limit, every feature at every split."""
     report = Report("forest-deep", settings, f"Consecutive seeds from {settings.start}.")
-    forest = ForestWeights(n_trees=100, max_depth=None, max_features=1.0)
+    forest = ForestWeights(n_trees=100, max_depth=None, max_features=1.0, min_samples_leaf=1)
     # The smaller grid keeps scikit-learn's own forest of 10,000 samples within a gigabyte.
     cases = [(1000, 7, 8, settings.instances), (10_000, 10, 4, min(settings.instances, 10))]
     limits = (5.0, 60.0)
@@ -228,11 +229,11 @@ def _one_of_many(problem: str, n: int, weights: ForestWeights, features: int, se
 
 @lru_cache(maxsize=1)
 def _history(problem: str, n: int, trees: int, depth: int, features: int, seed: int) -> Study:
-    return study(problem, n, seed, predictor=ForestWeights(trees, depth), features=features)
+    return study(problem, n, seed, predictor=paper_forest(trees, depth), features=features)
 
 
 def _sized(problem: str, sizes: Mapping[str, int], seed: int) -> Instance:
-    return _path(problem, sizes["n"], ForestWeights(sizes["trees"], sizes["depth"]), sizes["d"], seed)
+    return _path(problem, sizes["n"], paper_forest(sizes["trees"], sizes["depth"]), sizes["d"], seed)
 
 
 def _gaps(cell: Cell) -> str:
@@ -252,4 +253,4 @@ SECTIONS: dict[str, Any] = {
 }
 
 if __name__ == "__main__":
-    main("Nearest explanations of forest policies.", SECTIONS, partial(warm_up, ForestWeights(20, 4)), sys.argv[1:])
+    main("Nearest explanations of forest policies.", SECTIONS, partial(warm_up, paper_forest(20, 4)), sys.argv[1:])

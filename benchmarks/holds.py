@@ -33,6 +33,7 @@ import whence as wh
 from _common import ROOT, Report, Settings, machine, main, milliseconds, shown
 from absolute import history, more_of_one
 from paper import study
+from paper.forests import paper_forest
 from whence.examples import bakery, city
 from whence.explain.reliance import Refitted
 
@@ -67,7 +68,7 @@ def of_paper(problem: str, n: int, **sizes: int) -> Questions:
     def questions(count: int, start: int) -> Iterator[Asked]:
         for number in range(count):
             if number % SHARED == 0:
-                asked = study(problem, n, start + number // SHARED, predictor=wh.ForestWeights(**FOREST), **sizes)
+                asked = study(problem, n, start + number // SHARED, predictor=paper_forest(**FOREST), **sizes)
             one = asked.question(number % SHARED)
             yield Asked(one.policy, one.context, one.alternative)
 
@@ -78,7 +79,7 @@ def of_restaurant(count: int, start: int) -> Iterator[Asked]:
     """A restaurant's day, and the decision with a fifth more of one dish."""
     contexts, demands, _ = history()
     problem = wh.Newsvendor(np.full(7, 1.0), np.full(7, 4.0))
-    policy = wh.Policy(problem, wh.ForestWeights(**FOREST, random_state=0)).fit(contexts, demands)
+    policy = wh.Policy(problem, paper_forest(**FOREST, random_state=0)).fit(contexts, demands)
     rng = np.random.default_rng(start)
     for _ in range(count):
         today = contexts.iloc[int(rng.integers(len(contexts)))]

@@ -20,12 +20,13 @@ from numpy.typing import NDArray
 from scipy import stats
 
 from _common import ROOT, Report, Settings, shown
+from paper.forests import paper_forest
 from whence.errors import SolverError
 from whence.policy import Policy
 from whence.problems.newsvendor import Newsvendor
 from whence.problems.shortest_path import ShortestPath
 from whence.risk import CVaR, Expectation
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import KNNWeights
 
 Floats = NDArray[np.float64]
 
@@ -86,7 +87,7 @@ def instance(cell: Cell, seed: int) -> Instance:
             newsvendor(rng, cell.n) if cell.problem == "newsvendor" else paths(rng, cell.n, 4 if tail else 8)
         )
         weights = (
-            ForestWeights(cell.trees, cell.depth, random_state=seed) if cell.weights == "forest" else KNNWeights(cell.k)
+            paper_forest(cell.trees, cell.depth, random_state=seed) if cell.weights == "forest" else KNNWeights(cell.k)
         )
         policy = Policy(problem, weights, CVaR(0.8) if tail else Expectation()).fit(X[:-2], Y[:-2])
         plan, instead = policy.decide(X[-2]), policy.decide(X[-1])

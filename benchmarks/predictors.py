@@ -2,6 +2,7 @@
 
     python benchmarks/predictors.py --questions 5
     python benchmarks/predictors.py --questions 20 --seconds 10 --json predictors.json
+    python benchmarks/predictors.py --treecf --write
 
 300 boosted trees of depth 6 (XGBoost) with 12 and with 50 features, and a quantile forest without a depth limit, on
 1,000 past observations. Two questions each: in what context would a larger order have been better (leaf weights), and
@@ -16,6 +17,8 @@ of both plans. Distances by the range of every feature, within that range; those
 
 ``--section neighbours`` asks the first question of Euclidean neighbours (k = 10 of 1,000 and of 5,000 observations)
 and of kernels (1,000 observations, proved to 1 %), with 2, 4 and 6 features.
+
+``--write`` makes ``docs/benchmarks/tables/predictors.md``.
 """
 
 from __future__ import annotations
@@ -35,6 +38,7 @@ from sklearn.linear_model import LinearRegression
 from xgboost import XGBRegressor
 
 import whence as wh
+from _common import Report, Settings
 from whence.weights.adapters import read
 
 SAMPLES = 1000
@@ -236,12 +240,33 @@ def show(row: dict[str, Any]) -> None:
     )
 
 
+def table(rows: list[dict[str, Any]], seconds: float) -> None:
+    """Write the documentation's table."""
+    report = Report("predictors", Settings())
+    for row in rows:
+        count = row["questions"]
+        rival = dict.fromkeys(("treecf_proved", "treecf_median_s", "same_distance"), "-")
+        if "same" in row:
+            values = f"{row['treecf_proved'] * count:.0f} of {count}", f"{row['treecf_median']:.2f}", row["same"]
+            rival = dict(zip(rival, values, strict=True))
+        report.row(
+            model=row["model"],
+            question=row["question"],
+            **{f"proved_in_{seconds:g}_s": f"{row['proved'] * count:.0f} of {count}"},
+            median_s=f"{row['median']:.3f}",
+            largest_s=f"{row['largest']:.3f}",
+            **rival,
+        )
+    report.write()
+
+
 def main() -> None:
     """Measure, print a table, and write it where that is asked for."""
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--questions", type=int, default=5, help="questions per model and kind")
     parser.add_argument("--seconds", type=float, default=10.0, help="time limit of one question")
     parser.add_argument("--treecf", action="store_true", help="put the same questions to treecf, where installed")
+    parser.add_argument("--write", action="store_true", help="write the table of the documentation")
     parser.add_argument("--json", type=Path, help="file to write the figures to")
     parser.add_argument("--section", choices=("trees", "neighbours"), help="measure one part alone")
     given = parser.parse_args()
@@ -283,6 +308,8 @@ def main() -> None:
         show(rows[-1])
     if given.json is not None:
         given.json.write_text(json.dumps(rows, indent=2) + "\n", encoding="utf-8")
+    if given.write:
+        table(rows, given.seconds)
 
 
 if __name__ == "__main__":

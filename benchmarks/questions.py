@@ -25,6 +25,7 @@ from scipy.optimize import differential_evolution
 import whence as wh
 from _common import Report, Settings, main, milliseconds, shown
 from paper import study
+from paper.forests import paper_forest
 
 #: Seconds after which a question is given up, and contexts that random search and differential evolution may try.
 LIMIT, TRIED = 20.0, 300
@@ -129,7 +130,7 @@ def asked(one: Class, settings: Settings, margin: float, count: int) -> dict[str
         if number % SHARED == 0:
             made = study(
                 one.problem, one.n, settings.start + number // SHARED,
-                predictor=wh.ForestWeights(100, one.depth), **(one.sizes or {}),
+                predictor=paper_forest(100, one.depth), **(one.sizes or {}),
             )  # fmt: skip
         question = made.question(number % SHARED)
         policy = copy.copy(question.policy)
@@ -175,7 +176,7 @@ def section(name: str, settings: Settings) -> None:
 
 def warm_up() -> None:
     """Load everything that the questions need."""
-    made = study("shortest_path", 50, 0, predictor=wh.ForestWeights(10, 3), width=4, features=2).question()
+    made = study("shortest_path", 50, 0, predictor=paper_forest(10, 3), width=4, features=2).question()
     made.policy.explain(made.context)
 
 

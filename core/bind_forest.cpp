@@ -322,6 +322,8 @@ void bind_criteria(nb::module_& m) {
                 criterion.add_plan(copied(etas), copied(rank), kept);
             },
             "etas"_a.noconvert(), "rank"_a.noconvert(), "kept"_a)
+        .def("share_plan", &TailCriterion::share_plan, "other"_a, "plan"_a, nb::keep_alive<1, 2>(),
+             "One more plan, of which another criterion about the same samples has the table.")
         .def(
             "value",
             [](const TailCriterion& criterion, std::int32_t plan, std::int32_t leaf, std::int32_t eta) {

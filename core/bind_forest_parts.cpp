@@ -224,7 +224,7 @@ void bind_open_box(nb::module_& m) {
             "Lower bound on the distance at which the criterion can hold in the box.")
         .def(
             "quantiles",
-            [](const OpenBox& open, const TailCriterion& criterion) {
+            [](OpenBox& open, const TailCriterion& criterion) {
                 require(open.etas.last < criterion.etas(), "Look at the box first.");
                 const EtaRange range = criterion.quantiles(open, open.etas);
                 return std::pair(range.first, range.last);

@@ -18,14 +18,17 @@ constexpr double ROUNDING = 1e-13, TAIL_ROUNDING = 1e-11, SAME = 1e-12;
 
 // ---- expected costs -----------------------------------------------------------------------------------------------
 
+double MeanBreach::steep_of(std::int32_t rival, std::int32_t trees) const {
+    return rival == 0 ? steepness(kappa_, trees) : 0.0;
+}
+
 Criterion::Excess MeanBreach::excess(LeafView leaves, EtaRange, std::span<std::int32_t>) const {
-    const double steep = steepness(kappa_, static_cast<std::int32_t>(leaves.size()));
     std::vector<double> own(leaves.size());
     Excess found{-INFINITE, 0};
     for (std::int32_t r = 0; r < rivals(); ++r) {
         const double* values = this->values(r);
         std::transform(leaves.begin(), leaves.end(), own.begin(), [&](std::int32_t leaf) { return values[leaf]; });
-        const double over = -with_spread(own, steep);
+        const double over = -with_spread(own, steep_of(r, static_cast<std::int32_t>(leaves.size())));
         if (over > found.over) found = {over, r};
     }
     return found;
@@ -33,7 +36,7 @@ Criterion::Excess MeanBreach::excess(LeafView leaves, EtaRange, std::span<std::i
 
 // The values of the leaves that the box meets and of those at its projection; the size of the numbers involved.
 double MeanBreach::write_row(OpenBox& open, std::int32_t rival, double middle, double width) const {
-    const double steep = steepness(kappa_, open.trees);
+    const double steep = steep_of(rival, open.trees);
     const double* values = this->values(rival);
     const Parabola parabola{middle, width};
     const double constant = 0.5 * steep * width / open.trees;
@@ -70,7 +73,7 @@ void MeanBreach::lean(OpenBox& open) const {
                 fresh = false;
             });
         }
-        const Parabola chosen = parabola_between(low, high, steepness(kappa_, open.trees), parabola_at(own, 0.0));
+        const Parabola chosen = parabola_between(low, high, steep_of(r, open.trees), parabola_at(own, 0.0));
         write_row(open, r, chosen.middle, chosen.width);
     }
 }
@@ -78,10 +81,14 @@ void MeanBreach::lean(OpenBox& open) const {
 bool MeanBreach::bound(OpenBox& open, double tau) const {
     lean(open);
     double size = 0.0;
-    for (std::int32_t t = 0; t < open.trees; ++t) {
-        double most = 0.0;
-        open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(row(open, open.worst)[leaf])); });
-        size += most;
+    for (std::int32_t r = 0; r < rivals(); ++r) {
+        double own = 0.0;
+        for (std::int32_t t = 0; t < open.trees; ++t) {
+            double most = 0.0;
+            open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(row(open, r)[leaf])); });
+            own += most;
+        }
+        size = std::max(size, own);
     }
     if (!MeanCriterion::bound(open, tau + ROUNDING * size)) return false;
     double there = 0.0;
@@ -94,7 +101,7 @@ bool MeanBreach::bound(OpenBox& open, double tau) const {
     for (std::int32_t t = 0; t < open.trees; ++t)
         open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, std::abs(values(open.worst)[leaf])); });
     const Parabola exact = parabola_at(own, most);
-    size = write_row(open, open.worst, exact.middle, exact.width);
+    size = std::max(size, write_row(open, open.worst, exact.middle, exact.width));
     return MeanCriterion::bound(open, tau + ROUNDING * size);
 }
 
@@ -103,16 +110,17 @@ bool MeanBreach::bound(OpenBox& open, double tau) const {
 TailBreach::TailBreach(LeafSamples samples, double tail, std::int32_t trees, double kappa)
     : TailCriterion(samples, tail, trees), steep_(steepness(kappa, trees)) {}
 
-Criterion::Excess TailBreach::excess(LeafView leaves, EtaRange, std::span<std::int32_t> levels) const {
-    std::vector<double> mine, own(leaves.size());
-    const std::int32_t eta = alternative().least(leaves, all_of(alternative()), SAME).eta;
-    for (const std::int32_t leaf : leaves) mine.push_back(alternative().value(leaf, eta));
-    Excess found{-INFINITE, 0};
+Criterion::Excess TailBreach::excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
+                                          std::int32_t guess) const {
+    std::vector<double> mine(leaves.size()), own(leaves.size());
+    const std::int32_t eta = alternative().least(leaves, all_of(alternative()), SAME, guess).eta;
+    for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
+    Excess found{-INFINITE, 0, eta};
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        levels[r] = rival(r).least(leaves, all_of(rival(r)), SAME).eta;
+        levels[r] = rival(r).least(leaves, all_of(rival(r)), SAME, levels[r]).eta;
         for (std::size_t t = 0; t < own.size(); ++t) own[t] = rival(r).value(leaves[t], levels[r]) - mine[t];
-        const double over = -with_spread(own, steep_);
-        if (over > found.over) found = {over, r};
+        const double over = -with_spread(own, steep_of(r));
+        if (over > found.over) found = {over, r, eta};
     }
     return found;
 }
@@ -129,12 +137,12 @@ TailBreach::Between TailBreach::between(std::int32_t rival, std::int32_t leaf, E
 
 void TailBreach::write_row(OpenBox& open, std::int32_t rival, EtaRange own, double middle, double width) const {
     const Parabola parabola{middle, width};
-    const double constant = 0.5 * steep_ * width / trees();
+    const double steep = steep_of(rival), constant = 0.5 * steep * width / trees();
     std::vector<double>& row = open.rows[rival];
     row.resize(static_cast<std::size_t>(leaves()));
     const auto write = [&](std::int32_t leaf) {
         const Between ends = between(rival, leaf, own, open.level_ranges[rival]);
-        row[leaf] = -(steep_ * std::max(parabola.at(ends.low), parabola.at(ends.high)) + constant);
+        row[leaf] = -(steep * std::max(parabola.at(ends.low), parabola.at(ends.high)) + constant);
     };
     for (std::int32_t t = 0; t < trees(); ++t) {
         open.reach.each(t, write);
@@ -147,10 +155,11 @@ void TailBreach::lean(OpenBox& open) const {
     std::vector<double> low(count), high(count), own(count);
     open.rows.resize(static_cast<std::size_t>(rivals()));
     open.level_ranges.resize(static_cast<std::size_t>(rivals()));
-    const EtaRange mine = bracket(open, alternative(), open.etas, SAME);
-    const std::int32_t eta = alternative().least(open.counted(), all_of(alternative()), SAME).eta;
+    list(open);
+    const EtaRange mine = bracket(open, alternative(), open.etas, SAME, open.etas);
+    const std::int32_t eta = alternative().least(open.counted(), all_of(alternative()), SAME, open.eta_here).eta;
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), SAME);
+        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), SAME, open.level_ranges[r]);
         const EtaRange level{open.levels[r], open.levels[r]};
         for (std::int32_t t = 0; t < trees(); ++t) {
             own[t] = low[t] = high[t] = between(r, open.here[t], {eta, eta}, level).low;
@@ -162,7 +171,7 @@ void TailBreach::lean(OpenBox& open) const {
                 fresh = false;
             });
         }
-        const Parabola chosen = parabola_between(low, high, steep_, parabola_at(own, 0.0));
+        const Parabola chosen = parabola_between(low, high, steep_of(r), parabola_at(own, 0.0));
         write_row(open, r, mine, chosen.middle, chosen.width);
     }
 }
@@ -174,16 +183,16 @@ double TailBreach::raised(double tau) const {
 }
 
 bool TailBreach::bound(OpenBox& open, double tau) const {
-    lean(open);
+    lean(open);  // which lists the leaves
     const double most = raised(tau);
-    if (!bound_under(open, most, bracket(open, alternative(), open.etas, SAME))) return false;
+    if (!bound_listed(open, most, bracket(open, alternative(), open.etas, SAME, open.etas))) return false;
     const auto here = open.counted();
     const std::int32_t r = open.worst;
     double there = 0.0;
     for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
     if (open.holds || there > most) return true;
-    const std::int32_t eta = alternative().least(here, all_of(alternative()), SAME).eta;
-    const std::int32_t level = rival(r).least(here, all_of(rival(r)), SAME).eta;
+    const std::int32_t eta = alternative().least(here, all_of(alternative()), SAME, open.eta_here).eta;
+    const std::int32_t level = rival(r).least(here, all_of(rival(r)), SAME, open.levels[r]).eta;
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(between(r, leaf, {eta, eta}, {level, level}).low);
     double largest = 0.0;
@@ -194,7 +203,7 @@ bool TailBreach::bound(OpenBox& open, double tau) const {
         });
     const Parabola exact = parabola_at(own, largest);
     write_row(open, r, open.etas, exact.middle, exact.width);
-    return bound_under(open, raised(tau), open.etas);
+    return bound_listed(open, raised(tau), open.etas);
 }
 
 bool TailBreach::bound_again(OpenBox& open, double tau) const {

@@ -29,16 +29,17 @@ void ConfidentTailCriterion::show(std::span<const double* const> rows, bool) {
     if (!rows.empty()) throw std::invalid_argument("A CVaR with confidence needs the whole table of every rival.");
 }
 
-Criterion::Excess ConfidentTailCriterion::excess(LeafView leaves, EtaRange, std::span<std::int32_t> levels) const {
-    std::vector<double> mine, own(leaves.size());
-    const std::int32_t eta = alternative().least(leaves, all_of(alternative()), SAME).eta;
-    for (const std::int32_t leaf : leaves) mine.push_back(alternative().value(leaf, eta));
-    Excess found{-INFINITE, 0};
+Criterion::Excess ConfidentTailCriterion::excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
+                                                      std::int32_t guess) const {
+    std::vector<double> mine(leaves.size()), own(leaves.size());
+    const std::int32_t eta = alternative().least(leaves, all_of(alternative()), SAME, guess).eta;
+    for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
+    Excess found{-INFINITE, 0, eta};
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        levels[r] = rival(r).least(leaves, all_of(rival(r)), SAME).eta;
+        levels[r] = rival(r).least(leaves, all_of(rival(r)), SAME, levels[r]).eta;
         for (std::size_t t = 0; t < own.size(); ++t) own[t] = mine[t] - rival(r).value(leaves[t], levels[r]);
         const double over = with_spread(own, steep_);
-        if (over > found.over) found = {over, r};
+        if (over > found.over) found = {over, r, eta};
     }
     return found;
 }
@@ -52,25 +53,51 @@ double ConfidentTailCriterion::rival_part(const OpenBox& open, std::int32_t riva
     return -plan.value(leaf, open.levels[rival]) - lean * (plan.value(leaf, end) - plan.eta(end) / trees());
 }
 
+// The same for all listed leaves at once.
+void ConfidentTailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const {
+    const TailTable& plan = this->rival(r);
+    const ListedLeaves& listed = open.listed;
+    const EtaRange range = open.level_ranges[r];
+    numbers.resize(listed.leaves.size());
+    for (std::int32_t t = 0; t < trees(); ++t) {
+        const double lean = open.tilts[r][t] - 1.0;
+        const std::int32_t end = lean > 0.0 ? range.first : range.last;
+        const double level = plan.eta(end) / trees();
+        for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i) {
+            const std::int32_t leaf = listed.leaves[i];
+            numbers[i] = plan.value(leaf, open.levels[r]) + lean * (plan.value(leaf, end) - level);
+        }
+    }
+}
+
 // By what the leaves say at the thresholds of the projection: any direction is valid.
 void ConfidentTailCriterion::lean(OpenBox& open) const {
+    list(open);
+    lean_listed(open);
+}
+
+void ConfidentTailCriterion::lean_listed(OpenBox& open) const {
     const auto trees = static_cast<std::size_t>(this->trees());
-    std::vector<double> low(trees), high(trees);
-    const std::int32_t eta = alternative().least(open.counted(), all_of(alternative()), SAME).eta;
+    std::vector<double>&low = open.low, &high = open.high;
+    low.resize(trees);
+    high.resize(trees);
+    const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
     open.tilts.resize(static_cast<std::size_t>(rivals()));
     open.level_ranges.resize(static_cast<std::size_t>(rivals()));
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), SAME);
+        // Fewer leaves leave fewer thresholds.
+        const EtaRange possible = open.ranges_known ? open.level_ranges[r] : all_of(rival(r));
+        open.level_ranges[r] = bracket(open, rival(r), possible, SAME, open.level_ranges[r]);
         const auto value = [&](std::int32_t leaf) {
             return alternative().value(leaf, eta) - rival(r).value(leaf, open.levels[r]);
         };
         for (std::int32_t t = 0; t < this->trees(); ++t) {
             double least = INFINITE, most = -INFINITE;
-            open.reach.each(t, [&](std::int32_t leaf) {
+            for (const std::int32_t leaf : open.listed.of(t)) {
                 const double own = value(leaf);
                 least = std::min(least, own);
                 most = std::max(most, own);
-            });
+            }
             if (least > most) least = most = value(open.here[t]);
             low[t] = least;
             high[t] = most;
@@ -78,6 +105,7 @@ void ConfidentTailCriterion::lean(OpenBox& open) const {
         open.tilts[r].resize(trees);
         lean_between(low, high, steep_, open.tilts[r]);
     }
+    open.ranges_known = true;
 }
 
 double ConfidentTailCriterion::raised(double tau) const {
@@ -87,9 +115,11 @@ double ConfidentTailCriterion::raised(double tau) const {
 }
 
 bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
-    lean(open);
+    list(open);
+    lean_listed(open);
     const double most = raised(tau);
-    return bound_under(open, most, bracket(open, alternative(), open.etas, SAME)) && lean_to_projection(open, most);
+    const EtaRange range = bracket(open, alternative(), open.etas, SAME, open.etas);
+    return bound_listed(open, most, range) && lean_to_projection(open, most);
 }
 
 bool ConfidentTailCriterion::bound_again(OpenBox& open, double tau) const {
@@ -104,12 +134,12 @@ bool ConfidentTailCriterion::lean_to_projection(OpenBox& open, double tau) const
     double there = 0.0;
     for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
     if (there > tau) return true;
-    const std::int32_t eta = alternative().least(here, all_of(alternative()), SAME).eta;
-    const std::int32_t level = rival(r).least(here, all_of(rival(r)), SAME).eta;
+    const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
+    const std::int32_t level = rival(r).least(here, all_of(rival(r)), SAME, open.levels[r]).eta;
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(alternative().value(leaf, eta) - rival(r).value(leaf, level));
     lean_at(own, steep_, open.tilts[r]);
-    return bound_under(open, tau, open.etas);
+    return bound_listed(open, tau, open.etas);
 }
 
 }  // namespace whence

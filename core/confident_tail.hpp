@@ -19,20 +19,23 @@ public:
     // With the plans of a criterion without confidence: their tables are shared.
     ConfidentTailCriterion(const TailCriterion& plain, double kappa);
 
-    Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
     double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf) const override;
     // Rows are rivals under one threshold: not enough to know their spread.
     void show(std::span<const double* const> rows, bool mixed) override;
     void lean(OpenBox& open) const override;
     bool bound(OpenBox& open, double tau) const override;
     bool bound_again(OpenBox& open, double tau) const override;
+    Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels,
+                       std::int32_t guess) const override;
 
 protected:
+    void take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const override;
     double tilt(const OpenBox& open, std::int32_t rival, std::int32_t tree) const override {
         return open.tilts[rival][tree];
     }
 
 private:
+    void lean_listed(OpenBox& open) const;
     double raised(double tau) const;
     bool lean_to_projection(OpenBox& open, double tau) const;
 

@@ -23,15 +23,22 @@ public:
     struct Excess {
         double over;         // by how much the alternative's risk exceeds that of the rival it does worst against
         std::int32_t worst;  // which rival that is
+        std::int32_t eta = 0;  // the alternative's threshold that suits, where it has several
     };
 
     // At the leaves of a context. Only the alternative's thresholds in `etas` count; those of the rivals that suit the
     // context go to `levels`.
     virtual Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const = 0;
 
+    // The same where the alternative's threshold may lie near a guess, and those of the rivals near `levels`: with luck
+    // they are found sooner.
+    virtual Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels, std::int32_t) const {
+        return excess(leaves, etas, levels);
+    }
+
     // The same at the projection of a box, of which more may be known.
     virtual Excess excess_in(const OpenBox& open, std::span<std::int32_t> levels) const {
-        return excess(open.counted(), open.etas, levels);
+        return excess_near(open.counted(), open.etas, levels, open.eta_here);
     }
 
     // What a leaf of a tree adds, in the box, to the alternative's excess over a rival, under a threshold of the

@@ -33,6 +33,16 @@ Interval allowed_interval(const Axis& axis, double low, double high, double hair
     return {low, high};
 }
 
+// The values of an axis at most `room` farther from the start than one of them.
+Interval reached(const Axis& axis, double from, double room) {
+    if (axis.curve.empty()) {
+        const double reach = room / axis.weight + kHair;
+        return {from - reach, from + reach};
+    }
+    const double along = axis.curve(from), reach = room / axis.weight + kHair;
+    return {axis.curve.back(along - reach) - kHair, axis.curve.back(along + reach) + kHair};
+}
+
 // The two neighbouring levels of a discrete axis around the middle.
 Split split_levels(const Axis& axis, int j, double low, double high) {
     const double middle = 0.5 * (low + high);
@@ -58,34 +68,59 @@ const Gap* gap_between(const Axis& axis, double low, double high) {
 double spread_along(const Space& space, int j, double low, double high, const std::vector<int>& open) {
     const double count = std::max<double>(static_cast<double>(open.size()), 1.0);
     double total = 0.0;
-    for (const int member : open) total += clamp(space.point(member)[j], low, high);
+    const auto seen = [&](int member) { return clamp(space.axes[j].seen(space.point(member)[j], low, high), low, high); };
+    for (const int member : open) total += seen(member);
     const double mean = total / count;
     total = 0.0;
-    for (const int member : open) total += std::abs(clamp(space.point(member)[j], low, high) - mean);
+    for (const int member : open) total += std::abs(seen(member) - mean);
     return total / count + 1e-9 * (high - low);
 }
 
-// The coordinate of an open member nearest to the middle of the box; `low` where none lies inside.
+// The coordinate of an open member, or the one opposite of it, nearest to the middle of the box; `low` where none lies
+// inside.
 double middle_coordinate(const Space& space, int j, double low, double high, const std::vector<int>& open) {
     const double middle = 0.5 * (low + high);
     double cut = low;
+    const auto offer = [&](double x) {
+        if (low < x && x < high && std::abs(x - middle) < std::abs(cut - middle)) cut = x;
+    };
+    const Axis& axis = space.axes[j];
     for (const int member : open) {
         const double x = space.point(member)[j];
-        if (low < x && x < high && std::abs(x - middle) < std::abs(cut - middle)) cut = x;
+        offer(axis.seen(x, low, high));
+        if (axis.period > 0.0) offer(axis.opposite(x, low, high));
     }
     return cut;
 }
 
 }  // namespace
 
-double Space::distance(int member, const std::vector<double>& context) const {
+double Space::distance(int member, std::span<const double> context) const {
     if (linear()) return base[member] + scores.along(axes, member, context);
     const double* const x = point(member);
     double total = base[member];
     for (int j = 0; j < dimension(); ++j) {
-        total += axes[j].kind == Kind::category ? (x[j] == context[j] ? 0.0 : apart) : std::abs(x[j] - context[j]);
+        total += axes[j].kind == Kind::category ? (x[j] == context[j] ? 0.0 : apart) : axes[j].apart(x[j], context[j]);
     }
     return total;
+}
+
+Axis::Reach Axis::reach_round(double x, double low, double high, double at) const {
+    const double copy = seen(x, low, high);
+    const bool inside = low <= copy && copy <= high;
+    const double near = inside ? 0.0 : std::min(apart(x, low), apart(x, high));
+    const double far = turns(x, low, high) ? 0.5 * period : std::max(apart(x, low), apart(x, high));
+    return {apart(x, at), near, far};
+}
+
+bool Space::turns(const Box& box, const std::vector<int>& members) const {
+    for (int j = 0; j < dimension(); ++j) {
+        if (axes[j].period <= 0.0 || !box.moves(j)) continue;
+        for (const int member : members) {
+            if (axes[j].turns(point(member)[j], box.low[j], box.high[j])) return true;
+        }
+    }
+    return false;
 }
 
 bool Box::settle(const Space& space) {
@@ -109,7 +144,7 @@ double Box::project(const Space& space) {
             distance += axis.costs[static_cast<std::size_t>(low[j])];
         } else {
             nearest[j] = clamp(axis.start, low[j], high[j]);
-            distance += axis.weight * std::abs(nearest[j] - axis.start);
+            distance += axis.far(nearest[j]);
         }
     }
     return distance;
@@ -123,12 +158,13 @@ double Box::shrink(const Space& space, double room) {
             const double limit = axis.costs[static_cast<std::size_t>(low[j])] + room + kHair;
             while (high[j] > low[j] && axis.costs[static_cast<std::size_t>(high[j])] > limit) high[j] -= 1.0;
         } else if (moves(j)) {
-            const double reach = room / axis.weight + kHair;
+            const Interval ball = reached(axis, nearest[j], room);
             const Interval left =
-                allowed_interval(axis, std::max(low[j], nearest[j] - reach), std::min(high[j], nearest[j] + reach), kHair);
+                allowed_interval(axis, std::max(low[j], ball.low), std::min(high[j], ball.high), kHair);
             low[j] = left.low;
             high[j] = left.high;
-            if (moves(j)) lightest = std::min(lightest, axis.weight);
+            price[j] = axis.weight * axis.curve.slope(low[j], high[j]);
+            if (moves(j)) lightest = std::min(lightest, price[j]);
         }
     }
     return room / lightest + kHair;
@@ -230,6 +266,22 @@ Split choose_linear_split(const Space& space, const Box& box, const std::vector<
         }
     }
     return !category && most < kStill * space.separation ? Split{} : best;
+}
+
+Split choose_bend(const Space& space, const Box& box) {
+    Split best;
+    double widest = 0.0;
+    for (int j = 0; j < box.dimension(); ++j) {
+        const Axis& axis = space.axes[j];
+        const double low = box.low[j], high = box.high[j];
+        if (axis.kind != Kind::continuous || !axis.curve.bends(low, high)) continue;
+        const double width = axis.weight * (axis.curve(high) - axis.curve(low));
+        if (width <= widest) continue;
+        const double cut = axis.curve.middle(low, high);
+        best = {j, cut, cut};
+        widest = width;
+    }
+    return best;
 }
 
 Split halves(const Space& space, const Box& box) {

@@ -15,6 +15,7 @@ void OpenBox::judge(const Criterion& criterion, double tau) {
     const Criterion::Excess excess = criterion.excess_in(*this, levels);
     worst = excess.worst;
     over = excess.over;
+    eta_here = excess.eta;
     stands = holds = excess.over <= tau;
     if (plausible != nullptr) {
         short_by = plausible->short_by(here);

@@ -63,6 +63,7 @@ struct OpenBox {
     bool holds = false;   // and it is plausible
     bool barred = false;
     std::vector<std::int32_t> levels;  // of each rival, the threshold it is judged by
+    std::int32_t eta_here = 0;         // the alternative's threshold there, where it has several
 
     // What the bound over the box has found: every tree's best leaf, how much better that is than the one at the
     // projection, what the sum of the best leaves leaves of tau, and the eta that it belongs to.
@@ -76,10 +77,17 @@ struct OpenBox {
     // the sums against the worst rival.
     std::vector<double> sums, part, joint, row, worst_sums;
 
+    // The reached leaves of the criterion's trees, what the worst rival takes off each of them, and of each tree the
+    // smallest value for every eta of a range.
+    ListedLeaves listed;
+    std::vector<double> taken_off, taken_off_others, parts;
+    EtaRange parts_of;
+
     // What stands for a criterion that is no sum over trees: of each rival and tree a factor, of each rival and leaf a
     // number, and of each rival the thresholds by which it is judged somewhere in the box.
     std::vector<std::vector<double>> tilts, rows;
     std::vector<EtaRange> level_ranges;
+    bool ranges_known = false;  // whether these are those of a box around this one, and not merely of the one before
     std::vector<double> low, high;  // room for a number a tree
 
     // Of a set of plans, what is left of it in the box: numbers that only the criterion can read. All of it where there

@@ -26,6 +26,15 @@ void Reach::gather(const Box& box) {
     }
 }
 
+void Reach::list(std::int32_t trees, ListedLeaves& into) const {
+    into.leaves.clear();
+    into.from.assign(1, 0);
+    for (std::int32_t t = 0; t < trees; ++t) {
+        each(t, [&](std::int32_t leaf) { into.leaves.push_back(leaf); });
+        into.from.push_back(static_cast<std::int32_t>(into.leaves.size()));
+    }
+}
+
 void Reach::keep_column(const Box& box, std::int32_t j) {
     const Interval interval = box[j];
     drop_words(0, grid_->words(), [&](std::int32_t leaf) {

@@ -9,6 +9,18 @@
 
 namespace whence {
 
+// The leaves of some trees one after the other, for whoever goes over them again and again.
+struct ListedLeaves {
+    Leaves leaves;
+    std::vector<std::int32_t> from;  // where those of each tree begin, and where the last ones end
+
+    LeafView of(std::int32_t tree) const {
+        return LeafView(leaves).subspan(static_cast<std::size_t>(from[tree]),
+                                        static_cast<std::size_t>(from[tree + 1] - from[tree]));
+    }
+    std::int32_t trees() const { return static_cast<std::int32_t>(from.size()) - 1; }
+};
+
 class Reach {
 public:
     explicit Reach(const Located& located)
@@ -33,6 +45,9 @@ public:
             for (std::uint64_t bits = words_[w]; bits != 0; bits &= bits - 1)
                 use(grid_->leaf_of_bit(64 * w + std::countr_zero(bits)));
     }
+
+    // The leaves of the first trees that are reached.
+    void list(std::int32_t trees, ListedLeaves& into) const;
 
     // Drop the leaves of a tree for which `dropped(leaf)` is true.
     template <class Dropped>

@@ -12,6 +12,44 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // From this many etas on it pays to ask which of them can attain the CVaR.
 constexpr std::int32_t WIDE = 64;
 
+// The first of low..high that suits, as all after it do; `high` where none before it does. It is looked for from a guess
+// outwards: in the next box, or at the next context, it is often the same or nearly so.
+template <class Suits>
+std::int32_t first_suitable(std::int32_t low, std::int32_t high, std::int32_t guess, Suits suits) {
+    if (guess >= 0 && low < high) {
+        guess = std::clamp(guess, low, high);
+        if (guess == high || suits(guess)) {
+            high = guess;
+            for (std::int32_t step = 1; low < high; step *= 2) {
+                const std::int32_t k = std::max(low, high - step);
+                if (!suits(k)) {
+                    low = k + 1;
+                    break;
+                }
+                high = k;
+            }
+        } else {
+            low = guess + 1;
+            for (std::int32_t step = 1; low < high; step *= 2) {
+                const std::int32_t k = std::min(high, low + step) - 1;
+                if (suits(k)) {
+                    high = k;
+                    break;
+                }
+                low = k + 1;
+            }
+        }
+    }
+    while (low < high) {
+        const std::int32_t k = (low + high) / 2;
+        if (suits(k))
+            high = k;
+        else
+            low = k + 1;
+    }
+    return low;
+}
+
 }  // namespace
 
 // ---- what the leaves say about one plan ---------------------------------------------------------------------------
@@ -22,17 +60,20 @@ TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::
     if (!kept_) return;
     const std::size_t leaves = samples_.size.size();
     values_.resize(leaves * etas_.size());
-    const bool alike = samples_.mass.empty();
-    if (alike)
-        above_.resize(leaves * etas_.size());
-    else
-        shares_.resize(leaves * etas_.size());
-    for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf) {
+    for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
         fill(leaf, {0, this->etas() - 1}, values_.data() + at(leaf, 0));
-        if (alike)
-            count(leaf, above_.data() + at(leaf, 0));
-        else
-            sum(leaf, shares_.data() + at(leaf, 0));
+    if (samples_.mass.empty()) {
+        count_above();
+        for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
+            share_.push_back({samples_.divisor(leaf), tail_ * (samples_.share(leaf) - 1.0)});
+        return;
+    }
+    shares_.resize(leaves * etas_.size());
+    std::vector<double> row(etas_.size());
+    for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf) {
+        std::fill(row.begin(), row.end(), 0.0);
+        sum(leaf, row.data());
+        for (std::int32_t k = 0; k < this->etas(); ++k) shares_[below(k, leaf)] = row[static_cast<std::size_t>(k)];
     }
 }
 
@@ -62,13 +103,16 @@ void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     }
 }
 
-void TailTable::count(std::int32_t leaf, std::uint32_t* row) const {
-    for (const std::int32_t sample : samples_.of(leaf)) ++row[rank_[sample]];
-    std::uint32_t above = 0;
-    for (std::int32_t k = etas() - 1; k >= 0; --k) {
-        const std::uint32_t own = row[k];
-        row[k] = above;
-        above += own;
+// Every sample counts above the etas below its own: it is put down at the next one below, and added up from there.
+void TailTable::count_above() {
+    const auto leaves = static_cast<std::int32_t>(samples_.size.size());
+    above_.assign(static_cast<std::size_t>(leaves) * etas_.size(), 0);
+    for (std::int32_t leaf = 0; leaf < leaves; ++leaf)
+        for (const std::int32_t sample : samples_.of(leaf))
+            if (rank_[sample] > 0) ++above_[below(rank_[sample] - 1, leaf)];
+    for (std::int32_t k = etas() - 2; k >= 0; --k) {
+        std::uint32_t* row = above_.data() + below(k, 0);
+        for (std::int32_t leaf = 0; leaf < leaves; ++leaf) row[leaf] += row[leaf + leaves];
     }
 }
 
@@ -103,23 +147,53 @@ double TailTable::summed_above(std::int32_t leaf, std::int32_t eta) const {
     return above / samples_.total(leaf);
 }
 
+template <class Use>
+double TailTable::with_shares(std::int32_t eta, Use use) const {
+    if (share_.empty()) return use([&](std::int32_t leaf) { return share_above(leaf, eta); });
+    const std::uint32_t* above = above_.data() + below(eta, 0);
+    const Share* share = share_.data();
+    return use([&](std::int32_t leaf) { return static_cast<double>(above[leaf]) / share[leaf].divisor - share[leaf].less; });
+}
+
+// Shares are not negative, unless weights are pooled, so that a sum that exceeds something does so to its end.
+template <class Pick>
+double TailTable::sum_above(const ListedLeaves& reached, std::int32_t eta, double enough, double none,
+                            Pick pick) const {
+    if (samples_.whole > 0.0) enough = INFINITE;
+    return with_shares(eta, [&](auto share) {
+        double total = 0.0;
+        for (std::int32_t t = 0; t < reached.trees() && !(total > enough); ++t) {
+            double own = none;
+            for (const std::int32_t leaf : reached.of(t)) own = pick(own, share(leaf));
+            total += own;
+        }
+        return total;
+    });
+}
+
+double TailTable::smallest_above(const ListedLeaves& reached, std::int32_t eta, double enough) const {
+    return sum_above(reached, eta, enough, INFINITE, [](double a, double b) { return std::min(a, b); });
+}
+
+double TailTable::largest_above(const ListedLeaves& reached, std::int32_t eta, double enough) const {
+    return sum_above(reached, eta, enough, -INFINITE, [](double a, double b) { return std::max(a, b); });
+}
+
 // The sum is convex in eta. It falls from an eta to the next as long as more than the tail lies above: that is asked of
 // the counts, since a difference of two values is mere rounding where the etas are next to each other.
-TailTable::Least TailTable::least(LeafView leaves, EtaRange range, double slack) const {
-    std::int32_t low = range.first, high = range.last;
+TailTable::Least TailTable::least(LeafView leaves, EtaRange range, double slack, std::int32_t guess) const {
     const double tail = (tail_ + slack) * static_cast<double>(leaves.size());
-    while (low < high) {
-        const std::int32_t k = (low + high) / 2;
-        double above = 0.0;
-        for (const std::int32_t leaf : leaves) above += share_above(leaf, k);
-        if (above > tail)
-            low = k + 1;
-        else
-            high = k;
-    }
+    const std::int32_t eta = first_suitable(range.first, range.last, guess, [&](std::int32_t k) {
+        const double all = with_shares(k, [&](auto share) {
+            double above = 0.0;
+            for (const std::int32_t leaf : leaves) above += share(leaf);
+            return above;
+        });
+        return !(all > tail);
+    });
     double total = 0.0;
-    for (const std::int32_t leaf : leaves) total += value(leaf, low);
-    return {total, low};
+    for (const std::int32_t leaf : leaves) total += value(leaf, eta);
+    return {total, eta};
 }
 
 // ---- the criterion ------------------------------------------------------------------------------------------------
@@ -139,116 +213,109 @@ void TailCriterion::add_plan(std::vector<double> etas, std::vector<std::int32_t>
     plans_.push_back(std::make_shared<TailTable>(samples_, std::move(etas), std::move(rank), tail_, trees_, kept));
 }
 
-Criterion::Excess TailCriterion::excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const {
-    Excess found{-INFINITE, 0};
-    const double mine = alternative().least(leaves, etas).sum;
+void TailCriterion::share_plan(const TailCriterion& other, std::int32_t i) {
+    const auto same = [&] {
+        return other.samples_.samples.size() == samples_.samples.size() && other.leaves() == leaves() &&
+               other.tail_ == tail_ && other.trees_ == trees_ && (plans_.empty() || other.n_samples_ == n_samples_);
+    };
+    if (!same()) throw std::invalid_argument("All plans must have the same samples.");
+    plans_.push_back(other.plans_.at(static_cast<std::size_t>(i)));
+    n_samples_ = other.n_samples_;
+}
+
+Criterion::Excess TailCriterion::excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels,
+                                             std::int32_t guess) const {
+    const TailTable::Least mine = alternative().least(leaves, etas, 0.0, guess);
+    Excess found{-INFINITE, 0, mine.eta};
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        const TailTable::Least least = least_of(r, leaves);
+        const TailTable::Least least = least_of(r, leaves, levels[r]);
         levels[r] = least.eta;
-        if (mine - least.sum > found.over) found = {mine - least.sum, r};
+        if (mine.sum - least.sum > found.over) found = {mine.sum - least.sum, r, mine.eta};
     }
     return found;
 }
 
 // CVaR of a rival at the leaves of a context, or what bounds it from above, and the threshold it belongs to.
-TailTable::Least TailCriterion::least_of(std::int32_t r, LeafView leaves) const {
-    if (r < added()) return rival(r).least(leaves, all_of(rival(r)));
+TailTable::Least TailCriterion::least_of(std::int32_t r, LeafView leaves, std::int32_t guess) const {
+    if (r < added()) return rival(r).least(leaves, all_of(rival(r)), 0.0, guess);
     double total = 0.0;
     for (const std::int32_t leaf : leaves) total -= shown_[r - added()][leaf];
     return {total, 0};
-}
-
-// For every eta, the tree's smallest A(leaf, eta) - B(leaf) in reach, into ``open.part``; the number of leaves.
-std::int32_t TailCriterion::least_rows(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range) const {
-    const double factor = tilt(open, r, tree);
-    double* part = open.part.data();
-    std::int32_t count = 0;
-    open.reach.each(tree, [&](std::int32_t leaf) {
-        const double* row = alternative().row(leaf, range, open.row);
-        const double b = -rival_part(open, r, tree, leaf);
-        if (++count == 1) {
-            for (std::int32_t k = range.first; k <= range.last; ++k) part[k] = factor * row[k] - b;
-        } else {
-            for (std::int32_t k = range.first; k <= range.last; ++k) {
-                const double x = factor * row[k] - b;
-                part[k] = x < part[k] ? x : part[k];
-            }
-        }
-    });
-    return count;
-}
-
-// The smallest sum of the trees' shares of samples that cost more than an eta of the alternative, over the box.
-double TailCriterion::smallest_above(const OpenBox& open, const TailTable& plan, std::int32_t eta) const {
-    double total = 0.0;
-    for (std::int32_t t = 0; t < trees_; ++t) {
-        double least = INFINITE;
-        open.reach.each(t, [&](std::int32_t leaf) { least = std::min(least, plan.share_above(leaf, eta)); });
-        total += least;
-    }
-    return total;
-}
-
-double TailCriterion::largest_above(const OpenBox& open, const TailTable& plan, std::int32_t eta) const {
-    double total = 0.0;
-    for (std::int32_t t = 0; t < trees_; ++t) {
-        double most = -INFINITE;
-        open.reach.each(t, [&](std::int32_t leaf) { most = std::max(most, plan.share_above(leaf, eta)); });
-        total += most;
-    }
-    return total;
 }
 
 // At any context the sum over trees is convex in eta, and falls as long as more than the tail lies above: where even
 // the smallest share above is more the minimum lies beyond, where even the largest is less it lies before. Shares
 // shrink with eta in every leaf, and their sums do so in spite of rounding: an eta that is dropped by mistake has almost
 // exactly the tail above, so that the next one is as good.
-EtaRange TailCriterion::quantiles(const OpenBox& open, EtaRange range) const {
+EtaRange TailCriterion::quantiles(OpenBox& open, EtaRange range) const {
+    list(open);
+    return listed_quantiles(open, range);
+}
+
+EtaRange TailCriterion::listed_quantiles(const OpenBox& open, EtaRange range) const {
     const double tail = tail_ * trees_;
-    std::int32_t low = range.first, high = range.last;
-    while (low < high) {
-        const std::int32_t k = (low + high) / 2;
-        if (smallest_above(open, alternative(), k) > tail)
-            low = k + 1;
-        else
-            high = k;
-    }
-    const std::int32_t first = low;
-    high = range.last;
-    while (low < high) {
-        const std::int32_t k = (low + high + 1) / 2;
-        if (largest_above(open, alternative(), k - 1) < tail)
-            high = k - 1;
-        else
-            low = k;
-    }
-    return {first, low};
+    const TailTable& plan = alternative();
+    const auto few = [&](std::int32_t k) { return !(plan.smallest_above(open.listed, k, tail) > tail); };
+    const auto fewer = [&](std::int32_t k) { return plan.largest_above(open.listed, k, tail) < tail; };
+    const std::int32_t first = first_suitable(range.first, range.last, -1, few);
+    return {first, first_suitable(first, range.last, -1, fewer)};
 }
 
-EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack) const {
+EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack,
+                                EtaRange guess) const {
     const double tail = (tail_ + slack) * trees_;
-    const auto first_below = [&](auto above, std::int32_t low, std::int32_t high) {
-        while (low < high) {
-            const std::int32_t k = (low + high) / 2;
-            if (above(k) > tail)
-                low = k + 1;
-            else
-                high = k;
-        }
-        return low;
-    };
-    const auto smallest = [&](std::int32_t k) { return smallest_above(open, plan, k); };
-    const auto largest = [&](std::int32_t k) { return largest_above(open, plan, k); };
-    const std::int32_t first = first_below(smallest, range.first, range.last);
-    return {first, first_below(largest, first, range.last)};
+    const auto some = [&](std::int32_t k) { return !(plan.smallest_above(open.listed, k, tail) > tail); };
+    const auto all = [&](std::int32_t k) { return !(plan.largest_above(open.listed, k, tail) > tail); };
+    const std::int32_t first = first_suitable(range.first, range.last, guess.first, some);
+    return {first, first_suitable(first, range.last, guess.last, all)};
 }
 
-// Raise ``open.joint`` to the bound against rival r; the etas left, an empty range where there is none.
+void TailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const {
+    const ListedLeaves& listed = open.listed;
+    numbers.resize(listed.leaves.size());
+    for (std::int32_t t = 0; t < trees_; ++t)
+        for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i)
+            numbers[i] = -rival_part(open, r, t, listed.leaves[i]);
+}
+
+// For every eta of a range, the tree's smallest A(leaf, eta) - B(leaf) among the listed leaves; false where it has none.
+bool TailCriterion::least_row(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range,
+                              const double* taken_off, double* part) const {
+    const std::int32_t first = open.listed.from[tree], last = open.listed.from[tree + 1], width = range.size();
+    const double factor = tilt(open, r, tree);
+    for (std::int32_t i = first; i < last; ++i) {
+        const double* row = alternative().row(open.listed.leaves[i], range, open.row) + range.first;
+        const double b = taken_off[i];
+        if (i == first) {
+            for (std::int32_t k = 0; k < width; ++k) part[k] = factor * row[k] - b;
+        } else {
+            for (std::int32_t k = 0; k < width; ++k) {
+                const double x = factor * row[k] - b;
+                part[k] = x < part[k] ? x : part[k];
+            }
+        }
+    }
+    return first < last;
+}
+
+// Raise ``open.joint`` to the bound against rival r; the etas left, an empty range where there is none. The parts of the
+// trees stay where it is the worst rival.
 EtaRange TailCriterion::against(OpenBox& open, double tau, EtaRange range, std::int32_t r) const {
-    std::fill(open.sums.begin() + range.first, open.sums.begin() + range.last + 1, 0.0);
+    const auto width = static_cast<std::size_t>(range.size());
+    // What the worst rival takes off is asked for once more, when leaves are dropped.
+    const bool worst = r == open.worst;
+    std::vector<double>& taken_off = worst ? open.taken_off : open.taken_off_others;
+    take_off(open, r, taken_off);
+    if (worst) {
+        open.parts.resize(static_cast<std::size_t>(trees_) * width);
+        open.parts_of = range;
+    }
+    double* sums = open.sums.data() + range.first;
+    std::fill(sums, sums + width, 0.0);
     for (std::int32_t t = 0; t < trees_; ++t) {
-        if (least_rows(open, t, r, range) == 0) return {1, 0};
-        for (std::int32_t k = range.first; k <= range.last; ++k) open.sums[k] += open.part[k];
+        double* part = worst ? open.parts.data() + static_cast<std::size_t>(t) * width : open.part.data();
+        if (!least_row(open, t, r, range, taken_off.data(), part)) return {1, 0};
+        for (std::size_t k = 0; k < width; ++k) sums[k] += part[k];
     }
     for (std::int32_t k = range.first; k <= range.last; ++k) open.joint[k] = std::max(open.joint[k], open.sums[k]);
     while (!range.empty() && open.joint[range.first] > tau) ++range.first;
@@ -272,19 +339,43 @@ EtaRange TailCriterion::possible(OpenBox& open, double tau, EtaRange range) cons
 // Drop the leaves that leave no eta possible against the worst rival if all other trees take their best.
 void TailCriterion::drop_dear(OpenBox& open, double tau) const {
     const EtaRange range = open.etas;
+    const std::int32_t width = range.size(), chosen = open.eta - range.first;
+    const auto stride = static_cast<std::size_t>(open.parts_of.size());
+    const double* sums = open.worst_sums.data() + range.first;
+    ListedLeaves& listed = open.listed;
+    std::int32_t left = 0;
     for (std::int32_t t = 0; t < trees_; ++t) {
-        if (least_rows(open, t, open.worst, range) < 2) continue;
+        std::int32_t i = listed.from[t];
+        const std::int32_t last = listed.from[t + 1];
+        const double* part = open.parts.data() + static_cast<std::size_t>(t) * stride + (range.first - open.parts_of.first);
+        if (!alternative().kept() && last - i > 1) {
+            // Rows that are computed differ in their last digits from range to range.
+            least_row(open, t, open.worst, range, open.taken_off.data(), open.part.data());
+            part = open.part.data();
+        }
+        listed.from[t] = left;
+        const bool alone = last - i < 2;
         const double factor = tilt(open, open.worst, t);
+        const auto affordable = [&](std::int32_t leaf) {
+            const double* row = alternative().row(leaf, range, open.row) + range.first;
+            const double b = open.taken_off[i];
+            const auto fits = [&](std::int32_t k) { return sums[k] - part[k] + factor * row[k] - b <= tau; };
+            if (fits(chosen)) return true;
+            for (std::int32_t k = 0; k < width; ++k)
+                if (fits(k)) return true;
+            return false;
+        };
         open.reach.drop(t, [&](std::int32_t leaf) {
-            const double* row = alternative().row(leaf, range, open.row);
-            const double b = -rival_part(open, open.worst, t, leaf);
-            const auto fits = [&](std::int32_t k) { return open.worst_sums[k] - open.part[k] + factor * row[k] - b <= tau; };
-            if (fits(open.eta)) return false;
-            for (std::int32_t k = range.first; k <= range.last; ++k)
-                if (fits(k)) return false;
-            return true;
+            const bool kept = alone || affordable(leaf);
+            if (kept) {
+                listed.leaves[left] = leaf;
+                open.taken_off[left++] = open.taken_off[i];
+            }
+            ++i;
+            return !kept;
         });
     }
+    listed.from[trees_] = left;
 }
 
 // Under the eta of the bound, every tree's leaf with the smallest A - B, and how much smaller it is than at the
@@ -292,20 +383,21 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
 void TailCriterion::choose_best(OpenBox& open) const {
     const std::int32_t r = open.worst;
     for (std::int32_t t = 0; t < trees_; ++t) {
+        const double factor = tilt(open, r, t);
         double least = INFINITE;
-        open.reach.each(t, [&](std::int32_t leaf) {
-            const double value = worth(open, r, t, leaf, open.eta);
+        for (std::int32_t i = open.listed.from[t]; i < open.listed.from[t + 1]; ++i) {
+            const std::int32_t leaf = open.listed.leaves[i];
+            const double value = factor * alternative().value(leaf, open.eta) - open.taken_off[i];
             if (value < least) {
                 least = value;
                 open.best[t] = leaf;
             }
-        });
+        }
         open.gains[t] = worth(open, r, t, open.here[t], open.eta) - least;
     }
 }
 
-// Bound the box under the etas of a range and drop the leaves that it rules out; false where all are out.
-bool TailCriterion::bound_under(OpenBox& open, double tau, EtaRange range) const {
+bool TailCriterion::bound_listed(OpenBox& open, double tau, EtaRange range) const {
     range = possible(open, tau, range);
     if (range.empty()) return false;
     open.etas = range;
@@ -320,15 +412,17 @@ bool TailCriterion::bound_under(OpenBox& open, double tau, EtaRange range) const
 }
 
 bool TailCriterion::bound(OpenBox& open, double tau) const {
-    return bound_under(open, tau, open.etas.size() > WIDE ? quantiles(open, open.etas) : open.etas);
+    list(open);
+    return bound_listed(open, tau, open.etas.size() > WIDE ? listed_quantiles(open, open.etas) : open.etas);
 }
 
 bool TailCriterion::bound_again(OpenBox& open, double tau) const {
     const LeafView best = LeafView(open.best).first(static_cast<std::size_t>(trees_));
-    const std::int32_t level = least_of(open.worst, best).eta;
+    const std::int32_t level = least_of(open.worst, best, open.levels[open.worst]).eta;
     if (level == open.levels[open.worst]) return true;
     open.levels[open.worst] = level;
-    return bound_under(open, tau, open.etas);
+    list(open);
+    return bound_listed(open, tau, open.etas);
 }
 
 std::int32_t TailCriterion::cheapest_eta(OpenBox& open, double multiplier, std::span<const double> way) const {

@@ -68,14 +68,20 @@ public:
     // Share of a leaf's samples that cost more than an eta; from whole numbers where all samples count alike. Of pooled
     // weights, made such that the sum over trees is more than their tails where more than the tail lies above.
     double share_above(std::int32_t leaf, std::int32_t eta) const {
-        if (!samples_.mass.empty()) return kept_ ? shares_[at(leaf, eta)] : summed_above(leaf, eta);
-        const auto above = static_cast<double>(kept_ ? above_[at(leaf, eta)] : counted_above(leaf, eta));
+        if (!samples_.mass.empty()) return kept_ ? shares_[below(eta, leaf)] : summed_above(leaf, eta);
+        const auto above = static_cast<double>(kept_ ? above_[below(eta, leaf)] : counted_above(leaf, eta));
         return above / samples_.divisor(leaf) - tail_ * (samples_.share(leaf) - 1.0);
     }
+
+    // Sum over trees of the smallest, or the largest, such share among their leaves. It may end as soon as it exceeds
+    // `enough`.
+    double smallest_above(const ListedLeaves& reached, std::int32_t eta, double enough) const;
+    double largest_above(const ListedLeaves& reached, std::int32_t eta, double enough) const;
 
     // The share of a leaf's samples, or of their mass, that costs more than each eta, into a row that holds zeros.
     void sum(std::int32_t leaf, double* row) const;
     double tail() const { return tail_; }
+    bool kept() const { return kept_; }
 
     struct Least {
         double sum;
@@ -84,15 +90,23 @@ public:
 
     // The smallest sum over the leaves, one a tree, among the etas of a range, and where it is attained.
     //
-    // It is attained where at most the tail, and this much more per tree, lies above.
-    Least least(LeafView leaves, EtaRange range, double slack = 0.0) const;
+    // It is attained where at most the tail, and this much more per tree, lies above: with luck not far from a guess.
+    Least least(LeafView leaves, EtaRange range, double slack = 0.0, std::int32_t guess = -1) const;
 
 private:
     std::size_t at(std::int32_t leaf, std::int32_t eta) const {
         return static_cast<std::size_t>(leaf) * etas_.size() + static_cast<std::size_t>(eta);
     }
+    std::size_t below(std::int32_t eta, std::int32_t leaf) const {
+        return static_cast<std::size_t>(eta) * samples_.size.size() + static_cast<std::size_t>(leaf);
+    }
+    // Call `use` with a function from a leaf to its share above an eta.
+    template <class Use>
+    double with_shares(std::int32_t eta, Use use) const;
+    template <class Pick>
+    double sum_above(const ListedLeaves& reached, std::int32_t eta, double enough, double none, Pick pick) const;
     void fill(std::int32_t leaf, EtaRange range, double* row) const;
-    void count(std::int32_t leaf, std::uint32_t* row) const;
+    void count_above();
     double computed_value(std::int32_t leaf, std::int32_t eta) const;
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;
     double summed_above(std::int32_t leaf, std::int32_t eta) const;
@@ -103,9 +117,14 @@ private:
     double tail_;
     std::int32_t trees_;
     bool kept_;
-    std::vector<double> values_;       // by leaf and eta
-    std::vector<std::uint32_t> above_;  // how many samples of the leaf cost more than eta, by leaf and eta
+    // Values are asked for of one leaf and many etas, shares of one eta and many leaves: so they lie.
+    std::vector<double> values_;        // by leaf and eta
+    std::vector<std::uint32_t> above_;  // how many samples of the leaf cost more than eta, by eta and leaf
     std::vector<double> shares_;        // what share of its mass these have, where samples do not count alike
+    struct Share {
+        double divisor, less;  // of a leaf's count, and what is taken off the ratio
+    };
+    std::vector<Share> share_;
 };
 
 class TailCriterion : public Criterion {
@@ -115,11 +134,17 @@ public:
 
     // The alternative first, then the plans that it must not cost more than: see TailTable.
     void add_plan(std::vector<double> etas, std::vector<std::int32_t> rank, bool kept);
+    // The same with the table that another criterion about the same samples has of a plan.
+    void share_plan(const TailCriterion& other, std::int32_t i);
 
     std::int32_t rivals() const override { return added() + static_cast<std::int32_t>(shown_.size()); }
     std::int32_t leaves() const override { return static_cast<std::int32_t>(samples_.size.size()); }
     std::int32_t etas() const override { return plans_.empty() ? 0 : plans_.front()->etas(); }
-    Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override;
+    Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override {
+        return excess_near(leaves, etas, levels, -1);
+    }
+    Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels,
+                       std::int32_t guess) const override;
     double worth(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf,
                  std::int32_t eta) const override {
         return tilt(open, rival, tree) * alternative().value(leaf, eta) + rival_part(open, rival, tree, leaf);
@@ -141,27 +166,32 @@ public:
 
     const TailTable& plan(std::int32_t i) const { return *plans_.at(static_cast<std::size_t>(i)); }
     // The etas of a range at which the alternative's CVaR can be attained somewhere in the box.
-    EtaRange quantiles(const OpenBox& open, EtaRange range) const;
+    EtaRange quantiles(OpenBox& open, EtaRange range) const;
 
 protected:
     // The factor of a tree's values of the alternative in the box, against a rival.
     virtual double tilt(const OpenBox&, std::int32_t, std::int32_t) const { return 1.0; }
+    // B(leaf) against rival r for each listed leaf: minus the rival's part.
+    virtual void take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const;
+    // Go through the reach of a box once; the functions below read ``open.listed``.
+    void list(OpenBox& open) const { open.reach.list(trees_, open.listed); }
     // The etas of a range that suit some context of the box, by one plan's table: at which at most the tail, and this
-    // much more per tree, lies above, but not at the eta before.
-    EtaRange bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack) const;
+    // much more per tree, lies above, but not at the eta before. With luck they are not far from a guess.
+    EtaRange bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack, EtaRange guess) const;
     std::int32_t trees() const { return trees_; }
     const TailTable& alternative() const { return *plans_.front(); }
     const TailTable& rival(std::int32_t r) const { return *plans_[static_cast<std::size_t>(r) + 1]; }
     // Rivals with a table of their own; the others are shown as rows, under one threshold each.
     std::int32_t added() const { return static_cast<std::int32_t>(plans_.size()) - 1; }
     EtaRange all_of(const TailTable& plan) const { return {0, plan.etas() - 1}; }
-    bool bound_under(OpenBox& open, double tau, EtaRange range) const;
+    // Bound the box under the etas of a range and drop the leaves that it rules out; false where all are out.
+    bool bound_listed(OpenBox& open, double tau, EtaRange range) const;
 
 private:
-    TailTable::Least least_of(std::int32_t r, LeafView leaves) const;
-    double smallest_above(const OpenBox& open, const TailTable& plan, std::int32_t eta) const;
-    double largest_above(const OpenBox& open, const TailTable& plan, std::int32_t eta) const;
-    std::int32_t least_rows(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range) const;
+    TailTable::Least least_of(std::int32_t r, LeafView leaves, std::int32_t guess) const;
+    EtaRange listed_quantiles(const OpenBox& open, EtaRange range) const;
+    bool least_row(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range, const double* taken_off,
+                   double* part) const;
     EtaRange against(OpenBox& open, double tau, EtaRange range, std::int32_t r) const;
     EtaRange possible(OpenBox& open, double tau, EtaRange range) const;
     void drop_dear(OpenBox& open, double tau) const;

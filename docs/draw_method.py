@@ -344,7 +344,7 @@ def main() -> None:
         {"svg.fonttype": "none", "svg.hashsalt": "whence", "font.size": 10, "font.family": "sans-serif"}
     )
     IMAGES.mkdir(exist_ok=True)
-    trees = wh.ForestWeights(n_trees=6, max_depth=3, random_state=2)
+    trees = wh.ForestWeights(n_trees=6, max_depth=3, max_features="sqrt", min_samples_leaf=1, random_state=2)
     forest = scene(trees, n=120, seed=2, start=(0.45, 0.40), like=(0.1, 0.1))
     forest_cells(forest)
     boxes(forest)

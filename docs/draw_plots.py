@@ -20,6 +20,7 @@ def main() -> None:
     why = policy.explain(example.today, example.alternative)
     best = policy.explain(example.today, example.alternative, kind="absolute", rule=True)
     route = trip.policy.fit(trip.X, trip.Y).explain(trip.today, trip.alternative)
+    plain = wh.Policy(example.problem, wh.ForestWeights(random_state=0))
     drawn = {
         "overview": best.plot(),
         "changes": wh.plot.changes(best).figure,
@@ -28,7 +29,7 @@ def main() -> None:
         "weights": wh.plot.weights(why).figure,
         "plans": wh.plot.plans(why).figure,
         "routes": wh.plot.routes(route).figure,
-        "evaluation": wh.evaluate({"forest": policy}, example.X, example.Y).plot().figure,
+        "evaluation": wh.evaluate({"forest": plain}, example.X, example.Y).plot().figure,
         "plane": wh.plot.plane(policy, why, ("temperature", "weekday"), [best]).figure,
     }
     for name, figure in drawn.items():

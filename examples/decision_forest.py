@@ -26,9 +26,10 @@ def main() -> None:
     """Compare both forests on rows that they have not seen, and explain a decision of the better one."""
     X, Y = history()
     problem = wh.Newsvendor(holding=[0.2, 6], backorder=[0.5, 9], names=["papers", "sushi"], cost_unit="€")
+    same = {"max_depth": 3, "min_samples_leaf": 5, "max_features": "sqrt", "random_state": 0}
     policies = {
-        "plain": wh.Policy(problem, wh.ForestWeights(max_depth=3, random_state=0)),
-        "decision-aware": wh.Policy(problem, wh.DecisionForest(max_depth=3, random_state=0)),
+        "plain": wh.Policy(problem, wh.ForestWeights(**same)),
+        "decision-aware": wh.Policy(problem, wh.DecisionForest(**same)),
     }
     good = wh.evaluate(policies, X, Y, against=[])
     print(good.frame[["cost", "prescriptiveness"]].round(2), "\n")

@@ -13,6 +13,7 @@ from paper import comparison
 from paper.against import against_paper
 from paper.asking import KINDS, ask
 from paper.experiment import Family, Label, Row, Setup, Task
+from paper.forests import paper_forest
 from paper.histories import PROBLEMS
 from paper.instances import instance
 from whence import ForestWeights, KNNWeights
@@ -34,12 +35,12 @@ DEPTHS = ("depth=3", "T=100", "depth=5", "depth=6")
 
 def predictor(trees: int = 0, depth: int = 0, k: int = 0) -> ForestWeights | KNNWeights:
     """A forest of `trees` trees of that depth, or `k` neighbours."""
-    return KNNWeights(k) if k else ForestWeights(trees, depth)
+    return KNNWeights(k) if k else paper_forest(trees, depth)
 
 
 def warm() -> None:
     """Load every search that the tasks are timed on: both predictors, both risks, both kinds."""
-    for problem, weights in product(PROBLEMS, (ForestWeights(20, 4), KNNWeights(10))):
+    for problem, weights in product(PROBLEMS, (paper_forest(20, 4), KNNWeights(10))):
         for seed in range(3):
             asked = instance(problem, 50, seed, predictor=weights)
             for kind in KINDS:

@@ -26,8 +26,9 @@ from paper import Instance, study
 from paper.asking import KINDS, ask
 from paper.cells import CELLS
 from paper.experiment import Setup
+from paper.forests import paper_forest
 from paper.published import numbers
-from whence import DecisionProblem, ForestWeights, KNNWeights, Policy
+from whence import DecisionProblem, KNNWeights, Policy
 from whence.risk import Risk
 
 Floats = NDArray[np.float64]
@@ -92,7 +93,7 @@ class FrozenRecourse(DecisionProblem):
 
 def distances(n: int, setting: str, shape: dict[str, int], seed: int) -> list[dict[str, Any]]:
     """The distances of one run of tab:fullDist, ours and with frozen recourse."""
-    weights = KNNWeights(shape["k"]) if "k" in shape else ForestWeights(shape["trees"], shape["depth"])
+    weights = KNNWeights(shape["k"]) if "k" in shape else paper_forest(shape["trees"], shape["depth"])
     asked = study("shipment", n, seed, predictor=weights).question()
     ours = asked.policy
     frozen = Policy(FrozenRecourse(ours.Y_), ours.weights, ours.risk).fit(ours.X_, ours.Y_)

@@ -12,10 +12,11 @@ from numpy.typing import NDArray
 from paper import charts
 from paper.asking import KINDS, ask
 from paper.experiment import Family, Label, Row, Setup, Task
+from paper.forests import paper_forest
 from paper.histories import History, newsvendor
 from paper.instances import Instance, Study, study
 from paper.sensitivity import PREDICTORS, warm
-from whence import ForestWeights, Policy
+from whence import Policy
 
 if TYPE_CHECKING:
     from matplotlib.figure import Figure
@@ -75,7 +76,7 @@ def with_spurious(n: int, seed: int) -> Study:
 
     X = np.hstack([plain.X, rng.standard_normal((n, SPURIOUS))])
     history = History(plain.problem, plain.risk, X, plain.Y, contexts)
-    weights = ForestWeights(100, 4, random_state=seed)
+    weights = paper_forest(100, 4, random_state=seed)
     return Study(history, Policy(history.problem, weights, history.risk).fit(X, plain.Y), seed)
 
 

@@ -120,8 +120,8 @@ def instance(problem: str, n: int, seed: int, *, predictor: ForestWeights | KNNW
 
     Examples
     --------
-    >>> from whence import ForestWeights
-    >>> asked = instance("newsvendor", 50, seed=1, predictor=ForestWeights(n_trees=10, max_depth=3))
+    >>> from paper.forests import paper_forest
+    >>> asked = instance("newsvendor", 50, seed=1, predictor=paper_forest(10, 3))
     >>> asked.policy.explain(asked.context, instead=asked.alternative).status
     'optimal'
     """

@@ -21,8 +21,9 @@ import networkx as nx
 import numpy as np
 import pandas as pd
 
+from paper.forests import paper_forest
 from paper.los_angeles_files import COLUMNS, VARIABLE, once, read
-from whence import Categorical, Continuous, CVaR, Discrete, ForestWeights, Policy, Schema, ShortestPath
+from whence import Categorical, Continuous, CVaR, Discrete, Policy, Schema, ShortestPath
 from whence.errors import InputError
 
 __all__ = [
@@ -119,7 +120,7 @@ class LosAngeles:
         weights : ForestWeights or KNNWeights, optional
             Another predictor.
         """
-        chosen = ForestWeights(n_trees=100, max_depth=4, random_state=seed) if weights is None else weights
+        chosen = paper_forest(n_trees=100, max_depth=4, random_state=seed) if weights is None else weights
         return Policy(self.problem(), chosen, CVaR(ALPHA), self.schema).fit(*self.sample(n, seed))
 
 

@@ -10,7 +10,8 @@ import pandas as pd
 import typer
 
 from paper import los_angeles as la
-from whence import CVaR, ForestWeights, Policy
+from paper.forests import paper_forest
+from whence import CVaR, Policy
 from whence.web.scenes import Scene
 from whence.web.server import serve as serve_page
 
@@ -28,7 +29,7 @@ def los_angeles_scene(folder: str | os.PathLike[str] | None = None) -> Scene:
     data = la.load(folder)
     # The page numbers past observations from 1, as people do.
     numbered = pd.RangeIndex(1, len(data.X) + 1)
-    forest = ForestWeights(n_trees=100, max_depth=4, random_state=0)
+    forest = paper_forest(n_trees=100, max_depth=4, random_state=0)
     policy = Policy(data.problem(), forest, CVaR(la.ALPHA), data.schema)
     return Scene(
         id="los-angeles",

@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from paper import charts
 from paper.asking import ask
 from paper.experiment import Family, Label, Row, Setup, Task
+from paper.forests import paper_forest
 from paper.instances import instance, study
 from whence import ForestWeights, KNNWeights
 from whence.milp.ceilings import w_max
@@ -25,7 +26,7 @@ __all__ = ["LABELS", "heaviest_path"]
 METHODS = ("iterative", "dual")
 #: Predictor, its name in the tables, and the sample sizes that an open solver manages; the paper has 50, 100 and 200.
 SETTINGS: dict[str, tuple[str, ForestWeights | KNNWeights, tuple[int, ...]]] = {
-    "forest": ("Random forest, 100 trees", ForestWeights(100, 4), (50,)),
+    "forest": ("Random forest, 100 trees", paper_forest(100, 4), (50,)),
     "knn": ("Nearest neighbours, k = 10", KNNWeights(10), (20, 50)),
 }
 #: Most runs of a setting, and seconds a question.
@@ -54,7 +55,7 @@ def _method_tasks(setup: Setup) -> list[Task]:
 
 def _method_run(task: Task) -> list[Row]:
     name, n, tiny = task.sizes["predictor"], task.sizes["n"], task.sizes["tiny"]
-    predictor = (ForestWeights(5, 3) if name == "forest" else KNNWeights(3)) if tiny else SETTINGS[name][1]
+    predictor = (paper_forest(5, 3) if name == "forest" else KNNWeights(3)) if tiny else SETTINGS[name][1]
     asked = instance("shortest_path", n, task.seed, predictor=predictor, width=4 if tiny else 8)
     searched = ask(asked, "absolute")
     row: Row = {"predictor": name, "n": n, "status": searched.status, "distance": searched.why.distance}
@@ -160,7 +161,7 @@ def _bound_tasks(setup: Setup) -> list[Task]:
 
 def _bound_run(task: Task) -> list[Row]:
     n = task.sizes["n"]
-    weights = study("cvar_shortest_path", n, task.seed, predictor=ForestWeights(100, 4)).policy.weights_
+    weights = study("cvar_shortest_path", n, task.seed, predictor=paper_forest(100, 4)).policy.weights_
     return [{"n": n, **{how: float(w_max(weights, how).max()) for how in BOUNDS}}]
 
 
@@ -204,7 +205,7 @@ def _example() -> ForestWeights:
     """A forest small enough to draw: 7 samples, 4 trees."""
     rng = np.random.default_rng(5)
     X, Y = rng.random((7, 2)), rng.random((7, 1))
-    return ForestWeights(4, 2, random_state=3).fit(X, Y)
+    return paper_forest(4, 2, random_state=3).fit(X, Y)
 
 
 def heaviest_path(leaf: NDArray[np.int64], sizes: list[NDArray[np.int64]]) -> tuple[list[int], float]:

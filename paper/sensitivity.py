@@ -11,6 +11,7 @@ import pandas as pd
 from paper import charts
 from paper.asking import KINDS, ask
 from paper.experiment import Family, Label, Row, Setup, Task
+from paper.forests import paper_forest
 from paper.instances import Study, instance, study
 from whence import ForestWeights, KNNWeights
 
@@ -30,7 +31,7 @@ SHARED = {100: 1, 500: 2, 1000: 4, 5000: 10}
 FEWER = {(5000, 500): 50}
 #: Seconds a question.
 LIMIT = 30.0
-PREDICTORS: dict[str, ForestWeights | KNNWeights] = {"forest": ForestWeights(100, 4), "knn": KNNWeights(10)}
+PREDICTORS: dict[str, ForestWeights | KNNWeights] = {"forest": paper_forest(100, 4), "knn": KNNWeights(10)}
 
 
 def answers(of: Study, numbers: range, settings: dict[str, Any]) -> list[Row]:

@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from sklearn.ensemble import ExtraTreesClassifier, ExtraTreesRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.tree import DecisionTreeRegressor
+from tests.forests import paper_forest
 
 from whence.features import Binary, Categorical, Continuous, Discrete, Feature, Schema
 from whence.policy import Policy
@@ -151,7 +152,7 @@ def forest(rng: np.random.Generator, X: pd.DataFrame, Y: np.ndarray, frozen: boo
     trees = int(rng.choice([1, 2, 3, 4, 5, 6, 6]))
     leaf = int(rng.choice([1, 1, 1, 2, 3, len(X)]) if rng.random() < 0.2 else 1)
     if not frozen:
-        return ForestWeights(trees, depth, random_state=seed, min_samples_leaf=leaf)
+        return paper_forest(trees, depth, random_state=seed, min_samples_leaf=leaf)
     kind = FROZEN[int(rng.integers(len(FROZEN)))]
     options: dict[str, Any] = {"max_depth": depth, "min_samples_leaf": leaf, "random_state": seed}
     if kind is not DecisionTreeRegressor:

@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 from tests.cases import Case, OneOf, contexts, schema
+from tests.forests import paper_forest
 from tests.knn_reference import nearest_by_vertices
 from tests.oracle import cells, estimator_rows, satisfied
 from tests.soaking import EXACT, forest_case, resolution
@@ -19,7 +20,7 @@ from tests.soaking import EXACT, forest_case, resolution
 from whence.policy import Policy
 from whence.question import Question
 from whence.risk import CVaR, Expectation
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import KNNWeights
 
 #: Nearest distance by the features that change.
 Sets = dict[frozenset[str], float]
@@ -75,7 +76,7 @@ def several_case(seed: int) -> Case:
     likes = np.quantile(high, rng.choice([0.5, 0.7, 0.85])) - high
     Y = np.column_stack([base, base + likes.round(int(rng.choice([1, 2, 8]))), base + rng.normal(0.3, 0.3, len(X))])
     risk = Expectation() if rng.random() < 0.6 else CVaR(float(rng.choice([0.3, 0.7])))
-    forest = ForestWeights(int(rng.integers(2, 6)), int(rng.integers(2, 4)), random_state=seed)
+    forest = paper_forest(int(rng.integers(2, 6)), int(rng.integers(2, 4)), random_state=seed)
     policy = Policy(OneOf(), forest, risk, declared).fit(X, Y)
     context = policy.schema_.row(X.iloc[int(np.argsort(high)[int(rng.integers(0, 4))])])
     kind = "absolute" if rng.random() < 0.4 else "relative"

@@ -15,11 +15,12 @@ from typing import Any
 import numpy as np
 import pandas as pd
 from tests.cases import OneOf
+from tests.forests import paper_forest
 
 from whence.features import Binary, Categorical, Continuous, Derived, Discrete, Feature, Schema
 from whence.policy import Policy
 from whence.risk import CVaR, Expectation
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import KNNWeights
 
 DAYS = ("Thu", "Fri", "Sat", "Sun")
 #: More combinations than this take too long.
@@ -115,7 +116,7 @@ def features(rng: np.random.Generator, X: pd.DataFrame, kinds: str, knn: bool, l
             size = spread / float(rng.choice([4, 8, 13]))
             how["step"] = float(f"{size:.0e}") * float(rng.choice([1.0, 0.5]))
         if "u" in kinds:
-            how["scale"] = [2.5, 0.1 * spread, "iqr", "range" if knn or "r" in kinds else "quantile"][
+            how["scale"] = [2.5, 0.1 * spread, "iqr", "range" if "r" in kinds and not knn else "quantile"][
                 int(rng.integers(4))
             ]
             if how["scale"] == "iqr" and np.subtract(*np.quantile(X[name], [0.75, 0.25])) <= 0:
@@ -173,30 +174,37 @@ def relations(rng: np.random.Generator, X: pd.DataFrame, kinds: str) -> tuple[Re
                 lambda row: row["hour"] not in (6, hour) or (row["high"] < cut and not row["weekend"]),
                 turns={"high": (cut,)},
             ),
-            observed_relation(X, "day", "high"),
-            observed_relation(X, "weekend", "day"),
-            observed_relation(X, "hour", "low"),
+            observed_relation(X, ["day"], "high"),
+            observed_relation(X, ["weekend"], "day"),
+            observed_relation(X, ["hour"], "low"),
+            observed_relation(X, ["weekend", "day"], "low"),
+            observed_relation(X, ["hour", "weekend"], "day"),
         ]
         for i in rng.choice(len(choices), int(rng.integers(1, 4)), replace=False):
             found.append(choices[int(i)])
     return tuple(found)
 
 
-def observed_relation(X: pd.DataFrame, by: str, of: str) -> Relation:
+def observed_relation(X: pd.DataFrame, by: list[str], of: str) -> Relation:
     """What the history shows, told anew."""
     seen: dict[Any, list[Any]] = {}
-    for value, other in zip(X[by].tolist(), X[of].tolist(), strict=True):
+    for value, other in zip(X[by].itertuples(index=False, name=None), X[of].tolist(), strict=True):
         seen.setdefault(value, []).append(other)
+
+    def told(row: Any) -> list[Any]:
+        return seen.get(tuple(row[name] for name in by), [row[of]])
+
+    text = f"observed({', '.join([*by, of])})"
     if of == "day":
-        return Relation(f"observed({by}, {of})", lambda row: row[of] in seen.get(row[by], [row[of]]))
+        return Relation(text, lambda row: row[of] in told(row))
     # A context is written with few digits where that changes nothing: the last one of the history may go.
     hair = 1e-9 * (float(X[of].max() - X[of].min()) or 1.0)
     turns = tuple(float(end) for values in seen.values() for end in (min(values), max(values)))
     return Relation(
-        f"observed({by}, {of})",
-        lambda row: row[by] not in seen or min(seen[row[by]]) - hair <= row[of] <= max(seen[row[by]]) + hair,
+        text,
+        lambda row: min(told(row)) - hair <= row[of] <= max(told(row)) + hair,
         turns={of: turns},
-        strictly=lambda row: row[by] not in seen or min(seen[row[by]]) <= row[of] <= max(seen[row[by]]),
+        strictly=lambda row: min(told(row)) <= row[of] <= max(told(row)),
     )
 
 
@@ -214,7 +222,7 @@ def context_case(seed: int, kinds: str, weights: str = "forest", lattice: bool =
     schema = Schema(declared, [relation.text for relation in related])
     risk = CVaR(0.5) if rng.random() < 0.2 else Expectation()
     chosen: Any = KNNWeights(int(rng.integers(1, 5))) if weights == "knn" else None
-    chosen = chosen or ForestWeights(int(rng.choice([1, 2, 3])), int(rng.choice([2, 3])), random_state=seed)
+    chosen = chosen or paper_forest(int(rng.choice([1, 2, 3])), int(rng.choice([2, 3])), random_state=seed)
     policy = Policy(OneOf(), chosen, risk, schema).fit(X, Y)
     context: Row = X.iloc[int(rng.integers(n))].to_dict()
     if rng.random() < 0.3 and not lattice:
@@ -249,10 +257,10 @@ class TooMany(Exception):
 
 def truth(case: ContextCase) -> tuple[float, Row | None]:
     """The least distance of any context that can exist and explains, infinite for none; and the context."""
-    policy = case.policy
-    before = policy.weights_at(case.context)
-    if _explains(case, before):
+    explains = _criterion(case)
+    if explains(case.policy.weights_at(case.context)):
         return 0.0, case.context
+    separate = _separation(case)
     names = list(case.context)
     choices = {name: _values(case, name) for name in names}
     for relation in case.relations:
@@ -274,55 +282,64 @@ def truth(case: ContextCase) -> tuple[float, Row | None]:
     waiting: list[tuple[float, Row]] = []
     for place in np.argsort(total, axis=None, kind="stable"):
         row = {n: v[i] for n, v, i in zip(names, listed, np.unravel_index(place, total.shape), strict=True)}
-        if row != case.context and _few(case, row) and _exists(case, row, True) and _separate(case, row):
+        if row != case.context and _few(case, row) and _exists(case, row, True) and separate(row):
             waiting.append((float(total.flat[place]), row))
-        if len(waiting) == BATCH and (found := _first(case, waiting)) is not None:
+        if len(waiting) == BATCH and (found := _first(case, waiting, explains)) is not None:
             return found
         if len(waiting) == BATCH:
             waiting = []
-    return _first(case, waiting) or (np.inf, None)
+    return _first(case, waiting, explains) or (np.inf, None)
 
 
 def _few(case: ContextCase, row: Row) -> bool:
     return case.most is None or sum(row[name] != value for name, value in case.context.items()) <= case.most
 
 
-def _separate(case: ContextCase, row: Row) -> bool:
+def _separation(case: ContextCase) -> Callable[[Row], bool]:
     """Whether the k-th and the next past context are told apart by their distance, each feature by its range."""
     policy = case.policy
     if not isinstance(policy.weights_, KNNWeights):
-        return True
-    far = np.zeros(len(policy.X_))
-    for name, values in policy.X_.items():
-        if name == "day":
-            far += (values != row[name]).to_numpy(dtype=float)
-        else:
-            own = values.to_numpy(dtype=float)
-            spread = 1.0 if name == "weekend" else (float(own.max() - own.min()) or 1.0)
-            far += np.abs(own - float(row[name])) / spread
-    near, k = np.sort(far), int(policy.weights_.k)
-    return bool(near[k] - near[k - 1] >= 1e-6)
+        return lambda row: True
+    k, days = int(policy.weights_.k), policy.X_["day"].to_numpy()
+    numbers = {name: policy.X_[name].to_numpy(dtype=float) for name in policy.X_ if name != "day"}
+    spreads = {name: float(own.max() - own.min()) or 1.0 for name, own in numbers.items()} | {"weekend": 1.0}
+
+    def separate(row: Row) -> bool:
+        far = (days != row["day"]).astype(float)
+        for name, own in numbers.items():
+            far += np.abs(own - float(row[name])) / spreads[name]
+        near = np.sort(far)
+        return bool(near[k] - near[k - 1] >= 1e-6)
+
+    return separate
 
 
-def _first(case: ContextCase, rows: list[tuple[float, Row]]) -> tuple[float, Row] | None:
+def _first(
+    case: ContextCase, rows: list[tuple[float, Row]], explains: Callable[[np.ndarray], bool]
+) -> tuple[float, Row] | None:
     """The first of some contexts that explains."""
     if not rows:
         return None
     policy = case.policy
     weights = policy.weights_.weights(policy._inputs(pd.DataFrame([row for _, row in rows])))
-    return next((rows[i] for i in range(len(rows)) if _explains(case, weights[i])), None)
+    return next((row for row, at in zip(rows, weights, strict=True) if explains(at)), None)
 
 
-def _explains(case: ContextCase, weights: np.ndarray) -> bool:
+def _criterion(case: ContextCase) -> Callable[[np.ndarray], bool]:
+    """Whether the plan, or some plan of several, does under given weights."""
     policy, risk = case.policy, case.policy.risk_
-    costs = [risk.of(column, weights) for column in policy.Y_.T]
     among = case.among or (case.instead,)
     before = policy.weights_at(case.context)
     # The tolerance is a share of what the plan costs that is the best of the set today.
     today = among[int(np.argmin([risk.of(policy.Y_[:, j], before) for j in among]))]
     tau = 1e-6 * float(np.abs(policy.Y_[:, today]).max())
-    rivals = costs if case.kind == "absolute" else [costs[case.decision]]
-    return min(costs[j] for j in among) <= min(rivals) + tau
+
+    def explains(weights: np.ndarray) -> bool:
+        costs = [risk.of(column, weights) for column in policy.Y_.T]
+        rivals = costs if case.kind == "absolute" else [costs[case.decision]]
+        return min(costs[j] for j in among) <= min(rivals) + tau
+
+    return explains
 
 
 def _exists(case: ContextCase, row: Row, exactly: bool = False) -> bool:

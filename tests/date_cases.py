@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 from tests.cases import OneOf
 from tests.context_cases import _turns
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.policy import Policy
@@ -62,7 +63,7 @@ def date_case(seed: int, neighbours: bool = False) -> DateCase:
     points = np.array([[d.weekday() / 3, d.month / 6, d.timetuple().tm_yday / 180, d in holidays] for d in days])
     Y = 10 + 2 * points @ rng.normal(size=(4, plans)) + 0.2 * X[["heat"]].to_numpy() + rng.normal(size=(n, plans))
     weights: Any = wh.KNNWeights(int(rng.integers(1, 4))) if neighbours else None
-    weights = weights or wh.ForestWeights(int(rng.choice([1, 3])), int(rng.choice([2, 4])), random_state=seed)
+    weights = weights or paper_forest(int(rng.choice([1, 3])), int(rng.choice([2, 4])), random_state=seed)
     features: Row = {"date": wh.Date("date", parts, **how)}
     if neighbours:
         features["heat"] = wh.Discrete(step=1)

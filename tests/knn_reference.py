@@ -151,6 +151,27 @@ def _vertices(
     return np.column_stack([x, y])
 
 
+def _moved(question: Question, j: int, values: Floats) -> Floats:
+    """Distance of values of a coordinate from the start: in proportion, or by the share of the past that is passed."""
+    space = question.space
+    if j not in space.curves:
+        return np.abs(values - space.start[j]) * space.weight[j]
+    assert isinstance(question.weights, KNNWeights)
+    past = question.weights.points_[:, j]
+    known = sorted(set(past.tolist()))
+    share = {value: float(np.mean(past < value) + 0.5 * np.mean(past == value)) for value in known}
+
+    def passed(value: float) -> float:
+        if value <= known[0] or value >= known[-1]:
+            end = known[0] if value <= known[0] else known[-1]
+            return share[end] + value - end
+        below, above = max(v for v in known if v <= value), min(v for v in known if v > value)
+        return share[below] + (share[above] - share[below]) * (value - below) / (above - below)
+
+    begin = passed(float(space.start[j]))
+    return np.array([abs(passed(float(value)) - begin) for value in values]) * space.weight[j]
+
+
 def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floats | None = None) -> float:
     """Nearest distance by checking every vertex; at most two continuous coordinates."""
     space, estimator = question.space, question.weights
@@ -164,7 +185,7 @@ def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floa
     for filled in fillings:
         rest = [j for j in range(len(space.start)) if j not in free]
         base = np.abs(points[:, rest] - filled[rest]).sum(axis=1)
-        least = float(np.abs(filled - space.start)[rest] @ space.weight[rest])
+        least = float(sum(_moved(question, j, filled[[j]]).item() for j in rest))
         for cell in itertools.product(*(_cells(question, j) for j in free)):
             lows, highs = np.array([a for a, _ in cell]), np.array([b for _, b in cell])
             if not free:
@@ -174,7 +195,9 @@ def nearest_by_vertices(question: Question, rivals: Sequence[Floats], mass: Floa
                 here = base - (sign * points[:, free]).sum(axis=1)
                 candidates = _vertices(here, sign, lows, highs, question.separation, widest)
                 candidates = candidates[((candidates >= lows - 1e-12) & (candidates <= highs + 1e-12)).all(axis=1)]
-            extra = np.abs(candidates - space.start[free]) @ space.weight[free] + least
+            extra = np.full(len(candidates), least)
+            for place, j in enumerate(free):
+                extra += _moved(question, j, candidates[:, place])
             candidates, extra = candidates[extra < best], extra[extra < best]
             if not len(extra):
                 continue

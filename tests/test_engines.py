@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.engines import ENGINES, PARTS, Engine, engine_named, engine_names, part_of
@@ -46,7 +47,7 @@ def registered() -> Iterator[None]:
 def policy() -> wh.Policy:
     """A small fitted policy."""
     X = np.random.default_rng(0).random((30, 2))
-    return wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(5, random_state=0)).fit(X, 10 + 20 * X[:, :1])
+    return wh.Policy(wh.Newsvendor(1, 3), paper_forest(5, random_state=0)).fit(X, 10 + 20 * X[:, :1])
 
 
 def test_every_engine_goes_by_its_name() -> None:

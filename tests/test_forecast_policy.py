@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import pickle
 from pathlib import Path
 from typing import Any
@@ -153,10 +154,46 @@ def test_other_questions() -> None:
         assert error.value.parameter == parameter
     with pytest.raises(InputError, match="'instead' must be one plan where the policy forecasts"):
         policy.explain(today)
-    with pytest.raises(InputError, match="'compare' needs weights of past observations"):
-        policy.compare(X.iloc[0], X.iloc[1])
     with pytest.raises(InputError, match="'engine' must be 'search' for orders that follow a forecast"):
         policy.explain(today, instead=more, engine="milp")
+
+
+@pytest.mark.parametrize("model", ["boosted", "linear"])
+def test_two_contexts_are_compared(model: str) -> None:
+    """Plans, costs and Shapley values from formulas: every order in which the features may change counts alike."""
+    policy, X = bakery(model)
+    before, after = X.iloc[5], X.iloc[int(np.argmax(policy.weights_.forecast(policy.weights_.inputs_)))]
+    found = policy.compare(before, after)
+    assert not found.same
+    plans = [float(policy.decide(row)[0]) for row in (before, after)]
+    names = ["heat", "rain", "day"]
+
+    def worth(changed: tuple[str, ...]) -> float:
+        row = pd.DataFrame([{name: (after if name in changed else before)[name] for name in names}])
+        forecast = policy.weights_.models_[0].predict(np.column_stack([*(row[n] for n in names[:2]), *_days(row)]))
+        demand = np.ravel(forecast)[0] + policy.weights_.residuals_[:, 0]
+        first, second = (np.maximum(order - demand, 3 * (demand - order)).mean() for order in plans)
+        return float(first - second)
+
+    shares = dict.fromkeys(names, 0.0)
+    for order in itertools.permutations(names):
+        for i, name in enumerate(order):
+            shares[name] += (worth(order[: i + 1]) - worth(order[:i])) / 6
+    assert found.turn == pytest.approx(worth(tuple(names)) - worth(()))
+    for name, share in zip(found.contributions["feature"], found.contributions["contribution"], strict=True):
+        assert share == pytest.approx(shares[name], abs=1e-9), name
+    enough = [len(some) for k in range(4) for some in itertools.combinations(names, k) if worth(some) >= -1e-9]
+    assert found.proved
+    assert len(found.turning) == min(enough)
+    assert found.verify(policy)
+    assert wh.Comparison.from_json(found.to_json()).verify(policy)
+    again = policy.compare(before, before)
+    assert again.same
+    assert again.turn == 0.0
+
+
+def _days(row: pd.DataFrame) -> list[np.ndarray]:
+    return [(row["day"] == day).astype(float).to_numpy() for day in ("Mon", "Sat", "Sun")]
 
 
 def test_routes_by_search_and_by_integer_program() -> None:
@@ -222,8 +259,6 @@ def test_refusals() -> None:
     two, Y2 = wh.Newsvendor([1, 1], [3, 3]), days(outcomes=2)[1]
     with pytest.raises(InputError, match=r"'risk' must be an Expectation for orders of several products"):
         wh.Policy(two, wh.ForecastWeights("forest"), wh.CVaR(0.5)).fit(numbers, Y2).explain(numbers.iloc[0], [50, 60])
-    with pytest.raises(InputError, match=r"'weights' must forecast by trees for orders of several products"):
-        wh.Policy(two, wh.ForecastWeights("linear")).fit(numbers, Y2).explain(numbers.iloc[0], [50, 60])
     tail = wh.Policy(newsvendor, wh.ForecastWeights("linear"), wh.CVaR(0.5)).fit(numbers, Y)
     with pytest.raises(InputError, match=r"'margin' must be left out for orders that follow a forecast under CVaR"):
         tail.explain(numbers.iloc[0], instead=[60.0], margin=0.1)

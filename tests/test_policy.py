@@ -20,6 +20,7 @@ from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler
 from sklearn.tree import DecisionTreeRegressor
 from sklearn.utils.estimator_checks import parametrize_with_checks
+from tests.forests import paper_forest
 
 from whence import (
     Binary,
@@ -47,7 +48,7 @@ EXPECTED_FAILURES = {
 
 @parametrize_with_checks(
     [
-        Policy(Newsvendor(holding=1, backorder=3), ForestWeights(n_trees=5, random_state=0)),
+        Policy(Newsvendor(holding=1, backorder=3), paper_forest(n_trees=5, random_state=0)),
         Policy(Newsvendor(holding=1, backorder=3), KNNWeights(k=2), CVaR(0.5)),
     ],
     expected_failed_checks=lambda policy: EXPECTED_FAILURES,
@@ -84,12 +85,12 @@ def bakery(weights: Any = None, risk: Any = None, schema: Any = None) -> tuple[P
     )
     Y = pd.DataFrame({"rye": 20 + X["temp"] + 5 * (X["period"] == "PM"), "wheat": 40 - X["weekday"]})
     Y += rng.normal(size=Y.shape)
-    weights = ForestWeights(n_trees=20, max_depth=3, random_state=0) if weights is None else weights
+    weights = paper_forest(n_trees=20, max_depth=3, random_state=0) if weights is None else weights
     return Policy(Newsvendor(holding=1, backorder=4), weights, risk, schema).fit(X, Y), X, Y
 
 
 @pytest.mark.parametrize("risk", [None, CVaR(0.7)])
-@pytest.mark.parametrize("weights", [ForestWeights(n_trees=10, random_state=0), KNNWeights(k=7)])
+@pytest.mark.parametrize("weights", [paper_forest(n_trees=10, random_state=0), KNNWeights(k=7)])
 def test_decide_predict_score_and_weights_agree(weights: Any, risk: Any) -> None:
     """One context at a time or many at once, the plans, their weights and their costs are the same."""
     policy, X, Y = bakery(weights, risk)
@@ -150,7 +151,7 @@ def test_defaults() -> None:
     assert policy.weights is policy.risk is policy.schema is None
 
 
-@pytest.mark.parametrize("weights", [ForestWeights(n_trees=5, random_state=0), KNNWeights(k=3)])
+@pytest.mark.parametrize("weights", [paper_forest(n_trees=5, random_state=0), KNNWeights(k=3)])
 def test_pickle_joblib_and_clone(weights: Any, tmp_path: Path) -> None:
     """A fitted policy survives pickle and joblib with its decisions; a clone is unfitted and has its parameters."""
     policy, X, _ = bakery(weights, CVaR(0.3), Schema({"temp": Discrete()}))
@@ -167,7 +168,7 @@ def test_pickle_joblib_and_clone(weights: Any, tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("weights", "grid"),
     [
-        (ForestWeights(n_trees=5, random_state=0), {"weights__max_depth": [1, 4]}),
+        (paper_forest(n_trees=5, random_state=0), {"weights__max_depth": [1, 4]}),
         (KNNWeights(), {"weights__k": [1, 5], "risk": [Expectation(), CVaR(0.5)]}),
     ],
 )
@@ -334,11 +335,11 @@ def seasons(unknown: Any = "error", weights: Any = None) -> tuple[Policy, pd.Dat
     n = 80
     X = pd.DataFrame({"season": np.repeat(["winter", "spring", "summer", "autumn"], n // 4), "temp": rng.random(n)})
     Y = pd.DataFrame({"rye": 20 + 10 * X["temp"] + rng.normal(size=n)})
-    weights = ForestWeights(n_trees=10, random_state=0) if weights is None else weights
+    weights = paper_forest(n_trees=10, random_state=0) if weights is None else weights
     return Policy(Newsvendor(holding=1, backorder=4), weights, unknown=unknown), X, Y
 
 
-@pytest.mark.parametrize("weights", [ForestWeights(n_trees=10, random_state=0), KNNWeights(k=5)])
+@pytest.mark.parametrize("weights", [paper_forest(n_trees=10, random_state=0), KNNWeights(k=5)])
 def test_grid_search_over_time(weights: Any) -> None:
     """Unknown categories are refused, or ignored: then every setting of a search over time has a score."""
     policy, X, Y = seasons(weights=weights)
@@ -443,7 +444,7 @@ def test_tables_come_back_in_the_kind_that_came_in() -> None:
     _, X, Y = bakery()
     sizes = pl.Series("size", ["small", "large"] * 30, dtype=pl.Enum(["small", "large"]))
     frame = pl.DataFrame(X.to_dict("list")).with_columns(sizes)
-    policy = Policy(Newsvendor(holding=1, backorder=4), ForestWeights(20, 4, random_state=0))
+    policy = Policy(Newsvendor(holding=1, backorder=4), paper_forest(20, 4, random_state=0))
     policy.fit(frame, pl.DataFrame(Y.to_dict("list")))
     plan = policy.decide(frame[30])
     whys = policy.explain_many(frame[:3], instead=plan)
@@ -470,7 +471,7 @@ def test_whole_numbers_beside_thresholds_are_enough(span: int, frozen: bool) -> 
     rng = np.random.default_rng(span)
     X = pd.DataFrame({"n": rng.integers(0, span, 150), "t": rng.random(150)})
     Y = 30 + 20 * np.sin(9 * X[["n"]].to_numpy() / span) + rng.normal(size=(150, 1))
-    weights = ForestWeights(n_trees=20, max_depth=4, random_state=0)
+    weights = paper_forest(n_trees=20, max_depth=4, random_state=0)
     if frozen:
         weights = ForestWeights.of(RandomForestRegressor(20, max_depth=4, random_state=0).fit(X, Y.ravel()))
     policy = Policy(Newsvendor(holding=1, backorder=3), weights).fit(X, Y)

@@ -64,6 +64,7 @@ PARTS: dict[str, dict[str, str]] = {
     "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.kernel.KernelWeights": {
         "search": "whence.search.kernel:explain",
+        "sets": "whence.search.kernel:explain_sets",
     },
 }
 
@@ -166,6 +167,8 @@ def check_reliance(question: Question) -> None:
     if question.confidence and not weights.knows_spread(question.risk.tail):
         if weights.counts is not None:
             what = "must be 0 for neighbours that were fitted with a 'sample_weight'"
+        elif isinstance(weights, KNNWeights) and weights.by_distance:
+            what = "must be 0 for neighbours that count by their distance"
         elif weights.knows_spread(None):
             what = "must be 0 under CVaR for weights that are not made of trees"
         else:
@@ -213,12 +216,12 @@ def check_related_units(question: Question) -> None:
 def check_scales(question: Question, trees: bool) -> None:
     """Refuse a distance by quantiles where a search cannot follow it."""
     space = question.space
-    if not space.curves:
+    if not space.curves or isinstance(question.weights, KNNWeights):
         return
     if not trees:
         raise InputError(
-            "'scale' must not be 'quantile' for the search among neighbours, which needs distances in proportion: "
-            "take engine='milp', or 'iqr'.",
+            f"'scale' must not be 'quantile' for {type(question.weights).__name__}, whose search needs distances in "
+            "proportion: take 'iqr'.",
             parameter="scale",
         )
     if space.relations is not None and space.relations.row_coordinates & set(space.curves):

@@ -9,44 +9,46 @@ import numpy as np
 import pandas as pd
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError, InternalError, NotFittedError
-from whence.explain.crossing import Crossing, CrossingRequest, explain
+from whence.errors import InputError, InputTypeError, NotFittedError
+from whence.explain.asked_forecasts import AskedForecast, AskedLine, AskedTrees, LineOfPolicy, Sums
+from whence.explain.asking_forecasts import CrossingRequest, explain
+from whence.explain.crossing import Crossing
 from whence.explain.usual import Usual
 from whence.features import Observed, Schema
 from whence.plain_values import finite
-from whence.question import InputMap, Isolation, Progress
-from whence.search.crossing import SummedTrees
+from whence.question import Answer, InputMap, Isolation, Progress, Question
 from whence.tables import as_pandas, as_table
 from whence.weights.adapters import FittedTrees, read
-from whence.weights.adapters.base import Forecast, Link
+from whence.weights.adapters.base import Link
 from whence.weights.base import SeenColumn
 from whence.weights.forecast import ForecastWeights
-from whence.weights.forecasters import TreeForecaster
-from whence.weights.layout import Layout, check_names
+from whence.weights.forecasters import LinearForecaster, TreeForecaster
+from whence.weights.layout import Layout, check_names, check_width
+from whence.weights.lines import FittedLine
+from whence.weights.piped_trees import PipedTrees
 
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["Ensemble"]
-
-#: Half of the distance between 1 and the next float32, and the next float64.
-ROUNDING = {True: 6e-8, False: 1.2e-16}
+__all__ = ["Ensemble", "limits_of"]
 
 
 class Ensemble:
-    """A fitted tree ensemble whose forecast is asked about directly, without any decision.
+    """A fitted model, of trees or a line, whose forecast is asked about directly, without any decision.
 
     Parameters
     ----------
     model : estimator
         Fitted: a regressor or classifier of XGBoost, LightGBM or CatBoost, or a forest, decision tree,
-        GradientBoosting or HistGradientBoosting of scikit-learn.
+        GradientBoosting or HistGradientBoosting of scikit-learn; or a linear model of scikit-learn. Also as the last
+        step of a pipeline of scalers, selections and encoders of categories.
     schema : Schema, optional
         The features of a context; inferred from the history where it says nothing.
     label : object, optional
-        For a model with several classes or outputs: the one whose score is asked about. For boosted trees that is the
-        raw score before the probabilities are made of all of them, for forests the probability or the output itself.
-        With two classes, boosted trees have one score, and the question is about the probability of the second class.
+        For a model with several classes or outputs: the one whose score is asked about. For boosted trees and lines
+        that is the raw score before the probabilities are made of all of them, for forests the probability or the
+        output itself. With two classes, boosted trees and lines have one score, and the question is about the
+        probability of the second class; about that score where the model makes no probability of it.
     unit : str
         Unit of the forecast, for sentences.
 
@@ -68,26 +70,31 @@ class Ensemble:
 
     schema_: Schema
     input_map_: InputMap
+    _asked: AskedForecast
     _what: str = ""
     _usual: Usual | None = None
 
     def __init__(self, model: Any, schema: Schema | None = None, label: Any = None, unit: str = "") -> None:
         self.model, self.schema, self.label, self.unit = model, schema, label, unit
-        found = read(model)
-        if found is None or not found.trees:
+        found: FittedTrees | FittedLine | None = read(model)
+        if found is None or (isinstance(found, FittedTrees) and not found.trees):
+            found = PipedTrees.of(model) or FittedLine.of(model)
+        if found is None:
             raise InputTypeError(
-                "'model' must be a fitted tree ensemble of scikit-learn, XGBoost, LightGBM or CatBoost. "
-                f"Got {type(model).__name__} instead.",
+                "'model' must be a fitted tree ensemble of scikit-learn, XGBoost, LightGBM or CatBoost, or a linear "
+                f"model of scikit-learn. Got {type(model).__name__} instead.",
                 parameter="model",
             )
         if schema is not None and not isinstance(schema, Schema):
             raise InputTypeError(f"'schema' must be a Schema or None. Got {schema!r} instead.", parameter="schema")
-        self._read: FittedTrees = found
+        self._read = found
         labels = found.labels()
         if (labels and label not in labels) or (not labels and label is not None):
             known = f"one of {', '.join(map(repr, labels))}" if labels else "None: the model has one forecast"
             raise InputError(f"'label' must be {known}. Got {label!r} instead.", parameter="label")
-        self._forecast: Forecast = found.forecast(label)
+        if isinstance(found, FittedTrees):
+            # What it cannot forecast, it should refuse at once.
+            found.forecast(label)
 
     @classmethod
     def of(cls, policy: Policy, outcome: str | None = None, unit: str = "") -> Ensemble:
@@ -96,7 +103,7 @@ class Ensemble:
         Parameters
         ----------
         policy : Policy
-            Fitted; its weights must forecast by trees.
+            Fitted; its weights must be `ForecastWeights`.
         outcome : str, optional
             Which outcome; may be left out where there is one.
         unit : str
@@ -111,10 +118,10 @@ class Ensemble:
         'optimal'
         """
         weights = getattr(policy, "weights_", None)
-        if not isinstance(weights, ForecastWeights) or not isinstance(weights.forecaster_, TreeForecaster):
-            got = "a linear model" if isinstance(weights, ForecastWeights) else type(weights or policy).__name__
+        if not isinstance(weights, ForecastWeights):
             raise InputTypeError(
-                f"'policy' must be a fitted Policy with ForecastWeights that forecast by trees. Got {got} instead.",
+                "'policy' must be a fitted Policy with ForecastWeights. "
+                f"Got {type(policy if weights is None else weights).__name__} instead.",
                 parameter="policy",
             )
         names = list(policy.outcome_names_)
@@ -124,46 +131,58 @@ class Ensemble:
             raise InputError(
                 f"'outcome' must be one of {', '.join(map(repr, names))}. Got {outcome!r} instead.", parameter="outcome"
             )
-        forecaster, k = weights.forecaster_, names.index(outcome)
-        model, forecast, label = forecaster.forecasts[k]
-        made = cls.__new__(cls)
-        made.model, made.schema, made.label, made.unit = weights.models_[model], policy.schema, label, unit
-        made._read, made._forecast, made._what = forecaster.read[model], forecast, f"the forecast of {outcome}"
-        made._layout, made.input_map_, made.schema_ = forecaster.layout, policy.input_map_, policy.schema_
-        made._inputs, made._history, made._usual = forecaster.inputs, policy.X_, None
-        made._views = {}
-        made._check_read()
+        made, k = cls.__new__(cls), names.index(outcome)
+        made.schema, made.unit, made.label, made._what = policy.schema, unit, None, f"the forecast of {outcome}"
+        made.input_map_, made.schema_, made._history = policy.input_map_, policy.schema_, policy.X_
+        own = weights.forecaster_
+        if isinstance(own, TreeForecaster):
+            m, forecast, made.label = own.forecasts[k]
+            made.model, made._read = weights.models_[m], own.read[m]
+            made._asked = AskedTrees(own.read[m], forecast, made.label, own.layout, policy.schema_, own.inputs)
+            return made
+        assert isinstance(own, LinearForecaster)
+        source = LineOfPolicy(own, k, policy.schema_)
+        made.model = weights.models_[min(k, len(weights.models_) - 1)]
+        made._asked = AskedLine(source, source.line(), None, policy.schema_, policy.X_)
         return made
 
     def fit(self, X: Any) -> Self:
         """Learn from past contexts `X` how far each feature ranges; the model stays as it is."""
-        X = as_pandas(X)
-        table = as_table(X, "X", missing=True)
+        X, found = as_pandas(X), self._read
+        # What a pipeline makes of missing numbers is not known.
+        missing = isinstance(found, FittedTrees) and not isinstance(found, PipedTrees) and found.takes_missing
+        table = as_table(X, "X", missing=missing)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
-            check_names(self._read, list(table.columns))
-        schema = (self.schema or Schema()).fit(table, missing=True, steps=False)
+            check_names(found, list(table.columns))
+        schema = (self.schema or Schema()).fit(table, missing=missing, steps=False)
         if schema.dated:
             raise InputError(
                 "'schema' must have no dates for an Ensemble, which does not know them yet. Got some.",
                 parameter="schema",
             )
-        self._layout = Layout.of(self._read, [SeenColumn(*column) for column in schema.seen_columns()])
+        inputs, columns = schema.levels_shown(table), schema.seen_columns()
+        if isinstance(found, PipedTrees):
+            check_width(found, len(columns))
+            found = found.in_columns(table, columns)
+        if isinstance(found, FittedTrees):
+            layout = Layout.of(found, [SeenColumn(*column) for column in columns])
+            asked = AskedTrees(found, found.forecast(self.label), self.label, layout, schema, inputs)
+            names = schema.feature_of_coordinate()
+            cuts = {name: asked.thresholds(names.index(name)) for name in schema.stepped()}
+            asked.schema = schema = schema.cut_at(cuts, True, found.single)
+            self._asked = asked
+        else:
+            check_width(found, len(columns))
+            self._asked = AskedLine(found, found.read(table, columns, inputs, self.label), self.label, schema, table)
         offset, scale = schema.affine()
         self.input_map_ = InputMap(np.arange(offset.size), scale, offset)
-        self._inputs, self._history = schema.levels_shown(table), table
-        self._usual = None
-        summed = self._laid(frozenset())
-        self._views: dict[frozenset[int], SummedTrees] = {frozenset(): summed}
-        names = schema.feature_of_coordinate()
-        cuts = {name: _thresholds(summed, names.index(name)) for name in schema.stepped()}
-        self.schema_ = schema.cut_at(cuts, True, self._read.single)
-        self._check_read()
+        self.schema_, self._history, self._usual = schema, table, None
         return self
 
     def predict(self, X: Any) -> Floats:
         """The model's own forecast, or the score of `label`, for every row of `X`."""
         self._check_fitted()
-        return self._read.predicted(self._layout.model_rows(self.schema_.levels_shown(as_pandas(X))), self.label)
+        return self._asked.predicted(as_table(as_pandas(X), "X", list(self.history.columns), missing=True))
 
     def explain(
         self,
@@ -224,7 +243,7 @@ class Ensemble:
         self._check_fitted()
         request = CrossingRequest(
             context=context,
-            between=_limits(at_most, at_least, between),
+            between=limits_of(at_most, at_least, between),
             fixed=fixed,
             bounds=bounds,
             fill=fill,
@@ -243,45 +262,59 @@ class Ensemble:
 
     @property
     def link(self) -> Link:
-        """What the model makes of the sum over its trees: itself, its exponential, or a probability."""
-        return self._forecast.link
+        """What the model makes of the sum over its trees, or of its line: itself, its exponential, or a probability."""
+        return self._asked.link
+
+    @property
+    def engine(self) -> str:
+        """What searches."""
+        return self._asked.engine
 
     def about(self) -> tuple[str, str, str]:
         """What is forecast, its unit, and the kind of the model."""
+        found = getattr(self, "_read", None)
+        classes = found.classes if isinstance(found, FittedLine) else []
         if self._what:
             what = self._what
         elif self.label is not None:
             what = f"the score of {self.label!r}"
+        elif classes and self.link == "identity":
+            what = f"the score of {classes[-1]!r}"
         else:
             what = "the probability" if self.link == "logit" else "the forecast"
-        return what, self.unit, f"{self._read.kind}, {len(self._forecast.trees)} trees"
+        return what, self.unit, self._asked.kind
 
-    def summed(self, context: pd.Series) -> SummedTrees:
-        """The trees with their values, with splits on what a context lacks decided."""
-        gone = np.isnan(self.seen(context))
-        lacking = frozenset(j for j, place in enumerate(self._layout.places) if gone[place.at])
-        if lacking not in self._views:
-            self._views[lacking] = self._laid(lacking)
-        return self._views[lacking]
+    def summed(self, context: pd.Series) -> Sums:
+        """What is searched, where a context lacks what this one lacks."""
+        return self._asked.view(context)
+
+    def answer(self, question: Question, between: tuple[float, float]) -> Answer:
+        """The nearest context in which the sum, or the line, lies between two numbers."""
+        return self._asked.answer(question, between)
 
     def seen(self, context: pd.Series) -> Floats:
-        """One context as the trees see it."""
-        return self.schema_.levels_row(context)
+        """One context as it is searched."""
+        return self._asked.seen(context)
 
     def forecast_of(self, context: pd.Series) -> float:
         """The model's own forecast in one context."""
-        rows = self._layout.model_rows(self.schema_.levels_row(context)[None, :])
-        return float(self._read.predicted(rows, self.label)[0])
+        return self._asked.forecast_of(context)
 
     def precision(self) -> float:
-        """By how much the model's own sum may be off: it adds up float32, or float64, one tree after the other."""
-        largest = [float(np.abs(own).max()) for own in self._forecast.values]
-        total = abs(self._forecast.offset) + sum(largest)
-        return ROUNDING[self._read.single] * (len(largest) + 2) * total
+        """By how much the model's own sum may be off by its rounding."""
+        return self._asked.precision()
+
+    def least_tolerance(self) -> float:
+        """By how much a sum may always miss what it is asked to be."""
+        return self._asked.least_tolerance()
 
     def size(self) -> float:
-        """The largest sum over the trees in the history."""
-        return float(np.abs(self._past_sums).max())
+        """The largest sum in the history."""
+        return self._asked.size()
+
+    def past_range(self) -> tuple[float, float]:
+        """The smallest and the largest forecast of the history."""
+        return self._asked.range()
 
     @property
     def history(self) -> pd.DataFrame:
@@ -294,47 +327,12 @@ class Ensemble:
             self._usual = Usual(self.schema_.encode(self._history))
         return self._usual.at_least(share)
 
-    def _laid(self, missing: frozenset[int]) -> SummedTrees:
-        forecast = self._forecast
-        trees = self._layout.trees(self._read, missing)
-        return SummedTrees([trees[t] for t in forecast.trees], forecast.values, forecast.offset, self._inputs)
-
-    def _sums_by_leaves(self, X: Floats) -> Floats:
-        """What the library's trees add up to, for rows with missing values too."""
-        forecast, rows = self._forecast, self._layout.model_rows(X)
-        if self._read.single:
-            rows = rows.astype(np.float32).astype(np.float64)
-        total = np.full(len(rows), forecast.offset)
-        for t, values in zip(forecast.trees, forecast.values, strict=True):
-            total += values[self._read.trees[t].apply(rows)]
-        return total
-
-    def _check_read(self) -> None:
-        """The trees that are searched must add up to what the model forecasts, for every past context."""
-        sums = self._past_sums = self._sums_by_leaves(self._inputs)
-        if self.link == "log":
-            sums = np.exp(sums)
-        elif self.link == "logit":
-            sums = 1.0 / (1.0 + np.exp(-sums))
-        own = self._read.predicted(self._layout.model_rows(self._inputs), self.label)
-        slack = max(self.precision(), 1e-9 * float(np.abs(own).max())) + 2e-6 * np.abs(own)
-        if not (np.abs(own - sums) <= slack).all():
-            worst = int(np.argmax(np.abs(own - sums)))
-            raise InternalError(
-                f"The trees read from the {self._read.kind} model add up to {sums[worst]:.9g} for row {worst} of 'X', "
-                f"for which it forecasts {own[worst]:.9g}: its objective may be one that is not known here."
-            )
-
     def _check_fitted(self) -> None:
         if not hasattr(self, "schema_"):
             raise NotFittedError("This Ensemble is not fitted yet; call 'fit' with past contexts first.")
 
 
-def _thresholds(summed: SummedTrees, column: int) -> Floats:
-    return np.concatenate([tree.threshold[tree.feature == column] for tree in summed.trees])
-
-
-def _limits(at_most: Any, at_least: Any, between: Any) -> tuple[float, float]:
+def limits_of(at_most: Any, at_least: Any, between: Any) -> tuple[float, float]:
     """The limits of the forecast, of which one kind is given."""
     given = [
         name

@@ -36,6 +36,9 @@ categories = ["none", "some", "full"]
 [weights]
 kind = "forest"
 n_trees = 20
+max_depth = 4
+min_samples_leaf = 1
+max_features = "sqrt"
 
 [problem]
 kind = "newsvendor"

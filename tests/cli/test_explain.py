@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.support import ENVIRONMENT, refused, run
+from tests.forests import PAPER_KEYS
 from tests.project.samples import PROJECT, write_city
 
 import whence as wh
@@ -90,7 +91,7 @@ def test_a_share_of_the_best_from_the_command_line_and_the_project(small: Path) 
     assert "a number of at least 0, such as 0.02 for 2 %" in run(*asked).output
 
 
-FOREST = PROJECT.replace('kind = "knn"\nk = 5', 'kind = "forest"\nn_trees = 20')
+FOREST = PROJECT.replace('kind = "knn"\nk = 5', f'kind = "forest"\nn_trees = 20\n{PAPER_KEYS}')
 NEAR = "rolls=262, rye bread=79, croissants=77, fruit cake=31"
 
 

@@ -8,6 +8,9 @@ import pytest
 from tests.cli.support import refused, run
 from tests.project.samples import csv_text, days
 
+from whence.project import Project
+from whence.weights import ForestWeights
+
 
 def test_init_then_check_then_fit(tmp_path: Path) -> None:
     """From a CSV file to a fitted policy without touching the project file in between."""
@@ -23,6 +26,21 @@ def test_init_then_check_then_fit(tmp_path: Path) -> None:
     again = run("init", tmp_path / "days.csv")
     assert "already exists; use --overwrite" in refused(again)
     assert run("init", tmp_path / "days.csv", "--overwrite").exit_code == 0
+
+
+def test_forests_have_the_same_defaults_everywhere(tmp_path: Path) -> None:
+    """In Python, in a new project file, and in one that says nothing of weights; those of the evidence."""
+    wanted = ForestWeights(random_state=0).get_params()
+    assert (wanted["max_depth"], wanted["min_samples_leaf"], wanted["max_features"]) == (None, 5, 0.5)
+    (tmp_path / "days.csv").write_text(csv_text(days()), "utf-8")
+    assert run("init", tmp_path / "days.csv", "--outcomes", "rolls, cakes").exit_code == 0
+    project = tmp_path / "whence.toml"
+    text = project.read_text("utf-8")
+    weights = text[text.index("[weights]") : text.index("[problem]")]
+    for written in (text, text.replace(weights, "")):
+        project.write_text(written, "utf-8")
+        assert Project.load(project).policy.weights.get_params() == wanted
+    assert "max_depth" in weights
 
 
 def test_init_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pandas as pd
 import pytest
 from tests.cli.support import refused, run
+from tests.forests import PAPER_KEYS
 from tests.project.samples import PROJECT, SAMPLE
 from typer.testing import CliRunner
 
@@ -19,7 +20,7 @@ from whence.cli.questions import QuestionOptions
 from whence.errors import InputError
 from whence.project import Project
 
-FOREST = PROJECT.replace('kind = "knn"\nk = 5', 'kind = "forest"\nn_trees = 10')
+FOREST = PROJECT.replace('kind = "knn"\nk = 5', f'kind = "forest"\nn_trees = 10\n{PAPER_KEYS}')
 
 
 def test_both_commands_take_them() -> None:

@@ -17,6 +17,7 @@ from pathlib import Path
 import numpy as np
 import pandas as pd
 from tests.cli.support import ENVIRONMENT
+from tests.forests import PAPER_KEYS
 
 
 def hard_project(folder: Path) -> Path:
@@ -88,7 +89,8 @@ def refitted_project(folder: Path) -> Path:
     path = folder / "whence.toml"
     path.write_text(
         '[data]\nhistory = "days.csv"\n[outcomes]\ncolumns = ["ice"]\n[weights]\nkind = "forest"\nn_trees = 20\n'
-        '[problem]\nkind = "newsvendor"\nholding = 1\nbackorder = 2\n',
+        + PAPER_KEYS
+        + '[problem]\nkind = "newsvendor"\nholding = 1\nbackorder = 2\n',
         "utf-8",
     )
     return path

@@ -11,9 +11,10 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.cases import Case, OneOf, contexts, schema
+from tests.forests import paper_forest
 from tests.oracle import risk_of_rows
 
-from whence import CVaR, Expectation, ForestWeights, Policy
+from whence import CVaR, Expectation, Policy
 from whence._core import Box, Reach, TailCriterion
 from whence.search import criteria
 from whence.search.grid import grid_of, locate
@@ -60,7 +61,7 @@ class ForestScene:
             # The alternative stands only where it costs the same: there the strong bound is as good as it can be.
             Y[:, 0] = np.maximum(Y.max(axis=1), Y[:, 0])
         self.risk = Expectation() if alpha is None else CVaR(alpha)
-        policy = Policy(OneOf(), ForestWeights(trees, depth, random_state=seed), self.risk, declared).fit(X, Y)
+        policy = Policy(OneOf(), paper_forest(trees, depth, random_state=seed), self.risk, declared).fit(X, Y)
         context = policy.schema_.row(contexts(rng, 1, shape).iloc[0])
         self.policy, self.tau, self.rivals = policy, tau, rivals
         self.question = Case(seed, policy, context, 1, 0).question()

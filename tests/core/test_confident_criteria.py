@@ -46,19 +46,34 @@ def confident(scene: ForestScene, kappa: float) -> _core.Criterion:
     return criterion
 
 
-def breach(scene: ForestScene, kappa: float) -> _core.Criterion:
-    """Where the criterion against the first rival is broken."""
-    costs = [np.ascontiguousarray(scene.policy.Y_[:, plan]) for plan in (0, 1)]
+def breach(scene: ForestScene, kappa: float, best: bool = False) -> _core.Criterion:
+    """Where the criterion against the first rival is broken; where it is also the `best` of them, if that is asked."""
+    costs = [np.ascontiguousarray(plan) for plan in scene.policy.Y_.T]
     kept = scene.kept
+    others = costs[2:] if best else []
     if not isinstance(scene.risk, CVaR):
         mean = _core.MeanBreach(kept.leaves, kappa)
         mean.add_rival(leaf_means(kept, costs[0] - costs[1]))
+        for other in others:
+            mean.add_rival(leaf_means(kept, other - costs[1]))
         return mean
     tail = 1.0 - scene.risk.alpha
     found = _core.TailBreach(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees, kappa=kappa)
     add_plan(found, scene.question, kept, costs[1])
     add_plan(found, scene.question, kept, costs[0])
+    for other in others:
+        shared = _core.TailCriterion(kept.samples.ravel(), kept.first, kept.size, tail=tail, trees=kept.trees)
+        add_plan(shared, scene.question, kept, other)
+        found.share_plan(shared, 0)
     return found
+
+
+def broken(scene: ForestScene, kappa: float, best: bool = False) -> Floats:
+    """By how much the criterion against the first rival is kept at every cell, or that rival dearer than another."""
+    over = -excess(scene, 0, kappa)
+    for other in range(2, 1 + scene.rivals) if best else ():
+        over = np.maximum(over, (values(scene, 1) - values(scene, other)).sum(axis=1))
+    return over
 
 
 def asked(count: int) -> Iterator[tuple[ForestScene, np.random.Generator, float]]:
@@ -70,24 +85,27 @@ def asked(count: int) -> Iterator[tuple[ForestScene, np.random.Generator, float]
 def test_at_a_cell() -> None:
     """The excess is the definition's, against the worst rival; a breach is its negative."""
     for scene, _, kappa in asked(24):
-        criterion, broken = confident(scene, kappa), breach(scene, kappa)
+        criterion, breached, among = confident(scene, kappa), breach(scene, kappa), breach(scene, kappa, best=True)
+        best = broken(scene, kappa, best=True)
         over = np.array([excess(scene, r, kappa) for r in range(scene.rivals)])
         for i in range(0, len(scene.cells), 7):
             found = criterion.excess(scene.leaves[i])
             assert found.over == pytest.approx(over[:, i].max(), abs=1e-10)
             assert over[found.worst, i] == pytest.approx(over[:, i].max(), abs=1e-10)
-            assert broken.excess(scene.leaves[i]).over == pytest.approx(-over[0, i], abs=1e-10)
+            assert breached.excess(scene.leaves[i]).over == pytest.approx(-over[0, i], abs=1e-10)
+            assert among.excess(scene.leaves[i]).over == pytest.approx(best[i], abs=1e-10)
 
 
-@pytest.mark.parametrize("kind", ["confident", "breach"])
+@pytest.mark.parametrize("kind", ["confident", "breach", "best"])
 def test_bounds_over_boxes(kind: str) -> None:
     """A box is given up only where no cell of it holds, and no leaf is dropped that such a cell has."""
     given_up = dropped = standing = 0
     for scene, rng, kappa in asked(40):
         over = np.max([excess(scene, r, kappa) for r in range(scene.rivals)], axis=0)
         criterion, tau = confident(scene, kappa), scene.tau
-        if kind == "breach":
-            criterion, tau, over = breach(scene, kappa), -scene.tau, -excess(scene, 0, kappa)
+        if kind != "confident":
+            criterion, tau = breach(scene, kappa, kind == "best"), -scene.tau
+            over = broken(scene, kappa, kind == "best")
         for _ in range(10):
             box = scene.box(rng, int(rng.integers(0, 5)))
             holds = scene.inside(box) & (over <= tau - 1e-9)
@@ -104,15 +122,16 @@ def test_bounds_over_boxes(kind: str) -> None:
     assert min(given_up, dropped, standing) > 15
 
 
-@pytest.mark.parametrize("kind", ["confident", "breach"])
+@pytest.mark.parametrize("kind", ["confident", "breach", "best"])
 def test_strong_bounds(kind: str) -> None:
     """The strong bound is no farther than the nearest cell of the box that holds, however much the shares learn."""
     bounded = 0
     for scene, rng, kappa in asked(30):
         over = np.max([excess(scene, r, kappa) for r in range(scene.rivals)], axis=0)
         criterion, tau = confident(scene, kappa), scene.tau
-        if kind == "breach":
-            criterion, tau, over = breach(scene, kappa), -scene.tau, -excess(scene, 0, kappa)
+        if kind != "confident":
+            criterion, tau = breach(scene, kappa, kind == "best"), -scene.tau
+            over = broken(scene, kappa, kind == "best")
         for _ in range(6):
             box = scene.box(rng, int(rng.integers(0, 4)))
             holds = scene.inside(box) & (over <= tau - 1e-9)
@@ -146,3 +165,16 @@ def test_refusals() -> None:
     search.meet(np.zeros(scene.kept.leaves))
     with pytest.raises(ValueError, match="table"):
         search.show_latest(1)
+
+
+def test_a_shared_table_must_be_about_the_same_samples() -> None:
+    """Plans of a criterion with another tail, or of another forest, are refused."""
+    scene, other = ForestScene(0, alpha=0.5), ForestScene(1, alpha=0.5, trees=3)
+    assert isinstance(scene.criterion, _core.TailCriterion)
+    assert isinstance(other.criterion, _core.TailCriterion)
+    with pytest.raises(ValueError, match="same samples"):
+        scene.criterion.share_plan(other.criterion, 0)
+    with pytest.raises(ValueError, match="same samples"):
+        scene.criterion.share_plan(ForestScene(0, alpha=0.3).criterion, 0)
+    with pytest.raises(IndexError):
+        scene.criterion.share_plan(scene.criterion, 7)

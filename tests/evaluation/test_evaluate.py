@@ -12,6 +12,7 @@ from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from sklearn.model_selection import GroupKFold, KFold, LeaveOneOut, ShuffleSplit, TimeSeriesSplit
 from tests.cases import OneOf
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError, InputTypeError, NotFittedError
@@ -93,7 +94,7 @@ def test_costs_are_those_of_a_naive_loop(seed: int) -> None:
     """Every cost, of every row and fold, is what deciding row by row with a policy fitted to the others gives."""
     rng = np.random.default_rng(seed)
     X, Y = data(rng, int(rng.integers(24, 50)), 3, unit=[1.0, 1e-9, 1e9][seed % 3])
-    weights = wh.KNNWeights(k=4) if seed % 2 else wh.ForestWeights(n_trees=5, max_depth=3, random_state=seed)
+    weights = wh.KNNWeights(k=4) if seed % 2 else paper_forest(n_trees=5, max_depth=3, random_state=seed)
     alpha = [0.0, 0.5, 0.8][seed % 3]
     policy = wh.Policy(OneOf(), weights, wh.CVaR(alpha) if alpha else None)
     cv = SPLITTERS[seed % len(SPLITTERS)]
@@ -179,7 +180,7 @@ def test_a_simple_rule_that_is_cheaper_is_named() -> None:
     hour = rng.integers(0, 12, 600)
     X = pd.DataFrame({"hour": hour, "a": rng.random(600), "b": rng.random(600)})
     Y = 50.0 * (hour % 4)[:, None] + rng.normal(0, 1, (600, 1))
-    shallow = wh.ForestWeights(n_trees=10, max_depth=1, random_state=0)
+    shallow = paper_forest(n_trees=10, max_depth=1, random_state=0)
     found = wh.evaluate(wh.Policy(wh.Newsvendor(1, 3), shallow), X, Y + 10)
     assert "the average per hour costs less" in str(found)
     assert found.quality("policy").simple.verdict == "worse"

@@ -6,6 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.model_selection import TimeSeriesSplit
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError
@@ -23,7 +24,7 @@ def hourly(rng: np.random.Generator, n: int) -> tuple[pd.DataFrame, np.ndarray]:
 def test_deeper_trees_are_found_where_they_pay() -> None:
     """From stumps, something deeper is chosen, its cost is less, and the evidence says by how much."""
     X, Y = hourly(np.random.default_rng(0), 160)
-    stumps = wh.ForestWeights(n_trees=3, max_depth=1, random_state=0)
+    stumps = paper_forest(n_trees=3, max_depth=1, random_state=0)
     policy = wh.Policy(wh.Newsvendor(1, 3, cost_unit="€"), stumps)
     found = tune(policy, X, Y, cv=3, only="forest")
     assert found.changed

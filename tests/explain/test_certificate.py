@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError, NotFittedError
@@ -30,9 +31,9 @@ def fitted(module: Any, weights: Any, risk: Any = None) -> wh.Policy:
     return clone(example.policy).set_params(weights=weights, risk=risk).fit(example.X, example.Y)
 
 
-FOREST = fitted(bakery, wh.ForestWeights(n_trees=8, max_depth=3, random_state=0))
+FOREST = fitted(bakery, paper_forest(n_trees=8, max_depth=3, random_state=0))
 KNN = fitted(bakery, wh.KNNWeights(k=4))
-CITY = fitted(city, wh.ForestWeights(n_trees=8, max_depth=3, random_state=0), wh.CVaR(0.5))
+CITY = fitted(city, paper_forest(n_trees=8, max_depth=3, random_state=0), wh.CVaR(0.5))
 
 
 def asked(policy: wh.Policy, **options: Any) -> wh.Explanation:

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from tests import set_soaking
 from tests.changing import asked, few_disagree, forest_or_several, nearest_with, sets_of
+from tests.forests import paper_forest
 from tests.oracle import cells
 from tests.soaking import forest_case, neighbour_case
 
@@ -166,10 +167,10 @@ def with_at_most(points: np.ndarray, question: Question, most: int) -> np.ndarra
     return points[count <= most]
 
 
-@pytest.mark.parametrize("weights", [wh.ForestWeights(5, 3, random_state=0), wh.KNNWeights(4)])
+@pytest.mark.parametrize("weights", [paper_forest(5, 3, random_state=0), wh.KNNWeights(4)])
 def test_beside_relations(weights: object) -> None:
     """Where relations join features, both engines keep both, and menus and reasons do."""
-    X = np.random.default_rng(0).random((24, 3)).round(2)
+    X = np.random.default_rng(0).random((16, 3)).round(2)
     policy = wh.Policy(wh.Newsvendor(1, 2), weights).fit(X, 10 + 10 * X[:, :1])
     asked = {"instead": [18.0], "relations": ["x0 <= x1"]}
     for most in (1, 2, 3):

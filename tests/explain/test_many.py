@@ -15,6 +15,7 @@ import joblib
 import numpy as np
 import pandas as pd
 import pytest
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError, InputTypeError, NotFittedError, RowError, WhenceError
@@ -34,7 +35,7 @@ def demand(n: int = 120) -> tuple[pd.DataFrame, pd.DataFrame]:
 def fitted(problem: wh.DecisionProblem | None = None) -> wh.Policy:
     """A newsvendor (or another problem) on `demand`."""
     problem = problem or wh.Newsvendor(holding=1.0, backorder=2.0)
-    return wh.Policy(problem, wh.ForestWeights(n_trees=20, max_depth=4, random_state=0)).fit(*demand())
+    return wh.Policy(problem, paper_forest(n_trees=20, max_depth=4, random_state=0)).fit(*demand())
 
 
 @pytest.fixture(scope="module")
@@ -373,7 +374,8 @@ LONG = """
 import numpy as np, whence as wh
 rng = np.random.default_rng(0)
 X, Y = rng.random((300, 6)), rng.random((300, 3))
-policy = wh.Policy(wh.Newsvendor([1.0] * 3, [3.0] * 3), wh.ForestWeights(random_state=0)).fit(X, Y)
+forest = wh.ForestWeights(max_depth=4, max_features="sqrt", min_samples_leaf=1, random_state=0)
+policy = wh.Policy(wh.Newsvendor([1.0] * 3, [3.0] * 3), forest).fit(X, Y)
 if __name__ == "__main__":
     policy.explain_many(np.vstack([X] * 100), [0.9, 0.1, 0.5], n_jobs=2, kind="absolute",
                         on_progress=lambda done, total: print(done, flush=True))

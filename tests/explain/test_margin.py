@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cases import Case, cases
+from tests.forests import paper_forest
 from tests.oracle import MOST_CELLS, nearest
 
 import whence as wh
@@ -61,9 +62,13 @@ def test_the_search_agrees_with_the_integer_program(block: int) -> None:
 
 @pytest.mark.parametrize("block", range(BLOCKS))
 def test_neighbours_agree_with_the_integer_program(block: int) -> None:
-    """Neighbour policies, both risks and kinds."""
+    """Neighbour policies, both risks and kinds; of few past contexts, since their programs grow quickly."""
+    looked = 0
     for seed in range(SEEDS * block, SEEDS * (block + 1)):
         case = cases(seed, 1, weights="knn")[0]
+        if len(case.policy.X_) > 16:
+            continue
+        looked += 1
         margin = margin_of(case, seed)
         try:
             ours = asked(case, margin=margin)
@@ -74,6 +79,7 @@ def test_neighbours_agree_with_the_integer_program(block: int) -> None:
         theirs = asked(case, margin=margin, engine="milp")
         assert ours.status == theirs.status
         assert ours.distance == pytest.approx(theirs.distance, abs=1e-5)
+    assert looked > SEEDS // 4
 
 
 @pytest.mark.parametrize("block", range(BLOCKS))
@@ -144,7 +150,7 @@ def test_a_share_of_costs_that_may_be_negative_is_refused() -> None:
     """Less than a negative cost by a share of it would be more."""
     X = np.linspace(0.0, 1.0, 20)[:, None]
     Y = np.column_stack([X[:, 0] - 2.0, 0.2 - X[:, 0]])
-    policy = wh.Policy(cases(0, 1)[0].policy.problem, wh.ForestWeights(5, random_state=0)).fit(X, Y)
+    policy = wh.Policy(cases(0, 1)[0].policy.problem, paper_forest(5, random_state=0)).fit(X, Y)
     with pytest.raises(InputError, match="'margin' is a share of the decision's cost"):
         policy.explain([0.1], 1, margin=0.1)
     assert policy.explain([0.1], 1, margin=(0.1, "cost")).status in ("optimal", "none")

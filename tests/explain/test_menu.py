@@ -17,6 +17,7 @@ from tests.changing import (
     sets_of,
     smallest_sets,
 )
+from tests.forests import paper_forest
 from tests.soaking import forest_case, neighbour_case
 
 import whence as wh
@@ -92,7 +93,7 @@ def many() -> wh.Policy:
     """Six numbers, of which all but the last raise what is needed."""
     X = np.random.default_rng(0).random((150, 6)).round(3)
     Y = 10.0 + 10.0 * X[:, :5].sum(axis=1, keepdims=True)
-    return wh.Policy(wh.Newsvendor(1, 2), wh.ForestWeights(30, random_state=0)).fit(X, Y)
+    return wh.Policy(wh.Newsvendor(1, 2), paper_forest(30, random_state=0)).fit(X, Y)
 
 
 LOW = [0.3, 0.2, 0.4, 0.3, 0.35, 0.5]

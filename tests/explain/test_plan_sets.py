@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 import pytest
+from tests.forests import paper_forest
 from tests.search.test_plan_sets import grid_policy
 
 import whence as wh
@@ -21,7 +22,7 @@ def bakery(weights: Any = None, budget: float | None = None) -> wh.Policy:
     X = pd.DataFrame({"temp": rng.uniform(0, 30, 80), "holiday": rng.random(80) < 0.3})
     demand = np.column_stack([20 + 2 * X["temp"], 90 - 2 * X["temp"]]) + 10 * X["holiday"].to_numpy()[:, None]
     Y = pd.DataFrame(demand + rng.normal(0, 2, (80, 2)), columns=["rolls", "croissants"])
-    weights = weights or wh.ForestWeights(20, 3, random_state=0)
+    weights = weights or paper_forest(20, 3, random_state=0)
     return wh.Policy(wh.Newsvendor(1, 3, budget=budget, cost_unit="€"), weights).fit(X, Y)
 
 
@@ -141,9 +142,7 @@ def test_a_decision_that_was_carried_out() -> None:
 @pytest.mark.parametrize(
     ("asked", "sentence"),
     [
-        ({"holds": 0.9}, "'holds' needs a set of at most 400 plans that can be listed"),
-        ({"confidence": 2.0}, "'confidence' needs a set of at most 400 plans that can be listed"),
-        ({"engine": "milp"}, "'engine' must be 'search' for a set of plans that cannot be listed"),
+        ({"confidence": 2.0, "engine": "milp"}, "'confidence' and 'holds' are for the search"),
         ({"kind": "absolute"}, "'kind' must be 'relative' where no plan is given"),
     ],
 )
@@ -213,8 +212,30 @@ def test_sets_that_can_be_relied_on() -> None:
     for why in (sure, relied):
         assert wh.Explanation.from_json(why.to_json()).verify(policy, prove=True).agrees
     assert relied.reliance is not None
-    with pytest.raises(InputError, match="'confidence' must be left out where some plan of a set has to be the best"):
-        policy.explain(today, problem.avoiding((1, 1)), kind="absolute", confidence=1.0)
+
+
+@pytest.mark.parametrize("weights", [None, wh.KNNWeights(8)])
+@pytest.mark.parametrize("kind", ["relative", "absolute"])
+@pytest.mark.parametrize("listed", [True, False])
+def test_sure_sets_of_every_kind(weights: Any, kind: str, listed: bool) -> None:
+    """By standard errors, and in most refits: routes and quantities, relative and absolute, written and verified."""
+    policy = grid_policy(2) if listed else bakery(weights)
+    if listed and weights is not None:
+        policy = wh.Policy(policy.problem, weights).fit(policy.X_, policy.Y_)
+    today = policy.X_.iloc[3]
+    plans = policy.problem.avoiding((1, 1)) if listed else policy.problem.at_least("croissants", 70)
+    plain = policy.explain(today, plans, kind=kind, time_limit=20)
+    sure = policy.explain(today, plans, kind=kind, confidence=1.5, time_limit=20)
+    assert sure.distance >= plain.distance
+    assert sure.status in ("optimal", "already", "none")
+    relied = policy.explain(today, plans, kind=kind, holds=0.8, time_limit=20)
+    assert relied.reliance is not None
+    for why in (sure, relied):
+        assert why.alternative is None or plans.named(policy.outcome_names_).check(why.alternative) is None
+        assert wh.Explanation.from_json(why.to_json()).verify(policy, prove=True, time_limit=20).agrees
+        if why.found:
+            times, refits = why.held(4)
+            assert 0 <= times <= refits == 4
 
 
 def test_usual_contexts_for_sets() -> None:

@@ -14,6 +14,7 @@ from scipy import stats
 from sklearn.ensemble import RandomForestRegressor
 from tests.cases import cases
 from tests.explain.test_margin import asked
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError
@@ -33,7 +34,7 @@ def history(n: int = 80) -> tuple[pd.DataFrame, np.ndarray]:
 
 
 def fitted(weights: wh.Weights | None = None, risk: wh.Risk | None = None) -> wh.Policy:
-    weights = weights or wh.ForestWeights(20, 4, random_state=3)
+    weights = weights or paper_forest(20, 4, random_state=3)
     return wh.Policy(wh.Newsvendor(1, 3), weights, risk).fit(*history())
 
 
@@ -310,7 +311,7 @@ def test_a_large_forest_is_not_begun(monkeypatch: pytest.MonkeyPatch) -> None:
     """How long it takes is guessed from one tree on some rows."""
     rng = np.random.default_rng(0)
     X = rng.random((6000, 6))
-    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(60, 6, random_state=0)).fit(X, X[:, :1])
+    policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(60, 6, random_state=0)).fit(X, X[:, :1])
     refits = refits_of(policy.weights_, policy._inputs(policy.X_), policy.Y_)
     monkeypatch.setattr(Refits, "_made", lambda self, number: pytest.fail("was begun"))
     assert not refits.ready_within(0, 0.01)

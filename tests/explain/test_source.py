@@ -9,6 +9,7 @@ import sys
 from typing import Any
 
 from sklearn.base import clone
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.examples import bakery
@@ -19,7 +20,7 @@ from whence.explain.source import Source
 def small(seed: int = 0, n: int = 30, **parts: Any) -> wh.Policy:
     """A small fitted policy of the bakery."""
     example = bakery.load(n=n)
-    chosen = {"weights": wh.ForestWeights(n_trees=5, random_state=seed), **parts}
+    chosen = {"weights": paper_forest(n_trees=5, random_state=seed), **parts}
     return clone(example.policy).set_params(**chosen).fit(example.X, example.Y)
 
 

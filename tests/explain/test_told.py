@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,7 @@ from tests.soaking import forest_case, neighbour_case
 import whence as wh
 from whence.errors import InputError
 from whence.examples import bakery, city
+from whence.explain.menu import features_of
 from whence.explain.told import Told
 
 
@@ -104,6 +106,55 @@ def test_what_does_not_fit_together_is_said(baker: tuple[wh.Policy, Any, Any], a
     assert "contributes" in "\n".join(wh.Comparison.from_dict(document).verify(policy).differences)
 
 
+def test_reasons_are_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told]) -> None:
+    """That the facts settle it is searched for once more; that fewer do not, the explanations must show."""
+    policy, today, mine = baker
+    found = answers["reasons"]
+    assert isinstance(found, wh.Reasons)
+    assert found.proof is not None
+    assert found.verify(policy, prove=True).remarks == []
+    first = next(iter(found))
+    # One fact less than was proved.
+    fewer = {name: fact for name, fact in found.facts.items() if name != first}
+    needed = {name: why for name, why in found.needed.items() if name != first}
+    less = replace(found, facts=fewer, needed=needed, written=found.written[1:])
+    assert "The proof is about fewer contexts than the reasons speak of." in less.verify(policy).differences
+    # A proof that does not fix it, which a search refutes.
+    wrong = replace(found.proof, asked={**found.proof.asked, "fixed": list(fewer)})
+    said = "\n".join(replace(found, proof=wrong).verify(policy, prove=True).differences)
+    assert f"The fact {first!r} is not fixed in the proof." in said
+    assert "A new search ends as 'optimal', the explanation as 'none'." in said
+    # One more than it takes.
+    other = next(name for name in policy.schema_.names if name not in found.facts)
+    more = {**found.facts, other: today[other]}
+    proof = policy.explain(today, mine, fixed=list(more))
+    many = replace(found, facts=more, written=(*found.written, "so"), proof=proof)
+    assert "The explanations do not show that no set of fewer facts settles it." in many.verify(policy).differences
+    other_fact = replace(found, facts={**found.facts, first: "another"}).verify(policy).differences
+    assert any("in the proof. The reasons say 'another'." in text for text in other_fact)
+
+
+def test_menus_are_proved_again(baker: tuple[wh.Policy, Any, Any], answers: dict[str, Told]) -> None:
+    """That no other set would do is searched for once more, also where answers were left out."""
+    policy, today, mine = baker
+    menu = answers["menu"]
+    assert isinstance(menu, wh.Menu)
+    assert menu.proof is not None
+    assert len(menu) > 1
+    lost = replace(menu, answers=menu.answers[1:])
+    assert any("smallest sets are not those" in text for text in lost.verify(policy).differences)
+    hidden = replace(lost, sets=tuple(one for one in menu.sets or () if set(one) != set(features_of(menu[0]))))
+    assert hidden.verify(policy).agrees
+    said = hidden.verify(policy, prove=True).differences
+    assert said == ["Other sets: A new search ends as 'optimal', the explanation as 'none'.", *said[1:]]
+    spread = policy.menu(today, mine, apart=5.0)
+    assert spread.left_out > 0
+    assert wh.Menu.from_json(spread.to_json()).verify(policy, prove=True).agrees
+    # A document from before menus carried their proof.
+    old = {name: entry for name, entry in menu.to_dict().items() if name not in ("sets", "proof", "fingerprint")}
+    assert any("not proved again" in text for text in wh.Menu.from_dict(old).verify(policy).remarks)
+
+
 @pytest.mark.parametrize(
     ("kind", "changes", "said"),
     [
@@ -155,7 +206,7 @@ def test_routes_and_awkward_data() -> None:
                 same = type(one).from_dict(json.loads(text))
                 assert same.text == one.text
                 # The plans of these cases are for their own problem to read: verified as they were.
-                checked = one.verify(case.policy)
+                checked = one.verify(case.policy, prove=seed in (0, 7))
                 assert checked.agrees, (seed, checked.differences)
                 seen += len(one)
     assert seen > 30

@@ -10,6 +10,7 @@ import pytest
 from sklearn.ensemble import IsolationForest
 from tests.cases import cases
 from tests.explain.test_margin import asked
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError
@@ -99,7 +100,7 @@ def test_every_explanation_tells_how_usual_it_is() -> None:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"t": rng.normal(20, 5, 80), "day": rng.choice(["Mon", "Sat"], 80)})
     Y = 10 + X[["t"]].to_numpy() + 5 * (X[["day"]] == "Sat").to_numpy()
-    for weights in (wh.ForestWeights(20, random_state=0), wh.KNNWeights(k=7)):
+    for weights in (paper_forest(20, random_state=0), wh.KNNWeights(k=7)):
         policy = wh.Policy(wh.Newsvendor(1, 3), weights).fit(X, Y)
         why = policy.explain(X.iloc[0], instead=policy.decide(X.iloc[0]) + 4)
         assert why.usual is not None

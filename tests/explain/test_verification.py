@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cases import OneOf
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InternalError
@@ -51,7 +52,7 @@ def one_leaf(request: pytest.FixtureRequest) -> wh.Policy:
     """A forest without splits, so that all weights are equal wherever one stands; costs of plan 0 and of plan 1."""
     X = np.linspace(0.0, 1.0, 8)[:, None]
     Y = np.column_stack([np.full(8, 100.0), np.full(8, 100.0)])
-    return wh.Policy(OneOf(), wh.ForestWeights(2, min_samples_leaf=8, random_state=0), request.param).fit(X, Y)
+    return wh.Policy(OneOf(), paper_forest(2, min_samples_leaf=8, random_state=0), request.param).fit(X, Y)
 
 
 @pytest.mark.parametrize("kind", ["relative", "absolute"])

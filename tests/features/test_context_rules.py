@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 import pytest
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.features.stepping import Lattice, fraction_of
@@ -54,7 +55,7 @@ def test_many_steps_are_not_listed_for_a_forest_and_refused_for_neighbours() -> 
     """A millionth of the range: a forest needs those beside its thresholds, neighbours would need all."""
     schema = wh.Schema({"temperature": wh.Continuous(step=1e-5)})
     Y = pd.DataFrame({"ice": 10 + X["temperature"].clip(0)})
-    forest = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(random_state=0), schema=schema).fit(X, Y)
+    forest = wh.Policy(wh.Newsvendor(1, 3), paper_forest(random_state=0), schema=schema).fit(X, Y)
     why = forest.explain(ROW, instead=[forest.decide({**ROW, "temperature": 25.0})[0]])
     assert why.status == "optimal"
     levels = forest.schema_.space(why.initial).levels[1]
@@ -137,6 +138,8 @@ def test_relations_as_texts(text: str, change: dict[str, object], kept: bool) ->
         ("temperature <= 3 hour", "must end before"),
         ("temperature <= 3 ; hour", "must not hold ';'"),
         ("observed(day, rain)", "must name two of the features"),
+        ("observed(day)", "must name two of the features"),
+        ("observed(weekend, temperature, day)", "must begin with a category or a discrete number: 'temperature'"),
         ("observed(temperature, day)", "must begin with a category or a discrete number"),
         ("(weekend", "must be complete"),
         ("3 <= 4", "must name a feature"),
@@ -156,6 +159,22 @@ def test_relations_must_be_texts(given: object) -> None:
     """Anything else is refused by schema and question alike."""
     with pytest.raises(wh.WhenceError, match="'relations' must be a list of texts"):
         wh.Schema(relations=given)  # type: ignore[arg-type]
+
+
+def test_relations_stand_beside_missing_numbers_but_are_not_about_them() -> None:
+    """What a relation names must be known in every row of the history, and in the context."""
+    gaps = X.assign(wind=np.where(np.arange(len(X)) % 3, 1.0 * np.arange(len(X)), np.nan))
+    about = ["`dew point` <= temperature", "observed(day, weekend)"]
+    schema = wh.Schema({"weekend": wh.Derived("day")}, relations=about).fit(gaps, missing=True)
+    assert schema.broken({**ROW, "wind": np.nan}) == []
+    assert schema.broken({**ROW, "wind": np.nan, "dew point": 99.0}) == ["`dew point` <= temperature"]
+    assert schema.related(["temperature <= 99"], gaps) is not None
+    for text in ("wind <= temperature", "observed(day, wind)", "day is Sat => wind <= 3"):
+        with pytest.raises(wh.WhenceError, match=r"nowhere missing in the history. Got one about 'wind'") as refused:
+            wh.Schema(relations=[text]).fit(gaps, missing=True)
+        assert refused.value.parameter == "relations"
+        with pytest.raises(wh.WhenceError, match="Got one about 'wind'"):
+            schema.related([text], gaps)
 
 
 def test_derived_features() -> None:
@@ -194,7 +213,7 @@ def test_relations_are_part_of_the_certificate() -> None:
     """A document of a question with relations is checked with them."""
     Y = pd.DataFrame({"ice": 10 + X["temperature"].clip(0) + 5 * X["weekend"]})
     schema = wh.Schema({"weekend": wh.Derived("day")})
-    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(random_state=0), schema=schema).fit(X, Y)
+    policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(random_state=0), schema=schema).fit(X, Y)
     why = policy.explain(ROW, instead=[25.0], relations=["dew point + 6 <= temperature", wh.observed("day", "hour")])
     assert why.status == "optimal"
     assert why.asked["relations"] == ["dew point + 6 <= temperature", "observed(day, hour)"]

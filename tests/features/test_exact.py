@@ -8,12 +8,13 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.cases import OneOf
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.features.exact import Movable, Statement, kept_exactly
 from whence.features.relation_text import parse
 from whence.policy import Policy
-from whence.weights import ForestWeights, KNNWeights
+from whence.weights import KNNWeights
 
 NAMES = ["a", "b", "c"]
 #: What numbers are counted in: seconds, nanometres, whole euros of a state, degrees with an offset.
@@ -93,7 +94,7 @@ def test_explanations_keep_relations_to_the_last_digit(weights: str) -> None:
         by = float(0.3 * factor)
         Y = np.column_stack([3 * low - 2 * high + rng.normal(0, 1, n), 5 * rng.random(n)]).round(1)
         relations = ["low <= high", f"high - low <= {float(5 * factor)!r}", f"low + {by!r} <= high"][: 1 + seed % 3]
-        chosen = ForestWeights(5, 4, random_state=0) if weights == "forest" else KNNWeights(3)
+        chosen = paper_forest(5, 4, random_state=0) if weights == "forest" else KNNWeights(3)
         policy = Policy(OneOf(), chosen, schema=wh.Schema({}, relations)).fit(X, Y)
         for at in range(3):
             context = X.iloc[at]
@@ -117,7 +118,7 @@ def test_steps_stay_as_they_are_typed() -> None:
     X = pd.DataFrame({"low": low / 10, "high": (low + rng.integers(0, 20, 60)) / 10})
     Y = np.column_stack([10 * X["low"] - 8 * X["high"], rng.normal(0, 3, 60)])
     features = {name: wh.Continuous(step=0.1) for name in X.columns}
-    policy = Policy(OneOf(), ForestWeights(5, 4, random_state=0), schema=wh.Schema(features, ["low + 0.2 <= high"]))
+    policy = Policy(OneOf(), paper_forest(5, 4, random_state=0), schema=wh.Schema(features, ["low + 0.2 <= high"]))
     policy.fit(X, Y)
     found = 0
     for i in range(20):

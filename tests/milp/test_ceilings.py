@@ -7,6 +7,7 @@ import itertools
 import numpy as np
 import pytest
 from tests import cases
+from tests.forests import paper_forest
 
 from whence.errors import InputError
 from whence.milp import w_max
@@ -19,7 +20,7 @@ def fitted(seed: int) -> tuple[ForestWeights, np.ndarray]:
     """A forest on random contexts, and contexts that it has not seen."""
     rng = np.random.default_rng(seed)
     points = rng.random((30, 3))
-    forest = ForestWeights(n_trees=7, max_depth=int(rng.integers(1, 5)), random_state=seed)
+    forest = paper_forest(n_trees=7, max_depth=int(rng.integers(1, 5)), random_state=seed)
     return forest.fit(points, rng.normal(size=(30, 2))), np.vstack((points, rng.random((300, 3)) * 1.4 - 0.2))
 
 

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import oracle
+from tests.forests import paper_forest
 from tests.milp.asked import answered
 
 from whence.errors import InputError
@@ -63,7 +64,7 @@ def test_forest_dual_is_the_brute_force_optimum(shape: str) -> None:
     """On every solver, the certificate admits exactly the cells in which the alternative is optimal."""
     found = 0
     for seed in range(8):
-        asked = question(seed, shape, ForestWeights(n_trees=4, max_depth=2, random_state=seed))
+        asked = question(seed, shape, paper_forest(n_trees=4, max_depth=2, random_state=seed))
         nearest = oracle.nearest(asked)
         for solver in ("highs", "scip", "gurobi"):
             answer = answered(asked, method="dual", solver=solver, **asked.options)

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests import cases
+from tests.forests import paper_forest
 from tests.milp.asked import agree, answered, asked, expected, explain, forests
 
 from whence.errors import InputError
@@ -20,7 +21,6 @@ from whence.milp.model import Row
 from whence.policy import Policy
 from whence.question import Limits, Progress, Question
 from whence.risk import CVaR
-from whence.weights import ForestWeights
 
 
 def hard(seed: int = 0, kind: str = "relative") -> Question:
@@ -28,7 +28,7 @@ def hard(seed: int = 0, kind: str = "relative") -> Question:
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(80, 4))
     Y = 10.0 + X @ rng.normal(size=(4, 5)) + rng.normal(size=(80, 5))
-    policy = Policy(cases.OneOf(), ForestWeights(40, 4, random_state=seed), CVaR(0.7)).fit(X, Y)
+    policy = Policy(cases.OneOf(), paper_forest(40, 4, random_state=seed), CVaR(0.7)).fit(X, Y)
     context = policy.schema_.row(X[0])
     decision = policy.decide(context)
     case = cases.Case(seed, policy, context, decision, (decision + 1) % 5, kind)

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
 from tests import oracle
+from tests.forests import paper_forest
 from tests.milp.asked import answered, asked, forests, neighbours
 
 import whence as wh
@@ -113,13 +114,16 @@ def test_what_is_no_isolation_forest_is_refused() -> None:
 def test_rounding_to_few_digits_does_not_make_an_outlier(seed: int) -> None:
     """The context returned, in the user's units, is one that the isolation forest accepts: next to its splits too."""
     rng = np.random.default_rng(seed)
-    X = np.round(rng.uniform(0.0, 10.0, (60, 2)), 1)
-    weights = wh.KNNWeights(k=5) if seed % 3 == 0 else wh.ForestWeights(n_trees=10, max_depth=3, random_state=seed)
-    policy = wh.Policy(wh.Newsvendor(1.0, 3.0), weights).fit(X, 5.0 + X[:, :1] + rng.random((60, 1)))
+    # Programs about neighbours grow quickly: few past contexts, so that they are solved.
+    knn = seed % 3 == 0
+    n = 14 if knn else 60
+    X = np.round(rng.uniform(0.0, 10.0, (n, 2)), 1)
+    weights = wh.KNNWeights(k=3) if knn else paper_forest(n_trees=10, max_depth=3, random_state=seed)
+    policy = wh.Policy(wh.Newsvendor(1.0, 3.0), weights).fit(X, 5.0 + X[:, :1] + rng.random((n, 1)))
     forest = IsolationForest(n_estimators=10, random_state=seed).fit(policy.schema_.encode(X))
     plan = policy.decide(X[int(np.argmax(X[:, 0]))])
     start = X[int(np.argmin(X[:, 0]))]
-    why = policy.explain(start, instead=plan, engine="milp", plausibility=forest, time_limit=5.0)
-    assert why.status in ("optimal", "none", "already", "time_limit")
+    why = policy.explain(start, instead=plan, engine="milp", plausibility=forest, time_limit=60.0)
+    assert why.status in ("optimal", "none")
     if why.status == "optimal":
         assert forest.predict(policy.schema_.encode(why.context.to_frame().T))[0] == 1

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
 from tests import cases
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError
@@ -38,7 +39,7 @@ def linear_question(
     n = 8 if neighbours else 14
     X = rng.normal(size=(n, 2))
     Y = 5.0 * rng.random((n, edges)) + 2.0 * X @ rng.normal(size=(2, edges)) + 2.0
-    weights = wh.KNNWeights(3) if neighbours else wh.ForestWeights(4, 3, random_state=seed)
+    weights = wh.KNNWeights(3) if neighbours else paper_forest(4, 3, random_state=seed)
     policy = wh.Policy(problem, weights, risk).fit(X, Y)
     start = problem.vector(policy.decide(X[0]))
     plans = [policy.decide(x) for x in X]
@@ -183,7 +184,7 @@ def test_time_limit_is_kept_and_the_bound_is_valid() -> None:
     rng = np.random.default_rng(0)
     X = rng.normal(size=(80, 4))
     Y = 10.0 + X @ rng.normal(size=(4, 5)) + rng.normal(size=(80, 5))
-    policy = wh.Policy(cases.OneOf(), wh.ForestWeights(40, 4, random_state=0), wh.CVaR(0.7)).fit(X, Y)
+    policy = wh.Policy(cases.OneOf(), paper_forest(40, 4, random_state=0), wh.CVaR(0.7)).fit(X, Y)
     instead = (policy.decide(X[0]) + 1) % 5
     nearest = policy.explain(X[0], instead, engine="search")
     assert nearest.status == "optimal"

@@ -7,6 +7,7 @@ import pytest
 
 from paper.asking import TOLERATED, ask
 from paper.experiment import Row
+from paper.forests import paper_forest
 from paper.instances import Instance, instance
 from whence.weights import ForestWeights, KNNWeights
 
@@ -19,7 +20,7 @@ def outside(weights: ForestWeights | KNNWeights, seed: int) -> Instance:
     return Instance(asked.policy, beyond, asked.alternative, asked.alternative_context)
 
 
-@pytest.mark.parametrize("weights", [ForestWeights(20, 4), KNNWeights(5)])
+@pytest.mark.parametrize("weights", [paper_forest(20, 4), KNNWeights(5)])
 def test_a_published_step_ends_inside_the_history(weights: ForestWeights | KNNWeights) -> None:
     """A feature that lies outside comes inside, which changes no weights; the others move as in our own step."""
     seen = 0
@@ -43,7 +44,7 @@ def test_a_published_step_ends_inside_the_history(weights: ForestWeights | KNNWe
 @pytest.mark.parametrize("kind", ["relative", "absolute"])
 def test_the_tolerance_is_the_public_codes(kind: str) -> None:
     """In units of cost, whatever the largest cost is."""
-    answered = ask(instance("newsvendor", 60, 0, predictor=ForestWeights(20, 4)), kind)  # type: ignore[arg-type]
+    answered = ask(instance("newsvendor", 60, 0, predictor=paper_forest(20, 4)), kind)  # type: ignore[arg-type]
     assert answered.why.tolerance == pytest.approx(TOLERATED[kind], rel=1e-9)  # type: ignore[index]
     row: Row = answered.row
     assert row["l1"] == pytest.approx(float(np.abs(answered.published_step).mean()))

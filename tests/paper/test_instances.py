@@ -8,10 +8,11 @@ import numpy as np
 import pytest
 
 from paper import PROBLEMS, instance, study
-from whence import ForestWeights, KNNWeights
+from paper.forests import paper_forest
+from whence import KNNWeights
 from whence.errors import InputError, InputTypeError
 
-FOREST = ForestWeights(n_trees=8, max_depth=3)
+FOREST = paper_forest(n_trees=8, max_depth=3)
 NEIGHBOURS = KNNWeights(k=5)
 
 
@@ -83,7 +84,7 @@ def test_predictors_are_compared_on_the_same_history() -> None:
 def test_the_predictor_is_left_as_it_is() -> None:
     """A copy of the predictor is fitted, with the seed as the forest's unless it has its own."""
     assert study("newsvendor", 40, 5, predictor=FOREST).policy.weights_.random_state == 5
-    own = ForestWeights(n_trees=3, random_state=11)
+    own = paper_forest(n_trees=3, random_state=11)
     assert study("newsvendor", 40, 5, predictor=own).policy.weights_.random_state == 11
     assert FOREST.random_state is None
     assert not hasattr(FOREST, "members_")

@@ -13,9 +13,10 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from paper import los_angeles
+from paper.forests import paper_forest
 from paper.los_angeles import MENDED, NORTH, PEAK, PERIODS, PUBLISHED, SOUTH, load
 from paper.los_angeles_files import digest
-from whence import Categorical, Continuous, Discrete, ForestWeights
+from whence import Categorical, Continuous, Discrete
 from whence.errors import InputError, MissingDataError, WhenceError
 
 EDGES = [(1, 2), (2, 3), (1, 3), (3, 4), (2, 4)]
@@ -243,7 +244,7 @@ def test_the_published_question() -> None:
 def test_the_policy_takes_the_northern_route() -> None:
     """As in the paper the decision is the northern route; another one is best if only the period changes."""
     city = load(DATA)
-    policy = city.policy(1000, 0, ForestWeights(n_trees=50, max_depth=4, random_state=0))
+    policy = city.policy(1000, 0, paper_forest(n_trees=50, max_depth=4, random_state=0))
     assert tuple(policy.decide(city.context)) == NORTH
     why = policy.explain(city.context, instead=list(PEAK), kind="absolute")
     assert why.status == "optimal"

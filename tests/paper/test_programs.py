@@ -8,8 +8,8 @@ import pytest
 
 from paper import programs
 from paper.experiment import Setup, Task
+from paper.forests import paper_forest
 from paper.programs import heaviest_path
-from whence import ForestWeights
 from whence.milp.ceilings import w_max
 
 LABELS = {label.label: label for label in programs.LABELS}
@@ -20,7 +20,7 @@ def test_the_drawn_path_is_the_bound_of_the_integer_program(seed: int) -> None:
     """The longest path over the leaf graph has the length that the CVaR model takes as its bound."""
     rng = np.random.default_rng(seed)
     X, Y = rng.random((15, 3)), rng.random((15, 2))
-    weights = ForestWeights(6, 3, random_state=seed).fit(X, Y)
+    weights = paper_forest(6, 3, random_state=seed).fit(X, Y)
     leaf, sizes = programs._leaves(weights)
     path, length = heaviest_path(leaf, sizes)
     assert length == pytest.approx(w_max(weights, "path")[0])
@@ -38,7 +38,7 @@ def test_bounds_are_ordered_and_hold() -> None:
     assert table["mean, n = 50"].tolist() == values
     rng = np.random.default_rng(0)
     X = rng.random((30, 2))
-    weights = ForestWeights(10, 3, random_state=0).fit(X, rng.random((30, 1)))
+    weights = paper_forest(10, 3, random_state=0).fit(X, rng.random((30, 1)))
     assert weights.weights(rng.random((500, 2))).max() <= w_max(weights, "sample").max() + 1e-12
 
 

@@ -8,6 +8,7 @@ import matplotlib.pyplot as plt
 import numpy as np
 import pytest
 from matplotlib.axes import Axes
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError, InputTypeError
@@ -27,7 +28,7 @@ def _closed() -> Iterator[None]:
 def policy() -> wh.Policy:
     """A forest over two numbers, of which only the first matters."""
     X = np.random.default_rng(1).random((120, 2))
-    return wh.Policy(wh.Newsvendor(1, 1), wh.ForestWeights(n_trees=10, random_state=0)).fit(X, 10 + 20 * X[:, :1])
+    return wh.Policy(wh.Newsvendor(1, 1), paper_forest(n_trees=10, random_state=0)).fit(X, 10 + 20 * X[:, :1])
 
 
 def cells(ax: Axes) -> tuple[np.ndarray, np.ndarray]:
@@ -125,7 +126,7 @@ def test_what_cannot_be_mapped_is_said(policy: wh.Policy) -> None:
 def test_whole_numbers_are_asked_at_whole_numbers() -> None:
     """A feature of many whole numbers is drawn at some of them, and at none in between."""
     X = np.column_stack([np.arange(300) * 7, np.arange(300) % 24])
-    policy = wh.Policy(wh.Newsvendor(1, 1), wh.ForestWeights(n_trees=10, random_state=0)).fit(X, 10.0 + X[:, :1] / 100)
+    policy = wh.Policy(wh.Newsvendor(1, 1), paper_forest(n_trees=10, random_state=0)).fit(X, 10.0 + X[:, :1] / 100)
     why = policy.explain(X[10], instead=policy.decide(X[200]))
     across, up = (_side(policy, name, [why], 12) for name in ("x0", "x1"))
     assert all(float(value).is_integer() for value in across.values)

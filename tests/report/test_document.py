@@ -16,6 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from sklearn.base import clone
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError
@@ -122,7 +123,7 @@ def test_documents_of_the_version_before(name: str) -> None:
     jsonschema.validate(document, SCHEMA, jsonschema.Draft202012Validator)
     example = (city if name == "route-absolute" else bakery).load(n=40)
     risk = {"relative-cvar": wh.CVaR(0.8), "none-unrestricted": None}.get(name, example.policy.risk)
-    forest = wh.ForestWeights(n_trees=8, max_depth=3, random_state=0)
+    forest = paper_forest(n_trees=8, max_depth=3, random_state=0)
     policy = clone(example.policy).set_params(weights=forest, risk=risk).fit(example.X, example.Y)
     assert why.verify(policy).differences == []
     again = why.to_dict()

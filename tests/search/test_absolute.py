@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cases import cases, contexts
+from tests.forests import paper_forest
 from tests.knn_reference import nearest_by_vertices
 from tests.oracle import nearest
 from tests.search.test_forest import assert_same, one_product, question_of, small_grid, two_products
@@ -105,7 +106,7 @@ def test_plans_without_end_equal_brute_force(problem: Any, alpha: float | None) 
         n = int(rng.integers(8, 18))
         X = contexts(rng, n, kinds)
         real, Y = problem(rng, n, wh.Schema.infer(X).encode(X))
-        weights = wh.ForestWeights(n_trees=int(rng.integers(1, 6)), max_depth=3, random_state=seed)
+        weights = paper_forest(n_trees=int(rng.integers(1, 6)), max_depth=3, random_state=seed)
         policy = wh.Policy(real, weights, wh.Expectation() if alpha is None else wh.CVaR(alpha)).fit(X, Y)
         context, other = contexts(rng, 2, kinds).iloc[[0]], X.iloc[int(rng.integers(n))]
         instead = policy.decide(other)
@@ -168,7 +169,7 @@ def test_the_dual_program_agrees() -> None:
         rng = np.random.default_rng([seed, 9])
         X = contexts(rng, 12, "cr")
         real, Y = small_grid(rng, 12, wh.Schema.infer(X).encode(X))
-        policy = wh.Policy(real, wh.ForestWeights(n_trees=3, max_depth=3, random_state=seed)).fit(X, Y)
+        policy = wh.Policy(real, paper_forest(n_trees=3, max_depth=3, random_state=seed)).fit(X, Y)
         instead = policy.decide(X.iloc[5])
         within = SHARES[seed % 4]
         asked = {"context": X.iloc[2], "instead": instead, "kind": "absolute", "within": within}
@@ -231,7 +232,7 @@ def test_a_hard_question_opens_boxes_and_ends() -> None:
 def test_shares_that_make_no_sense_are_refused(given: Any, sentence: str) -> None:
     """One sentence that says what was expected."""
     X = np.linspace(0, 1, 12)[:, None]
-    policy = wh.Policy(wh.Newsvendor(1.0, 4.0), wh.ForestWeights(n_trees=3, random_state=0)).fit(X, 10 * X)
+    policy = wh.Policy(wh.Newsvendor(1.0, 4.0), paper_forest(n_trees=3, random_state=0)).fit(X, 10 * X)
     with pytest.raises(InputError, match=sentence):
         policy.explain(X[2], policy.decide(X[9]), **given)
 

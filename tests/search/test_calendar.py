@@ -7,15 +7,16 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 from tests import date_cases
-from tests.calendar_cases import KINDS, calendar_case, disagreement
+from tests.calendar_cases import KINDS, MISSING_KINDS, calendar_case, disagreement
 from tests.context_cases import TooMany
+from tests.forests import paper_forest
 
 import whence as wh
 
 EACH, DATES = 4, 24
 
 
-@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.parametrize("kinds", [*KINDS, *MISSING_KINDS])
 def test_search_against_brute_force(kinds: str) -> None:
     """The nearest context by the definition of the distance, alone and with rows, tables, steps, gaps, few changes."""
     looked = 0
@@ -31,7 +32,7 @@ def test_search_against_brute_force(kinds: str) -> None:
     assert looked >= EACH // 3
 
 
-@pytest.mark.parametrize("kinds", ["c", "o", "co", "cr", "ct", "cs", "cf", "of"])
+@pytest.mark.parametrize("kinds", ["c", "o", "co", "cr", "ct", "cs", "cf", "of", "mr", "md", "cd"])
 def test_search_and_integer_program_agree(kinds: str) -> None:
     """The integer program knows of no parts: it takes a circle as it is."""
     for seed in range(3):
@@ -75,7 +76,7 @@ def test_a_cycle_that_never_ends_is_a_line(whole: bool) -> None:
     Y = np.column_stack([20 + X["a"], 15 + 3 * np.abs(X["b"])])
     line = wh.Discrete(step=1, scale=7) if whole else wh.Continuous(scale=7)
     policies = [
-        wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(20, random_state=0), schema=wh.Schema({"a": kind})).fit(X, Y)
+        wh.Policy(wh.Newsvendor(1, 3), paper_forest(20, random_state=0), schema=wh.Schema({"a": kind})).fit(X, Y)
         for kind in (line, wh.Cyclic(1e6, -1e3, scale=7))
     ]
     for i in range(8):
@@ -106,7 +107,7 @@ def test_limits_hold_round_the_circle() -> None:
     X = pd.DataFrame({f"x{j}": rng.random(200) for j in range(6)} | {"hour": np.arange(200) % 24})
     Y = np.column_stack([np.cos(X["hour"] * np.pi / 12) * 5 + 10 * X[f"x{j}"] * X[f"x{j + 1}"] for j in range(3)]) + 20
     schema = wh.Schema({"hour": wh.Cyclic(24)})
-    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(40, max_depth=8, random_state=0), schema=schema).fit(X, Y)
+    policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(40, max_depth=8, random_state=0), schema=schema).fit(X, Y)
     plan = policy.decide(X.iloc[60])
     whole = policy.explain(X.iloc[22], instead=plan)
     assert whole.status == "optimal"
@@ -135,7 +136,7 @@ def test_going_round_is_a_change_even_to_the_end_of_the_line() -> None:
     wanted = {"switch": (X["hour"] < 1) & (X["switch"] == 1), "gap": (X["hour"] < 1) & (X["gap"] > 5)}
     today = {"hour": 23, "switch": 0, "gap": np.nan}
     for name, peak in wanted.items():
-        weights = wh.ForestWeights(1, None, max_features=None, random_state=0, missing=True)
+        weights = paper_forest(1, None, max_features=None, random_state=0, missing=True)
         schema = wh.Schema({"hour": wh.Cyclic(24, step=1), "switch": wh.Binary()})
         policy = wh.Policy(wh.Newsvendor(1, 9), weights, schema=schema)
         # Every row is in the tree often enough to be told apart.

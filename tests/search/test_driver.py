@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from numpy.typing import NDArray
 from tests.cases import cases
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.question import InputMap, Limits, Question, Space
@@ -48,10 +49,10 @@ def restaurant(rows: int = 500) -> tuple[pd.DataFrame, pd.DataFrame]:
 def policy(weights: str, risk: str, depth: int | None = 4) -> wh.Policy:
     """A policy of the restaurant, asked once, so that what is built on first use is there."""
     X, Y = restaurant()
-    fitted = wh.ForestWeights(n_trees=100, max_depth=depth, random_state=0)
+    fitted = paper_forest(n_trees=100, max_depth=depth, random_state=0)
     chosen: Any = fitted if weights == "forest" else wh.KNNWeights(k=20)
     made = wh.Policy(wh.Newsvendor(1.0, 4.0), chosen, risk=RISKS[risk]).fit(X, Y)
-    made.explain(X.iloc[0], instead=1.2 * made.decide(X.iloc[0]), kind="absolute", time_limit=3.0)
+    made.explain(X.iloc[0], instead=1.2 * made.decide(X.iloc[0]), kind="absolute", time_limit=1.0)
     return made
 
 
@@ -75,19 +76,20 @@ def assert_in_time(limit: float, ask: Any) -> None:
 def test_hard_absolute_questions_end_in_time(weights: str, risk: str, limit: float) -> None:
     """Plans with a fifth more of one dish, about which a continuum of better plans can be found: the limit holds."""
     asked, (X, _) = policy(weights, risk), restaurant()
-    for row, dish in ((11, 2), (60, 5), (150, 6)):
+    rows = ((11, 2), (60, 5), (150, 6))
+    for row, dish in rows if limit < 1.0 else rows[1:2]:
         mine = asked.decide(X.iloc[row]).copy()
         mine[dish] *= 1.2
         assert_in_time(limit, lambda: asked.explain(X.iloc[row], instead=mine, kind="absolute", time_limit=limit))  # noqa: B023
 
 
 @pytest.mark.parametrize(("weights", "risk"), [("forest", "mean"), ("neighbours", "cvar")])
-def test_five_seconds_are_five_seconds(weights: str, risk: str) -> None:
+def test_three_seconds_are_three_seconds(weights: str, risk: str) -> None:
     """A longer limit holds too, when slices have grown and cuts have piled up."""
     asked, (X, _) = policy(weights, risk), restaurant()
     mine = asked.decide(X.iloc[60]).copy()
     mine[4] *= 1.2
-    assert_in_time(5.0, lambda: asked.explain(X.iloc[60], instead=mine, kind="absolute", time_limit=5.0))
+    assert_in_time(3.0, lambda: asked.explain(X.iloc[60], instead=mine, kind="absolute", time_limit=3.0))
 
 
 @pytest.mark.parametrize("limit", [0.2, 1.0])
@@ -130,7 +132,7 @@ class Slow(wh.Newsvendor):
 def test_a_solve_that_cannot_be_interrupted_is_not_begun_too_late(engine: str) -> None:
     """The time of a solve is set aside once it is known: neither the search nor the last check begins one too late."""
     X, Y = restaurant(60)
-    asked = wh.Policy(Slow(1.0, 4.0), wh.ForestWeights(n_trees=5, max_depth=3, random_state=0)).fit(X, Y)
+    asked = wh.Policy(Slow(1.0, 4.0), paper_forest(n_trees=5, max_depth=3, random_state=0)).fit(X, Y)
     mine = asked.decide(X.iloc[3]) * np.array([1.3, 1, 1, 1, 1, 1, 1])
     for limit in (1.0, 2.0):
         assert_in_time(limit, lambda: asked.explain(X.iloc[3], mine, kind="absolute", engine=engine, time_limit=limit))  # noqa: B023

@@ -12,6 +12,7 @@ import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor, RandomForestRegressor
 from tests.cases import TOLERANCE, Case, OneOf, cases, contexts
+from tests.forests import paper_forest
 from tests.oracle import Nearest, estimator_rows, nearest
 
 from whence import CVaR, Expectation, ForestWeights, Newsvendor, Policy, Schema, ShortestPath
@@ -170,7 +171,7 @@ def medium_case(seed: int) -> Case:
     X = rng.random((n, d))
     Y = 3.0 * X @ rng.normal(size=(d, 4)) + rng.normal(size=(n, 4))
     alpha = [None, 0.5, 0.9][seed % 3]
-    weights = ForestWeights(n_trees=25, max_depth=5, random_state=seed)
+    weights = paper_forest(n_trees=25, max_depth=5, random_state=seed)
     policy = Policy(OneOf(), weights, Expectation() if alpha is None else CVaR(alpha)).fit(X, Y)
     context = policy.schema_.row(X[0])
     decision = policy.decide(context)
@@ -265,7 +266,7 @@ def test_problems_of_the_package(problem: Any, alpha: float | None) -> None:
         n = int(rng.integers(8, 18))
         X = contexts(rng, n, kinds)
         real, Y = problem(rng, n, Schema.infer(X).encode(X))
-        forest = ForestWeights(n_trees=int(rng.integers(1, 6)), max_depth=3, random_state=seed)
+        forest = paper_forest(n_trees=int(rng.integers(1, 6)), max_depth=3, random_state=seed)
         policy = Policy(real, forest, Expectation() if alpha is None else CVaR(alpha)).fit(X, Y)
         context, other = contexts(rng, 2, kinds).iloc[[0]], X.iloc[int(rng.integers(n))]
         instead = policy.decide(other)
@@ -434,7 +435,7 @@ def hard_case() -> Case:
     rng = np.random.default_rng(0)
     X = rng.random((500, 15))
     Y = np.column_stack([np.zeros(500), 0.8 + rng.normal(size=500)])
-    policy = Policy(OneOf(), ForestWeights(100, None, random_state=0)).fit(X, Y)
+    policy = Policy(OneOf(), paper_forest(100, None, random_state=0)).fit(X, Y)
     return Case(0, policy, policy.schema_.row(X[0]), decision=0, instead=1)
 
 
@@ -504,7 +505,7 @@ def decimal_policy(seed: int, n: int) -> Policy:
     routes = [rng.permutation(rng.choice(12, 4, replace=False)) for _ in range(6)]
     Y = np.column_stack([np.cumsum(steps[:, route], axis=1)[:, -1] for route in routes])
     risk = CVaR(float(rng.choice([0.3, 0.5, 0.7, 0.8])))
-    return Policy(OneOf(), ForestWeights(4, 3, random_state=seed), risk).fit(X, Y)
+    return Policy(OneOf(), paper_forest(4, 3, random_state=seed), risk).fit(X, Y)
 
 
 @pytest.mark.parametrize("without_table", [False, True])

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 import pytest
 from tests.cases import forest
+from tests.forests import paper_forest
 from tests.set_soaking import set_case, set_disagreement
 
 import whence as wh
@@ -32,7 +33,7 @@ def grid_policy(seed: int, risk: Any = None, width: int = 3) -> wh.Policy:
     problem = wh.ShortestPath.grid(width)
     slopes = rng.normal(size=(2, len(problem.parts())))
     Y = np.abs(3.0 + 2.0 * (X - 0.5) @ slopes + 0.3 * rng.normal(size=(60, slopes.shape[1])))
-    return wh.Policy(problem, wh.ForestWeights(10, 3, random_state=seed), risk).fit(X, Y)
+    return wh.Policy(problem, paper_forest(10, 3, random_state=seed), risk).fit(X, Y)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -88,7 +89,7 @@ def test_a_time_limit_holds_for_sets_that_can_only_be_solved() -> None:
     X = rng.random((150, 6))
     Y = 10 + 5 * rng.random((150, 8)) + 5 * X @ rng.normal(size=(6, 8))
     budget = wh.Newsvendor(1, 3, budget=60)
-    policy = wh.Policy(budget, wh.ForestWeights(50, 5, random_state=0)).fit(X, np.abs(Y))
+    policy = wh.Policy(budget, paper_forest(50, 5, random_state=0)).fit(X, np.abs(Y))
     why = policy.explain(X[0], time_limit=1.0)
     assert why.seconds < 2.5
     assert why.bound <= why.distance

@@ -13,6 +13,7 @@ from tests.search.test_confidence import scaled
 
 from whence.explain.plan_sets import any_plan
 from whence.question import Limits, Question, Space
+from whence.question.plans import Plans
 from whence.search import regions
 from whence.search.forest import explain
 from whence.search.grid import grid_of
@@ -169,6 +170,54 @@ def test_absolute_regions(block: int, many: bool, monkeypatch: pytest.MonkeyPatc
             assert (over[own] <= question.tau).all()
             assert_maximal(question, found, cells, over <= question.tau)
     assert looked > 8
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_absolute_regions_with_confidence(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The alternative stands against the best plan of every cell by its standard errors, and next to each face not.
+
+    There are too many cells to look at: a search by every plan covers them all.
+    """
+    monkeypatch.setattr(regions, "LOOKS", 0)
+    looked = grown = refuted = 0
+    for seed in range(9000 + 60 * block, 9000 + 60 * (block + 1)):
+        case, kappa = cases(seed, 1)[0].but(within=(0.0, 0.1, 0.4)[seed % 3]), (0.4, 1.5)[seed % 2]
+        unit = (1.0, 1e9, 1e-9)[seed // 2 % 3]
+        costs = unit * np.ascontiguousarray(case.policy.Y_.T)
+        plans = (1.0 + case.within) * costs
+        question = naming_the_best(scaled(case.question(), unit), plans)
+        answer = explain(replace(question, confidence=kappa))
+        if answer.point is None:
+            continue
+        at = all_cells(question)
+        plain, over = (np.array([excess(question, at, k, plan) for plan in plans]) for k in (0.0, kappa))
+        hair = 1e-10 * float(np.abs(plans).max())
+        if (np.abs(over - question.tau) <= hair).any():
+            continue
+        looked += 1
+        anything = Plans(best=question.better, every=lambda _, costs=costs: costs)
+        found = region(question, answer.point, confidence=kappa, anything=anything)
+        assert found is not None
+        assert found.proved
+        cells = cells_of(question, at.points)
+        own = ((cells >= found.low) & (cells <= found.high)).all(axis=1)
+        assert found.contains(answer.point[None, :]).all()
+        # Of plans that are equally good, any one may be the best.
+        best = plain >= plain.max(axis=0) - hair
+        assert (np.where(best, over, np.inf).min(axis=0)[own] <= question.tau).all()
+        assert_maximal(question, found, cells, over.max(axis=0) <= question.tau)
+        grown += own.sum() > 1
+        refuted += found.plans > 1
+    assert min(looked, grown, refuted) > 5
+
+
+def naming_the_best(question: Question, plans: np.ndarray) -> Question:
+    """The question whose `better` names the best of all plans at any weights."""
+
+    def better(weights: np.ndarray) -> np.ndarray:
+        return np.asarray(plans[int(np.argmin([question.risk.of(plan, weights) for plan in plans]))])
+
+    return replace(question, kind="absolute", better=better)
 
 
 @pytest.mark.parametrize("kappa", [0.0, 2.0])

@@ -15,7 +15,7 @@ import sys
 import threading
 import time
 import urllib.request
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -35,6 +35,8 @@ __all__ = [
     "asked",
     "chromium",
     "chromium_path",
+    "eventually",
+    "fits",
     "opened",
     "take_pictures",
     "write_project",
@@ -163,6 +165,8 @@ type = "binary"
 kind = "forest"
 n_trees = 100
 max_depth = 6
+min_samples_leaf = 1
+max_features = "sqrt"
 
 [problem]
 kind = "newsvendor"
@@ -240,6 +244,25 @@ def opened(browser: Browser, url: str, *, scene: str = "", width: int = 1280, **
     expect(page.locator("#workspace")).to_be_visible()
     expect(page.locator(".plan-card.d .cost b")).not_to_be_empty()
     return watched
+
+
+def fits(page: Page, widths: tuple[int, ...] = (390, 1280)) -> bool:
+    """Whether nothing is wider than the window, on a phone and on a desk; the window is then as it was."""
+    before = page.viewport_size
+    assert before is not None
+    found = []
+    for width in (*widths, before["width"]):
+        page.set_viewport_size({"width": width, "height": before["height"]})
+        found.append(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
+    return all(found)
+
+
+def eventually(page: Page, holds: Callable[[], Any]) -> None:
+    """Wait until something holds that the page is about to do; how long that takes is up to the machine."""
+    deadline = time.monotonic() + PATIENCE / 1000
+    while not holds():
+        assert time.monotonic() < deadline, "it did not come to hold"
+        page.wait_for_timeout(20)
 
 
 def asked(page: Page) -> None:

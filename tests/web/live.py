@@ -14,6 +14,7 @@ import numpy as np
 import pandas as pd
 import uvicorn
 from fastapi import FastAPI
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.examples import bakery, city
@@ -118,7 +119,7 @@ def hard_scene() -> Scene:
     X = pd.DataFrame(rng.random((n, d)), columns=[f"f{j}" for j in range(d)])
     Y = pd.DataFrame(20 * X.to_numpy() @ rng.random((d, 3)) + 5 * rng.random((n, 3)), columns=list("abc"))
     problem = wh.Newsvendor(holding=[1.0, 2.0, 1.0], backorder=[3.0, 2.0, 4.0])
-    policy = wh.Policy(problem, wh.ForestWeights(n_trees=100, max_depth=6, random_state=0)).fit(X, Y)
+    policy = wh.Policy(problem, paper_forest(n_trees=100, max_depth=6, random_state=0)).fit(X, Y)
     total = [float(policy.decide(X.iloc[i]).sum()) for i in range(40)]
     least, most = int(np.argmin(total)), int(np.argmax(total))
     return Scene("hard", "Why not more?", "", policy, X.iloc[least], policy.decide(X.iloc[most]))

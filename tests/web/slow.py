@@ -36,7 +36,7 @@ def slow_scene() -> Scene:
     demand = 20 + 2 * X["warmth"] + 15 * (X["day"] == "weekend") + rng.normal(0, 4, 150)
     Y = pd.DataFrame({"ice": demand.round(1)})
     schema = wh.Schema({"warmth": wh.Continuous(unit="°C"), "day": wh.Categorical()})
-    forest = SlowForest(n_trees=30, max_depth=4, random_state=0)
+    forest = SlowForest(n_trees=30, max_depth=4, max_features="sqrt", min_samples_leaf=1, random_state=0)
     policy = wh.Policy(wh.Newsvendor(holding=1, backorder=2), forest, schema=schema).fit(X, Y)
     today = pd.Series({"warmth": 8.0, "day": "week"})
     return Scene("slow", "Why not more ice?", "", policy, today, [70.0])

@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pandas as pd
 from playwright.sync_api import Browser, expect
+from tests.forests import paper_forest
 from tests.web.browser import opened
 from tests.web.live import running
 
@@ -23,7 +24,7 @@ def scene() -> Scene:
         40 + 20 * np.cos((X["hour"] - 1) * np.pi / 12) + 25 * (days.day_of_week > 4) + 3 * level + rng.normal(0, 2, 200)
     )
     schema = wh.Schema({"hour": wh.Cyclic(24, unit="h")})
-    policy = wh.Policy(wh.Newsvendor([1.0], [3.0]), wh.ForestWeights(20, random_state=0), schema=schema)
+    policy = wh.Policy(wh.Newsvendor([1.0], [3.0]), paper_forest(20, random_state=0), schema=schema)
     policy.fit(X, pd.DataFrame({"ice": ice.round(1)}))
     today = pd.Series({"date": pd.Timestamp("2024-03-05"), "hour": 22, "service": "none"})
     return Scene("kiosk", "Why not more?", "", policy, today, alternative=[95.0])

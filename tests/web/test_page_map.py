@@ -10,7 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Page, expect
-from tests.web.browser import opened
+from tests.web.browser import eventually, opened
 from tests.web.live import running
 
 import whence as wh
@@ -97,8 +97,7 @@ def test_every_place_is_hit_on_a_phone_after_zooming(browser: Browser, grid: str
     page.locator(".map-frame").focus()
     for _ in range(3):
         page.keyboard.press("ArrowRight")
-    page.wait_for_timeout(100)
-    assert set(places(page)) - seen
+    eventually(page, lambda: set(places(page)) - seen)
     assert missed(page, tap=True) == []
     watched.assert_quiet()
     page.context.close()
@@ -146,32 +145,35 @@ def test_wheel_drag_and_keys(browser: Browser, grid: str) -> None:
     page.wait_for_function("window.scrollY >= 30")
     assert zoom_of(page) == 1, "the page scrolls under the wheel as long as the map is not in use"
     page.evaluate("window.scrollTo(0, 0)")
-    page.wait_for_timeout(200)
+    eventually(page, lambda: places(page)["[16,16]"] == pytest.approx((x, y), abs=0.01))
     page.mouse.click(x, y)
     for _ in range(4):
         page.mouse.wheel(0, -200)
     expect(page.locator(".map-frame svg")).not_to_have_attribute("data-zoom", "1.000")
-    page.wait_for_timeout(100)
-    # The mouse stands on a whole pixel: what is a part of a pixel beside it moves away as the map grows.
-    grown, (left, top) = zoom_of(page), (int(x), int(y))
-    expected = (left + (x - left) * grown, top + (y - top) * grown)
-    assert places(page)["[16,16]"] == pytest.approx(expected, abs=1.0)
+
+    def around_the_mouse() -> bool:
+        # The mouse stands on a whole pixel: what is a part of a pixel beside it moves away as the map grows.
+        grown, (left, top) = zoom_of(page), (int(x), int(y))
+        expected = (left + (x - left) * grown, top + (y - top) * grown)
+        return zoom_of(page) == grown and places(page)["[16,16]"] == pytest.approx(expected, abs=1.0)
+
+    eventually(page, around_the_mouse)
+    # All turns of the wheel have arrived when nothing grows any more.
+    eventually(page, lambda: zoom_of(page) == (page.wait_for_timeout(100), zoom_of(page))[1])
+    assert around_the_mouse()
     x, y = places(page)["[16,16]"]
     page.mouse.move(x, y)
 
     page.mouse.down()
     page.mouse.move(x + 40, y + 25, steps=5)
     page.mouse.up()
-    page.wait_for_timeout(100)
-    assert places(page)["[16,16]"] == pytest.approx((x + 40, y + 25), abs=1.5)
+    eventually(page, lambda: places(page)["[16,16]"] == pytest.approx((x + 40, y + 25), abs=1.5))
 
     before = zoom_of(page)
     page.keyboard.press("-")
-    page.wait_for_timeout(100)
-    assert 1 < zoom_of(page) < before
+    eventually(page, lambda: 1 < zoom_of(page) < before)
     page.keyboard.press("+")
-    page.wait_for_timeout(100)
-    assert zoom_of(page) == pytest.approx(before, rel=1e-3)
+    eventually(page, lambda: zoom_of(page) == pytest.approx(before, rel=1e-3))
     page.keyboard.press("0")
     expect(page.locator(".map-frame svg")).to_have_attribute("data-zoom", "1.000")
     expect(page.get_by_role("button", name="Zoom out")).to_be_disabled()
@@ -195,9 +197,8 @@ def test_two_fingers_pinch(browser: Browser, grid: str) -> None:
     for apart in (30, 45, 60, 80):
         touch("touchMove", apart)
     touch("touchEnd", 0)
-    page.wait_for_timeout(150)
-    assert zoom_of(page) == pytest.approx(4.0, rel=0.15)
-    assert places(page)["[16,16]"] == pytest.approx((x, y), abs=3.0)
+    eventually(page, lambda: zoom_of(page) == pytest.approx(4.0, rel=0.15))
+    eventually(page, lambda: places(page)["[16,16]"] == pytest.approx((x, y), abs=3.0))
     assert page.locator(".map-frame svg").get_attribute("data-near") == ""
     watched.assert_quiet()
     page.context.close()

@@ -6,7 +6,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from tests.web.browser import asked, opened
+from tests.web.browser import asked, eventually, opened
 from tests.web.live import running
 
 import whence as wh
@@ -76,8 +76,7 @@ def test_bar_covers_no_button_for_good(browser: Browser, examples: str, width: i
     for name in ("Report (HTML)", "Data (JSON)"):
         for link in page.get_by_role("link", name=name).all():
             link.focus()
-            page.wait_for_timeout(50)
-            assert box(link)["y"] + box(link)["height"] <= box(page.locator("#dock"))["y"]
+            eventually(page, lambda at=link: box(at)["y"] + box(at)["height"] <= box(page.locator("#dock"))["y"])
     page.evaluate("window.scrollTo(0, document.documentElement.scrollHeight)")
     last = box(page.locator("#outcomes-panel"))
     assert last["y"] + last["height"] <= box(page.locator("#dock"))["y"]
@@ -93,10 +92,12 @@ def test_drawing_shows_the_map(browser: Browser, examples: str, width: int) -> N
     start = page.get_by_role("button", name="Draw your route")
     start.evaluate("node => node.scrollIntoView({block: 'start'})")
     start.tap()
-    page.wait_for_timeout(200)
-    shown = box(page.locator(".map-frame"))
-    assert shown["y"] >= header(page)
-    assert shown["y"] + shown["height"] <= HEIGHT
+
+    def in_sight() -> bool:
+        shown = box(page.locator(".map-frame"))
+        return shown["y"] >= header(page) and shown["y"] + shown["height"] <= HEIGHT
+
+    eventually(page, in_sight)
     expect(page.locator(".stop-button").first).to_be_in_viewport()
     watched.assert_quiet()
     page.context.close()

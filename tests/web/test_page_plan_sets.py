@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import json
 import re
+from urllib.parse import urlencode
 
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
-from tests.web.browser import PATIENCE, opened
+from tests.web.browser import PATIENCE, fits, opened
 
-WIDTHS = [390, 1280]
 LONG = 8 * PATIENCE
+#: A wish for a route.
+ROUTES = {"through": ["Tannery"], "avoiding": ["Bridge Street"]}
 
 
 def card(page: Page, kind: str = "relative") -> Locator:
@@ -25,15 +27,9 @@ def centre(page: Page, place: str) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def fits(page: Page) -> bool:
-    """Whether nothing is wider than the window."""
-    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_what_would_change_the_plan_is_the_first_question(browser: Browser, examples: str, width: int) -> None:
+def test_what_would_change_the_plan_is_the_first_question(browser: Browser, examples: str) -> None:
     """It needs no plan; the answer names the plan that takes over, draws it, and hands it over to be asked about."""
-    watched = opened(browser, examples, scene="city", width=width, has_touch=width < 600, reduced_motion="reduce")
+    watched = opened(browser, examples, scene="city", width=390, has_touch=True, reduced_motion="reduce")
     page = watched.page
     first = page.locator(".question button").first
     expect(first).to_have_text("What would change the plan?")
@@ -61,9 +57,9 @@ def test_what_would_change_the_plan_is_the_first_question(browser: Browser, exam
     page.context.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("width", [390, 1280])
 def test_routes_are_chosen_by_clicking_places_and_streets(browser: Browser, examples: str, width: int) -> None:
-    """A place and a street make a set; both questions are asked about it, and a link asks them again."""
+    """A place and a street make a set, whose questions can then be asked."""
     watched = opened(browser, examples, scene="city", width=width, has_touch=width < 600, reduced_motion="reduce")
     page = watched.page
     expect(page.locator("#ask-set")).to_be_hidden()
@@ -77,11 +73,22 @@ def test_routes_are_chosen_by_clicking_places_and_streets(browser: Browser, exam
     expect(page.locator(".chip")).to_have_text(["through Tannery", "avoiding Bridge Street"])
     expect(page.locator(".place.wished")).to_have_count(1)
     assert page.locator(".street.shunned").get_attribute("d")
+    expect(page.locator("#ask-set")).to_be_enabled()
     assert fits(page)
+    watched.assert_quiet()
+    page.context.close()
+
+
+def test_a_link_asks_about_a_set_of_routes_again(browser: Browser, examples: str) -> None:
+    """Both questions are asked about the routes chosen, and a link asks them once more."""
+    watched = opened(browser, examples, scene="city", reduced_motion="reduce")
+    page = watched.page
+    page.goto(f"{examples}/#{urlencode({'scene': 'city', 'wish': json.dumps(ROUTES)})}")
+    expect(page.locator(".chip")).to_have_text(["through Tannery", "avoiding Bridge Street"])
     with page.expect_request(re.compile("/explanations$")) as sent:
         page.locator("#ask-set").click()
     body = sent.value.post_data_json
-    assert body["instead"] == {"through": ["Tannery"], "avoiding": ["Bridge Street"]}
+    assert body["instead"] == ROUTES
     assert not {"plan", "holds", "rule"} & set(body)
     verdicts = []
     for kind in ("relative", "absolute"):
@@ -102,10 +109,9 @@ def test_routes_are_chosen_by_clicking_places_and_streets(browser: Browser, exam
     page.context.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_quantities_are_chosen_by_their_fields(browser: Browser, examples: str, width: int) -> None:
+def test_quantities_are_chosen_by_their_fields(browser: Browser, examples: str) -> None:
     """At least, or at most, the quantity in the field; what cannot be is refused with a sentence."""
-    watched = opened(browser, examples, scene="bakery", width=width, has_touch=width < 600, reduced_motion="reduce")
+    watched = opened(browser, examples, scene="bakery", reduced_motion="reduce")
     page = watched.page
     field = page.get_by_label("Your plan: croissants", exact=True)
     field.fill("90")
@@ -160,10 +166,9 @@ def test_a_link_whose_wish_does_not_fit_is_not_asked(browser: Browser, examples:
     page.context.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_number_of_changes_is_a_slider(browser: Browser, examples: str, width: int) -> None:
+def test_number_of_changes_is_a_slider(browser: Browser, examples: str) -> None:
     """At its right end any number of features may change and nothing is sent; left of it, the answer keeps to it."""
-    watched = opened(browser, examples, scene="bakery", width=width, has_touch=width < 600, reduced_motion="reduce")
+    watched = opened(browser, examples, scene="bakery", width=390, has_touch=True, reduced_motion="reduce")
     page = watched.page
     slider = page.locator("#most-changes")
     said = page.locator(".most-changes output")

@@ -4,11 +4,9 @@ from __future__ import annotations
 
 import re
 
-import pytest
 from playwright.sync_api import Browser, Locator, Page, Route, expect
-from tests.web.browser import PATIENCE, opened
+from tests.web.browser import PATIENCE, fits, opened
 
-WIDTHS = [390, 1280]
 LONG = 8 * PATIENCE
 
 
@@ -16,15 +14,9 @@ def other(page: Page, name: str) -> Locator:
     return page.locator(f"[data-other={name}]")
 
 
-def fits(page: Page) -> bool:
-    """Whether nothing is wider than the window."""
-    return bool(page.evaluate("document.documentElement.scrollWidth <= window.innerWidth"))
-
-
-@pytest.mark.parametrize("width", WIDTHS)
-def test_answers_side_by_side(browser: Browser, examples: str, width: int) -> None:
+def test_answers_side_by_side(browser: Browser, examples: str) -> None:
     """A card per way that would do, nearest first; each is shown on the whole page, and taken as the context."""
-    watched = opened(browser, examples, scene="bakery", width=width, has_touch=width < 600, reduced_motion="reduce")
+    watched = opened(browser, examples, scene="bakery", width=390, has_touch=True, reduced_motion="reduce")
     page = watched.page
     page.locator("#subject").select_option("any relative")
     with page.expect_request(re.compile("/menus$")) as sent:
@@ -57,10 +49,9 @@ def test_answers_side_by_side(browser: Browser, examples: str, width: int) -> No
     page.context.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_distance_by_the_number_of_changes(browser: Browser, examples: str, width: int) -> None:
+def test_distance_by_the_number_of_changes(browser: Browser, examples: str) -> None:
     """Next to the slider: a chart with a point per number of changes, which sets the slider."""
-    watched = opened(browser, examples, scene="bakery", width=width, has_touch=width < 600, reduced_motion="reduce")
+    watched = opened(browser, examples, scene="bakery", reduced_motion="reduce")
     page = watched.page
     expect(other(page, "front")).to_be_hidden()
     page.locator("#subject").select_option("mine absolute")
@@ -84,10 +75,9 @@ def test_distance_by_the_number_of_changes(browser: Browser, examples: str, widt
     page.context.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_facts_that_settle_it(browser: Browser, examples: str, width: int) -> None:
+def test_facts_that_settle_it(browser: Browser, examples: str) -> None:
     """As long as these facts stay; for each, what would do without it. By keyboard."""
-    watched = opened(browser, examples, scene="bakery", width=width, has_touch=width < 600, reduced_motion="reduce")
+    watched = opened(browser, examples, scene="bakery", reduced_motion="reduce")
     page = watched.page
     expect(page.locator("#ask-reasons")).to_be_enabled()
     page.locator("#ask-reasons").press("Enter")
@@ -109,10 +99,9 @@ def test_facts_that_settle_it(browser: Browser, examples: str, width: int) -> No
     page.context.close()
 
 
-@pytest.mark.parametrize("width", WIDTHS)
-def test_since_another_day(browser: Browser, examples: str, width: int) -> None:
+def test_since_another_day(browser: Browser, examples: str) -> None:
     """A past observation, or values set by hand: the sentence, and a bar per feature in money; a link asks it again."""
-    watched = opened(browser, examples, scene="bakery", width=width, has_touch=width < 600, reduced_motion="reduce")
+    watched = opened(browser, examples, scene="bakery", width=390, has_touch=True, reduced_motion="reduce")
     page = watched.page
     found = other(page, "compare")
     page.get_by_label("Before: past observation").fill("9999")

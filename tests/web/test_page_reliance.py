@@ -10,6 +10,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from playwright.sync_api import Browser, Locator, Page, expect
+from tests.forests import paper_forest
 from tests.web.browser import asked, opened
 from tests.web.live import Live, running
 from tests.web.slow import SECONDS, slow_scene
@@ -173,7 +174,8 @@ def test_conditions_are_asked_and_kept_in_the_link(browser: Browser, slow: Live)
     assert gain
     assert float(gain[1]) >= 20.0
     verdict = turns(page).locator(".verdict").inner_text()
-    page.wait_for_timeout(400)
+    # The address follows a moment later.
+    expect(page).to_have_url(re.compile(r"asked=.*0\.2|0\.2.*asked="))
     other = opened(browser, slow.url)
     other.page.goto(page.url)
     expect(turns(other.page).locator(".verdict")).to_have_text(verdict)
@@ -191,7 +193,7 @@ def unreliable_scene() -> Scene:
     rng = np.random.default_rng(5)
     X = pd.DataFrame(rng.random((60, 3)).round(2), columns=["a", "b", "c"])
     Y = pd.DataFrame({"sold": rng.uniform(0, 100, 60).round(1)})
-    forest = wh.ForestWeights(n_trees=4, max_depth=6, random_state=1)
+    forest = paper_forest(n_trees=4, max_depth=6, random_state=1)
     policy = wh.Policy(wh.Newsvendor(holding=1, backorder=1), forest).fit(X, Y)
     today = X.iloc[0]
     plan = [float(policy.decide(today)[0]) + 25.0]

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.errors import InputError, NotFittedError
@@ -44,7 +45,7 @@ def every() -> list[Weights]:
     X = points()
     Y = X[:, :1]
     frozen = wh.ForestWeights.of(RandomForestRegressor(4, max_depth=3, random_state=0).fit(X, Y[:, 0]))
-    made = [wh.ForestWeights(5, random_state=0), frozen, KNNWeights(4), Kernel()]
+    made = [paper_forest(5, random_state=0), frozen, KNNWeights(4), Kernel()]
     return [weights.fit(X, Y) for weights in made]
 
 

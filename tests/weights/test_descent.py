@@ -5,6 +5,7 @@ from __future__ import annotations
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor
+from tests.forests import paper_forest
 
 from whence.weights import ForestWeights, KNNWeights
 from whence.weights.descent import Descent
@@ -26,7 +27,7 @@ def test_weights_are_those_of_the_forests(seed: int) -> None:
     for _ in range(int(rng.integers(1, 5))):
         trees, depth = int(rng.integers(1, 12)), [None, 1, 2, 5][int(rng.integers(4))]
         leaf = n if rng.random() < 0.1 else 1
-        forests.append(ForestWeights(trees, depth, random_state=int(rng.integers(99)), min_samples_leaf=leaf).fit(X, Y))
+        forests.append(paper_forest(trees, depth, random_state=int(rng.integers(99)), min_samples_leaf=leaf).fit(X, Y))
     frozen = ExtraTreesRegressor(4, random_state=0).fit(X, Y)
     forests.append(ForestWeights.of(frozen).fit(X, Y))
     descent = Descent([forest.members_ for forest in forests])
@@ -40,7 +41,7 @@ def test_weights_are_those_of_the_forests(seed: int) -> None:
 
 
 @pytest.mark.parametrize("kind", ["seed", "bootstrap"])
-@pytest.mark.parametrize("weights", [ForestWeights(8, 3, random_state=1), KNNWeights(4)], ids=["forest", "neighbours"])
+@pytest.mark.parametrize("weights", [paper_forest(8, 3, random_state=1), KNNWeights(4)], ids=["forest", "neighbours"])
 def test_several_refits_at_once(kind: str, weights: ForestWeights | KNNWeights) -> None:
     """The weights of each are those that it has by itself, also after more of them were made."""
     if kind == "seed" and isinstance(weights, KNNWeights):

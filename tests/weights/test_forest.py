@@ -18,6 +18,7 @@ from sklearn.ensemble import (
     RandomForestRegressor,
 )
 from sklearn.tree import DecisionTreeClassifier, DecisionTreeRegressor, ExtraTreeRegressor
+from tests.forests import paper_forest
 
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.weights import ForestWeights
@@ -62,7 +63,7 @@ def data(seed: int, n: int = 30, d: int = 3) -> tuple[np.ndarray, np.ndarray, np
 def test_trained_here(seed: int) -> None:
     """The weights of a forest trained by `fit` are those of the definition."""
     X, Y, rows = data(seed)
-    weights = ForestWeights(n_trees=8, max_depth=None if seed % 2 else 3, random_state=seed).fit(X, Y)
+    weights = paper_forest(n_trees=8, max_depth=None if seed % 2 else 3, random_state=seed).fit(X, Y)
     np.testing.assert_allclose(weights.weights(rows), definition(weights.forest_, X, rows), atol=1e-15)
 
 
@@ -89,7 +90,7 @@ def test_a_frozen_forest_weighs_other_samples() -> None:
 def test_weights_are_shares(seed: int) -> None:
     """Weights are not negative and sum to one."""
     X, Y, rows = data(seed)
-    found = ForestWeights(n_trees=30, random_state=seed).fit(X, Y).weights(rows)
+    found = paper_forest(n_trees=30, random_state=seed).fit(X, Y).weights(rows)
     assert (found >= 0).all()
     np.testing.assert_allclose(found.sum(axis=1), 1.0, atol=1e-12)
 
@@ -97,7 +98,7 @@ def test_weights_are_shares(seed: int) -> None:
 def test_sparse_is_dense_and_batches_are_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     """One row, a batch, a batch in parts and the sparse form agree to the last bit."""
     X, Y, rows = data(1)
-    weights = ForestWeights(n_trees=9, max_depth=3, random_state=1).fit(X, Y)
+    weights = paper_forest(n_trees=9, max_depth=3, random_state=1).fit(X, Y)
     found = weights.weights(rows)
     assert np.array_equal(weights.weights(rows, as_sparse=True).toarray(), found)
     assert np.array_equal([weights.at(row) for row in rows], found)
@@ -134,7 +135,7 @@ def test_fit_clone_and_pickle_keep_a_frozen_forest() -> None:
 def test_clone_copies_parameters_and_random_state() -> None:
     """A clone has the same parameters but a random state of its own."""
     state = np.random.RandomState(3)
-    weights = ForestWeights(n_trees=3, max_depth=2, random_state=state)
+    weights = paper_forest(n_trees=3, max_depth=2, random_state=state)
     copied = clone(weights)
     assert {**copied.get_params(), "random_state": None} == {**weights.get_params(), "random_state": None}
     assert copied.random_state is not state
@@ -194,7 +195,7 @@ def test_rows_are_checked() -> None:
     X, Y, _ = data(0)
     with pytest.raises(NotFittedError, match="not fitted"):
         ForestWeights().weights(X)
-    weights = ForestWeights(n_trees=2).fit(X, Y)
+    weights = paper_forest(n_trees=2).fit(X, Y)
     with pytest.raises(InputError, match=r"'X' must be of shape \(rows, 3\). Got shape \(1, 2\)"):
         weights.weights([[0.0, 1.0]])
     with pytest.raises(InputError, match="finite"):

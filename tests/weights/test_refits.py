@@ -7,6 +7,7 @@ import pickle
 import numpy as np
 import pytest
 from sklearn.ensemble import RandomForestRegressor
+from tests.forests import paper_forest
 
 from whence.errors import InputError
 from whence.weights import ForestWeights, KNNWeights
@@ -22,7 +23,7 @@ def history(n=60, d=3, seed=0):
 @pytest.fixture
 def forest():
     X, Y = history()
-    return ForestWeights(n_trees=10, random_state=3).fit(X, Y), X, Y
+    return paper_forest(n_trees=10, random_state=3).fit(X, Y), X, Y
 
 
 @pytest.mark.parametrize("kind", ["seed", "bootstrap"])
@@ -41,18 +42,18 @@ def test_refits_follow_from_the_random_state_alone(kind):
     X, Y = history()
     rows = []
     for _ in range(2):
-        weights = ForestWeights(n_trees=10, random_state=3).fit(X, Y)
+        weights = paper_forest(n_trees=10, random_state=3).fit(X, Y)
         rows.append([Refits(weights, X, Y, kind).weights_at(i, X[5]) for i in (0, 1, 2)])
     assert np.array_equal(rows[0], rows[1])
     assert not np.array_equal(rows[0][0], rows[0][1])
-    other = ForestWeights(n_trees=10, random_state=4).fit(X, Y)
+    other = paper_forest(n_trees=10, random_state=4).fit(X, Y)
     assert not np.array_equal(Refits(other, X, Y, kind).weights_at(0, X[5]), rows[0][0])
 
 
 def test_the_order_in_which_refits_are_asked_for_does_not_matter(forest):
     weights, X, Y = forest
     late = Refits(weights, X, Y, "seed").weights_at(4, X[1])
-    again = ForestWeights(n_trees=10, random_state=3).fit(X, Y)
+    again = paper_forest(n_trees=10, random_state=3).fit(X, Y)
     early = [Refits(again, X, Y, "seed").weights_at(i, X[1]) for i in range(5)]
     assert np.array_equal(late, early[4])
 

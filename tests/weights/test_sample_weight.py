@@ -10,6 +10,7 @@ import pytest
 from sklearn.base import clone
 from sklearn.ensemble import RandomForestRegressor
 from tests.cases import Case, OneOf
+from tests.forests import paper_forest
 from tests.knn_reference import nearest_by_vertices
 from tests.soaking import disagreement, forest_case, neighbour_case
 
@@ -171,7 +172,7 @@ def test_refits_count_rows_as_the_fit_did() -> None:
     """A refit on the same data takes what rows count for; one on rows drawn anew takes it with them."""
     rng = np.random.default_rng(0)
     X, given = rng.random((30, 2)), rng.choice([1.0, 5.0], 30)
-    weights = ForestWeights(5, random_state=0).fit(X, X, sample_weight=given)
+    weights = paper_forest(5, random_state=0).fit(X, X, sample_weight=given)
     for kind in ("seed", "bootstrap"):
         refit = Refits(weights, np.asarray(X), np.asarray(X), kind).of(0)  # type: ignore[arg-type]
         rows = np.arange(30) if refit.rows is None else refit.rows
@@ -192,10 +193,10 @@ def test_what_does_not_say_what_rows_count_for_is_refused() -> None:
     X, Y = np.random.default_rng(0).random((12, 2)), np.random.default_rng(1).random((12, 2))
     good, none = np.arange(1.0, 13.0), np.r_[0.0, np.ones(11)]
     for weights, given, words in (
-        (ForestWeights(3), good[:5], "one number of at least 0 per row"),
-        (ForestWeights(3), -good, "one number of at least 0 per row"),
-        (ForestWeights(3), np.zeros(12), "not all of them zero"),
-        (ForestWeights(3), ["a"] * 12, "one number of at least 0 per row"),
+        (paper_forest(3), good[:5], "one number of at least 0 per row"),
+        (paper_forest(3), -good, "one number of at least 0 per row"),
+        (paper_forest(3), np.zeros(12), "not all of them zero"),
+        (paper_forest(3), ["a"] * 12, "one number of at least 0 per row"),
         (KNNWeights(3), none, "positive in every row"),
         (Own(), good, "Own has no use for it"),
     ):
@@ -212,7 +213,7 @@ def test_rows_that_count_alike_change_nothing() -> None:
     """Bit for bit, whatever the number is."""
     rng = np.random.default_rng(0)
     X, Y = rng.random((40, 2)), rng.random((40, 2))
-    for weights in (ForestWeights(10, random_state=0), KNNWeights(4)):
+    for weights in (paper_forest(10, random_state=0), KNNWeights(4)):
         plain, counted = (Policy(OneOf(), weights).fit(X, Y, sample_weight=w) for w in (None, np.full(40, 0.3)))
         assert (plain.weights_at(X[0]) == counted.weights_at(X[0])).all()
 
@@ -223,7 +224,7 @@ def test_evaluation_learns_from_rows_by_what_they_count_for() -> None:
     X = pd.DataFrame({"x": rng.random(60), "day": rng.choice(list("ab"), 60)})
     Y = pd.DataFrame({"sold": np.where(np.arange(60) < 30, 10.0, 50.0)})
     late = np.where(np.arange(60) < 30, 0.0, 1.0)
-    policy = Policy(wh.Newsvendor(holding=1, backorder=1), ForestWeights(5, random_state=0))
+    policy = Policy(wh.Newsvendor(holding=1, backorder=1), paper_forest(5, random_state=0))
     found = wh.evaluate(policy, X, Y, cv=3, sample_weight=late)
     assert found.frame.loc[["sample average", "average per day", "policy"], "cost"].tolist() == [20.0] * 3
     fitted = policy.fit(X, Y, sample_weight=late)

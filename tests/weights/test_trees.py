@@ -7,6 +7,7 @@ from itertools import product
 import numpy as np
 import pytest
 from sklearn.ensemble import ExtraTreesRegressor
+from tests.forests import paper_forest
 
 import whence as wh
 from whence.weights.array_trees import Place, RawTree, laid
@@ -22,7 +23,7 @@ def test_leaves_stay_the_same_in_the_whole_cell(frozen: bool) -> None:
         X = rng.normal(100.0, 7.0, (50, 3))
         Y = X[:, :1] + rng.random((50, 1))
         forest = ExtraTreesRegressor(8, max_depth=3, bootstrap=False, random_state=seed).fit(X, Y[:, 0])
-        weights = wh.ForestWeights.of(forest) if frozen else wh.ForestWeights(n_trees=8, random_state=seed)
+        weights = wh.ForestWeights.of(forest) if frozen else paper_forest(n_trees=8, random_state=seed)
         policy = wh.Policy(wh.Newsvendor(1, 1), weights).fit(X, Y)
         row = policy.schema_.row(X[0] + rng.normal(0, 1, 3))
         point = policy.schema_.encode_row(row)

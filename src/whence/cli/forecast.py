@@ -46,7 +46,7 @@ def forecast(
 ) -> None:
     """Forecast: the nearest context in which what is forecast crosses a value, proved.
 
-    For projects whose [weights] are of kind "forecast", with a forest or boosted trees.
+    For projects whose [weights] are of kind "forecast".
 
     [bold]Examples[/bold]
 

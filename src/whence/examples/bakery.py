@@ -52,7 +52,8 @@ def load(n: int = 500, seed: int = 0) -> Example:
         }
     )
     problem = Newsvendor(list(LEFT_OVER), list(SOLD_OUT), budget=OVEN, names=list(PRODUCTS), cost_unit="€")
-    policy = Policy(problem, weights=ForestWeights(n_trees=100, max_depth=4, random_state=seed), schema=schema)
+    weights = ForestWeights(n_trees=100, max_depth=4, max_features="sqrt", min_samples_leaf=1, random_state=seed)
+    policy = Policy(problem, weights=weights, schema=schema)
     today = pd.Series(
         {"weekday": "Thursday", "temperature": 7.0, "rain": False, "promotion": False}, name="tomorrow", dtype=object
     )

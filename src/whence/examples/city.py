@@ -92,7 +92,7 @@ def load(n: int = 600, seed: int = 0) -> Example:
     )
     problem = ShortestPath(graph, "Depot", "Hospital", cost_unit="min")
     along = {name: places for name, places, *_ in STREETS}
-    weights = ForestWeights(n_trees=100, max_depth=4, random_state=seed)
+    weights = ForestWeights(n_trees=100, max_depth=4, max_features="sqrt", min_samples_leaf=1, random_state=seed)
     return Example(
         name="city",
         title="Why not the southern ring road?",

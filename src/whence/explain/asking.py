@@ -52,6 +52,8 @@ class Asker:
         self.request = Request(context=context, instead=instead, **{**known, "options": others})
         self.began = time.perf_counter()
         self.count = 0
+        #: What an engine keeps from one question to the next.
+        self.shared: dict[str, Any] = {}
         #: Whether somebody wants it stopped.
         self.interrupted = False
 
@@ -90,7 +92,7 @@ class Asker:
             time_limit=None if left == float("inf") else max(share * left, SHORTEST),
             on_progress=None if self.request.on_progress is None else self._told,
         )
-        return explain(self.policy, request, barred=barred, relax=False)
+        return explain(self.policy, request, barred=barred, relax=False, shared=self.shared)
 
     def _told(self, progress: Progress) -> Any:
         """Pass on how far one question has come, with the seconds of all of them; False where it is to stop."""

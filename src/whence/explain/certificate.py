@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
@@ -76,11 +76,13 @@ def verify(
     time_limit: float | None = None,
     on_progress: Any = None,
     judge: Callable[[], QualityEntry | None] | None = None,
+    barred: Sequence[Collection[str]] = (),
 ) -> Verification:
     """Compare the explanation `said`, or the `document` that it was read from, with what `policy` says now.
 
     With `prove`, the policy searches once more, within `time_limit`, and tells `on_progress` how far it has come.
-    `judge` finds out how good the policy is, where the explanation says so; otherwise it is what is known of it.
+    `judge` finds out how good the policy is, where the explanation says so; otherwise it is what is known of it. None
+    of the `barred` sets of features may change as a whole.
     """
     policy._history()
     written = said.to_dict() if document is None else document
@@ -89,7 +91,7 @@ def verify(
     try:
         differences += _recomputed(said, written, policy)
         if prove:
-            found, said_so, proved = _proof(said, policy, time_limit, on_progress)
+            found, said_so, proved = _proof(said, policy, time_limit, on_progress, barred)
             differences, remarks = differences + found, remarks + said_so
     except WhenceError as error:
         differences.append(f"The question cannot be put to this policy: {error}")
@@ -188,7 +190,7 @@ def _engine(said: Explanation, policy: Policy) -> str:
 
 
 def _proof(
-    said: Explanation, policy: Policy, time_limit: float | None, on_progress: Any
+    said: Explanation, policy: Policy, time_limit: float | None, on_progress: Any, barred: Sequence[Collection[str]]
 ) -> tuple[list[str], list[str], bool]:
     """What differs where the same question is asked once more, what is to be said of it, and whether it ended."""
     record, request = said.asked, request_of(said, policy)
@@ -205,6 +207,7 @@ def _proof(
             time_limit=time_limit,
             on_progress=on_progress,
         ),
+        barred=barred,
     )
     ended, had_ended = again.status in ENDED, said.status in ENDED
     differences = []

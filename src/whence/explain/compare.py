@@ -14,6 +14,7 @@ from whence.aliases import Floats
 from whence.engines import AUTO, engine_named
 from whence.errors import InputError, InputTypeError
 from whence.explain.comparison import Comparison
+from whence.explain.plans import sample_costs
 from whence.explain.shapley import coalitions, shapley_of_table, shapley_of_trees
 from whence.explain.turning import either_or, smallest_turning
 from whence.plain_values import finite
@@ -21,6 +22,7 @@ from whence.problems.base import cost_unit_of
 from whence.question import Limits, Progress, Question
 from whence.report.numbers import duration, value
 from whence.weights import TreeWeights
+from whence.weights.forecast import ForecastWeights
 
 if TYPE_CHECKING:
     from whence.policy import Decision, Policy
@@ -44,13 +46,8 @@ def compare(
         if given is not None and (finite(given) is None or float(given) < least):
             wanted = "a number >= 0" if name == "tolerance" else "a positive number or None"
             raise InputError(f"{name!r} must be {wanted}. Got {given!r} instead.", parameter=name)
-    if policy.weights_.forecasts:
-        raise InputError(
-            "'compare' needs weights of past observations. Got ForecastWeights, whose forecasts move the outcomes "
-            "themselves.",
-            parameter="weights",
-        )
-    return _Comparing(policy, before, after, float(tolerance), Limits(time_limit, None, on_progress)).told()
+    comparing = _ComparingForecasts if policy.weights_.forecasts else _Comparing
+    return comparing(policy, before, after, float(tolerance), Limits(time_limit, None, on_progress)).told()
 
 
 class _Comparing:
@@ -61,8 +58,10 @@ class _Comparing:
         schema = policy.schema_
         self.rows = schema.row(before), schema.row(after)
         self.made: tuple[Decision, Decision] = (policy.decision_in(self.rows[0]), policy.decision_in(self.rows[1]))
-        self.same = bool(np.array_equal(self.made[0].costs, self.made[1].costs))
-        self.tau = tolerance * float(np.abs(self.made[1].costs).max(initial=0.0))
+        #: What either plan costs under every past observation.
+        self.costs = self._costs()
+        self.same = bool(np.array_equal(*self.costs))
+        self.tau = tolerance * float(np.abs(self.costs[1]).max(initial=0.0))
         self.points = tuple(schema.encode_row(row, policy.unknown) for row in self.rows)
         self.inputs = tuple(policy.inputs_of(row, policy.unknown) for row in self.rows)
         self.feature = schema.feature_of_coordinate()
@@ -74,10 +73,18 @@ class _Comparing:
         self.player = np.array([number.get(name, -1) for name in columns], dtype=np.int64)
         self.notes: list[str] = []
 
-    def worth(self, weights: Floats) -> float:
+    def _costs(self) -> tuple[Floats, Floats]:
+        return self.made[0].costs, self.made[1].costs
+
+    def paid(self, plan: int, at: int) -> float:
+        """What either plan costs in either context."""
+        return float(self.policy.risk_.of(self.costs[plan], self.made[at].weights))
+
+    def worths(self, rows: Floats) -> list[float]:
         """What the plan before costs more than the plan after, or where they are the same what it costs."""
-        cost, first = self.policy.risk_.of, self.made[0].costs
-        return float(cost(first, weights) - (0.0 if self.same else cost(self.made[1].costs, weights)))
+        cost, (first, second) = self.policy.risk_.of, self.costs
+        found = self.policy.weights_.weights(rows)
+        return [float(cost(first, w) - (0.0 if self.same else cost(second, w))) for w in found]
 
     @cached_property
     def table(self) -> Floats | None:
@@ -90,8 +97,7 @@ class _Comparing:
         for at in range(0, len(rows), 256):
             if self.limits.reached(at, np.inf, 0.0) is not None:
                 return None
-            weights = self.policy.weights_.weights(rows[at : at + 256])
-            found[at : at + 256] = [self.worth(row) for row in weights]
+            found[at : at + 256] = self.worths(rows[at : at + 256])
         return found
 
     def _owned(self, chosen: NDArray[np.bool_]) -> NDArray[np.bool_]:
@@ -103,7 +109,7 @@ class _Comparing:
     def told(self) -> Comparison:
         """Everything there is to say."""
         policy, schema = self.policy, self.policy.schema_
-        ends = [self.worth(made.weights) for made in self.made]
+        ends = [self.paid(0, at) - (0.0 if self.same else self.paid(1, at)) for at in (0, 1)]
         shares = self._shares(ends[1] - ends[0])
         order = list(range(len(self.names))) if shares is None else np.argsort(-np.abs(shares), kind="stable").tolist()
         names = [self.names[j] for j in order]
@@ -113,7 +119,7 @@ class _Comparing:
         if shares is not None:
             frame = pd.DataFrame({"feature": names, "from": [old[n] for n in names], "to": [new[n] for n in names]})
             frame["contribution"] = shares[order]
-        costs = [[float(policy.risk_.of(plan.costs, at.weights)) for at in self.made] for plan in self.made]
+        costs = [[self.paid(plan, at) for at in (0, 1)] for plan in (0, 1)]
         texts = [policy.problem.describe(made.plan, policy.outcome_names_) or str(made.plan) for made in self.made]
         return Comparison(
             before=self.rows[0],
@@ -146,7 +152,7 @@ class _Comparing:
         if not self.names:
             return np.zeros(0)
         shares = self._shares_of_trees()
-        scale = max(float(np.abs(made.costs).max(initial=0.0)) for made in self.made)
+        scale = max(float(np.abs(costs).max(initial=0.0)) for costs in self.costs)
         if shares is not None and abs(float(shares.sum()) - turn) <= 1e-9 * max(scale, 1e-300):
             return shares
         if self.table is not None:
@@ -220,3 +226,38 @@ class _Comparing:
             return None, False
         moved = self.policy.schema_.by_feature(np.abs(answer.point - self.points[0]))
         return tuple(name for name in self.names if name in moved), answer.status == "optimal"
+
+
+class _ComparingForecasts(_Comparing):
+    """The same where a context moves the outcomes, by its forecast, and all past observations count alike."""
+
+    def _costs(self) -> tuple[Floats, Floats]:
+        first, second = (sample_costs(self.policy.problem, made.plan, self.policy.Y_) for made in self.made)
+        return first, second
+
+    def paid(self, plan: int, at: int) -> float:
+        policy = self.policy
+        outcomes = policy.weights_.outcomes(self.inputs[at], policy.Y_)
+        return float(
+            policy.risk_.of(sample_costs(policy.problem, self.made[plan].plan, outcomes), self.made[at].weights)
+        )
+
+    def worths(self, rows: Floats) -> list[float]:
+        policy, weights, same = self.policy, self.policy.weights_, self.made[0].weights
+        assert isinstance(weights, ForecastWeights)
+        plans, found = [made.plan for made in self.made[: 1 if self.same else 2]], []
+        for forecast in weights.forecast(rows):
+            outcomes = forecast + weights.residuals_
+            paid = [float(policy.risk_.of(sample_costs(policy.problem, plan, outcomes), same)) for plan in plans]
+            found.append(paid[0] - (0.0 if self.same else paid[1]))
+        return found
+
+    def _shares_of_trees(self) -> Floats | None:
+        return None
+
+    def _searched(self) -> tuple[tuple[str, ...] | None, bool]:
+        self.notes.append(
+            f"The smallest set of changes was not looked for: where a policy forecasts, at most {MOST} features may "
+            "differ."
+        )
+        return None, False

@@ -195,7 +195,8 @@ class Comparison(Told):
         policy : Policy
             The one that gave the comparison, or one that should be the same.
         prove : bool
-            Nothing is left to prove: everything is computed again in any case.
+            Everything is computed again in any case, the search for the smallest set of changes included; with this,
+            `proved` says whether that search came to an end.
         time_limit : float, optional
             Seconds after which to stop with what is known.
 
@@ -205,16 +206,15 @@ class Comparison(Told):
         """
         from whence.explain.compare import compare
 
-        return Verification(
-            [*([CHANGED] if self.intact is False else []), *self._differences(policy, compare, time_limit)]
-        )
-
-    def _differences(self, policy: Policy, compare: Any, time_limit: float | None) -> Iterator[str]:
+        changed = [CHANGED] if self.intact is False else []
         try:
-            again: Comparison = compare(policy, self.before, self.after, time_limit=time_limit)
+            again = compare(policy, self.before, self.after, time_limit=time_limit)
         except WhenceError as error:
-            yield f"The contexts cannot be compared by this policy: {error}"
-            return
+            return Verification([*changed, f"The contexts cannot be compared by this policy: {error}"])
+        proved = (again.same or again.proved) if prove else None
+        return Verification([*changed, *self._differences(again)], proved=proved)
+
+    def _differences(self, again: Comparison) -> Iterator[str]:
         costs, here = self.costs.to_numpy(dtype=float), again.costs.to_numpy(dtype=float)
         near = 1e-6 * max(1e-300, float(np.abs(here).max()))
         for when, said, now in zip(("before", "after"), self.plan_texts, again.plan_texts, strict=True):

@@ -339,7 +339,7 @@ class Explanation:
         >>> forest = wh.ForestWeights(n_trees=20, random_state=0)
         >>> policy = wh.Policy(wh.Newsvendor(holding=1, backorder=3), forest).fit(X, 10 + 20 * X)
         >>> print(policy.explain([0.2], instead=[20.0]).region())
-        Your plan is better whenever x0 is at least 0.297: 70 % of past contexts.
+        Your plan is better whenever x0 is at least 0.255: 75 % of past contexts.
         """
         source = self._source("grown into a region")
         if self.context is None or self.question is None:

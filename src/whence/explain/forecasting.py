@@ -19,7 +19,7 @@ from whence.question.pricing import BandPricing, CurvePricing, ForecastQuestion,
 from whence.question.shortfalls import Shortfall
 from whence.report.model import ForecastEntry
 from whence.risk import Risk
-from whence.weights.forecast import ForecastLine, ForecastWeights
+from whence.weights.forecast import ForecastWeights
 
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
@@ -127,12 +127,6 @@ def forecast_question(
         best_known=_best_known(pricing, problem, request),
     )
     _check_bands(question)
-    if isinstance(view, ForecastLine) and isinstance(pricing, CurvePricing):
-        raise InputError(
-            "'weights' must forecast by trees for orders of several products: no engine knows them where forecasts are "
-            "lines. Got a linear model.",
-            parameter="weights",
-        )
     return question
 
 

@@ -58,8 +58,8 @@ class Front(Answers):
     >>> [why.status for why in front], front.complete
     (['optimal', 'optimal'], True)
     >>> print(front)
-    With one change: x0 0.464 rather than 0.1 (distance 0.3696, proved nearest).
-    With 2 changes or more: x1 0.442 rather than 0.2 and x2 0.113 rather than 0.1 (distance 0.2606, proved nearest).
+    With one change: x2 0.492 rather than 0.1 (distance 0.3941, proved nearest).
+    With 2 changes or more: x1 0.427 rather than 0.2 and x2 0.215 rather than 0.1 (distance 0.3478, proved nearest).
     """
 
     answers: tuple[Explanation, ...]

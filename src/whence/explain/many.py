@@ -2,24 +2,22 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
 from concurrent.futures import BrokenExecutor
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from functools import cache, cached_property
+from functools import cache
 from typing import TYPE_CHECKING, Any
-from uuid import uuid4
 
-import cloudpickle
 import numpy as np
 import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from whence.errors import InputError, InputTypeError, RowError, WhenceError
+from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
-from whence.explain.orphans import end_with
+from whence.explain.parcels import Answered, Parcel, Shipped
 from whence.explain.request import Request
 from whence.explain.source import Source
 from whence.problems.sets import PlanSet
@@ -41,8 +39,6 @@ BATCHES_PER_WORKER = 8
 ROWS_PER_BATCH = 50
 #: Batches that wait for each worker, so that it never waits for one.
 ON_THEIR_WAY = 2
-#: Policies that a worker keeps, so that batches of the same call find theirs already set up.
-POLICIES_KEPT = 2
 
 
 @dataclass(frozen=True)
@@ -165,45 +161,6 @@ def _unfit(policy: Policy, plan: Any) -> str | None:
 # ---- sharing the work ----------------------------------------------------------------------------------------------
 
 
-class _Shipped:
-    """A policy on its way to the workers: pickled once, and set up once in each of them.
-
-    In the process it comes from it is the policy itself.
-    """
-
-    def __init__(self, policy: Policy) -> None:
-        self.token = uuid4().hex
-        self.policy = policy
-
-    @cached_property
-    def _parcel(self) -> bytes:
-        parcel: bytes = cloudpickle.dumps(self.policy)
-        return parcel
-
-    def __reduce__(self) -> tuple[Any, ...]:
-        return _Parcel, (self.token, self._parcel, os.getpid())
-
-
-class _Parcel:
-    """What a worker receives for a `_Shipped`."""
-
-    kept: dict[str, Policy] = {}  # noqa: RUF012 - one for the process, on purpose
-
-    def __init__(self, token: str, parcel: bytes, caller: int) -> None:
-        self.token, self._parcel = token, parcel
-        end_with(caller)
-
-    @property
-    def policy(self) -> Policy:
-        """The policy, unpacked by the first batch of a call that comes to this process."""
-        found = self.kept.get(self.token)
-        if found is None:
-            while len(self.kept) >= POLICIES_KEPT:
-                self.kept.pop(next(iter(self.kept)), None)
-            found = self.kept[self.token] = cloudpickle.loads(self._parcel)
-        return found
-
-
 def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answers:
     """The explanations of the rows, batch by batch, in their order, also where worker processes die.
 
@@ -213,7 +170,7 @@ def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answ
     workers = effective_n_jobs(asked.n_jobs)
     size = 1 if workers == 1 else min(ROWS_PER_BATCH, -(-len(rows) // (BATCHES_PER_WORKER * workers)))
     size = asked.batch_size or size
-    shipped = _Shipped(policy)
+    shipped = Shipped(policy)
     done = careful = 0
     while done < len(rows):
         part = rows[done : done + 1] if careful else rows[done:]
@@ -232,15 +189,16 @@ def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answ
             careful = careful - 1 if careful > 1 else ON_THEIR_WAY * workers * size
 
 
-def _shared_out(shipped: _Shipped, rows: list[Row], size: int, asked: Batch) -> Answers:
+def _shared_out(shipped: Shipped, rows: list[Row], size: int, asked: Batch) -> Answers:
     """The explanations of the rows by the workers of joblib's backend."""
     # Arrays travel with the policy and are not mapped from files; batches are cut here.
     parallel = Parallel(
         n_jobs=asked.n_jobs, return_as="generator", batch_size=1, pre_dispatch=f"{ON_THEIR_WAY}*n_jobs", max_nbytes=None
     )
     ask = delayed(_answers)
-    answers: Answers = parallel(ask(shipped, rows[i : i + size], asked.options) for i in range(0, len(rows), size))
-    return answers
+    with closing(parallel(ask(shipped, rows[i : i + size], asked.options) for i in range(0, len(rows), size))) as found:
+        for batch in found:
+            yield batch.entries(shipped.policy) if isinstance(batch, Answered) else batch
 
 
 def _worker_died(error: Exception) -> bool:
@@ -248,12 +206,12 @@ def _worker_died(error: Exception) -> bool:
     return isinstance(error, BrokenExecutor) or type(error).__name__ == "KilledWorker"
 
 
-def _answers(shipped: _Shipped, rows: Sequence[Row], options: Mapping[str, Any]) -> list[Entry]:
-    """Explanations of one batch, each or its error, without what the caller has anyway."""
+def _answers(shipped: Shipped | Parcel, rows: Sequence[Row], options: Mapping[str, Any]) -> list[Entry] | Answered:
+    """Explanations of one batch, each or its error."""
     policy = shipped.policy
     # With one thread everywhere, sums come out the same everywhere.
     with _threads().limit(limits=1):
-        return [_answer(policy, row, options) for row in rows]
+        return shipped.answered([_answer(policy, row, options) for row in rows])
 
 
 @cache
@@ -277,7 +235,12 @@ def _answer(policy: Policy, row: Row, options: Mapping[str, Any]) -> Entry:
 
 def _with_source(entry: Entry, source: Source | None) -> Entry:
     """An explanation that speaks of other parts of a policy, or of none; an error as it is."""
-    if isinstance(entry, WhenceError):
-        return entry
-    free = None if entry.unrestricted is None else replace(entry.unrestricted, source=source)
-    return replace(entry, unrestricted=free, source=source)
+    return entry if isinstance(entry, WhenceError) else _sourced(entry, source)
+
+
+def _sourced(why: Explanation, source: Source | None) -> Explanation:
+    free = None if why.unrestricted is None else _sourced(why.unrestricted, source)
+    near = None if why.nearest is None else _sourced(why.nearest, source)
+    # What an engine keeps for other standard errors is of no use to a rule.
+    question = None if why.question is None else replace(why.question, memo={})
+    return replace(why, unrestricted=free, nearest=near, source=source, question=question)

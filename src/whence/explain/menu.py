@@ -13,7 +13,7 @@ import pandas as pd
 
 from whence.errors import InputError
 from whence.explain.asking import Asker
-from whence.explain.certificate import NEAR
+from whence.explain.certificate import NEAR, Verification
 from whence.explain.explanation import Explanation
 from whence.explain.told import Answers, intact_of, read_explanation
 from whence.plain_values import finite, to_plain
@@ -35,6 +35,8 @@ __all__ = ["Menu", "features_of", "menu", "with_others_fixed"]
 
 #: How a menu ends: everything is listed, the criterion holds as it is, or a limit was reached.
 MenuStatus = Literal["complete", "already", "time_limit", "interrupted"]
+#: What is said of a menu that does not carry its proof.
+OPEN = "That no other set would do was not proved again: ask for the menu once more."
 #: Answers that a text lists at most.
 LISTED = 12
 
@@ -84,6 +86,10 @@ class Menu(Answers):
     #: The kind of its table.
     tables: TableKind = "pandas"
     intact: bool | None = None
+    #: All smallest sets of features, also of the answers that were left out, and the answer "none" to the question
+    #: whether any other context would do, which is what makes a menu complete.
+    sets: tuple[tuple[str, ...], ...] | None = None
+    proof: Explanation | None = None
 
     def __repr__(self) -> str:
         told = ", ".join("+".join(features_of(why)) for why in self.answers)
@@ -151,7 +157,35 @@ class Menu(Answers):
         if [features_of(why) for why in answers] != read.features:
             raise InputError("The entry 'features' of the menu must list the features that every answer changes.")
         numbers = read.up_to, read.complete_up_to, read.apart, read.left_out, read.seconds
-        return cls(answers, read.status, *numbers, intact=intact_of(document))
+        sets = None if read.sets is None else tuple(tuple(one) for one in read.sets)
+        proof = None if read.proof is None else read_explanation(read.proof, "proof")
+        return cls(answers, read.status, *numbers, intact=intact_of(document), sets=sets, proof=proof)
+
+    def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
+        """Check every explanation against a fitted `policy`, and whether they are what they are listed as.
+
+        Parameters
+        ----------
+        policy : Policy
+            The one that gave the answer, or one that should be the same.
+        prove : bool
+            Whether to search for every explanation once more and, where the menu is complete, for a context that
+            changes no more than `up_to` features and none of the sets as a whole: there must be none.
+        time_limit : float, optional
+            Seconds for all of these searches together.
+
+        Returns
+        -------
+        Verification
+        """
+        named = {f"Answer {i}": why for i, why in enumerate(self.answers, 1)}
+        if self.status != "complete":
+            return self._checked(named, policy, prove, time_limit, self._faults())
+        if self.proof is None or self.sets is None:
+            found = self._checked(named, policy, prove, time_limit, self._faults())
+            return replace(found, remarks=[*found.remarks, OPEN])
+        others = {"Other sets": self.proof}
+        return self._checked({**named, **others}, policy, prove, time_limit, self._faults(), {"Other sets": self.sets})
 
     def _faults(self) -> Iterator[str]:
         sets = [set(features_of(why)) for why in self.answers]
@@ -168,6 +202,12 @@ class Menu(Answers):
                 yield f"Answer {i} is nearer than the one before it."
         if self.status == "complete" and self.complete_up_to < self.up_to:
             yield f"Only sets of up to {self.complete_up_to} features are known, where the menu is said to be complete."
+        if self.status == "complete" and self.proof is not None and self.sets is not None:
+            known = {frozenset(one) for one in self.sets}
+            if not {frozenset(own) for own in sets} <= known or len(known) != len(sets) + self.left_out:
+                yield "The smallest sets are not those of the answers and of the answers that were left out."
+            if self.proof.status != "none" or self.proof.max_changes not in (None, self.up_to):
+                yield f"It is not proved that no other set of up to {self.up_to} features would do."
 
     def _document(self) -> dict[str, Any]:
         return {
@@ -181,6 +221,8 @@ class Menu(Answers):
             "text": self.text,
             "features": [features_of(why) for why in self.answers],
             "answers": [why.to_dict() for why in self.answers],
+            "sets": None if self.sets is None else [list(one) for one in self.sets],
+            "proof": None if self.proof is None else self.proof.to_dict(),
         }
 
     def _sheet(self) -> Sheet:
@@ -227,11 +269,12 @@ def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, o
     asker = Asker(policy, context, instead, options)
     up_to, tables = min(int(up_to), len(policy.schema_.names)), kind_of(context, policy.tables_)
     found: list[Explanation] = []
+    proof: Explanation | None = None
     complete, status = 0, "complete"
     # Sets are met by their size, each nearest first. All smaller ones are known when a set is met, and none that holds
     # one of them is looked at: so it is a smallest set, and its explanation the nearest one that it has.
     for size in range(1, up_to + 1):
-        ended = _collect(asker, size, found)
+        ended, proof = _collect(asker, size, found)
         if ended != "none":
             status = ended
             break
@@ -241,21 +284,26 @@ def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, o
     found.sort(key=lambda why: why.distance)
     kept = _apart(policy, found, float(apart))
     left_out = len(found) - len(kept)
-    return Menu(tuple(kept), status, up_to, complete, float(apart), left_out, asker.seconds, tables)  # type: ignore[arg-type]
+    sets = tuple(tuple(features_of(why)) for why in found)
+    menu = Menu(tuple(kept), status, up_to, complete, float(apart), left_out, asker.seconds, tables)  # type: ignore[arg-type]
+    return replace(menu, sets=sets, proof=proof) if status == "complete" else menu
 
 
-def _collect(asker: Asker, size: int, found: list[Explanation]) -> str:
-    """Add the explanations of all smallest sets of so many features to `found`; how that ended, "none" for all."""
+def _collect(asker: Asker, size: int, found: list[Explanation]) -> tuple[str, Explanation | None]:
+    """Add the explanations of all smallest sets of so many features to `found`.
+
+    How that ended, "none" for all of them, and the last answer, which is the proof of that.
+    """
     while True:
         why = asker.ask(max_changes=size, barred=[features_of(one) for one in found])
         if why is None:
-            return "interrupted" if asker.interrupted else "time_limit"
+            return "interrupted" if asker.interrupted else "time_limit", None
         if why.status == "none":
-            return "none"
+            return "none", why
         if why.context is not None:
             found.append(with_others_fixed(asker, why))
         if why.status != "optimal":
-            return str(why.status)
+            return str(why.status), None
 
 
 def with_others_fixed(asker: Asker, why: Explanation) -> Explanation:

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
+from functools import cache
 from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +16,7 @@ from whence.explain.plans import sample_costs, share_below
 from whence.explain.request import Request
 from whence.explain.verification import context_found
 from whence.plain_values import to_plain
+from whence.problems._deadline import check_time
 from whence.problems.base import DecisionProblem
 from whence.problems.newsvendor import Newsvendor
 from whence.problems.quantity_sets import QuantitySet
@@ -22,8 +24,9 @@ from whence.problems.route_sets import RouteSet
 from whence.problems.sets import AnyPlan, PlanSet, set_from_plain
 from whence.problems.shortest_path import ShortestPath
 from whence.question import Answer, Question
-from whence.question.plans import Plans, Routes, Stock
-from whence.risk import Expectation, Risk
+from whence.question.plans import Others, Plans, Routes, Stock
+from whence.question.sureness import APART, rivals_there, worst_rival
+from whence.risk import CVaR, Expectation, Risk
 
 if TYPE_CHECKING:
     import pandas as pd
@@ -47,8 +50,8 @@ __all__ = [
 MARGIN = 0.01
 #: The least by which a plan must be better to be called so, as a share of the largest cost.
 STRICTLY = 1e-9
-#: Plans of a set that may be held against standard errors one by one.
-APART = 400
+#: Past contexts, at most, whose decisions are the plans that are known where plans cannot be listed.
+PAST = 200
 #: What `asked` holds for a set that no file can hold.
 UNWRITABLE = "set"
 
@@ -64,31 +67,12 @@ def asked_set(policy: Policy, request: Request) -> PlanSet | None:
             "'instead' must be a set of plans of the policy's own problem. Got a set of another one.",
             parameter="instead",
         )
-    for name in ("confidence", "holds"):
-        if getattr(request, name):
-            _check_apart(policy, request, plans, name)
     if isinstance(plans, AnyPlan) and request.kind == "absolute":
         raise InputError(
             "'kind' must be 'relative' where no plan is given as 'instead': the best of all plans is always optimal.",
             parameter="kind",
         )
     return plans
-
-
-def _check_apart(policy: Policy, request: Request, plans: PlanSet, name: str) -> None:
-    """Refuse standard errors where plans cannot be told apart: every plan has its own."""
-    if request.kind == "absolute":
-        raise InputError(
-            f"{name!r} must be left out where some plan of a set has to be the best of all: ask again with the plan "
-            "that takes over.",
-            parameter=name,
-        )
-    if plans.plans(APART) is None:
-        raise InputError(
-            f"{name!r} needs a set of at most {APART} plans that can be listed. Got {plans.words}: ask again with the "
-            "plan that takes over.",
-            parameter=name,
-        )
 
 
 def with_margin(request: Request, plans: PlanSet) -> Request:
@@ -139,6 +123,9 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
         return every
 
     absolute = request.kind == "absolute"
+    others = None
+    if absolute:
+        others = _others(policy, request, plans, lambda plan: factor * values(sample_costs(problem, plan, outcomes)))
     simple = isinstance(risk, Expectation)
     return Plans(
         best=best_of(plans, 1.0),
@@ -149,7 +136,58 @@ def _plans(policy: Policy, request: Request, plans: PlanSet) -> Plans:
         all_stock=_stock(everything, outcomes, factor) if simple and absolute else None,
         routes=_routes(plans, outcomes) if simple else None,
         all_routes=_routes(everything, factor * outcomes) if simple and absolute else None,
+        others=others,
+        linear=lambda: _linear(problem, plans, outcomes, risk),
     )
+
+
+def _linear(problem: DecisionProblem, plans: PlanSet, outcomes: Floats, risk: Risk) -> tuple[Any, Floats] | None:
+    """A polytope that holds the set, and the cost vectors; None where another risk makes something else of costs."""
+    if risk.on_values() is not risk and not isinstance(risk, Expectation | CVaR):
+        return None
+    if isinstance(plans, AnyPlan) and isinstance(problem, ShortestPath):
+        plans = RouteSet(problem)
+    try:
+        polytope = plans.polytope()
+    except InputError:
+        return None  # a network with cycles, or a problem that does not tell the number of its variables
+    return None if polytope is None else (polytope, np.asarray(problem.cost_rows(outcomes), dtype=np.float64))
+
+
+def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[Any], Floats]) -> Others:
+    """The plans outside the set, `costs` of one as an engine sees them."""
+    problem, outcomes, risk = policy.problem, policy.Y_, policy.risk_
+
+    def rows(among: Iterable[Any]) -> Floats:
+        found = [costs(plan) for plan in among if plans.refusal(plan) is not None]
+        return np.unique(np.array(found), axis=0) if found else np.empty((0, len(outcomes)))
+
+    @cache
+    def every() -> Floats | None:
+        listed = problem.plans(APART)
+        return None if listed is None else rows(listed)
+
+    @cache
+    def past() -> Floats:
+        some = np.unique(np.linspace(0, len(policy.X_) - 1, min(PAST, len(policy.X_))).astype(int))
+
+        def decisions() -> Iterator[Any]:
+            for i in some.tolist():
+                check_time()
+                yield problem.solve(outcomes, policy.weights_at(policy.X_.iloc[i]), risk)
+
+        return rows(decisions())
+
+    def best(weights: Floats) -> Floats | None:
+        plan = problem.solve(outcomes, weights, risk)
+        return costs(plan) if plans.refusal(plan) is not None else None
+
+    @cache
+    def decided() -> bool:
+        plan = policy.decision(request.context).plan if request.decision is None else request.decision
+        return any(request.margin_parts) or plans.refusal(plan) is not None
+
+    return Others(every, past, best, decided)
 
 
 def any_plan(problem: DecisionProblem, outcomes: Floats, risk: Risk) -> Plans:
@@ -190,7 +228,8 @@ def taking_over(
     Where it has to be better by some standard errors, it is the one that is best by as many: `row` is the context as
     the estimator of the weights sees it.
     """
-    plan = best_plan(policy, plans, weights) if not question.confidence else _surest(policy, question, plans, row)
+    sure = question.confidence > 0.0
+    plan = _surest(policy, question, plans, weights, row) if sure else best_plan(policy, plans, weights)
     costs = sample_costs(policy.problem, plan, policy.Y_, "instead")
     values = np.asarray(policy.risk_.values(costs), dtype=np.float64)
     rival = None if question.plans is None else question.plans.rival
@@ -211,20 +250,23 @@ def taking_over(
     return replace(question, alternative=values, better=better), draft
 
 
-def _surest(policy: Policy, question: Question, plans: PlanSet, row: Floats) -> Any:
-    """The plan of the set that is better than the decision by most standard errors over the trees or neighbours."""
-    trees = question.weights.per_tree(row)
-    listed = plans.plans(APART)
-    assert trees is not None and listed is not None  # noqa: PT018
-    rival = question.risk.by_tree(question.rival_decision, trees)
+def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats, row: Floats) -> Any:
+    """The best plan of the set among those that beat their rivals by so many standard errors.
 
-    def over(plan: Any) -> float:
+    Of a set that is not listed it is the best one; where rounding leaves none, the plan that misses least.
+    """
+    trees, listed = question.weights.per_tree(row), plans.plans(APART)
+    assert trees is not None
+    if listed is None:
+        return best_plan(policy, plans, weights)
+    rivals = rivals_there(question, weights)
+
+    def merit(plan: Any) -> tuple[float, float]:
         costs = np.asarray(policy.risk_.values(sample_costs(policy.problem, plan, policy.Y_)), dtype=np.float64)
-        apart = question.risk.by_tree(costs, trees) - rival
-        spread = float(apart.std(ddof=1)) / np.sqrt(apart.size) if apart.size > 1 else 0.0
-        return float(apart.mean()) + question.confidence * spread
+        missed = max(worst_rival(question, costs, rivals, trees)[0] - question.tau, 0.0)
+        return missed, question.risk.of(costs, weights)
 
-    return min(listed, key=over)
+    return min(listed, key=merit)
 
 
 def row_found(policy: Policy, question: Question, answer: Answer, initial: pd.Series) -> Floats:

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import pandas as pd
 
-from whence.errors import InputError
+from whence.errors import InputError, WhenceError
 from whence.explain.asking import Asker
 from whence.explain.certificate import Verification
 from whence.explain.explanation import Explanation
 from whence.explain.hitting import smallest_hitting_set
 from whence.explain.menu import features_of, with_others_fixed
 from whence.explain.plan_sets import asked_set, with_margin
+from whence.explain.recomputing import request_of
 from whence.explain.request import Request
 from whence.explain.told import Told, intact_of, read_explanation
 from whence.plain_values import to_plain
@@ -94,6 +95,10 @@ class Reasons(Told, Sequence[str]):
     #: The kind of its table.
     tables: TableKind = "pandas"
     intact: bool | None = None
+    #: The answer "none" to the question with the facts fixed, and further explanations that were met: of all of these
+    #: and those in `needed`, every set of fewer facts misses one that changes none of its facts.
+    proof: Explanation | None = None
+    witnesses: tuple[Explanation, ...] = ()
 
     def __len__(self) -> int:
         return len(self.facts)
@@ -155,17 +160,21 @@ class Reasons(Told, Sequence[str]):
             **{name: getattr(read, name) for name in ("kind", "subject", "claim", "scope", "proofs", "seconds")},
             written=tuple(read.written),
             intact=intact_of(document),
+            proof=None if read.proof is None else read_explanation(read.proof, "proof"),
+            witnesses=tuple(read_explanation(one, f"witnesses[{i}]") for i, one in enumerate(read.witnesses)),
         )
 
     def verify(self, policy: Policy, *, prove: bool = False, time_limit: float | None = None) -> Verification:
-        """Check the explanations that show that no fact can be left out against a fitted `policy`.
+        """Check against a fitted `policy` that the facts settle it, and that no fact can be left out.
 
         Parameters
         ----------
         policy : Policy
             The one that gave the reasons, or one that should be the same.
         prove : bool
-            Whether to search for every explanation once more. That the facts settle it is not proved again.
+            Whether to search once more: for a context that shares the facts and is an explanation, of which there must
+            be none, and for the explanations that change one of the facts. That no set of fewer facts settles it
+            follows from explanations that need no search, and is checked in any case.
         time_limit : float, optional
             Seconds for all of these searches together.
 
@@ -174,9 +183,14 @@ class Reasons(Told, Sequence[str]):
         Verification
         """
         named = {f"Without {name!r}": why for name, why in self.needed.items()}
-        found = self._checked(named, policy, prove, time_limit, self._faults())
-        settled = ["That the facts settle it was not proved again: ask for the reasons once more."]
-        return replace(found, remarks=[*found.remarks, *(settled if self.status == "proved" else [])])
+        settling = {} if self.proof is None else {"With the facts": self.proof}
+        found = self._checked({**named, **settling}, policy, prove, time_limit, self._faults())
+        others = {f"Witness {i}": why for i, why in enumerate(self.witnesses, 1)}
+        more = replace(self, intact=None)._checked(others, policy, False, None, self._scope_faults(policy))
+        remarks = list(found.remarks)
+        if self.proof is None and self.status in ("proved", "none"):
+            remarks.append("That the facts settle it was not proved again: ask for the reasons once more.")
+        return replace(found, differences=[*found.differences, *more.differences], remarks=remarks)
 
     def _faults(self) -> Iterator[str]:
         for name, why in self.needed.items():
@@ -188,6 +202,35 @@ class Reasons(Told, Sequence[str]):
                 for other in self.facts
                 if other in changed and other != name
             )
+        if self.proof is None:
+            return
+        if self.proof.status != "none":
+            yield f"With the facts, the status is {self.proof.status!r}, so that they are not proved to settle it."
+        fixed = set(self.proof.asked.get("fixed", ()))
+        yield from (f"The fact {name!r} is not fixed in the proof." for name in self.facts if name not in fixed)
+        if self.smallest and self.facts:
+            changed_by = [features_of(why) for why in (*self.needed.values(), *self.witnesses)]
+            names = sorted({name for one in changed_by for name in one})
+            if len(smallest_hitting_set(changed_by, names)) < len(self.facts):
+                yield "The explanations do not show that no set of fewer facts settles it."
+
+    def _scope_faults(self, policy: Policy) -> Iterator[str]:
+        """Whether the proof is about the facts as they are told, and about all contexts that the sentence speaks of."""
+        if self.proof is None:
+            return
+        try:
+            request = request_of(self.proof, policy)
+            schema, row = policy.schema_, policy.schema_.row(request.context)
+            values = schema.feature_values(row, list(self.facts))
+        except (WhenceError, KeyError):
+            return  # said where the proof is verified
+        for name, fact in self.facts.items():
+            if scalar(values[name]) != scalar(fact):
+                yield f"The fact {name!r} is {scalar(values[name])!r} in the proof. The reasons say {scalar(fact)!r}."
+        fixed = [name for name in request.fixed if name not in self.facts]
+        free = schema.space(row, restricted=False).same_as(schema.space(row, fixed, request.bounds))
+        if not free and not self.scope:
+            yield "The proof is about fewer contexts than the reasons speak of."
 
     def _document(self) -> dict[str, Any]:
         return {
@@ -203,6 +246,8 @@ class Reasons(Told, Sequence[str]):
             "minimal": self.minimal,
             "text": self.text,
             "needed": {name: why.to_dict() for name, why in self.needed.items() if name in self.facts},
+            "proof": None if self.proof is None else self.proof.to_dict(),
+            "witnesses": [why.to_dict() for why in self.witnesses],
             "proofs": self.proofs,
             "seconds": to_plain(self.seconds),
         }
@@ -233,6 +278,8 @@ class _Inquiry:
         self.asker, self.schema = asker, policy.schema_
         self.names: list[str] = list(policy.schema_.names)
         self.met: list[Explanation] = []
+        #: For sets of facts that settle it, the answer that says so.
+        self.settled: dict[frozenset[str], Explanation] = {}
         self.interrupted = False
 
     @property
@@ -268,6 +315,8 @@ class _Inquiry:
         if why.context is not None:
             self.met.append(why)
             return False
+        if why.status == "none":
+            self.settled[frozenset(facts)] = why
         return True if why.status == "none" else None
 
     def _meet_short_ones(self) -> None:
@@ -328,7 +377,23 @@ class _Inquiry:
             proofs=asker.count,
             seconds=asker.seconds,
             tables=kind_of(asker.request.context, asker.policy.tables_),
+            proof=self.settled.get(frozenset(facts)),
+            witnesses=self._witnesses(len(facts), list(needed.values())) if smallest else (),
         )
+
+    def _witnesses(self, size: int, shown: Sequence[Explanation]) -> tuple[Explanation, ...]:
+        """Explanations that show, together with those `shown`, that no set of fewer than `size` facts settles it."""
+
+        def enough(more: Sequence[Explanation]) -> bool:
+            return len(smallest_hitting_set([features_of(why) for why in (*shown, *more)], self.names)) >= size
+
+        known = {frozenset(features_of(why)) for why in shown}
+        kept = [why for why in self.met if frozenset(features_of(why)) not in known]
+        # Those that change most say least.
+        for why in sorted(kept, key=lambda why: -len(why.changes)):
+            rest = [other for other in kept if other is not why]
+            kept = rest if enough(rest) else kept
+        return tuple(kept)
 
 
 def _claim(policy: Policy, request: Request) -> tuple[str, str]:

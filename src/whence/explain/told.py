@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from json import dumps
 from typing import TYPE_CHECKING, Any, Self, overload
 
 from whence.errors import InputError
-from whence.explain.certificate import Verification
+from whence.explain.certificate import Verification, verify
 from whence.explain.explanation import Explanation
 from whence.files import write_text
 from whence.report.fingerprints import digest
@@ -96,15 +96,19 @@ class Told(ABC):
         prove: bool,
         time_limit: float | None,
         claims: Iterable[str],
+        barred: Mapping[str, Sequence[Collection[str]]] | None = None,
     ) -> Verification:
-        """What is found out about the explanations, each under its name, and about what is claimed of them."""
+        """What is found out about the explanations, each under its name, and about what is claimed of them.
+
+        Of some of them it is known which sets of features were `barred` from changing as a whole.
+        """
         differences = [CHANGED] if self.intact is False else []
         remarks: list[str] = []
         proved: bool | None = True if prove else None
         left = len(explanations)
         for name, why in explanations.items():
             limit = None if time_limit is None else time_limit / left
-            found = why.verify(policy, prove=prove, time_limit=limit)
+            found = verify(why, policy, prove=prove, time_limit=limit, barred=(barred or {}).get(name, ()))
             differences += [f"{name}: {text}" for text in found.differences]
             remarks += [text for text in found.remarks if text not in remarks]
             proved = proved and found.proved

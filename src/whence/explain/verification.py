@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from whence.aliases import Floats
 from whence.errors import InternalError
 from whence.features import Schema
 from whence.question import Answer, Question
+from whence.question.sureness import rivals_there
 
 __all__ = ["confirmed", "context_found"]
 
@@ -44,15 +46,20 @@ def confirmed(
     weights = question.weights.confirmed(inputs_of(context), question.separation)
     slack = COST_SLACK * max(1e-300, question.size)
     gap = question.risk.of(question.alternative, weights) - question.risk.of(question.rival_decision, weights)
-    if gap > question.tau + slack:
+    # By standard errors, a plan of a set must beat those outside it; the decision may be in the set.
+    outside = bool(question.confidence) and question.plans is not None and question.kind == "absolute"
+    if gap > question.tau + slack and not outside:
         raise InternalError(f"The alternative costs {gap:.6g} more than the decision in the context found.")
     if question.plausible is not None and not question.plausible.accepts(point):
         raise InternalError(f"The context found is less usual than was asked for: {context.to_dict()}.")
     if question.few is not None and not question.few.accepts(space, point):
         raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
-    rival = question.better(weights) if question.kind == "absolute" else None
-    if question.confidence:
-        _check_confidence(question, inputs_of(context), rival, slack)
+    rival = question.better(weights) if question.kind == "absolute" and not outside else None
+    if outside:
+        _check_confidence(question, inputs_of(context), rivals_there(question, weights), slack)
+    elif question.confidence:
+        rivals = [question.rival_decision, *([] if rival is None else [rival])]
+        _check_confidence(question, inputs_of(context), rivals, slack)
     elif rival is not None:
         regret = question.risk.of(question.alternative, weights) - question.risk.of(rival, weights)
         if regret > question.tau + slack:
@@ -89,11 +96,11 @@ def _to_the_last_digit(
     return schema.exactly_related(context, initial, space.relations, room, space.ends)
 
 
-def _check_confidence(question: Question, row: Floats, best: Floats | None, slack: float) -> None:
+def _check_confidence(question: Question, row: Floats, rivals: Sequence[Floats], slack: float) -> None:
     """By how many standard errors the alternative is better, from the fitted trees or the neighbours themselves."""
     trees = question.weights.per_tree(row)
     assert trees is not None
-    for rival in (question.rival_decision, *([] if best is None else [best])):
+    for rival in rivals:
         values = question.risk.by_tree(question.alternative, trees) - question.risk.by_tree(rival, trees)
         spread = float(values.std(ddof=1)) / np.sqrt(len(values)) if len(values) > 1 else 0.0
         over = float(values.mean()) + question.confidence * spread

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from functools import reduce
+from functools import partial, reduce
 from typing import Any
 
 import numpy as np
@@ -23,7 +23,7 @@ from whence.features.ordered import OrderedColumn
 from whence.features.relation_text import Compared, InList, Negated, NotUnderstood, On, Parsed, Sum, Two, parse
 from whence.question.relations import Relations, RelationTree
 
-__all__ = ["Observed", "bound_relations", "observed", "relation_texts"]
+__all__ = ["Observed", "bound_relations", "check_complete", "observed", "relation_texts"]
 
 #: How far the ends of an interval keep away from levels, so that no rounding can put a level on the wrong side.
 CLEAR = 1e-6
@@ -32,22 +32,23 @@ _OBSERVED = re.compile(r"\s*observed\((.+)\)\s*")
 
 @dataclass(frozen=True)
 class Observed:
-    """What the history shows of one feature for every value of another (see :func:`observed`)."""
+    """What the history shows of one feature for every value of others (see :func:`observed`)."""
 
-    by: str
+    by: tuple[str, ...]
     of: str
 
     def __str__(self) -> str:
-        return f"observed({self.by}, {self.of})"
+        return f"observed({', '.join((*self.by, self.of))})"
 
 
-def observed(by: str, of: str) -> Observed:
+def observed(by: str | Sequence[str], of: str) -> Observed:
     """The relation that the history shows: for every value of `by`, only what was seen of `of` together with it.
 
     Parameters
     ----------
-    by : str
-        A category, a discrete number or something that is on or off, such as the month.
+    by : str or sequence of str
+        A category, a discrete number or something that is on or off, such as the month; or several of them, such as
+        the weekday and whether it is a holiday. Values of them that were never seen together say nothing of `of`.
     of : str
         Any feature: of a number, the range that was seen, such as that of the temperature in July; of a category, the
         categories that were seen.
@@ -61,7 +62,7 @@ def observed(by: str, of: str) -> Observed:
     >>> schema.broken({"month": "Jul", "temperature": -5.0})
     ['observed(month, temperature)']
     """
-    return Observed(str(by), str(of))
+    return Observed((by,) if isinstance(by, str) else tuple(map(str, by)), str(of))
 
 
 def relation_texts(relations: Any) -> tuple[str, ...]:
@@ -107,6 +108,19 @@ def bound_relations(
     return binder.relations()
 
 
+def check_complete(relations: Relations, columns: Mapping[str, Column], table: pd.DataFrame) -> None:
+    """Refuse relations about numbers that are missing in some rows of the history."""
+    related = relations.coordinates
+    for name, column in columns.items():
+        own = range(column.at.start, column.at.stop)
+        if related.intersection(own) and table[list(column.columns)].isna().any(axis=None):
+            raise InputError(
+                "'relations' must be about features that are nowhere missing in the history. "
+                f"Got one about {name!r}, which is.",
+                parameter="relations",
+            )
+
+
 class _Binder:
     """Collects trees and rows."""
 
@@ -127,7 +141,8 @@ class _Binder:
         """Add the relation that is written so."""
         seen = _OBSERVED.fullmatch(text)
         if seen is not None:
-            self._add_formulas(self._seen_together(*self._two_names(seen.group(1)), text), text)
+            *by, of = self._names(seen.group(1))
+            self._add_formulas(self._seen_together(by, of, text), text)
             return
         parsed = parse(text, list(self.columns))
         self._add_parsed(parsed, text)
@@ -145,13 +160,12 @@ class _Binder:
             told = implied(InList(feature.from_, (str(value),)), InList(name, (str(follows),)))
             self.statements.append(Statement(told, text))
 
-    def _two_names(self, inside: str) -> tuple[str, str]:
-        """The two features of observed(...), whose names may hold commas."""
-        for at in (m.start() for m in re.finditer(",", inside)):
-            by, of = inside[:at].strip().strip("'\""), inside[at + 1 :].strip().strip("'\"")
-            if by in self.columns and of in self.columns:
-                return by, of
-        raise NotUnderstood(f"name two of the features {', '.join(map(repr, self.columns))}")
+    def _names(self, inside: str) -> list[str]:
+        """The features of observed(...), whose names may hold commas."""
+        found = _split(inside.split(","), self.columns)
+        if found is None or len(found) < 2:
+            raise NotUnderstood(f"name two of the features {', '.join(map(repr, self.columns))}, or more")
+        return found
 
     def _add_parsed(self, parsed: Parsed, text: str) -> None:
         if isinstance(parsed, Two) and parsed.how == "and":
@@ -260,17 +274,20 @@ class _Binder:
 
     # ---- the history -----------------------------------------------------------------------------
 
-    def _seen_together(self, by: str, of: str, text: str) -> list[Formula]:
-        """For every value of one feature, what was seen of the other."""
-        few = isinstance(self.columns[by], CategoryColumn) or bool(self.columns[by].choices)
-        if not few:
-            raise NotUnderstood(f"begin with a category or a discrete number: {by!r} has too many values")
-        values, other = self._values(by), self._values(of)
+    def _seen_together(self, by: Sequence[str], of: str, text: str) -> list[Formula]:
+        """For every value of some features, what was seen of another one."""
+        for name in by:
+            if not isinstance(self.columns[name], CategoryColumn) and not self.columns[name].choices:
+                raise NotUnderstood(f"begin with a category or a discrete number: {name!r} has too many values")
+        values, other = [self._values(name) for name in by], self._values(of)
         target = self.columns[of]
         named = isinstance(target, CategoryColumn | OrderedColumn) or isinstance(target.feature, Binary)
         found: list[Formula] = []
-        for value in pd.unique(values):
-            seen = other[(values == value).to_numpy()]
+        for together in dict.fromkeys(zip(*values, strict=True)):
+            if any(map(pd.isna, together)):
+                continue
+            rows = [(own == value).to_numpy() for own, value in zip(values, together, strict=True)]
+            seen = other[np.logical_and.reduce(rows)]
             told: Parsed
             if named:
                 then: Formula = _any([self._equal(of, v) for v in pd.unique(seen)])
@@ -280,8 +297,11 @@ class _Binder:
                 ends = target.coordinate(float(seen.min())), target.coordinate(float(seen.max()))
                 then = _within(target, *ends)
                 told = within_range(of, float(seen.min()), float(seen.max()))
-            self.statements.append(Statement(implied(InList(by, (str(value),)), told), text))
-            found.append(Joined("or", Opposite(self._equal(by, value)), then))
+            given = list(zip(by, together, strict=True))
+            first = reduce(partial(Two, "and"), [InList(name, (str(value),)) for name, value in given])
+            self.statements.append(Statement(implied(first, told), text))
+            known = reduce(partial(Joined, "and"), [self._equal(name, value) for name, value in given])
+            found.append(Joined("or", Opposite(known), then))
         return found
 
     def _values(self, name: str) -> pd.Series:
@@ -291,6 +311,18 @@ class _Binder:
             return self.table[name]
         rows = self.table[list(column.columns)].to_dict("records")
         return pd.Series([column.value({str(k): v for k, v in row.items()}) for row in rows])
+
+
+def _split(pieces: Sequence[str], known: Container[str]) -> list[str] | None:
+    """What was split at commas as names that are known; None where it is something else."""
+    if not pieces:
+        return []
+    for size in range(1, len(pieces) + 1):
+        name = ",".join(pieces[:size]).strip().strip("'\"")
+        rest = _split(pieces[size:], known) if name in known else None
+        if rest is not None:
+            return [name, *rest]
+    return None
 
 
 def _within(column: Column, low: float, high: float) -> Within:

@@ -18,7 +18,7 @@ from whence.milp.dual import add_dual, check_dual
 from whence.milp.interrupts import Interrupts
 from whence.milp.model import Columns, Linear, Model, Program, Row
 from whence.milp.options import NAMES, Options
-from whence.milp.plan_sets import SomePlan, about_set, check_set
+from whence.milp.plan_sets import about_set, check_set, set_criterion
 from whence.milp.plausibility import Plausibility
 from whence.milp.relations import add_relations
 from whence.milp.solvers import solver_named
@@ -78,7 +78,13 @@ class IntegerProgram(Engine):
         >>> policy.explain(X[2], instead=policy.decide(X[15]), engine="milp").status
         'optimal'
         """
-        return _Run(question, *_prepared(question)).answer()
+        prepared = _prepared(question)
+        try:
+            run = _Run(question, *prepared)
+        except OutOfTime:
+            # Some sets of plans are solved for every leaf before there is a model.
+            return Answer("time_limit", None, np.inf, 0.0)
+        return run.answer()
 
     def accepts(self, question: Question, point: Floats) -> bool:
         """Whether the isolation forest, where one is given, takes the context for plausible."""
@@ -125,7 +131,7 @@ class _Run:
             add_relations(self.model, self.weighting.axes, question.space.relations)
         self.criterion: Criterion
         if question.plans is not None:
-            self.criterion = SomePlan(self.model, self.weighting, question)
+            self.criterion = set_criterion(self.model, self.weighting, question, options.w_max)
         else:
             self.criterion = criterion_of(self.model, self.weighting, question, options.w_max)
         for row in self.criterion.against(question.rival_decision):

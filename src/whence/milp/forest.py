@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from functools import cached_property
+from itertools import pairwise
 from typing import cast
 
 import numpy as np
@@ -14,7 +15,7 @@ from whence.milp.axes import Splits, add_axes, cell_axis
 from whence.milp.ceilings import largest_in_leaves
 from whence.milp.model import Columns, Linear, Model, Row
 from whence.milp.trees import add_trees, splits_of
-from whence.milp.weighting import Weighting
+from whence.milp.weighting import Parts, Weighting
 from whence.question import Question
 from whence.weights import TreeWeights
 
@@ -63,6 +64,11 @@ class ForestWeighting(Weighting):
         if self.forest.n_samples_ < self._leaf_columns.size:
             return [Linear(self.columns, column) for column in values.T]
         return [Linear(self._leaf_columns, column) for column in (self._shares @ values).T]
+
+    def parts(self) -> Parts:
+        """The leaves of the trees."""
+        ends = np.cumsum([0, *(leaves.columns.size for leaves in self.leaves)]).tolist()
+        return Parts(self._leaf_columns, self._shares, [slice(*pair) for pair in pairwise(ends)], 1)
 
     @cached_property
     def columns(self) -> Columns:

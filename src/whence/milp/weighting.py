@@ -3,18 +3,42 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
 import numpy as np
+from scipy import sparse
 
 from whence.aliases import Floats
 from whence.milp.axes import Axis, Splits
 from whence.milp.model import Columns, Linear, Model, Row, scaled
 from whence.question import Question
 
-__all__ = ["Weighting"]
+__all__ = ["Parts", "Weighting"]
+
+
+@dataclass(frozen=True)
+class Parts:
+    """What weights are made of, in groups: the leaves of each tree, of which one is met, or all neighbours.
+
+    Attributes
+    ----------
+    columns : ndarray of int
+        The variables that say whether a part is met, 0 or 1.
+    shares : sparse array of shape (parts, n)
+        The weights that each of them gives.
+    groups : list of slice
+        Which parts belong together.
+    met : int
+        How many of a group are met.
+    """
+
+    columns: Columns
+    shares: sparse.csr_array
+    groups: list[slice]
+    met: int
 
 
 class Weighting(ABC):
@@ -38,6 +62,22 @@ class Weighting(ABC):
     def means(self, values: Floats) -> list[Linear]:
         """Weighted mean of every column of `values`."""
         return [self.mean(column) for column in values.T]
+
+    def parts(self) -> Parts:
+        """What weights are made of: leaves of trees, or neighbours."""
+        raise NotImplementedError
+
+    def by_parts(self, value: Callable[[Floats], float]) -> Linear:
+        """Sum of what `value` says of the weights of the parts, each times its share."""
+        parts, known = self.parts(), dict[bytes, float]()
+        share = np.asarray(parts.shares.sum(axis=1)).ravel()
+        found = np.empty(share.size)
+        for i in range(share.size):
+            own = parts.shares[[i]].toarray().ravel() / share[i]
+            if own.tobytes() not in known:
+                known[own.tobytes()] = value(own)
+            found[i] = share[i] * known[own.tobytes()]
+        return Linear(parts.columns, found)
 
     @cached_property
     @abstractmethod

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -17,6 +17,7 @@ from whence.risk import Risk
 
 if TYPE_CHECKING:
     from whence.problems.base import DecisionProblem
+    from whence.problems.linear import Polytope
 
 __all__ = ["Limit", "Quantities", "QuantitySet", "limited", "with_bounds"]
 
@@ -172,6 +173,13 @@ class QuantitySet(PlanSet, Quantities):
         if self.rows:
             problem = problem.with_further_rows(self.rows)
         return problem.solve_between(Y, weights, risk, *self._bounds(Y))
+
+    def polytope(self) -> Polytope | None:
+        """What the plans must satisfy, where the problem is linear."""
+        space = self.problem.polytope()
+        if space is None:
+            return None
+        return replace(space, **with_bounds(space, *self.between_limits(space.variables), self.rows))
 
     def _bounds(self, Y: Floats) -> tuple[Floats, Floats]:
         problem: Any = self.problem

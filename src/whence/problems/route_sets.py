@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import islice
 from typing import TYPE_CHECKING, Any, Literal
 
 import networkx as nx
 import numpy as np
+from scipy import sparse
 
 from whence.aliases import Floats
 from whence.errors import InputError, SolverError
@@ -19,6 +20,7 @@ from whence.problems.sets import PlanSet
 from whence.risk import Risk, known_tail
 
 if TYPE_CHECKING:
+    from whence.problems.linear import Polytope
     from whence.problems.shortest_path import ShortestPath
 
 __all__ = ["RouteSet", "restricted"]
@@ -28,6 +30,8 @@ How = Literal["through", "using", "avoiding"]
 MOST_VISITS = 8
 #: Simple routes of a network with cycles that are tried for one that visits all it has to.
 TRIED_ROUTES = 20_000
+#: Beginnings of routes of a network with cycles that are looked at to list all routes of a set.
+TRIED_STEPS = 200_000
 
 
 @dataclass(frozen=True)
@@ -137,8 +141,19 @@ class RouteSet(PlanSet):
             if network.count() > limit:
                 return None
             return [[node for node, _ in inner._nodes(network, route)] for route in network.routes()]
-        found = list(islice(self._simple_routes(None), limit + 1))
-        return found if len(found) <= limit else None
+        return self._every_simple(limit)
+
+    def polytope(self) -> Polytope:
+        """What the edges of a route must satisfy, each of which is taken or not."""
+        space, (visits, closed) = self.problem.polytope(), self._visits()
+        upper = np.minimum(space.upper, 1.0)
+        upper[sorted(closed)] = 0.0
+        made = np.zeros((len(visits), space.variables))
+        for row, edges in zip(made, visits, strict=True):
+            row[sorted(edges)] = -1.0
+        A_ub = sparse.vstack([space.A_ub, sparse.csr_array(made)], format="csr")
+        b_ub = np.append(space.b_ub, -np.ones(len(visits)))
+        return replace(space, upper=upper, A_ub=A_ub, b_ub=b_ub, integrality=np.ones(upper.size, dtype=bool))
 
     def arcs(self) -> tuple[Any, int, int, int] | None:
         """Tail, edge and head of every arc of the layers, from the target backwards; how many nodes; both ends.
@@ -169,8 +184,7 @@ class RouteSet(PlanSet):
         from whence.problems.shortest_path import ShortestPath
 
         network = self.problem._network()
-        visits = [one.edges for one in self.asked if one.how != "avoiding"]
-        closed = frozenset[int]().union(*(one.edges for one in self.asked if one.how == "avoiding"))
+        visits, closed = self._visits()
         if len(visits) > MOST_VISITS:
             raise InputError(f"A set of routes can ask for at most {MOST_VISITS} places. Got {len(visits)} instead.")
         full = (1 << len(visits)) - 1
@@ -179,7 +193,7 @@ class RouteSet(PlanSet):
         graph.add_nodes_from((start, end))
         number: dict[Any, int] = {}
         ahead = _ahead(network, visits, closed)
-        marks = [sum(1 << i for i, edges in enumerate(visits) if e in edges) for e in range(len(network.edges))]
+        marks = _marks(network, visits)
         open_nodes, seen = [start], {start}
         while open_nodes:
             check_time()
@@ -213,6 +227,37 @@ class RouteSet(PlanSet):
         ends = f"{self.problem.source} to {self.problem.target}"
         return InputError(f"No route from {ends} goes {self._manner()}.", parameter="instead")
 
+    def _every_simple(self, limit: int) -> list[list[Any]] | None:
+        """Every simple route of the set in a network with cycles, those of the fewest edges first; None if too many."""
+        network = self.problem._network()
+        visits, closed = self._visits()
+        full = (1 << len(visits)) - 1
+        ahead, marks = _ahead(network, visits, closed), _marks(network, visits)
+        found: list[list[int]] = []
+        waiting: list[tuple[tuple[int, ...], int]] = [((network.source,), 0)]
+        for _ in range(TRIED_STEPS):
+            if not waiting:
+                routes = sorted(found, key=lambda route: (len(route), route))
+                return [[network.nodes[node] for node in route] for route in routes]
+            check_time()
+            route, mask = waiting.pop()
+            for e, v in network.successors[route[-1]]:
+                after = mask | marks[e]
+                if e in closed or v in route or v not in ahead or full & ~after & ~ahead[v]:
+                    continue
+                if v != network.target:
+                    waiting.append(((*route, v), after))
+                elif after == full:
+                    found.append([*route, v])
+            if len(found) > limit:
+                return None
+        return None
+
+    def _visits(self) -> tuple[list[frozenset[int]], frozenset[int]]:
+        """For each visit that has to be made the edges that make it, and the edges that must not be used."""
+        visits = [one.edges for one in self.asked if one.how != "avoiding"]
+        return visits, frozenset[int]().union(*(one.edges for one in self.asked if one.how == "avoiding"))
+
     def _simple(self, mean: Floats) -> list[Any]:
         found = next(self._simple_routes(mean), None)
         if found is None:
@@ -220,8 +265,7 @@ class RouteSet(PlanSet):
         return found
 
     def _simple_routes(self, mean: Floats | None) -> Iterator[list[Any]]:
-        closed = frozenset[int]().union(*(one.edges for one in self.asked if one.how == "avoiding"))
-        return self._routes_of(mean, closed)
+        return self._routes_of(mean, self._visits()[1])
 
     def _routes_of(self, mean: Floats | None, closed: frozenset[int]) -> Iterator[list[Any]]:
         """Simple routes of the set, the cheapest first, or those of the fewest edges where nothing is said of costs."""
@@ -236,6 +280,11 @@ class RouteSet(PlanSet):
             check_time()
             if self.refusal(route) is None:
                 yield route
+
+
+def _marks(network: Any, visits: Sequence[frozenset[int]]) -> list[int]:
+    """For every edge: as bits, the visits that it makes."""
+    return [sum(1 << i for i, edges in enumerate(visits) if e in edges) for e in range(len(network.edges))]
 
 
 def _ahead(network: Any, visits: Sequence[frozenset[int]], closed: frozenset[int]) -> dict[int, int]:

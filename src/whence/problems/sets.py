@@ -18,6 +18,7 @@ from whence.risk import Risk
 if TYPE_CHECKING:
     import pandas as pd
 
+    from whence.problems.linear import Polytope
     from whence.problems.plan_forms import PlanEditor, QuantityLimits, ShownPlans
 
 __all__ = ["AllowedPlans", "AnyPlan", "ListedPlans", "PlanSet", "only", "set_from_plain"]
@@ -148,6 +149,10 @@ class AnyPlan(PlanSet):
     def plans(self, limit: int) -> Sequence[Any] | None:
         """Every plan of the problem, where it can list them."""
         return self.problem.plans(limit)
+
+    def polytope(self) -> Polytope | None:
+        """What the problem's plans must satisfy, where it is linear."""
+        return self.problem.polytope()
 
 
 class ListedPlans(PlanSet):

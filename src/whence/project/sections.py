@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -17,6 +18,7 @@ from whence.weights import DecisionForest, ForecastWeights, ForestWeights, Kerne
 from whence.weights.kernel import KERNELS
 from whence.weights.metrics import METRICS
 from whence.weights.refits import RefitKind
+from whence.weights.sharing import SHARES
 
 DEPTH = Rule(
     "a whole number of at least 1, or 'none'", lambda value: value == "none" or (COUNT.fits(value) and value < 10_000)
@@ -56,17 +58,22 @@ FOLDS = Rule("a whole number of 2 or more", lambda value: COUNT.fits(value) and 
 SWITCH = Rule("true or false", lambda value: isinstance(value, bool))
 THREADS = Rule("a whole number from 1 to 256", lambda value: COUNT.fits(value) and value <= 256)
 
+
+def _as_in(make: type[Weights], **rules: Rule) -> dict[str, tuple[Rule, Any]]:
+    """Keys with their rules, and the defaults that they have in Python."""
+    known = inspect.signature(make).parameters
+    return {key: (rule, known[key].default) for key, rule in rules.items()}
+
+
 #: The kinds of weights, and the keys of each with their defaults. The seed is 0 by default, so that the same project
 #: makes the same decisions every time.
 WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
     "forest": (
         ForestWeights,
         {
-            "n_trees": (COUNT, 100),
-            "max_depth": (DEPTH, 4),
-            "max_features": (SHARE, "sqrt"),
+            **_as_in(ForestWeights, n_trees=COUNT, max_depth=DEPTH, max_features=SHARE),
             "random_state": (SEED, 0),
-            "min_samples_leaf": (COUNT, 1),
+            **_as_in(ForestWeights, min_samples_leaf=COUNT),
         },
     ),
     "decision_forest": (
@@ -81,7 +88,16 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
             "plans": (COUNT, 100),
         },
     ),
-    "knn": (KNNWeights, {"k": (COUNT, 20), "metric": (METRIC, "l1"), "scaled": (FLAG, True)}),
+    "knn": (
+        KNNWeights,
+        {
+            "k": (COUNT, 20),
+            "metric": (METRIC, "l1"),
+            "scaled": (FLAG, True),
+            "weights": (one_of(*SHARES), "uniform"),
+            "gap": (GAP, 0.01),
+        },
+    ),
     "kernel": (
         KernelWeights,
         {
@@ -102,7 +118,7 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
     ),
 }
 #: Keys that a file need not name: left out where they are as by default.
-UNSAID = ("metric", "scaled")
+UNSAID = ("metric", "scaled", "weights", "gap")
 
 
 @dataclass(frozen=True)

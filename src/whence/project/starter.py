@@ -13,6 +13,7 @@ from whence.features.inference import FEW_LEVELS, MANY_CATEGORIES
 from whence.project.columns import content, number_column
 from whence.project.csv_files import CsvFormat, CsvTable, load_csv
 from whence.project.findings import Findings
+from whence.project.sections import WEIGHTS
 from whence.report.numbers import plain
 from whence.spelling import nearest
 
@@ -150,13 +151,14 @@ def _number(table: CsvTable, column: str, kind: str) -> list[str]:
 
 
 def _tail(outcomes: list[str]) -> str:
+    forest = {key: json.dumps("none" if value is None else value) for key, (_, value) in WEIGHTS["forest"][1].items()}
     return f"""[weights]
 # How much each past row counts in a context: "forest", or "knn" with k. 'whence tune' looks for better settings.
 kind = "forest"
-n_trees = 100
-max_depth = "none"      # with the next two: what decides best on average over six data sets, and is explained quickly
-min_samples_leaf = 5
-max_features = 0.5
+n_trees = {forest["n_trees"]}
+max_depth = {forest["max_depth"]}      # a depth such as 4 or 6 is quicker to explain, and often costs more
+min_samples_leaf = {forest["min_samples_leaf"]}
+max_features = {forest["max_features"]}
 
 [problem]
 # What is decided: "newsvendor", "shipment", "shortest_path" or "linear".

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,7 +12,7 @@ from numpy.typing import NDArray
 from whence.aliases import Floats
 from whence.risk import Risk
 
-__all__ = ["Plans", "Routes", "Stock"]
+__all__ = ["Others", "Plans", "Routes", "Stock"]
 
 
 @dataclass(frozen=True)
@@ -60,6 +61,28 @@ class Routes:
 
 
 @dataclass(frozen=True)
+class Others:
+    """The plans outside a set, which a plan of it must beat by standard errors where it has to be the best of all.
+
+    Attributes
+    ----------
+    every : callable
+        The sample costs of all of them, one row per plan, times ``1 + within``; None where they cannot be listed.
+    past : callable
+        The same for those that are decided in past contexts.
+    best : callable
+        Given weights, the sample costs of the best plan of all, times ``1 + within``; None where it is in the set.
+    decided : callable
+        Whether the decision is one of them, or has to be beaten by a margin.
+    """
+
+    every: Callable[[], Floats | None]
+    past: Callable[[], Floats]
+    best: Callable[[Floats], Floats | None]
+    decided: Callable[[], bool]
+
+
+@dataclass(frozen=True)
 class Plans:
     """The plans of which some one must be better.
 
@@ -77,6 +100,11 @@ class Plans:
         The set, and all plans there are, as quantities that are chosen one by one.
     routes, all_routes : Routes, optional
         The set, and all plans there are, as routes of a network.
+    others : Others, optional
+        For absolute questions: the plans outside the set.
+    linear : callable, optional
+        Gives, where plans form a polytope and costs are linear, a polytope that holds all plans of the set, and the
+        cost vectors of the past observations; None where it is not so.
     """
 
     best: Callable[[Floats], Floats]
@@ -87,6 +115,8 @@ class Plans:
     all_stock: Stock | None = None
     routes: Routes | None = None
     all_routes: Routes | None = None
+    others: Others | None = None
+    linear: Callable[[], tuple[Any, Floats] | None] | None = None
 
     def beaten(self, risk: Risk, tau: float) -> Callable[[Floats], Floats | None]:
         """Of an absolute question: given weights, the best plan of all where it beats the set by more than tau."""

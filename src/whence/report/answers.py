@@ -45,6 +45,9 @@ class MenuDocument(_Document, frozen=True, kw_only=True):
     left_out: Count
     features: list[list[str]]
     answers: list[Any]
+    #: All smallest sets, also of answers that were left out, and the explanation that says that there are no others.
+    sets: list[list[str]] | None = None
+    proof: Any = None
 
 
 class ReasonsDocument(_Document, frozen=True, kw_only=True):
@@ -62,6 +65,9 @@ class ReasonsDocument(_Document, frozen=True, kw_only=True):
     minimal: bool
     needed: dict[str, Any]
     proofs: Count
+    #: The explanation that says that the facts settle it, and further ones, of which every smaller set misses one.
+    proof: Any = None
+    witnesses: list[Any] = []
 
 
 class PlanPair(Struct, frozen=True, kw_only=True):

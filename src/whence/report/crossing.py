@@ -128,15 +128,16 @@ def fragment(why: Crossing) -> str:
     return fragment_of("crossing.html", **_content(why, ""))
 
 
-def page(why: Crossing, title: str) -> str:
+def page(why: Crossing, title: str, question: str = "") -> str:
     """The report as the text of a file that needs nothing else."""
-    return page_of("crossing.html", **_content(why, title))
+    return page_of("crossing.html", **_content(why, title, question))
 
 
-def _content(why: Crossing, title: str) -> dict[str, Any]:
+def _content(why: Crossing, title: str, question: str = "") -> dict[str, Any]:
     shown = why if why.context is not None or why.unrestricted is None else why.unrestricted
     return {
         "title": title,
+        "question": question,
         "text": sentences(why),
         "changes": [] if shown.context is None else shown_changes(shown),
         "unrestricted": shown is not why,

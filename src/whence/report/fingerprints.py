@@ -26,6 +26,9 @@ __all__ = ["Writer", "digest", "problem_digest"]
 
 #: How deep objects inside a problem are looked into.
 DEEPEST = 100
+#: What is written as a truth value, and what as a number.
+TRUTH = (bool, np.bool_)
+NUMBER = (int, float, np.integer, np.floating)
 #: Where classes stood when they were first taken into a fingerprint: documents from then are still to agree.
 FORMERLY = {"whence.features.kinds": "whence.kinds"}
 
@@ -54,11 +57,14 @@ class Writer:
 
     def write(self, value: Any, path: str = "") -> None:
         """Add a value of any kind; `path` says where it stands, for `left_out`."""
-        if value is None or value is pd.NA or value is pd.NaT:
+        # Most of a document is texts: the one question for them comes first.
+        if type(value) is str:
+            self._token("text", value.encode("utf-8", "surrogatepass"))
+        elif value is None or value is pd.NA or value is pd.NaT:
             self._token("none")
-        elif isinstance(value, bool | np.bool_):
+        elif isinstance(value, TRUTH):
             self._token("bool", b"1" if value else b"0")
-        elif isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, Enum):
+        elif isinstance(value, NUMBER) and not isinstance(value, Enum):
             self._token("number")
             if _ordinary(value):
                 self._numbers(np.array([value], dtype=np.float64))
@@ -78,8 +84,7 @@ class Writer:
             self._above.pop()
 
     def _token(self, kind: str, content: bytes = b"") -> None:
-        self._sha.update(f"{kind}:{len(content)}:".encode())
-        self._sha.update(content)
+        self._sha.update(b"%b:%d:%b" % (kind.encode(), len(content), content))
 
     def _numbers(self, values: NDArray[Any]) -> None:
         """A row of numbers; whole ones and others alike, as long as they are the same."""
@@ -119,7 +124,7 @@ class Writer:
             self._object(value, path)
 
     def _sequence(self, values: Sequence[Any], path: str) -> None:
-        if all(isinstance(v, int | float | np.integer | np.floating) and _ordinary(v) for v in values):
+        if all(isinstance(v, NUMBER) and _ordinary(v) for v in values):
             self._numbers(np.array(values, dtype=np.float64))
             return
         self._token("list", str(len(values)).encode())
@@ -190,7 +195,7 @@ def _named(kind: type) -> str:
 
 def _ordinary(number: Any) -> bool:
     """Whether a number is one as a float."""
-    if isinstance(number, bool | np.bool_):
+    if isinstance(number, TRUTH):
         return False
     return not isinstance(number, int) or abs(number) <= 2**53
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+from functools import cache
 from pathlib import Path
 from types import UnionType
 from typing import Annotated, Any, Literal, NoReturn, TypeVar, Union, get_args, get_origin, get_type_hints
@@ -88,9 +89,14 @@ def _without_nulls(document: Any, nested: bool = False) -> Any:
     inner = document.get("unrestricted")
     if nested and inner is not None:
         raise _refused("unrestricted.unrestricted", "null inside another one", "a further explanation")
-    optional = {one.encode_name for one in structs.fields(Report) if not one.required}
-    found = {name: value for name, value in document.items() if value is not None or name not in optional}
+    found = {name: value for name, value in document.items() if value is not None or name not in _optional()}
     return found if inner is None else {**found, "unrestricted": _without_nulls(inner, nested=True)}
+
+
+@cache
+def _optional() -> frozenset[str]:
+    """The names of entries that may be missing; to ask for them evaluates every annotation anew."""
+    return frozenset(one.encode_name for one in structs.fields(Report) if not one.required)
 
 
 def _completed(report: Report) -> Report:

@@ -123,8 +123,24 @@ def agreed_in_words(report: Report) -> str:
         return f"How far you may rely on it is not known: there was time for {refits} refits{so_far}."
     if is_reliable(found):
         return f"You may rely on it: {agree}."
-    others = f"; of the {found.judged.refits} that had no say, {found.judged.times}" if _enough(found) else ""
-    return f"Do not rely on it: only {agree}{others}."
+    if _enough(found):
+        return f"Do not rely on it: only {agree}; of the {found.judged.refits} that had no say, {found.judged.times}."
+    return f"Do not rely on it: only {agree}. {_why_no_more(report, found)}".rstrip()
+
+
+def _why_no_more(report: Report, found: RelianceEntry) -> str:
+    """Why the search for a context in which more refits agree ended, in a sentence."""
+    nowhere = [rung.confidence for rung in found.ladder if rung.status == "none"]
+    if nowhere:
+        return (
+            f"By {plain(min(nowhere), 3)} standard errors {other_plan(report)} is better in no context that is allowed."
+        )
+    last = found.ladder[-1]
+    if last.status in ("time_limit", "interrupted"):
+        return "There was no time to look for a context in which more of them agree."
+    if len(found.ladder) > 1:
+        return f"Even {plain(last.confidence, 3)} standard errors are not enough."
+    return ""
 
 
 def by_a_hair(report: Report) -> str:

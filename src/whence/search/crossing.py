@@ -91,7 +91,7 @@ class CrossingFrontier(ForestFrontier):
 
 
 def question_of(
-    summed: SummedTrees,
+    summed: Any,
     space: Space,
     inputs: InputMap,
     tau: float,
@@ -100,7 +100,7 @@ def question_of(
     plausible: Isolation | None = None,
     few: Few | None = None,
 ) -> Question:
-    """What an engine is asked, in which the sum over trees stands in the place of costs."""
+    """What an engine is asked, in which the sum over trees, or a line, stands in the place of costs."""
     none = np.zeros(1)
     return Question(
         space=space,

@@ -7,11 +7,13 @@ from dataclasses import replace
 import numpy as np
 
 from whence.aliases import Floats
+from whence.errors import InputError
 from whence.problems._deadline import check_time, until
 from whence.question import Answer, Question
 from whence.search import driver
-from whence.search.knn import NeighbourFrontier
+from whence.search.knn import NeighbourFrontier, within_gap
 from whence.search.one_by_one import LISTED, OneByOne
+from whence.search.sure_sets import confidently
 
 __all__ = ["explain"]
 
@@ -20,12 +22,21 @@ def explain(question: Question) -> Answer:
     """Answer a question about a set of plans and a nearest-neighbour policy."""
     plans = question.plans
     assert plans is not None
+    if question.confidence:
+        return confidently(question, alone=NeighbourFrontier, together=_Best)
     rows = plans.every(LISTED)
     if question.kind == "absolute":
         question = replace(question, better=plans.beaten(question.risk, question.tau))
     if rows is not None:
         each = [NeighbourFrontier(replace(question, alternative=row)) for row in rows]
-        return driver.run(question, OneByOne(question, each))
+        answer = driver.run(question, OneByOne(question, each))
+        return within_gap(answer, min(one.proved for one in each)) if question.weights.proof_gap else answer
+    if question.weights.proof_gap:
+        raise InputError(
+            f"'instead' must be one plan, or a set of at most {LISTED} plans that can be listed, where neighbours "
+            "count by their distance. Got a larger set.",
+            parameter="instead",
+        )
     with until(question.limits.started + question.limits.seconds + question.limits.remaining):
         return driver.run(question, _Foreseen(question))
 
@@ -89,4 +100,16 @@ class _Foreseen:
     def _stands(self, point: Floats) -> bool:
         question, weights = self.question, self.weights(point)
         cost = question.risk.of(self.plans.best(weights), weights)
-        return all(cost <= question.risk.of(rival, weights) + question.tau for rival in self.inner.rivals)
+        return all(cost <= question.risk.of(rival, weights) + question.tau for rival in self._rivals(weights))
+
+    def _rivals(self, weights: Floats) -> list[Floats]:
+        """What the set's best plan must not cost more than, as sample costs."""
+        return self.inner.rivals
+
+
+class _Best(_Foreseen):
+    """The same where an absolute question is not left to the driver: the best plan there is among the rivals."""
+
+    def _rivals(self, weights: Floats) -> list[Floats]:
+        best = [] if self.plans.rival is None else [self.plans.rival(weights)]
+        return [*self.inner.rivals, *best]

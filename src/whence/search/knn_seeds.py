@@ -95,7 +95,7 @@ class Seeds:
             if axis.kind is AxisKind.CATEGORY:
                 total += axis.costs[column.astype(np.int64)]
             else:
-                total += axis.weight * np.abs(column - axis.start)
+                total += axis.far(np.ascontiguousarray(column))
         return total
 
     def _allowed(self, contexts: Floats) -> Floats:

@@ -22,9 +22,9 @@ from whence.search.criteria import distinct
 from whence.search.first_known import alive_leaves, first_known
 from whence.search.forest import ForestFrontier, prepared
 from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
-from whence.search.one_by_one import LISTED as LISTED_ALONE
-from whence.search.one_by_one import OneByOne
+from whence.search.listed_best import ListedBest
 from whence.search.solved_boxes import SolvedBoxes
+from whence.search.sure_sets import Nowhere, confidently
 
 __all__ = ["PlanFrontier", "explain", "list_criterion", "row_of_plans"]
 
@@ -46,37 +46,43 @@ def explain(question: Question) -> Answer:
     plans = question.plans
     assert plans is not None
     if question.confidence:
-        return _confidently(question, kept, plausible)
-    # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
-    relative = replace(question, kind="relative")
+        return confidently(
+            question,
+            alone=lambda one: ForestFrontier(one, kept, plausible),
+            together=lambda plain: _frontier(plain, _Making(plain, kept, plausible, look=False)),
+        )
     made = _Making(question, kept, plausible)
-    criterion = made.criterion()
-    if criterion is None:
-        if question.limits.remaining <= 0:
-            return made.stopped()
-        return driver.run(relative, SolvedBoxes(question, kept, plausible, made.known))
-    if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
+    frontier = _frontier(question, made)
+    if frontier is None:
+        return made.stopped()
+    if isinstance(frontier, Nowhere):
         if made.known is None:
             return Answer("none", None, np.inf, np.inf)  # no plan under any threshold
         # No plan under any threshold is better nearer than what is known.
         distance = question.space.distance(made.known)
         return Answer("optimal", made.known, distance, distance)
+    # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
+    return driver.run(replace(question, kind="relative"), frontier)
+
+
+def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes | Nowhere | None:
+    """The boxes of a set, whose rivals are part of the criterion; None where the time is up before there are any."""
+    criterion = made.criterion()
+    plans = made.plans
+    if criterion is None:
+        if question.limits.remaining <= 0:
+            return None
+        return SolvedBoxes(replace(question, plans=made.plans), made.kept, made.plausible, made.known)
+    if isinstance(criterion, _core.PlanList) and plans.routes is None and criterion.plans == 0:
+        return Nowhere()
     relaxed = (
         isinstance(criterion, _core.StockCriterion) and plans.stock is not None and np.isfinite(plans.stock.budget)
     )
-    frontier = PlanFrontier(relative, kept, criterion, relaxed, plausible, made.known)
+    relative = replace(question, kind="relative")
+    frontier = PlanFrontier(relative, made.kept, criterion, relaxed, made.plausible, made.known)
     if made.looked:
         frontier.proposed = 1  # past contexts were looked at before
-    return driver.run(relative, frontier)
-
-
-def _confidently(question: Question, kept: KeptGrid, plausible: _core.Plausibility | None) -> Answer:
-    """Some one plan must be better by so many standard errors: each has a spread of its own, and a search."""
-    assert question.plans is not None
-    rows = question.plans.every(LISTED_ALONE)
-    assert rows is not None  # whoever asked made sure of that
-    each = [ForestFrontier(replace(question, plans=None, alternative=row, memo={}), kept, plausible) for row in rows]
-    return driver.run(question, OneByOne(question, each))
+    return frontier
 
 
 class PlanFrontier(ForestFrontier):
@@ -135,11 +141,13 @@ class PlanFrontier(ForestFrontier):
 class _Making:
     """A criterion for a set in the making: large tables are about contexts nearer than an explanation that is known."""
 
-    def __init__(self, question: Question, kept: KeptGrid, plausible: _core.Plausibility | None) -> None:
+    def __init__(
+        self, question: Question, kept: KeptGrid, plausible: _core.Plausibility | None, look: bool = True
+    ) -> None:
         assert question.plans is not None
         self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.plans
         self.known: Floats | None = None
-        self.looked = False
+        self.looked, self.look = False, look
 
     def criterion(self) -> _core.Criterion | None:
         """The criterion; None where there is none of its kind, or its table would be too large."""
@@ -151,9 +159,7 @@ class _Making:
         if plans.routes is not None and question.risk.tail is None:
             return _route_criterion(question, kept, plans.routes, plans.all_routes)
         limit = LISTED if question.risk.tail is None else LISTED_TAIL
-        most = min(limit, max(1, TABLE_LIMIT // kept.leaves))
-        rows = plans.every(most)
-        rivals = None if plans.rivals is None else plans.rivals(most)
+        rows, rivals = self._listed(min(limit, max(1, TABLE_LIMIT // kept.leaves)))
         if rows is None or (plans.rivals is not None and rivals is None):
             return None
         decided = question.rival_decision[None, :]
@@ -162,12 +168,24 @@ class _Making:
             alive, _ = self._alive(rows)
         return list_criterion(question, kept, rows, decided if rivals is None else np.vstack([rivals, decided]), alive)
 
+    def _listed(self, most: int) -> tuple[Floats | None, Floats | None]:
+        """The sample costs of all plans of the set, and of all plans there are, where there are at most so many."""
+        plans, memo = self.plans, self.question.memo
+        if memo.get("listed", (0,))[0] != most:
+            memo["listed"] = most, plans.every(most), None if plans.rivals is None else plans.rivals(most)
+        _, rows, rivals = memo["listed"]
+        # Whoever has a list need not solve the problem to know the best of it.
+        best = plans.best if rows is None else ListedBest(rows, self.question.risk.tail)
+        rival = plans.rival if rivals is None else ListedBest(rivals, self.question.risk.tail)
+        self.plans = replace(plans, best=best, rival=rival)
+        return rows, rivals
+
     def _alive(self, rows: Floats | None = None) -> tuple[Ints, Ints]:
         """The leaves that hold an allowed context nearer than what is known, and the tree of each."""
         question = self.question
-        if not self.looked and question.limits.node_limit is None:
+        if self.look and not self.looked and question.limits.node_limit is None:
             self.looked = True
-            self.known = first_known(question, self.kept, self.plausible, rows)
+            self.known = first_known(replace(question, plans=self.plans), self.kept, self.plausible, rows)
         cutoff = np.inf if self.known is None else question.space.distance(self.known)
         return alive_leaves(locate(question, self.kept), self.kept, cutoff)
 

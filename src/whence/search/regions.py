@@ -7,8 +7,8 @@ cell fits.
 
 For an absolute explanation the box is grown against the plans that are known, and then looked at cell by cell: a plan
 that beats the alternative in one of them becomes known, and the box is grown again. Where there are too many cells for
-that, the search for sets of plans is asked for a cell in which any plan beats the alternative. With standard errors,
-which it does not know, cells are drawn at random instead, and the region says so.
+that, the search for sets of plans is asked for a cell in which any plan beats the alternative; with standard errors,
+plans that can be listed are asked one by one. Where they cannot, cells are drawn at random, and the region says so.
 """
 
 from __future__ import annotations
@@ -29,16 +29,13 @@ from whence.search.beaten import beaten_within, within_box
 from whence.search.confidence import confident_excess
 from whence.search.criteria import add_plan, add_rival, criterion_of, without_tolerance
 from whence.search.grid import KeptGrid, grid_of, leaf_means, locate, weights_at
+from whence.search.refuting import Refuting, looked_through
 
 __all__ = ["Region", "region"]
 
 Ints = NDArray[np.int32]
 Bools = NDArray[np.bool_]
 
-#: Boxes after which a slab is split where both halves gain most: it may well hold no bad cell at all.
-PATIENCE = 64
-#: Boxes of one slice of a search, and seconds after which it looks at the clock.
-SLICE, CLOCK = 20_000, 0.05
 #: Cells of a region that are looked at, all of them or drawn at random, for plans that beat the alternative.
 LOOKS = 2000
 
@@ -61,7 +58,7 @@ class Region:
         Whether no further cell fits in any direction; otherwise the time was up before that was known.
     proved : bool
         Whether the criterion is known to hold in all of it. Of an absolute explanation, it is known against the plans
-        met, and against all plans only where every cell was looked at.
+        met, and against all plans where every cell was looked at, or a search for any other plan covered them.
     plans : int
         Plans that the alternative was held against.
     nodes : int
@@ -123,6 +120,9 @@ def region(
     breaches = [
         _breach(question, kept, confidence, one) for one in plans if not _never_broken(question, confidence, one)
     ]
+    refuting = None
+    if confidence and anything is not None and question.kind == "absolute" and kept.whole is None:
+        refuting = Refuting(question, kept, confidence, anything)
     nodes = 0
     while True:
         grower = _Grower(question, kept, point, breaches, nodes, len(plans))
@@ -130,7 +130,7 @@ def region(
         if question.kind == "relative":
             return grower.region(True)
         try:
-            rival, proved = grower.beaten(confidence, anything)
+            rival, proved = grower.beaten(confidence, anything, refuting, plans)
         except OutOfTime:
             return grower.region(False)
         # A plan that is known already beats the alternative there by rounding alone.
@@ -262,22 +262,16 @@ class _Grower:
         return min((self._first_bad(part, breach) for breach in self.breaches), default=np.inf)
 
     def _first_bad(self, part: _core.Located, breach: _core.Criterion) -> float:
-        limits, before = self.question.limits, self.nodes
         search = _core.ForestSearch(part, breach, self.tau)
-        bound, reached = 0.0, False
-        while not reached and bound < np.inf:
-            if limits.reached(self.nodes, np.inf, 0.0) is not None:
-                self.maximal = False
-                break
-            sharp = search.examined >= PATIENCE
-            boxes = SLICE if sharp else PATIENCE
-            if limits.node_limit is not None:
-                boxes = min(boxes, limits.node_limit - self.nodes)
-            reached, bound = search.advance(boxes, np.inf, None, sharp, min(CLOCK, limits.remaining))
-            self.nodes = before + search.examined
+        reached, bound = looked_through(search, self.question.limits, self.nodes)
+        self.nodes += search.examined
+        if not reached and bound < np.inf:
+            self.maximal = False
         return bound / _core.Located.ONE_CELL
 
-    def beaten(self, confidence: float, anything: Plans | None = None) -> tuple[Floats | None, bool]:
+    def beaten(
+        self, confidence: float, anything: Plans | None, refuting: Refuting | None, known: Sequence[Floats]
+    ) -> tuple[Floats | None, bool]:
         """A plan that beats the alternative somewhere in the box, if one was met, and whether there is surely none.
 
         Raises
@@ -288,6 +282,11 @@ class _Grower:
         looked, all_of_them = self._sample()
         if not all_of_them and anything is not None and confidence == 0.0:
             return self._beaten_by(anything)
+        if not all_of_them and refuting is not None:
+            found = refuting.refuted(self._whole(), known, self.anchor, self.nodes)
+            self.nodes = refuting.nodes
+            if found is not None:
+                return found
         seen: set[bytes] = set()
         for cells in looked:
             leaves = self.kept.grid.leaves_at(np.ascontiguousarray(cells))[: self.kept.trees]
@@ -317,6 +316,12 @@ class _Grower:
         # What beats the alternative by rounding alone would be met again and again.
         known = rival is None or confident_excess(question, self.kept, 0.0, leaves, rival) <= question.tau
         return None if known else rival, False
+
+    def _whole(self) -> _core.Located:
+        """All cells of the box, counted from an end of it along one column."""
+        numbers = np.flatnonzero(self.group < 0)
+        start = np.where(self.group < 0, self.high, self.anchor).astype(np.int32)
+        return self.located.part(self.low, self.high, start, int(numbers[0]) if numbers.size else 0)
 
     def _sample(self) -> tuple[Ints, bool]:
         """Cells of the box: all of them, or as many as are looked at."""

@@ -9,7 +9,8 @@ so for every risk that is a mean or the mean of the worst share, and asks for no
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import cast
+from dataclasses import dataclass
+from typing import Any, cast
 
 import numpy as np
 
@@ -34,6 +35,37 @@ DECIDED = 0.2
 KNOWN_BOXES = 20_000
 
 
+@dataclass(frozen=True)
+class _Learned:
+    """What was found out about a set, whatever the contexts are that are looked at.
+
+    Attributes
+    ----------
+    of : tuple
+        The grid and the rival that it is about.
+    holds : dict
+        Whether some plan of the set is as good as asked for, by leaves.
+    priced : ndarray of shape (leaves,)
+        What the best plan for each leaf costs, over the number of trees.
+    past : pair of dict
+        The best plans of the set, and of all, in past contexts.
+    """
+
+    of: tuple[Any, ...]
+    holds: dict[bytes, bool]
+    priced: Floats
+    past: tuple[dict[int, Floats], dict[int, Floats]]
+
+
+def _learned(question: Question, kept: KeptGrid) -> _Learned:
+    """What is known from the same question with other restrictions, or nothing yet."""
+    about = (kept.samples, kept.leaves, question.rival_decision.tobytes(), question.tau)
+    known = question.memo.get("solved")
+    if known is None or known.of[0] is not about[0] or known.of[1:] != about[1:]:
+        known = question.memo["solved"] = _Learned(about, {}, np.full(kept.leaves, np.nan), ({}, {}))
+    return cast(_Learned, known)
+
+
 class SolvedBoxes:
     """Boxes of cells in the order of their distance (see :class:`whence.search.driver.Frontier`)."""
 
@@ -55,13 +87,14 @@ class SolvedBoxes:
         self.bound = 0.0
         self.shown = self.located.start
         self.excluded: set[bytes] = set()
-        self._known: dict[bytes, bool] = {}
-        self._priced = np.full(kept.leaves, np.nan)
+        self._learned = _learned(question, kept)
+        self._known, self._priced = self._learned.holds, self._learned.priced
         self._tree = np.repeat(np.arange(kept.trees), np.diff(kept.grid.first_leaf[: kept.trees + 1]))
         relations = question.space.relations
         self.rows = relations if relations is not None and len(relations.rows) else None
         self._static = question.risk.tail is None and self.plans.rival is None
         self._criterion: _core.MeanCriterion | None = None
+        self._last_rival: tuple[bytes, Floats] = b"", np.empty(0)
         self._proposed = False
 
     # ---- what the driver asks ------------------------------------------------------------------------------------
@@ -229,6 +262,11 @@ class SolvedBoxes:
 
     def _rival(self, leaves: Ints) -> Floats:
         """What each leaf adds to the cost of the rival that is cheapest at these leaves."""
+        if self._last_rival[0] != leaves.tobytes():
+            self._last_rival = leaves.tobytes(), self._rival_afresh(leaves)
+        return self._last_rival[1]
+
+    def _rival_afresh(self, leaves: Ints) -> Floats:
         question = self.question
         if self._static:
             return leaf_means(self.kept, question.rival_decision)
@@ -276,7 +314,7 @@ class SolvedBoxes:
 
     def _plans_of_the_past(self, until_left: float, best: Callable[[Floats], Floats] | None = None) -> list[Floats]:
         """Sample costs of the best plans in past contexts, each once, the nearest contexts first."""
-        solve = best or self.plans.best
+        solve, known = best or self.plans.best, self._learned.past[best is not None]
         question, kept = self.question, self.kept
         if kept.past is None:
             kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
@@ -286,8 +324,9 @@ class SolvedBoxes:
             for i in np.argsort(distance, kind="stable")[:TRIED].tolist():
                 if question.limits.remaining <= until_left:
                     break
-                costs = solve(self._weights(self._leaves(kept.past[i])))
-                found[costs.tobytes()] = costs
+                if i not in known:
+                    known[i] = solve(self._weights(self._leaves(kept.past[i])))
+                found[known[i].tobytes()] = known[i]
         return list(found.values())
 
     def _weights(self, leaves: Ints) -> Floats:

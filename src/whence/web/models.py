@@ -122,6 +122,14 @@ class PlanShape(_Answer):
         return cls(type=editor.form, **{name: value for name, value in vars(editor).items() if name != "form"})
 
 
+class ForecastRange(_Answer):
+    """An outcome that is forecast."""
+
+    outcome: str
+    low: float = Field(description="The smallest forecast for a past context.")
+    high: float = Field(description="The largest one.")
+
+
 class Scene(SceneEntry):
     """Everything the page needs to draw its panels."""
 
@@ -139,6 +147,7 @@ class Scene(SceneEntry):
     plausible: float | None = _told("How usual a context found must be, where the project says so.")
     max_changes: int | None = _told("How many features may change at most, where the project says so.")
     unknown: str = _told("Why it is not known how far answers can be relied on, in a sentence.", "")
+    forecasts: list[ForecastRange] = _told("What is forecast and may be asked about; none where nothing is.", [])
 
 
 class Observation(_Answer):
@@ -289,6 +298,28 @@ class MenuRequest(QuestionRequest):
     )
 
 
+class ForecastRequest(ContextRequest):
+    """The question "when would the forecast reach this value?"."""
+
+    outcome: Text | None = _told("Which outcome; may be left out where there is one.")
+    at_most: Number | None = _told("The forecast must be at most this; give one of the three.")
+    at_least: Number | None = _told("The forecast must be at least this.")
+    between: Annotated[list[Number], Field(min_length=2, max_length=2)] | None = _told(
+        "The forecast must lie between these two."
+    )
+    plausible: Annotated[float, Field(gt=0, lt=1)] | None = _told(
+        "The share of past contexts than which the context found must be no less usual."
+    )
+    max_changes: Annotated[int, Field(ge=1, le=10_000)] | None = _told("How many features may change at most.")
+    fixed: list[Text] = Field(default=[], max_length=10_000, description="Features that cannot change.")
+    bounds: dict[Text, Annotated[list[Value | None], Field(max_length=10_000)]] = Field(
+        default={},
+        max_length=10_000,
+        description="Feature to [low, high] (null for open), or to the categories allowed.",
+    )
+    time_limit: Seconds | None = _told(TIME_LIMIT)
+
+
 class CompareRequest(_Request):
     """The question "why is it another plan than before?"."""
 
@@ -369,8 +400,8 @@ class QuestionJob(_Answer):
 
     job: str
     scene: str
-    question: Literal["front", "menu", "reasons", "compare"]
-    kind: Literal["relative", "absolute"] | None = _told("Null for a comparison.")
+    question: Literal["front", "menu", "reasons", "compare", "forecast"]
+    kind: Literal["relative", "absolute"] | None = _told("Null for a comparison, and for a forecast.")
     state: State
     ahead: int = _told("Questions that come before it, while it is queued.", 0)
     time_limit: float

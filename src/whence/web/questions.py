@@ -11,6 +11,7 @@ from fastapi import APIRouter, Request, Response
 from whence.project.margins import read_margin
 from whence.web import models
 from whence.web.explanations import asked_of, check, time_limit_of
+from whence.web.forecasts import asked_forecast, check_forecast
 from whence.web.jobs import (
     BUSY,
     Wait,
@@ -66,6 +67,14 @@ def router() -> APIRouter:
         question = Asked(0, found.id, asked.after, None, "relative", [], {}, limit, question="compare")
         question = replace(question, more={"before": asked.before})
         remarks = await in_thread(request, lambda: _compared(found, asked))
+        return _accepted(request, await submitted(request, question, remarks))
+
+    @api.post("/scenes/{scene}/forecasts", **ACCEPTED)
+    async def forecast(scene: str, asked: models.ForecastRequest, request: Request) -> Response:
+        """Ask for the nearest context in which what is forecast is at most, at least, or between such values."""
+        found = find_scene(request, scene)
+        question = asked_forecast(found, asked, request.app.state.settings)
+        remarks = await in_thread(request, lambda: check_forecast(found, question))
         return _accepted(request, await submitted(request, question, remarks))
 
     @api.get("/answers/{job}", response_model=models.QuestionJob)
@@ -138,6 +147,6 @@ def _accepted(request: Request, job: Job) -> Response:
 
 
 def _shown(request: Request, job: Job, status: int = 200, headers: dict[str, str] | None = None) -> Response:
-    about = None if job.asked.question == "compare" else job.asked.kind
+    about = None if job.asked.question in ("compare", "forecast") else job.asked.kind
     told = models.QuestionJob(**common(request, job), question=job.asked.question, kind=about)  # type: ignore[arg-type]
     return job_response(told, {"result": None if job.answer is None else job.answer.result}, status, headers)

@@ -29,6 +29,7 @@ from whence.report.outside import outside
 from whence.report.quality import quality_in_words, warns
 from whence.web import models
 from whence.web.controls import controls
+from whence.weights.forecast import ForecastWeights
 
 #: Observations that are named as those that weigh most.
 NAMED = 8
@@ -256,7 +257,19 @@ class Scene:
             plausible=own["plausible"],
             max_changes=own["max_changes"],
             unknown="" if own["confidence"] else self.unknown,
+            forecasts=self.forecasts(),
         )
+
+    def forecasts(self) -> list[models.ForecastRange]:
+        """What the policy forecasts, and between which values it did so for the past."""
+        weights = self.policy.weights_
+        if not isinstance(weights, ForecastWeights):
+            return []
+        past = weights.forecast(weights.inputs_)
+        return [
+            models.ForecastRange(outcome=name, low=float(column.min()), high=float(column.max()))
+            for name, column in zip(self.policy.outcome_names_, past.T, strict=True)
+        ]
 
     def quality(self) -> models.Quality:
         """How good the policy is on observations that it was not fitted to; found out once."""

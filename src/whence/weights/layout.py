@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 from numpy.typing import NDArray
@@ -66,7 +66,26 @@ class Layout:
         return np.column_stack(columns)
 
 
-def check_width(read: FittedTrees, columns: int) -> None:
+class Seen(Protocol):
+    """What is known of the columns that a fitted model has seen."""
+
+    @property
+    def names(self) -> list[str] | None:
+        """Their names, where it knows them."""
+        ...
+
+    @property
+    def n_features(self) -> int:
+        """How many there are."""
+        ...
+
+    @property
+    def kind(self) -> str:
+        """What the model is, in a few words."""
+        ...
+
+
+def check_width(read: Seen, columns: int) -> None:
     """Refuse another number of columns than the model has seen."""
     if columns != read.n_features:
         raise InputError(
@@ -76,7 +95,7 @@ def check_width(read: FittedTrees, columns: int) -> None:
         )
 
 
-def check_names(read: FittedTrees, names: Sequence[str]) -> None:
+def check_names(read: Seen, names: Sequence[str]) -> None:
     """Refuse columns in another order than the model has seen them: it would take one for the other."""
     if read.names is not None and list(read.names) != list(names):
         raise InputError(

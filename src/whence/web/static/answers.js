@@ -91,11 +91,12 @@ export function facts({ gain = "", usual = "" }) {
   return told.length > 0 && h("ul", { class: "facts" }, told.map((text) => h("li", { text })));
 }
 
-function certificate(found) {
+/** The certificate of an answer, whose context was computed once more from `sources`. */
+export function certificate(found, sources = "the fitted model and the decision problem") {
   return h("details", { class: "certificate" }, h("summary", { text: "Certificate" }),
     h("dl", {}, found.shown.certificate
       .map(([name, text]) => h("div", {}, h("dt", {}, NAMED[name] ? term(NAMED[name], name) : name), h("dd", { text })))),
-    found.context && h("p", { class: "hint", text: "Computed once more from the fitted model and the decision problem before it was shown." }));
+    found.context && h("p", { class: "hint", text: `Computed once more from ${sources} before it was shown.` }));
 }
 
 /** Links to an answer as a report and as data. */

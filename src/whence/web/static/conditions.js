@@ -36,6 +36,12 @@ export function conditionsOfSeveral(about) {
   return { ...(margin === undefined ? {} : { margin }), ...(plausible === undefined ? {} : { plausible }) };
 }
 
+/** The conditions of a question about a forecast: how usual the context must be, and how few features may change. */
+export function conditionsOfForecasts() {
+  const { plausible, max_changes: few } = conditionsAsked("mine");
+  return { ...(plausible === undefined ? {} : { plausible }), ...(few === undefined ? {} : { max_changes: few }) };
+}
+
 /** Whether refits are asked for. */
 export const asksRefits = () => state.about === "mine" && state.scene.holds !== null && state.conditions.holds !== false;
 

@@ -53,6 +53,9 @@ export function fitting(scene, kept) {
   const wish = kept.wish ? wished ?? {} : ownWish(scene);
   const lacking = !Object.keys(wish).length;
   const about = kept.about === "set" && lacking ? { about: "mine", asked: [] } : {};
-  const more = (kept.more ?? []).filter((name) => (name === "compare" ? whole : kept.subject && !(kept.subject[0] === "set" && lacking)));
-  return { ...kept, ...about, more, before: whole ? before : null, context, limits: allowed, locks, wish, dropped };
+  const forecast = scene.forecasts.some(({ outcome }) => outcome === kept.forecast?.outcome) ? kept.forecast : null;
+  if (kept.forecast && !forecast) dropped.push("what is asked of a forecast");
+  const fit = { compare: whole, forecast: Boolean(forecast) };
+  const more = (kept.more ?? []).filter((name) => fit[name] ?? (kept.subject && !(kept.subject[0] === "set" && lacking)));
+  return { ...kept, ...about, more, forecast, before: whole ? before : null, context, limits: allowed, locks, wish, dropped };
 }

@@ -22,6 +22,7 @@ export function linkOf() {
     parts.set("more", more.join(" "));
     const { about, kind } = more.map((name) => state.others[name]).find((entry) => entry.kind) ?? {};
     if (kind) parts.set("subject", `${about} ${kind}`);
+    if (more.includes("forecast")) parts.set("forecast", JSON.stringify(state.others.forecast.wanted));
     if (more.includes("compare")) parts.set("before", JSON.stringify(state.others.compare.before));
   }
   const asked = state.stale ? [] : KINDS.filter((kind) => state.explanations[kind].state !== "idle");
@@ -51,9 +52,13 @@ const HOWS = { through: isPlaces, using: isPlaces, avoiding: isPlaces, at_least:
 
 const isContext = (value) => isRecord(value) && Object.values(value).every(isPlain);
 
+const isGoal = ({ outcome, ...limits }) => typeof outcome === "string" && Object.entries(limits).length === 1
+  && Object.entries(limits).every(([how, goal]) => (how === "between" ? Array.isArray(goal) && goal.length === 2 && goal.every(Number.isFinite) : ["at_least", "at_most"].includes(how) && Number.isFinite(goal)));
+
 const CHECKS = {
   context: isContext,
   before: isContext,
+  forecast: (value) => isRecord(value) && isGoal(value),
   plan: (value) => value !== null,
   wish: (value) => isRecord(value) && Object.entries(value).every(([how, items]) => HOWS[how]?.(items)),
   locks: (value) => Array.isArray(value) && value.every((name) => typeof name === "string"),

@@ -118,8 +118,9 @@ async function open(id, kept = {}) {
 }
 
 /** Ask again what a link had asked, as soon as the decision is there and, where it is about one, the plan. */
-function askWhenReady({ about = "mine", asked: kinds = [], more = [], subject = null, before = null }) {
-  const ofPlan = (about === "mine" && kinds.length > 0) || (subject?.[0] === "mine" && more.some((name) => name !== "compare"));
+function askWhenReady({ about = "mine", asked: kinds = [], more = [], subject = null, before = null, forecast = null }) {
+  const given = { compare: before, forecast };
+  const ofPlan = (about === "mine" && kinds.length > 0) || (subject?.[0] === "mine" && more.some((name) => !(name in given)));
   let waiting = true;
   subscribe(() => {
     if (!waiting || !state.decision || (ofPlan && !state.check)) return;
@@ -128,7 +129,7 @@ function askWhenReady({ about = "mine", asked: kinds = [], more = [], subject = 
     queueMicrotask(() => {
       if (asked.length && (about !== "mine" || state.check.feasible)) explain(about, asked);
       if (more.length) update({ subject });
-      for (const name of more) if (name !== "compare" || before) askOther(name, before);
+      for (const name of more) if (!(name in given) || given[name]) askOther(name, given[name]);
     });
   });
 }

@@ -1,6 +1,7 @@
 // The panel of other questions, and what they are about.
 
 import { byId, h, put } from "./dom.js";
+import { forecastSlot } from "./forecast.js";
 import { menuSlot, reasonsSlot } from "./side-by-side.js";
 import { sinceSlot } from "./since.js";
 import { subject, subjects, subjectWords } from "./others.js";
@@ -24,7 +25,7 @@ function subjectChoice() {
 
 export function startMore() {
   const choice = subjectChoice();
-  const slots = [menuSlot(), reasonsSlot(), sinceSlot()];
+  const slots = [menuSlot(), reasonsSlot(), sinceSlot(), forecastSlot()];
   put(byId("more-tools"), choice.node);
   put(byId("more"), slots.map(({ node }) => node));
   subscribe(() => {

@@ -1,7 +1,7 @@
 // Other questions about the same decision: asked for, followed and cancelled; each has a line of its own.
 
 import { api } from "./api.js";
-import { conditionsOfSeveral } from "./conditions.js";
+import { conditionsOfForecasts, conditionsOfSeveral } from "./conditions.js";
 import { kindsOf, SUBJECTS } from "./jobs.js";
 import { obstacle, planObstacle } from "./obstacles.js";
 import { isPending, questionLine } from "./searches.js";
@@ -33,8 +33,11 @@ const SUBJECT = {
 /** What questions are about, in words. */
 export const subjectWords = (about, kind) => SUBJECT[`${about} ${kind}`]();
 
+/** Questions that are not about plans. */
+const WITHOUT_PLAN = ["compare", "forecast"];
+
 /** Why such a question cannot be asked at the moment, or an empty text. */
-export const otherObstacle = (name) => (name !== "compare" && subject()[0] === "mine" ? planObstacle() : obstacle());
+export const otherObstacle = (name) => (!WITHOUT_PLAN.includes(name) && subject()[0] === "mine" ? planObstacle() : obstacle());
 
 const slotOf = (name, question = {}, about = {}) => ({
   ask: () => api.ask(name, state.scene.id, question),
@@ -42,16 +45,17 @@ const slotOf = (name, question = {}, about = {}) => ({
   set: (entry) => setOther(name, { ...about, ...entry }),
 });
 
-/** Ask one of the questions, for everything as it is set now; a comparison is with the context `before`. */
-export async function askOther(name, before = null) {
+/** Ask one of the questions, for everything as it is set now; a comparison is with the context `given`, a forecast asked to be `given`. */
+export async function askOther(name, given = null) {
   if (otherObstacle(name)) return;
   const mine = lines[name].begin();
   const [about, kind] = subject();
   const limits = { time_limit: state.timeLimit };
-  const question = name === "compare"
-    ? { before, after: state.context, ...limits }
-    : { context: state.context, ...SUBJECTS[about](), kind, fixed: state.locks, bounds: state.limits, ...limits, ...conditionsOfSeveral(about) };
-  const of = name === "compare" ? { about: "any", before } : { about, kind, words: subjectWords(about, kind) };
+  const where = { context: state.context, fixed: state.locks, bounds: state.limits, ...limits };
+  const [question, of] = {
+    compare: () => [{ before: given, after: state.context, ...limits }, { about: "any", before: given }],
+    forecast: () => [{ ...where, ...given, ...conditionsOfForecasts() }, { about: "any", wanted: given }],
+  }[name]?.() ?? [{ ...where, ...SUBJECTS[about](), kind, ...conditionsOfSeveral(about) }, { about, kind, words: subjectWords(about, kind) }];
   setOther(name, { ...of, state: "queued", stale: false });
   if (state.picked) update({ picked: null, stage: "today" });
   await lines[name].run(slotOf(name, question, of), mine);
@@ -62,8 +66,8 @@ export const pendingOther = (name) => isPending(state.others[name]);
 
 /** Stop one search; what it has found so far comes back with it. */
 export const cancelOther = (name) => {
-  const { about, kind, words, before } = state.others[name];
-  return lines[name].cancel(slotOf(name, {}, { about, kind, words, before }));
+  const { about, kind, words, before, wanted } = state.others[name];
+  return lines[name].cancel(slotOf(name, {}, { about, kind, words, before, wanted }));
 };
 
 /** Forget all searches, as when another scene is opened. */

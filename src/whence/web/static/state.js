@@ -4,8 +4,8 @@ const listeners = new Set();
 
 export const KINDS = ["relative", "absolute"];
 
-/** Questions with several answers, and the comparison of two contexts. */
-export const OTHERS = ["front", "menu", "reasons", "compare"];
+/** Questions with several answers, the comparison of two contexts, and the question about a forecast. */
+export const OTHERS = ["front", "menu", "reasons", "compare", "forecast"];
 
 const nothingAsked = () => ({ relative: { state: "idle" }, absolute: { state: "idle" } });
 const nothingElse = () => Object.fromEntries(OTHERS.map((name) => [name, { state: "idle" }]));
@@ -77,10 +77,14 @@ export function ask(patch) {
   const mattersTo = (about, keys = Object.keys(patch)) => keys.some((key) => (ABOUT[key] ?? about) === about);
   // Refits and the number of changes are not for questions with several answers.
   const several = Object.keys(patch).filter((key) => key !== "conditions" || ["margin", "plausible"].some((name) => patch.conditions[name] !== state.conditions[name]));
-  const outdates = (name, { about }) => (name === "compare" ? "context" in patch : mattersTo(about, several));
+  const outdates = (name, { about }) => (name === "compare" ? "context" in patch : name === "forecast" ? mattersToForecasts(patch) : mattersTo(about, several));
   const others = Object.fromEntries(Object.entries(state.others).map(([name, entry]) => [name, entry.state !== "idle" && !entry.stale && outdates(name, entry) ? { ...entry, stale: true } : entry]));
   update({ ...patch, others, picked: null, ...(asked ? { stale: state.stale || mattersTo(state.about) } : {}), ...(asked || state.picked ? { stage: "today" } : {}) });
 }
+
+/** Whether a change is one of the context that a forecast is asked about, or of where others are looked for. */
+const mattersToForecasts = (patch) => ["context", "locks", "limits"].some((key) => key in patch)
+  || ("conditions" in patch && ["plausible", "changes"].some((name) => patch.conditions[name] !== state.conditions[name]));
 
 /** What only one kind of question is about; everything else matters to all of them. */
 const ABOUT = { plan: "mine", check: "mine", drawing: "mine", wish: "set" };
