@@ -24,8 +24,8 @@ struct Gap {
     bool inside(double from, double to) const { return from <= low && high <= to; }
 };
 
-// An axis that can move, along a line or round a circle. A category axis holds the rank of the category by the cost of changing to it, so that every
-// part of the space is a product of intervals.
+// An axis that can move, along a line or round a circle. A category axis holds the rank of the category by the cost of
+// changing to it, so that every part of the space is a product of intervals.
 struct Axis {
     Kind kind;
     double start;   // the initial context
@@ -34,8 +34,8 @@ struct Axis {
     std::vector<Gap> gaps;       // of a continuous axis, ascending
     std::vector<double> levels;  // allowed values of a discrete axis, ascending
     std::vector<double> costs;   // of every category, ascending
-    Curve curve = {};            // how far a number is along the axis
     double period = 0.0;         // after which a number begins again: distances are the short way round; 0 for none
+    Curve curve = {};            // how far a number is along the axis
 
     // How far two values are apart.
     double apart(double x, double y) const {
