@@ -35,9 +35,9 @@ STRONG_FROM = (8, 25)
 #: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
 #: from which that is done: as long as there is none.
 SHARP_TO, SHARP_FROM = 24, np.inf
-#: Boxes after which, with the strong bound, they are split like that in any dimension, and leaves of a tree up to which
-#: that pays: a tree is gone through once for every split.
-SHARPER_FROM, SHARPER_LEAVES = 8000, 64
+#: Boxes after which they are split like that with the strong bound, whatever is known, and leaves a tree (on average)
+#: up to which that pays: all that a box meets are gone through for a split.
+SHARPER_FROM, SHARPER_LEAVES = 16_000, 64
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
 #: By how much a coordinate may be rounded that a linear relation ties to others.
