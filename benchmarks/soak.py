@@ -9,6 +9,7 @@
     python benchmarks/soak.py --cases 5000 --weights forecasts
     python benchmarks/soak.py --weights several --few --minutes 10
     python benchmarks/soak.py --weights adapters --cases 300
+    python benchmarks/soak.py --weights metrics --cases 3000
 
 Data have 0, 1 or 2 decimals, whole numbers, units from 1e-9 to 1e9, heavy ties, duplicates, categories, restrictions,
 contexts outside the history, both kinds and all risks (see ``tests/soaking.py``); "contexts" are questions with steps,
@@ -16,8 +17,11 @@ scales, least changes, derived features and relations, alone and in pairs (``tes
 with hours that go round, ordered levels and dates (``tests/calendar_soaking.py``). With ``--milp`` the integer program
 answers too, as a second judge. With ``--few`` few changes, menus and reasons are asked for
 (``tests/changing.py``). "adapters" are models of every other library, and the same with pooled leaves
-(``tests/predictors.py``), "decision" decision-aware forests, "sure" sets of plans with standard
-errors (``tests/sure_soaking.py``). Seeds that are done are kept in a results file, and the
+(``tests/predictors.py``), "decision" decision-aware forests, "sure" sets of plans with standard errors
+(``tests/sure_soaking.py``). "metrics" are neighbours by other metrics, in units of their own or given fitted
+(``tests/metric_soaking.py``), "circles" those of numbers that go round (``tests/circle_reference.py``), "nearness"
+neighbours that count by their distance and "kernels" kernel weights, both against a fine grid of contexts
+(``tests/nearness_soaking.py``, ``tests/kernel_soaking.py``). Seeds that are done are kept in a results file, and the
 next run goes on behind them. A disagreement is written there with its seed, and the exit code is then 1. Where there is
 too much for brute force to look at, a question is asked but not counted as compared.
 """
@@ -38,9 +42,13 @@ from tests import predictors
 from tests.calendar_soaking import calendar_disagreement, calendar_soaked
 from tests.cases import Case
 from tests.changing import disagreement_about_sets, several_case
+from tests.circle_reference import circle_disagreement
 from tests.context_cases import TooMany, soaked
 from tests.context_cases import disagreement as contexts_disagreement
 from tests.forecast_cases import disagreement as forecasts_disagreement
+from tests.kernel_soaking import kernel_disagreement
+from tests.metric_soaking import metric_case, metric_disagreement
+from tests.nearness_soaking import nearness_disagreement
 from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import decision_case, disagreement, forest_case, neighbour_case
 from tests.sure_soaking import KAPPAS, sure_disagreement
@@ -51,8 +59,19 @@ MAKERS: dict[str, Callable[[int], Case]] = {
     "several": several_case,
     "decision": decision_case,
 }
+#: Questions that are known by their seed alone, and what is wrong with their answers.
+JUDGES: dict[str, Callable[[int], str]] = {
+    "sets": lambda seed: set_disagreement(set_case(seed)),
+    "sure": lambda seed: sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=seed % 2),
+    "forecasts": forecasts_disagreement,
+    "metrics": lambda seed: metric_disagreement(*metric_case(seed)),
+    "circles": circle_disagreement,
+    "nearness": nearness_disagreement,
+    "kernels": kernel_disagreement,
+}
 #: Models of other libraries, with a share for every tree or with all leaves together.
-ADAPTERS = [*predictors.LIBRARIES, *(f"{library} pooled" for library in predictors.LIBRARIES)]
+LIBRARIES = [*predictors.LIBRARIES, "econml"]
+ADAPTERS = [*LIBRARIES, *(f"{library} pooled" for library in LIBRARIES)]
 #: Seeds after which the results file is written.
 BLOCK = 50
 #: Seconds that the integer program may take for one question; what it has not settled by then is no disagreement.
@@ -64,21 +83,19 @@ def judged(weights: str, seed: int, milp: bool) -> str | None:
     try:
         if weights in ADAPTERS:
             library, _, pooled = weights.partition(" ")
+            if library == "econml":
+                from tests import econml_cases  # noqa: F401  (it takes seconds to import)
             found = predictors.compared(predictors.case(library, seed, bool(pooled)))
             if milp and not pooled and found == "":
                 found = predictors.compared(predictors.case(library, seed), engine="milp", time_limit=MILP_SECONDS)
                 found = "" if found == "status time_limit" else found and f"integer program: {found}"
             return found
-        if weights == "sets":
-            found = set_disagreement(set_case(seed))
-            if milp and not found:
-                found = set_disagreement(set_case(seed), engine="milp", time_limit=MILP_SECONDS)
-                found = "" if found == "status time_limit" else found and f"integer program: {found}"
-            return found
-        if weights == "sure":
-            return sure_disagreement(set_case(seed), KAPPAS[seed % len(KAPPAS)], every=seed % 2)
-        if weights == "forecasts":
-            return forecasts_disagreement(seed)
+        if weights == "sets" and milp:
+            found = set_disagreement(set_case(seed), engine="milp", time_limit=MILP_SECONDS)
+            found = "" if found == "status time_limit" else found and f"integer program: {found}"
+            return found or set_disagreement(set_case(seed))
+        if weights in JUDGES:
+            return JUDGES[weights](seed)
         # What is asked beside the nearest explanation is judged by the sets of features that explanations change.
         kind, _, few = weights.partition(" ")
         if few:
@@ -142,7 +159,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument(
         "--weights",
-        choices=[*MAKERS, *ADAPTERS, "adapters", "both", "calendar", "contexts", "sets", "sure", "forecasts"],
+        choices=[*MAKERS, *ADAPTERS, *JUDGES, "adapters", "both", "calendar", "contexts"],
         default="both",
         help="what to ask about",
     )

@@ -2,6 +2,8 @@
 #include <nanobind/stl/string.h>
 #include <nanobind/stl/vector.h>
 
+#include <memory>
+#include <numeric>
 #include <optional>
 
 #include "arrays.hpp"
@@ -19,7 +21,8 @@ using namespace arrays;
 
 void make_search(KernelSearch* self, std::vector<Axis> axes, Measure measure, Shape shape, const Matrix& rows,
                  const Vector& factors, const Vector& base, const std::optional<Matrix>& entries, double least,
-                 const Vector& alternative, double tau) {
+                 const Vector& alternative, double tau, std::optional<double> tail, const neighbours::Rules* rules,
+                 std::optional<int> most, std::vector<std::vector<std::int32_t>> barred) {
     const std::size_t n = rows.shape(0);
     std::size_t ranks = 0;
     for (const Axis& axis : axes) ranks += axis.kind == Kind::category ? axis.costs.size() : 0;
@@ -46,8 +49,17 @@ void make_search(KernelSearch* self, std::vector<Axis> axes, Measure measure, Sh
                       copied(base),
                       entries ? copied(*entries) : std::vector<double>(),
                       least};
-    Space space{std::move(axes), copied(rows), copied(base), 1, 0.0, 0.0, 0.0};
-    new (self) KernelSearch(std::move(space), std::move(past), copied(alternative), tau);
+    require(!tail || (*tail > 0.0 && *tail < 1.0), "'tail' must be a share.");
+    require(rules == nullptr || rules->last_axis() < static_cast<int>(axes.size()), "'rules' must be about the axes.");
+    std::unique_ptr<const FewChanges> few;
+    if (most) {
+        std::vector<std::int32_t> feature(axes.size());
+        std::iota(feature.begin(), feature.end(), 0);
+        few = std::make_unique<const FewChanges>(std::move(feature), *most, std::move(barred));
+    }
+    Space space{std::move(axes), copied(rows), copied(base), 1, 0.0, 0.0, 0.0,
+                rules == nullptr ? neighbours::Rules() : *rules};
+    new (self) KernelSearch(std::move(space), std::move(past), copied(alternative), tau, tail, std::move(few));
 }
 
 void cut(KernelSearch& self, const Vector& rival) {
@@ -85,7 +97,9 @@ void bind_kernels(nb::module_& m) {
 
     nb::class_<KernelSearch>(m, "KernelSearch", "Best-first search over boxes of contexts that a kernel weighs.")
         .def("__init__", &make_search, "axes"_a, "measure"_a, "shape"_a, "rows"_a.noconvert(), "factors"_a.noconvert(),
-             "base"_a.noconvert(), "entries"_a.noconvert().none(), "least"_a, "alternative"_a.noconvert(), "tau"_a)
+             "base"_a.noconvert(), "entries"_a.noconvert().none(), "least"_a, "alternative"_a.noconvert(), "tau"_a,
+             "tail"_a = nb::none(), "rules"_a.none() = nb::none(), "most"_a = nb::none(),
+             "barred"_a = std::vector<std::vector<std::int32_t>>())
         .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
         .def("tighten", &KernelSearch::tighten, "by"_a, "The alternative must be better by so much more.")
         .def(

@@ -10,6 +10,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "neighbour_nearness.hpp"
 #include "neighbour_search.hpp"
 #include "select.hpp"
 #include "simplex.hpp"
@@ -95,7 +96,7 @@ bool is_rank(double value, std::size_t ranks) {
 
 void make_axis(Axis* self, Kind kind, double start, double weight, double lower, double upper, double gap_low,
                double gap_high, const std::optional<Vector>& levels, const std::optional<Vector>& costs,
-               const std::optional<Matrix>& gaps) {
+               const std::optional<Matrix>& gaps, double period) {
     require(std::isfinite(start) && lower <= upper, "An axis must have a finite start and a range that is not empty.");
     require(weight > 0.0 && std::isfinite(weight), "'weight' of an axis must be positive and finite.");
     require(gap_low <= gap_high, "The gap of an axis must not end before it begins.");
@@ -110,7 +111,11 @@ void make_axis(Axis* self, Kind kind, double start, double weight, double lower,
             forbidden.push_back(gap);
         }
     }
-    Axis axis{kind, start, weight, lower, upper, std::move(forbidden), optional_copy(levels), optional_copy(costs)};
+    require(period >= 0.0 && std::isfinite(period) && (period == 0.0 || upper - lower <= period * (1.0 + 1e-9)),
+            "'period' of an axis must be at least its range, or 0 where it does not go round.");
+    require(period == 0.0 || kind != Kind::category, "A category axis must have no 'period'.");
+    Axis axis{kind,   start, weight, lower, upper, std::move(forbidden), optional_copy(levels), optional_copy(costs),
+              period};
     require(std::ranges::is_sorted(axis.levels), "'levels' of an axis must ascend.");
     if (kind == Kind::discrete) require(!axis.levels.empty(), "A discrete axis must have 'levels'.");
     if (kind == Kind::category) {
@@ -142,10 +147,11 @@ void bind_axis(nb::module_& m) {
     nb::class_<Axis>(m, "Axis", "An axis of a nearest-neighbour question that can move.")
         .def("__init__", &make_axis, "kind"_a, "start"_a, "weight"_a, "lower"_a, "upper"_a, nb::kw_only(),
              "gap_low"_a = kInfinity, "gap_high"_a = kInfinity, "levels"_a.noconvert() = nb::none(),
-             "costs"_a.noconvert() = nb::none(), "gaps"_a.noconvert() = nb::none())
+             "costs"_a.noconvert() = nb::none(), "gaps"_a.noconvert() = nb::none(), "period"_a = 0.0)
         .def_ro("kind", &Axis::kind, "A number that moves freely, one with levels, or the rank of a category.")
         .def_ro("start", &Axis::start, "The initial context.")
         .def_ro("weight", &Axis::weight, "Weight of a unit of distance.")
+        .def_ro("period", &Axis::period, "After which it begins again; 0 for none.")
         .def_ro("lower", &Axis::lower, "Lower end of the range searched.")
         .def_ro("upper", &Axis::upper, "Upper end of the range searched.")
         .def_prop_ro(
@@ -218,13 +224,36 @@ void bind_rules(nb::module_& m) {
             "context"_a.noconvert(), "Whether a context, along the axes, can exist.");
 }
 
+void make_places(Places* self, const std::vector<Axis>& axes, const Matrix& members, const Matrix& columns,
+                 const std::optional<Matrix>& ranks, const Vector& origin) {
+    const std::size_t width = origin.size();
+    std::size_t categories = 0;
+    for (const Axis& axis : axes) categories += axis.kind == Kind::category ? axis.costs.size() : 0;
+    require(width > 0 && members.shape(1) == width && columns.shape(1) == width && columns.shape(0) == axes.size(),
+            "'members' and 'columns' must be as wide as 'origin', and there must be a column an axis.");
+    require((ranks ? ranks->shape(0) : 0) == categories && (!ranks || ranks->shape(1) == width),
+            "'ranks' must have a row for every category.");
+    require_finite(members, "members");
+    require_finite(columns, "columns");
+    require_finite(origin, "origin");
+    new (self) Places(axes, copied(members), copied(columns), ranks ? copied(*ranks) : std::vector<double>(),
+                      copied(origin));
+}
+
+void bind_places(nb::module_& m) {
+    nb::class_<Places>(m, "Places", "Contexts and past ones as places whose Euclidean distance counts.")
+        .def("__init__", &make_places, "axes"_a, "members"_a.noconvert(), "columns"_a.noconvert(),
+             "ranks"_a.noconvert().none(), "origin"_a.noconvert());
+}
+
 // ---- the search -----------------------------------------------------------------------------------------------------
 
 void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& points, const Vector& base, int k,
                  double separation, double margin, const Vector& alternative, double tau, std::optional<double> tail,
                  double widest, double confidence, const Rules* rules, std::optional<int> most,
                  std::vector<std::vector<std::int32_t>> barred, const std::optional<Matrix>& slopes,
-                 const std::optional<Matrix>& entries, double apart) {
+                 const std::optional<Matrix>& entries, double apart, bool by_nearness, const Places* places,
+                 const std::vector<std::int32_t>& free) {
     const std::size_t n = points.shape(0);
     require(rules == nullptr || rules->last_axis() < static_cast<int>(axes.size()), "'rules' must be about the axes.");
     require(points.shape(1) == axes.size(), "'points' must have a column for every axis.");
@@ -254,8 +283,16 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     }
     Space space{std::move(axes), copied(points), copied(base), k, separation, margin, widest,
                 rules == nullptr ? Rules() : *rules, apart, std::move(scores)};
+    if (places != nullptr) space.places = *places;
+    require(!by_nearness || !tail || *tail <= 1.0, "'tail' must be a share where neighbours count by their nearness.");
+    require(!by_nearness || confidence == 0.0, "'confidence' must be 0 where neighbours count by their nearness.");
+    require(!by_nearness || space.linear() == !space.places.empty(), "'places' belong to 'slopes'.");
+    require(!space.linear() || std::ranges::none_of(space.axes, [](const Axis& axis) { return axis.period > 0.0; }),
+            "No axis can go round where there are 'slopes'.");
     std::unique_ptr<Criterion> criterion;
-    if (tail) {
+    if (by_nearness) {
+        criterion = std::make_unique<NearnessCriterion>(copied(alternative), k, tau, tail, space.dimension());
+    } else if (tail) {
         criterion = std::make_unique<TailCriterion>(copied(alternative), k, tau, *tail, confidence);
     } else {
         criterion = std::make_unique<MeanCriterion>(copied(alternative), k, tau, confidence);
@@ -264,7 +301,7 @@ void make_search(NeighbourSearch* self, std::vector<Axis> axes, const Matrix& po
     if (most) {
         std::vector<std::int32_t> feature(space.axes.size());
         std::iota(feature.begin(), feature.end(), 0);
-        few = std::make_unique<const FewChanges>(std::move(feature), *most, std::move(barred));
+        few = std::make_unique<const FewChanges>(std::move(feature), *most, std::move(barred), free);
     }
     new (self) NeighbourSearch(std::move(space), std::move(criterion), std::move(few));
 }
@@ -364,6 +401,7 @@ nb::tuple relations(NeighbourSearch& self, const Vector& low, const Vector& high
 }
 
 bool hopeless(NeighbourSearch& self, const Ints& inside, const Ints& undecided) {
+    require(!self.criterion().by_nearness(), "What counts by nearness is judged in a box.");
     const std::vector<int> in = member_list(self, inside), maybe = member_list(self, undecided);
     require(in.size() + maybe.size() <= static_cast<std::size_t>(self.space().size()),
             "There are more members than points.");
@@ -372,7 +410,8 @@ bool hopeless(NeighbourSearch& self, const Ints& inside, const Ints& undecided) 
 
 bool satisfied(NeighbourSearch& self, const Ints& members) {
     require_size(members, self.space().k, "members");
-    return self.criterion().satisfied(member_list(self, members), self.worker().examiner.buffer);
+    require(!self.criterion().by_nearness(), "What counts by nearness is judged in a context.");
+    return self.criterion().satisfied(member_list(self, members), {}, self.worker().examiner.buffer);
 }
 
 void bind_look(nb::module_& m) {
@@ -412,9 +451,13 @@ void bind_search(nb::module_& m) {
              "margin"_a, "alternative"_a.noconvert(), "tau"_a, "tail"_a = nb::none(), "widest"_a = kInfinity,
              "confidence"_a = 0.0, "rules"_a.none() = nb::none(), "most"_a = nb::none(),
              "barred"_a = std::vector<std::vector<std::int32_t>>(), "slopes"_a.noconvert() = nb::none(),
-             "entries"_a.noconvert() = nb::none(), "apart"_a = 1.0)
+             "entries"_a.noconvert() = nb::none(), "apart"_a = 1.0, "by_nearness"_a = false,
+             "places"_a.none() = nb::none(), "free"_a = std::vector<std::int32_t>())
         .def("cut", &cut, "rival"_a.noconvert(), "The alternative must not lose to a plan with these costs.")
         .def("exclude", &exclude, "members"_a.noconvert(), "Leave out this set of neighbours.")
+        .def(
+            "tighten", [](NeighbourSearch& self, double by) { self.criterion().tighten(by); }, "by"_a,
+            "The alternative must be better by so much more, where neighbours count by their nearness.")
         .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")
         .def(
             "advance",
@@ -453,6 +496,7 @@ void bind_neighbours(nb::module_& m) {
     whence::neighbours::bind_tools(m);
     whence::neighbours::bind_axis(m);
     whence::neighbours::bind_rules(m);
+    whence::neighbours::bind_places(m);
     whence::neighbours::bind_look(m);
     whence::neighbours::bind_search(m);
 }

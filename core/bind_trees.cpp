@@ -79,9 +79,11 @@ auto of_cuts(const LeastCosts& least, const Ints& rows, const Vector& weights, c
 }
 
 void make_grower(TreeGrower* self, const MatrixOf<float>& contexts, const LeastCosts& least, const Matrix& outcomes,
-                 int max_depth, int min_leaf, int tried, bool by_outcomes) {
+                 int max_depth, int min_leaf, int tried, bool by_outcomes, bool missing) {
     require(contexts.size() > 0, "'contexts' must not be empty.");
-    require_finite(contexts, "contexts");
+    if (!missing) require_finite(contexts, "contexts");
+    require(std::ranges::none_of(view(contexts), [](float x) { return std::isinf(x); }),
+            "'contexts' must not be infinite.");
     check_rows(outcomes, "outcomes");
     require(contexts.shape(0) == least.rows() && outcomes.shape(0) == least.rows(),
             "'contexts', 'least' and 'outcomes' must have as many rows.");
@@ -100,18 +102,21 @@ nb::tuple grow(const TreeGrower& grower, const Vector& count, const std::optiona
         const nb::gil_scoped_release release;
         tree = grower.grow(view(count), counted ? view(*counted) : std::span<const bool>{}, seed);
     }
-    return nb::make_tuple(to_numpy(tree.feature), to_numpy(tree.threshold), to_numpy(tree.left), to_numpy(tree.right));
+    return nb::make_tuple(to_numpy(tree.feature), to_numpy(tree.threshold), to_numpy(tree.left), to_numpy(tree.right),
+                          to_numpy(tree.missing_left));
 }
 
-// The leaf of every row of a tree that sends to the left what is at most the threshold.
-void leaves(const Ints& feature, const Vector& threshold, const Ints& left, const Ints& right, const Matrix& rows,
-            const WritableInts& found) {
+// The leaf of every row of a tree that sends to the left what is at most the threshold; where what is missing goes, it
+// says itself.
+void leaves(const Ints& feature, const Vector& threshold, const Ints& left, const Ints& right, const Ints& missing_left,
+            const Matrix& rows, const WritableInts& found) {
     const auto nodes = static_cast<std::int64_t>(feature.size());
     const auto columns = static_cast<std::int64_t>(rows.shape(1));
     require(nodes > 0, "'feature' must not be empty.");
     require_size(threshold, feature.size(), "threshold");
     require_size(left, feature.size(), "left");
     require_size(right, feature.size(), "right");
+    require_size(missing_left, feature.size(), "missing_left");
     require_size(found, rows.shape(0), "found");
     for (std::int64_t node = 0; node < nodes; ++node) {
         if (feature.data()[node] < 0) continue;
@@ -125,7 +130,8 @@ void leaves(const Ints& feature, const Vector& threshold, const Ints& left, cons
         std::int64_t at = 0;
         while (feature.data()[at] >= 0) {
             const double value = rows.data()[i * columns + feature.data()[at]];
-            at = value <= threshold.data()[at] ? left.data()[at] : right.data()[at];
+            const bool to_left = std::isnan(value) ? missing_left.data()[at] != 0 : value <= threshold.data()[at];
+            at = to_left ? left.data()[at] : right.data()[at];
         }
         found.data()[i] = at;
     }
@@ -150,9 +156,10 @@ void bind_trees(nb::module_& m) {
         .def(nb::new_(&plan_costs), "values"_a.noconvert());
     nb::class_<TreeGrower>(m, "TreeGrower", "Trees whose splits are chosen for the cost of the decision.")
         .def("__init__", &make_grower, "contexts"_a.noconvert(), "least"_a, "outcomes"_a.noconvert(), "max_depth"_a,
-             "min_leaf"_a, "tried"_a, "by_outcomes"_a, nb::keep_alive<1, 3>())
+             "min_leaf"_a, "tried"_a, "by_outcomes"_a, "missing"_a = false, nb::keep_alive<1, 3>())
         .def("grow", &grow, "count"_a.noconvert(), "counted"_a.noconvert().none(), "seed"_a,
-             "Feature, threshold, left and right child of the nodes of a tree.");
+             "Feature, threshold, left and right child of the nodes of a tree, and whether what is missing goes left.");
     m.def("leaves", &leaves, "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
-          "right"_a.noconvert(), "rows"_a.noconvert(), "found"_a.noconvert(), "The leaf of every row, into found.");
+          "right"_a.noconvert(), "missing_left"_a.noconvert(), "rows"_a.noconvert(), "found"_a.noconvert(),
+          "The leaf of every row, into found.");
 }

@@ -40,8 +40,6 @@ public:
     void lean(OpenBox& open) const override;
     bool bound(OpenBox& open, double tau) const override;
     bool bound_again(OpenBox& open, double tau) const override;
-
-protected:
     Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels,
                        std::int32_t guess) const override;
 

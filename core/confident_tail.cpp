@@ -53,6 +53,23 @@ double ConfidentTailCriterion::rival_part(const OpenBox& open, std::int32_t riva
     return -plan.value(leaf, open.levels[rival]) - lean * (plan.value(leaf, end) - plan.eta(end) / trees());
 }
 
+// The same for all listed leaves at once.
+void ConfidentTailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const {
+    const TailTable& plan = this->rival(r);
+    const ListedLeaves& listed = open.listed;
+    const EtaRange range = open.level_ranges[r];
+    numbers.resize(listed.leaves.size());
+    for (std::int32_t t = 0; t < trees(); ++t) {
+        const double lean = open.tilts[r][t] - 1.0;
+        const std::int32_t end = lean > 0.0 ? range.first : range.last;
+        const double level = plan.eta(end) / trees();
+        for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i) {
+            const std::int32_t leaf = listed.leaves[i];
+            numbers[i] = plan.value(leaf, open.levels[r]) + lean * (plan.value(leaf, end) - level);
+        }
+    }
+}
+
 // By what the leaves say at the thresholds of the projection: any direction is valid.
 void ConfidentTailCriterion::lean(OpenBox& open) const {
     list(open);
@@ -64,11 +81,13 @@ void ConfidentTailCriterion::lean_listed(OpenBox& open) const {
     std::vector<double>&low = open.low, &high = open.high;
     low.resize(trees);
     high.resize(trees);
-    const std::int32_t eta = alternative().least(open.counted(), all_of(alternative()), SAME, open.eta_here).eta;
+    const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
     open.tilts.resize(static_cast<std::size_t>(rivals()));
     open.level_ranges.resize(static_cast<std::size_t>(rivals()));
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), SAME, open.level_ranges[r]);
+        // Fewer leaves leave fewer thresholds.
+        const EtaRange possible = open.ranges_known ? open.level_ranges[r] : all_of(rival(r));
+        open.level_ranges[r] = bracket(open, rival(r), possible, SAME, open.level_ranges[r]);
         const auto value = [&](std::int32_t leaf) {
             return alternative().value(leaf, eta) - rival(r).value(leaf, open.levels[r]);
         };
@@ -86,6 +105,7 @@ void ConfidentTailCriterion::lean_listed(OpenBox& open) const {
         open.tilts[r].resize(trees);
         lean_between(low, high, steep_, open.tilts[r]);
     }
+    open.ranges_known = true;
 }
 
 double ConfidentTailCriterion::raised(double tau) const {
@@ -114,7 +134,7 @@ bool ConfidentTailCriterion::lean_to_projection(OpenBox& open, double tau) const
     double there = 0.0;
     for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
     if (there > tau) return true;
-    const std::int32_t eta = alternative().least(here, all_of(alternative()), SAME, open.eta_here).eta;
+    const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
     const std::int32_t level = rival(r).least(here, all_of(rival(r)), SAME, open.levels[r]).eta;
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(alternative().value(leaf, eta) - rival(r).value(leaf, level));

@@ -25,10 +25,11 @@ public:
     void lean(OpenBox& open) const override;
     bool bound(OpenBox& open, double tau) const override;
     bool bound_again(OpenBox& open, double tau) const override;
-
-protected:
     Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels,
                        std::int32_t guess) const override;
+
+protected:
+    void take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const override;
     double tilt(const OpenBox& open, std::int32_t rival, std::int32_t tree) const override {
         return open.tilts[rival][tree];
     }

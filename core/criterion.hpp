@@ -30,9 +30,15 @@ public:
     // context go to `levels`.
     virtual Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const = 0;
 
+    // The same where the alternative's threshold may lie near a guess, and those of the rivals near `levels`: with luck
+    // they are found sooner.
+    virtual Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels, std::int32_t) const {
+        return excess(leaves, etas, levels);
+    }
+
     // The same at the projection of a box, of which more may be known.
     virtual Excess excess_in(const OpenBox& open, std::span<std::int32_t> levels) const {
-        return excess(open.counted(), open.etas, levels);
+        return excess_near(open.counted(), open.etas, levels, open.eta_here);
     }
 
     // What a leaf of a tree adds, in the box, to the alternative's excess over a rival, under a threshold of the

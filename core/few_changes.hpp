@@ -22,6 +22,7 @@ public:
     std::int32_t columns() const { return static_cast<std::int32_t>(feature_.size()); }
     std::int32_t of(std::int32_t column) const { return feature_[column]; }
     std::int32_t most() const { return most_; }
+    bool is_free(std::int32_t feature) const { return free_[feature] != 0; }
     // How many of these features count.
     std::int32_t count(const Features& features) const;
 

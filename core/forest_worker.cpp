@@ -107,6 +107,7 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     const auto [key, link] = entry;
     open_.key = key;
     open_.link = link;
+    open_.ranges_known = false;
     if (!queue_.rebuild(link, open_.box)) return false;
     open_.plans = queue_.plans(link);
     open_.etas = link == Queue::WHOLE ? EtaRange{0, criterion_.etas() - 1} : queue_.etas(link);

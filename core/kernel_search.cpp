@@ -19,15 +19,46 @@ constexpr double kLargest = 300.0;
 // By how much farther than estimated a context is tried.
 constexpr double kBeyond = 1.01;
 
+// By so much a row of the rules may be missed.
+constexpr double kMiss = 1e-11;
+
 double clamp(double x, double low, double high) { return std::min(std::max(x, low), high); }
+
+// Mean of the worst costs with a share `tail` of the weight, and where they begin.
+struct Tail {
+    double mean, begin;
+};
+
+Tail tail_of(std::span<const int> members, const std::vector<double>& costs, const std::vector<double>& values,
+             double total, double tail) {
+    std::vector<std::pair<double, double>> own;
+    own.reserve(members.size());
+    for (std::size_t i = 0; i < members.size(); ++i) own.emplace_back(costs[members[i]], values[i] / total);
+    std::ranges::sort(own, std::ranges::greater{});
+    double left = tail, sum = 0.0, begin = own.front().first;
+    for (const auto& [cost, weight] : own) {
+        begin = cost;
+        const double part = std::min(left, weight);
+        sum += part * cost;
+        left -= part;
+        if (left <= 0.0) break;
+    }
+    return {sum / (tail - std::max(left, 0.0)), begin};
+}
 
 }  // namespace
 
-KernelSearch::KernelSearch(Space space, Observations past, std::vector<double> alternative, double tau)
+KernelSearch::KernelSearch(Space space, Observations past, std::vector<double> alternative, double tau,
+                           std::optional<double> tail, std::unique_ptr<const FewChanges> few)
     : space_(std::move(space)),
       past_(std::move(past)),
       alternative_(std::move(alternative)),
       tau_(tau),
+      tail_(tail),
+      few_(std::move(few)),
+      changing_(space_, few_.get()),
+      simplex_(2 * space_.axes.size(), 2 * space_.axes.size() + space_.rules.rows() + 2),
+      all_(space_.base.size()),
       met_(space_.axes.size()),
       met_distance_(kInfinity),
       whole_(space_.dimension()),
@@ -39,6 +70,8 @@ KernelSearch::KernelSearch(Space space, Observations past, std::vector<double> a
         first_.push_back(ranks_);
         if (axis.kind == Kind::category) ranks_ += axis.costs.size();
     }
+    std::iota(all_.begin(), all_.end(), 0);
+    if (changing_.limited()) whole_.charged.assign(space_.axes.size(), 0);
     if (past_.least > 0.0) add_sum(past_.least, std::vector<double>(space_.base.size(), -1.0));
     for (int j = 0; j < space_.dimension(); ++j) {
         whole_.low[j] = space_.axes[j].lower;
@@ -50,7 +83,7 @@ KernelSearch::KernelSearch(Space space, Observations past, std::vector<double> a
 }
 
 void KernelSearch::add_sum(double constant, std::vector<double> times) {
-    sums_.push_back({constant, std::move(times)});
+    sums_.push_back({constant, std::move(times), tail_.has_value() && constant == 0.0});
     looks_.push_back({0.0, 0.0, 0.0, std::vector<Interval>(space_.axes.size())});
 }
 
@@ -58,6 +91,7 @@ void KernelSearch::cut(std::vector<double> rival) {
     std::vector<double> times(alternative_.size());
     for (std::size_t i = 0; i < times.size(); ++i) times[i] = alternative_[i] - rival[i] - tau_;
     add_sum(0.0, std::move(times));
+    if (tail_) rivals_.push_back(std::move(rival));
     if (met_distance_ < kInfinity && !stands(met_)) forget_met();
 }
 
@@ -84,7 +118,7 @@ void KernelSearch::push(double key, Box& box, std::shared_ptr<const std::vector<
         node = free_.back();
         free_.pop_back();
     }
-    nodes_of_tree_[node] = {box.low, box.high, std::move(members)};
+    nodes_of_tree_[node] = {box.low, box.high, box.charged, std::move(members)};
     heap_.push(key, node);
 }
 
@@ -119,15 +153,127 @@ double KernelSearch::far_at(int member, std::span<const double> context) const {
     return past_.gaussian && past_.measure == Measure::sums ? far * far : far;
 }
 
+bool KernelSearch::exists(std::span<const double> context) const {
+    if (!space_.rules.empty() && !space_.rules.hold(context)) return false;
+    if (few_ == nullptr) return true;
+    FewChanges::Features changed(space_.axes.size());
+    for (std::size_t j = 0; j < changed.size(); ++j) changed[j] = context[j] != space_.axes[j].start;
+    return few_->allows(changed);
+}
+
+double KernelSearch::weigh(std::span<const int> members, std::span<const double> context,
+                           std::vector<double>& values) const {
+    values.resize(members.size());
+    for (std::size_t i = 0; i < members.size(); ++i) values[i] = far_at(members[i], context);
+    const double nearest = past_.gaussian ? *std::ranges::min_element(values) : 0.0;
+    double total = 0.0;
+    for (double& value : values) {
+        value = past_.kernel.value(value - nearest);
+        total += value;
+    }
+    return total;
+}
+
+// Take the sums of a tail at the thresholds that suit the nearest context of the box.
+void KernelSearch::aim() {
+    std::vector<double> values;
+    const double total = members_.empty() ? 0.0 : weigh(members_, box_.nearest, values);
+    levels_.assign(rivals_.size(), 0.0);
+    const std::size_t first = sums_.size() - rivals_.size();
+    for (std::size_t r = 0; r < rivals_.size(); ++r) {
+        if (total <= 0.0) continue;
+        const double eta = tail_of(members_, alternative_, values, total, *tail_).begin;
+        const double level = levels_[r] = tail_of(members_, rivals_[r], values, total, *tail_).begin;
+        for (const int i : members_) {
+            const double beyond = std::max(alternative_[i] - eta, 0.0) - std::max(rivals_[r][i] - level, 0.0);
+            sums_[first + r].times[i] = eta - level - tau_ + beyond / *tail_;
+        }
+    }
+}
+
+// Whether the alternative's tail is worse than a rival's all over the box: for every threshold between two of its costs,
+// the least sum is positive, or is so in both halves.
+bool KernelSearch::tail_hopeless(const std::vector<double>& rival) const {
+    if (values_in_.size() != kept_.size() || kept_.empty()) return false;
+    const double level = levels_[static_cast<std::size_t>(&rival - rivals_.data())];
+    const auto positive = [&](double low, double high) {
+        double total = 0.0, size = 0.0;
+        for (std::size_t i = 0; i < kept_.size(); ++i) {
+            const double cost = alternative_[kept_[i]], eta = clamp(cost, low, high);
+            const double beyond = std::max(cost - eta, 0.0) - std::max(rival[kept_[i]] - level, 0.0);
+            const double times = eta - level - tau_ + beyond / *tail_;
+            total += times * (times > 0.0 ? values_in_[i].low : values_in_[i].high);
+            size += std::abs(times) * values_in_[i].high;
+        }
+        return total > kRounding * size;
+    };
+    std::vector<double> etas;
+    etas.reserve(kept_.size());
+    for (const int member : kept_) etas.push_back(alternative_[member]);
+    std::ranges::sort(etas);
+    const auto worse = [&](const auto& self, std::size_t first, std::size_t last) -> bool {
+        if (positive(etas[first], etas[last])) return true;
+        if (etas[first] == etas[last]) return false;
+        const std::size_t middle = (first + last) / 2;
+        return self(self, first, middle) && self(self, middle + 1, last);
+    };
+    return worse(worse, 0, etas.size() - 1);
+}
+
+// The least distance from the nearest context at which the rows of the rules hold, infinite where they do not in the box;
+// the context there is tried as well.
+double KernelSearch::row_way(double room) {
+    simplex_.clear();
+    std::vector<std::pair<int, double>> moves;
+    for (int j = 0; j < space_.dimension(); ++j) {
+        if (space_.axes[j].kind == Kind::category) continue;
+        for (const double sign : {1.0, -1.0}) {
+            const double length = sign > 0.0 ? box_.high[j] - box_.nearest[j] : box_.nearest[j] - box_.low[j];
+            if (length <= 0.0) continue;
+            moves.emplace_back(j, sign);
+            simplex_.add_variable(length, space_.axes[j].weight);
+        }
+    }
+    std::vector<double> row(moves.size()), u(moves.size());
+    for (std::size_t i = 0; i < space_.rules.rows(); ++i) {
+        const auto factor = space_.rules.row(static_cast<int>(i));
+        double left = space_.rules.limit(static_cast<int>(i)) + kMiss;
+        for (std::size_t j = 0; j < factor.size(); ++j) left -= factor[j] * box_.nearest[j];
+        for (std::size_t x = 0; x < moves.size(); ++x) row[x] = factor[moves[x].first] * moves[x].second;
+        simplex_.add_row(row, left);
+    }
+    const Simplex::Result found = simplex_.minimise(room);
+    if (found.status == Simplex::Status::infeasible) return kInfinity;
+    if (found.status == Simplex::Status::unknown) return 0.0;
+    simplex_.solution(u);
+    trial_ = box_.nearest;
+    for (std::size_t x = 0; x < moves.size(); ++x) trial_[moves[x].first] += moves[x].second * u[x];
+    for (std::size_t j = 0; j < space_.axes.size(); ++j) {
+        if (trial_[j] != box_.nearest[j] && !allowed(static_cast<int>(j), trial_[j])) return found.cost;
+    }
+    double distance = 0.0;
+    for (std::size_t j = 0; j < space_.axes.size(); ++j) {
+        const Axis& axis = space_.axes[j];
+        distance += axis.kind == Kind::category ? axis.costs[static_cast<std::size_t>(trial_[j])]
+                                                : axis.weight * std::abs(trial_[j] - axis.start);
+    }
+    if (distance < met_distance_ && stands(trial_)) meet(trial_, distance);
+    return found.cost;
+}
+
 // The largest of the sums in a context, as a share of its size: not above 0 where all are as asked for.
 double KernelSearch::worst_sum(std::span<const double> context) {
     const std::size_t n = space_.base.size();
-    values_.resize(n);
-    for (std::size_t i = 0; i < n; ++i) values_[i] = far_at(static_cast<int>(i), context);
-    const double nearest = past_.gaussian ? *std::ranges::min_element(values_) : 0.0;
-    for (double& value : values_) value = past_.kernel.value(value - nearest);
+    const double whole = weigh(all_, context, values_);
     double worst = -kInfinity;
+    for (const std::vector<double>& rival : rivals_) {
+        if (whole <= 0.0) return kInfinity;
+        const double mine = tail_of(all_, alternative_, values_, whole, *tail_).mean;
+        const double its = tail_of(all_, rival, values_, whole, *tail_).mean, size = std::abs(mine) + std::abs(its);
+        worst = std::max(worst, (mine - its - tau_ + kRounding * size) / std::max(size, 1e-300));
+    }
     for (const Sum& sum : sums_) {
+        if (sum.guides) continue;
         double total = sum.constant, size = std::abs(sum.constant);
         for (std::size_t i = 0; i < n; ++i) {
             total += sum.times[i] * values_[i];
@@ -138,7 +284,7 @@ double KernelSearch::worst_sum(std::span<const double> context) {
     return worst;
 }
 
-bool KernelSearch::stands(std::span<const double> context) { return worst_sum(context) <= 0.0; }
+bool KernelSearch::stands(std::span<const double> context) { return exists(context) && worst_sum(context) <= 0.0; }
 
 void KernelSearch::meet(const std::vector<double>& context, double distance) {
     if (distance >= met_distance_) return;
@@ -253,6 +399,7 @@ void KernelSearch::look(bool slopes) {
     const std::size_t q = space_.axes.size();
     common_ = 0.0;
     if (past_.gaussian) refer();
+    if (tail_) aim();
     for (std::size_t s = 0; s < sums_.size(); ++s) {
         looks_[s].here = looks_[s].least = sums_[s].constant;
         looks_[s].size = std::abs(sums_[s].constant);
@@ -377,7 +524,7 @@ void KernelSearch::try_on(const Look& look, double distance) {
         if (distance + way >= met_distance_) return;
         const double left = worst_sum(trial_);
         if (left <= 0.0) {
-            meet(trial_, distance + way);
+            if (exists(trial_)) meet(trial_, distance + way);
             return;
         }
         if (left >= before) return;
@@ -416,12 +563,29 @@ Split KernelSearch::choose_split() const {
     return neighbours::split_beyond(space_, best, middle);
 }
 
+// Where too many axes could change, add the box once with one of them at the start and once with it among those that
+// change; whether it came to that.
+bool KernelSearch::choose(const Split& split, double least, std::shared_ptr<const std::vector<int>> members) {
+    const int axis = changing_.undecided(whole_, split.axis);
+    if (axis < 0) return false;
+    Box part = whole_;
+    part.charged[axis] = 1;
+    push(least, part, members);
+    part = whole_;
+    part.low[axis] = part.high[axis] = space_.axes[axis].start;
+    push(least, part, std::move(members));
+    return true;
+}
+
 // Examine one box: see whether its nearest context is an explanation, drop it, put it off, or split it.
 void KernelSearch::treat(double key, int node, double radius) {
     whole_.low = nodes_of_tree_[node].low;
     whole_.high = nodes_of_tree_[node].high;
     const auto held = nodes_of_tree_[node].members;
     members_ = *held;
+    whole_.charged = nodes_of_tree_[node].charged;
+    if (changing_.limited() && !changing_.keep(whole_)) return;
+    if (!space_.rules.empty() && !space_.rules.narrow(space_, whole_)) return;
     const double distance = whole_.project(space_);
     box_ = whole_;
     const double room = radius - distance;
@@ -435,10 +599,16 @@ void KernelSearch::treat(double key, int node, double radius) {
     const Look* hardest = nullptr;
     double way = 0.0;
     bool hopeless = std::ranges::any_of(sums_, [&](const Sum& sum) {
-        return sum.constant == 0.0 && positive_where_enough(sum);
+        return sum.constant == 0.0 && !sum.guides && positive_where_enough(sum);
     });
+    hopeless = hopeless || std::ranges::any_of(rivals_, [&](const auto& rival) { return tail_hopeless(rival); });
     bool holds = true;
-    for (const Look& look : looks_) {
+    for (std::size_t s = 0; s < looks_.size(); ++s) {
+        const Look& look = looks_[s];
+        if (sums_[s].guides) {
+            if (hardest == nullptr && look.here > 0.0) hardest = &look;
+            continue;
+        }
         hopeless = hopeless || look.least > kRounding * look.size;
         holds = holds && look.here <= 0.0;
         if (categories || hopeless) continue;
@@ -446,6 +616,7 @@ void KernelSearch::treat(double key, int node, double radius) {
         if (least > way || (hardest == nullptr && look.here > 0.0)) hardest = &look;
         way = std::max(way, least);
     }
+    if (space_.rules.rows() > 0 && !hopeless) way = std::max(way, row_way(room));
     if (holds && stands(box_.nearest)) {
         // A cut may take it away again, and then the box is looked at once more.
         meet(box_.nearest, distance);
@@ -458,11 +629,16 @@ void KernelSearch::treat(double key, int node, double radius) {
         return;
     }
     if (hardest != nullptr && hardest->size < kInfinity) try_on(*hardest, distance);
-    const Split split = choose_split();
+    // A tree of rules that forbids the nearest context is settled before anything else.
+    const bool forbidden = !space_.rules.empty() && !space_.rules.trees_hold(box_.nearest);
+    Split split = forbidden ? space_.rules.split(space_, whole_) : Split{};
+    if (split.axis < 0) split = choose_split();
+    if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, whole_);
     if (split.axis < 0) return;
     // Past contexts that do not count inside the ball may do so beyond it.
     const auto members = cut ? held : std::make_shared<const std::vector<int>>(kept_);
     const double least = std::max(key, distance + way);
+    if (changing_.limited() && choose(split, least, members)) return;
     Box part = whole_;
     part.high[split.axis] = split.below;
     push(least, part, members);

@@ -7,16 +7,23 @@
 // What such a sum can be in a box is bounded twice: by the interval of every value, and by how it can change on the way
 // from the box's nearest context, whose slopes lie in intervals too. The second bound also says how far one has to go
 // from there at least, and both become exact as boxes shrink.
+//
+// Where the worst tail of the costs is compared instead of their mean, the sum has two thresholds: the rival's tail is no
+// worse than from any threshold on, and the alternative's is best from one of its own costs on. One threshold is chosen for
+// every box, and all of the other's must leave the sum positive; only the first bound is taken then.
 #pragma once
 
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <vector>
 
+#include "changing_axes.hpp"
 #include "heap.hpp"
 #include "kernel_shape.hpp"
 #include "neighbour_space.hpp"
+#include "simplex.hpp"
 
 namespace whence::kernels {
 
@@ -46,7 +53,12 @@ struct Observations {
 
 class KernelSearch {
 public:
-    KernelSearch(Space space, Observations past, std::vector<double> alternative, double tau);
+    // With a `tail`, the mean of the worst costs with that much weight is compared; with `few`, only some axes may change
+    // together.
+    KernelSearch(Space space, Observations past, std::vector<double> alternative, double tau,
+                 std::optional<double> tail = std::nullopt, std::unique_ptr<const FewChanges> few = nullptr);
+    KernelSearch(const KernelSearch&) = delete;
+    KernelSearch& operator=(const KernelSearch&) = delete;
 
     const Space& space() const { return space_; }
     // From now on the alternative must not lose to a plan with these costs.
@@ -71,13 +83,16 @@ public:
 private:
     struct Node {
         std::vector<double> low, high;
+        std::vector<char> charged;
         std::shared_ptr<const std::vector<int>> members;  // past contexts that may count in it
     };
 
-    // What must not be positive: a constant, and a number times the value of every past context.
+    // What must not be positive: a constant, and a number times the value of every past context. Of a tail, the sum at the
+    // thresholds that suit the nearest context of a box, which says where to go on but proves nothing.
     struct Sum {
         double constant;
         std::vector<double> times;
+        bool guides = false;
     };
 
     // What is known of a sum in a box: at its nearest context, its least value, and its slopes.
@@ -92,6 +107,14 @@ private:
     };
 
     void add_sum(double constant, std::vector<double> times);
+    // Whether a context keeps the rules, and not too much changes in it.
+    bool exists(std::span<const double> context) const;
+    // Values of the kernel for some past contexts in a context, in units of the largest, and their sum.
+    double weigh(std::span<const int> members, std::span<const double> context, std::vector<double>& values) const;
+    void aim();
+    bool tail_hopeless(const std::vector<double>& rival) const;
+    double row_way(double room);
+    bool choose(const Split& split, double least, std::shared_ptr<const std::vector<int>> members);
     void push(double key, Box& box, std::shared_ptr<const std::vector<int>> members);
     void treat(double key, int node, double radius);
     void look(bool slopes);
@@ -111,7 +134,13 @@ private:
     Observations past_;
     std::vector<double> alternative_;
     double tau_;
-    std::vector<std::vector<double>> rivals_;
+    std::optional<double> tail_;
+    std::unique_ptr<const FewChanges> few_;
+    neighbours::ChangingAxes changing_;
+    Simplex simplex_;
+    std::vector<std::vector<double>> rivals_;  // of a tail
+    std::vector<int> all_;                     // numbers of all past contexts
+    std::vector<double> levels_;               // of a tail, the threshold of every rival in the box under way
     std::vector<Sum> sums_;
     std::vector<std::size_t> first_;  // where the entries of an axis begin
     std::size_t ranks_ = 0;

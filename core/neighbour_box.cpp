@@ -8,6 +8,8 @@
 namespace whence::neighbours {
 
 namespace {
+// A box that has less than this share of its width along an axis is narrow there.
+constexpr double kNarrowBeside = 0.25;
 // By how much a coordinate may lie outside a ball that has cut its box.
 constexpr double kHair = 1e-12;
 }  // namespace
@@ -40,10 +42,10 @@ Examiner::Span Examiner::span(int member, double reach) const {
                 category_far += space_.apart;
             }
         } else {
-            const double gap = std::abs(box.nearest[j] - x);
-            number += gap;
-            less += gap - std::max(std::max(low - x, x - high), 0.0);
-            more += std::max(x - low, high - x) - gap;
+            const Axis::Reach to = space_.axes[j].reach(x, low, high, box.nearest[j]);
+            number += to.at;
+            less += to.at - to.near;
+            more += to.far - to.at;
         }
     }
     return {number, number + category, number - std::min(less, reach) + category_near,
@@ -197,6 +199,33 @@ const Pairs& Examiner::compare(double radius) {
     return pairs_;
 }
 
+// Where neighbours count by how near they are, they matter even if it is clear who they are: a category is settled first,
+// and a split along an axis that is narrow beside another, as the neighbours see it, gives way to that one.
+Split Examiner::split_by_nearness(Split split) const {
+    int widest = -1;
+    double most = 0.0;
+    const auto width = [&](int j) {
+        return (box.high[j] - box.low[j]) * (space_.places.empty() ? 1.0 : space_.places.steep(j));
+    };
+    for (int j = 0; j < box.dimension(); ++j) {
+        if (!box.moves(j)) continue;
+        if (space_.axes[j].kind == Kind::category) return {j, box.low[j], box.low[j] + 1.0};
+        if (widest < 0 || width(j) > most) {
+            widest = j;
+            most = width(j);
+        }
+    }
+    if (widest < 0 || (split.axis >= 0 && width(split.axis) >= kNarrowBeside * most)) return split;
+    const Axis& axis = space_.axes[widest];
+    const double middle = 0.5 * (box.low[widest] + box.high[widest]);
+    if (axis.kind == Kind::discrete) return split_beyond(space_, widest, middle);
+    for (const Gap& gap : axis.gaps) {
+        if (gap.inside(box.low[widest], box.high[widest])) return {widest, gap.low, gap.high};
+    }
+    // Where all is linear, small programs know more than halves do.
+    return split.axis < 0 ? split : Split{widest, middle, middle};
+}
+
 Verdict Examiner::examine(const Criterion& criterion, double radius) {
     if (!space_.rules.empty() && !space_.rules.narrow(space_, box)) return Verdict::pruned;
     distance = box.project(space_);
@@ -210,11 +239,12 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
         chosen = sets.settled;
         undecided = sets.open;
     }
+    if (criterion.by_nearness()) criterion.look(space_, box, sets);
     if (criterion.hopeless(chosen, undecided, buffer)) return Verdict::pruned;
     const bool single = box.is_a_point();
     const bool clear = clear_at_nearest(single ? space_.separation : space_.margin);
     const bool exists = space_.rules.empty() || space_.rules.hold(box.nearest);
-    if (clear && exists && criterion.satisfied(chosen, buffer)) return Verdict::feasible;
+    if (clear && exists && criterion.satisfied(chosen, box.nearest, buffer)) return Verdict::feasible;
     if (single) return Verdict::pruned;
     // A tree of rules that forbids the nearest context is settled before anything else.
     split = exists || space_.rules.trees_hold(box.nearest) ? Split{} : space_.rules.split(space_, box);
@@ -222,6 +252,10 @@ Verdict Examiner::examine(const Criterion& criterion, double radius) {
         split = space_.linear() ? choose_linear_split(space_, box, sets.open, mean)
                                 : choose_split(space_, box, sets.open);
     }
+    if (split.axis < 0 && space_.limited() && space_.turns(box, sets.settled)) {
+        split = choose_split(space_, box, sets.settled);
+    }
+    if (criterion.by_nearness()) split = split_by_nearness(split);
     if (split.axis < 0 && !space_.rules.empty()) split = space_.rules.split(space_, box);
     if (split.axis < 0) split = choose_bend(space_, box);
     return split.axis < 0 ? Verdict::leaf : Verdict::split;

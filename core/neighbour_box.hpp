@@ -58,6 +58,7 @@ private:
     // Look at the open members inside the ball; how far they may get, or the room where scores stand for distances.
     double enter(double room);
     void compare_pairs(double reach);
+    Split split_by_nearness(Split split) const;
 
     const Space& space_;
     Pairs pairs_;

@@ -26,8 +26,12 @@ bool Criterion::hopeless(Members inside, Members undecided, std::span<double> bu
     return any_cut_hopeless(inside, undecided, buffer);
 }
 
-bool Criterion::satisfied(Members members, std::span<double> buffer) const {
-    if (hopeless(members, {}, buffer) || !agreed(members)) return false;
+bool Criterion::holds(Members members, std::span<const double>, std::span<double> buffer) const {
+    return !hopeless(members, {}, buffer);
+}
+
+bool Criterion::satisfied(Members members, std::span<const double> context, std::span<double> buffer) const {
+    if (!holds(members, context, buffer) || !agreed(members)) return false;
     if (excluded_.empty()) return true;
     std::vector<int> sorted(members.begin(), members.end());
     std::ranges::sort(sorted);

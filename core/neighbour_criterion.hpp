@@ -11,6 +11,17 @@ namespace whence::neighbours {
 
 using Members = std::span<const int>;
 
+struct Space;
+struct Box;
+struct MemberSets;
+
+// What must not be positive in a box, from below: `here` at its nearest context, and by step along the axes, ahead at
+// least `low` and back at least minus `high` times its length.
+struct Line {
+    double here;
+    std::vector<double> low, high;
+};
+
 class Criterion {
 public:
     // `tau` is a little wider than the question's tolerance: what it lets through is checked again.
@@ -26,8 +37,18 @@ public:
     // Whether no set of k members, those inside and some of the undecided ones, satisfies all cuts. The buffer has room
     // for the undecided and k more.
     bool hopeless(Members inside, Members undecided, std::span<double> buffer) const;
-    // Whether these k members satisfy all cuts and are not left out.
-    bool satisfied(Members members, std::span<double> buffer) const;
+    // Whether these k members, the neighbours in a context, satisfy all cuts there and are not left out.
+    bool satisfied(Members members, std::span<const double> context, std::span<double> buffer) const;
+    // Whether it matters how near neighbours are. Such a criterion looks at a box before it is asked about its members,
+    // and remembers what it saw: it is for one thread.
+    virtual bool by_nearness() const { return false; }
+    // Where distances are taken.
+    virtual void attach(const Space&) {}
+    virtual void look(const Space&, const Box&, const MemberSets&) const {}
+    // What it saw there of every cut, for sets of k members, those inside and some of the undecided ones.
+    virtual void lines(Members, Members, std::span<double>, std::vector<Line>& found) const { found.clear(); }
+    // From now on the alternative must be better by so much more; for a criterion that cannot leave out a set.
+    virtual void tighten(double) {}
     // How much more the alternative costs than the latest rival under one observation.
     double harm(int member) const {
         return rivals_.empty() ? 0.0 : alternative_[member] - rivals_.back()[member];
@@ -35,6 +56,8 @@ public:
 
 protected:
     virtual bool any_cut_hopeless(Members inside, Members undecided, std::span<double> buffer) const = 0;
+    // Whether these k members satisfy all cuts in a context.
+    virtual bool holds(Members members, std::span<const double> context, std::span<double> buffer) const;
     // Whether these k members, which satisfy all cuts, agree as much as is asked for.
     virtual bool agreed(Members) const { return true; }
 

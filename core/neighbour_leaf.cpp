@@ -11,6 +11,10 @@ namespace whence::neighbours {
 namespace {
 // A pair of members may miss the margin by this much: far less than the margin adds to the separation.
 constexpr double kMiss = 1e-11;
+// Cuts that become rows of a linear program, at most.
+constexpr std::size_t kLines = 4;
+// Slopes that count for nothing beside the steepest.
+constexpr double kSlight = 1e-8;
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 }  // namespace
 
@@ -60,7 +64,7 @@ bool LeafSolver::prepare(const Examiner& examined) {
             continue;
         }
         for (int i = 0; i < m_; ++i) {
-            column[i] = space_.point((*members_)[i])[j];
+            column[i] = space_.axes[j].seen(space_.point((*members_)[i])[j], box.low[j], box.high[j]);
             fixed_[i] -= std::abs(box.nearest[j] - column[i]);
         }
         column += m_;
@@ -250,7 +254,8 @@ bool LeafSolver::ask_for_nearness(const Examiner& examined, Pair pair) {
     }
     if (distance <= space_.widest + kMiss) return false;
     for (const int j : moving_) {
-        const double ahead = at_[j] - space_.point(member)[j];
+        const Box& box = examined.box;
+        const double ahead = at_[j] - space_.axes[j].seen(space_.point(member)[j], box.low[j], box.high[j]);
         slope_[j] = ahead > 0.0 ? 1.0 : ahead < 0.0 ? -1.0 : 0.0;
     }
     ask_for(examined.box, distance, space_.widest);
@@ -277,11 +282,36 @@ void LeafSolver::ask_for(const Box& box, double value, double most) {
     simplex_.add_row(std::span(row_).first(moves_.size()), bound);
 }
 
+// Ask that what must not be positive is not, from what is known of it: with a largest slope of 1, and by a hair less than
+// that, as the simplex takes slopes for 0 that are next to nothing beside it.
+void LeafSolver::ask_for_line(const Line& line, const Box& box) {
+    double steepest = 0.0, slack = 0.0;
+    for (std::size_t x = 0; x < moves_.size(); ++x) {
+        const auto [j, sign] = moves_[x];
+        row_[x] = sign > 0.0 ? line.low[j] : -line.high[j];
+        steepest = std::max(steepest, std::abs(row_[x]));
+        slack += kSlight * (sign > 0.0 ? box.high[j] - box.nearest[j] : box.nearest[j] - box.low[j]);
+    }
+    if (steepest == 0.0) return;
+    for (std::size_t x = 0; x < moves_.size(); ++x) row_[x] /= steepest;
+    simplex_.add_row(std::span(row_).first(moves_.size()), slack - line.here / steepest);
+}
+
 // Least extra distance at which the decided members are in order, up to the envelopes, and near enough.
 LeafSolver::Nearest LeafSolver::nearest_context(const Examiner& examined, double limit) {
     const Box& box = examined.box;
     simplex_.clear_rows();
     double cost = 0.0;
+    if (!lines_.empty()) {
+        for (const Line& line : lines_) ask_for_line(line, box);
+        const Simplex::Result result = simplex_.minimise(limit);
+        cost = result.cost;
+        if (result.status == Simplex::Status::infeasible) return {Reached::impossible, cost};
+        if (result.status == Simplex::Status::unknown) {
+            simplex_.clear_rows();
+            cost = 0.0;
+        }
+    }
     const std::size_t most_rows = 50 * (moves_.size() + 2);
     for (std::size_t added = 0; added < most_rows; ++added) {
         place(box);
@@ -367,13 +397,20 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
         state_.assign(state, state + m_);
         collect(examined);
         if (criterion.hopeless(examined.chosen, examined.undecided, examined.buffer)) continue;
+        if (criterion.by_nearness()) {
+            criterion.lines(examined.chosen, examined.undecided, examined.buffer, lines_);
+            if (lines_.size() > kLines) {
+                std::ranges::sort(lines_, std::ranges::greater{}, &Line::here);
+                lines_.resize(kLines);
+            }
+        }
         const double limit = std::min(room, std::min(outcome.best, outcome.open));
         const Nearest nearest = nearest_context(examined, limit);
         if (nearest.reached == Reached::impossible || nearest.cost >= limit) continue;
         const bool exact = nearest.reached == Reached::ordered && placeable;
         double last;
         const bool clear = clear_here(examined, last);
-        if (clear && exact && criterion.satisfied(examined.chosen, examined.buffer)) {
+        if (clear && exact && criterion.satisfied(examined.chosen, at_, examined.buffer)) {
             outcome.best = nearest.cost;
             std::ranges::copy(at_, found.begin());
             continue;
@@ -381,8 +418,9 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
         const int member = branching(criterion, last);
         --patience;
         if (member < 0 || patience <= 0) {
-            // A set that is left out is done with; otherwise the box must be split.
-            if (member >= 0 || !exact) outcome.open = nearest.cost;
+            // A set that is left out is done with; otherwise the box must be split. So it must where the same neighbours
+            // may do elsewhere.
+            if (member >= 0 || !exact || criterion.by_nearness()) outcome.open = nearest.cost;
             continue;
         }
         // What the member is not there comes last on the stack, and so is tried first: it leads to another context.

@@ -68,6 +68,7 @@ private:
     bool ask_for_rules(const Box& box);
     bool ask_for_nearness(const Examiner& examined, Pair pair);
     void ask_for(const Box& box, double value, double most);
+    void ask_for_line(const Line& line, const Box& box);
     void collect(Examiner& examined) const;
     bool clear_here(Examiner& examined, double& last) const;
     int branching(const Criterion& criterion, double last) const;
@@ -87,6 +88,7 @@ private:
     // Whether a can be a neighbour only together with b, at (a, b); and the same at (b, a).
     std::vector<std::int8_t> implies_, implied_by_;
     std::vector<std::int8_t> states_, state_;
+    std::vector<Line> lines_;   // what is known of the cuts of a node, where neighbours count by their nearness
     std::vector<int> decided_;  // members whose decision may decide others
 };
 

@@ -5,13 +5,24 @@
 
 namespace whence::neighbours {
 
+namespace {
+
+// Whether the distance of some member rises and falls again along an axis of the box.
+bool turns_along(const Space& space, int j, double low, double high, std::span<const int> open) {
+    const Axis& axis = space.axes[j];
+    if (axis.period <= 0.0 || low == high) return false;
+    return std::ranges::any_of(open, [&](int member) { return axis.turns(space.point(member)[j], low, high); });
+}
+
+}  // namespace
+
 // Clip every member to the box; whether a category is still open.
 bool Pairs::clip(const Space& space, const Box& box, std::span<const int> open) {
     const int m = static_cast<int>(open.size());
     bool several = false;
     for (int i = 0; i < m; ++i) {
         middle_[i] = space.base[open[i]];
-        kindred_[i] = 0.0;
+        kindred_[i] = loose_[i] = 0.0;
     }
     for (int j = 0; j < box.dimension(); ++j) {
         const double low = box.low[j], high = box.high[j];
@@ -24,10 +35,17 @@ bool Pairs::clip(const Space& space, const Box& box, std::span<const int> open) 
                 clipped[i] = inside && low < high ? x : -1.0;
                 kindred_[i] += space.apart * (!inside ? 1.0 : low < high ? 0.5 : 0.0);
             }
+        } else if (const Axis& axis = space.axes[j]; turns_along(space, j, low, high, open)) {
+            for (int i = 0; i < m; ++i) {
+                const Axis::Reach to = axis.reach(space.point(open[i])[j], low, high, low);
+                clipped[i] = low;
+                middle_[i] += 0.5 * (to.near + to.far);
+                loose_[i] += 0.5 * (to.far - to.near);
+            }
         } else {
             const double half = 0.5 * (high - low), centre = 0.5 * (low + high);
             for (int i = 0; i < m; ++i) {
-                const double x = space.point(open[i])[j];
+                const double x = axis.seen(space.point(open[i])[j], low, high);
                 clipped[i] = std::min(std::max(x, low), high);
                 middle_[i] += std::max(half, std::abs(x - centre));
             }
@@ -40,7 +58,7 @@ bool Pairs::clip(const Space& space, const Box& box, std::span<const int> open) 
 void Pairs::spread_from(const Space& space, const Box& box, int a, int m, bool several) {
     double* const apart = apart_;
     double* const apart_category = apart_category_;
-    for (int b = a + 1; b < m; ++b) apart[b] = 0.0;
+    for (int b = a + 1; b < m; ++b) apart[b] = loose_[a] + loose_[b];
     for (int b = a + 1; b < m; ++b) apart_category[b] = 0.0;
     for (int j = 0; j < box.dimension(); ++j) {
         const double* const clipped = clipped_.data() + static_cast<std::size_t>(j) * kMost;

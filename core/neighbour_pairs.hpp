@@ -3,7 +3,8 @@
 // Over a box the difference of two distances lies in g_a - g_b plus or minus the distance between the two contexts
 // clipped to the box, where g_a sums, over the axes, the larger of half the width and the distance from the middle. An
 // open category counts like its one-hot coordinates. Inside the ball, the numeric part cannot leave its value at the
-// nearest context by more than twice the ball's reach.
+// nearest context by more than twice the ball's reach. Where distances round a circle rise and fall again inside the box,
+// all that is known along that axis is the interval of each.
 #pragma once
 
 #include <cstdint>
@@ -43,7 +44,7 @@ private:
     void count(const Space& space, int a, int b, double least, double most);
 
     std::vector<double> clipped_;  // axes by members; or their slopes
-    double middle_[kMost], kindred_[kMost], apart_[kMost], apart_category_[kMost];
+    double middle_[kMost], loose_[kMost], kindred_[kMost], apart_[kMost], apart_category_[kMost];
     double fall_[kMost], rise_[kMost], steepest_[kMost], least_[kMost], most_[kMost];
 };
 

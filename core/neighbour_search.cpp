@@ -19,6 +19,9 @@ constexpr std::size_t kFew = 48;
 constexpr std::int64_t kPatience = 20;
 constexpr std::int64_t kEndless = std::int64_t{1} << 60;
 
+// Boxes narrower than this, in all directions, are as good as a context.
+constexpr double kNarrow = 1e-12;
+
 // A leaf counts as solved once its key is its value, up to rounding.
 constexpr double kSame = 1e-12;
 
@@ -76,7 +79,7 @@ NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion,
       space_(space),
       criterion_(criterion),
       tree_(tree),
-      few_(few),
+      changing_(space, few),
       solution_(space.axes.size()) {}
 
 void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius) {
@@ -99,13 +102,14 @@ void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius) {
 bool NeighbourWorker::treat(Tree::Entry entry, double radius) {
     const auto [key, node] = entry;
     tree_.load(node, examiner);
-    if (few_ != nullptr && !keep_few()) {
+    if (changing_.limited() && !changing_.keep(examiner.box)) {
         tree_.forget(node);
         return false;
     }
     const Verdict verdict = examiner.examine(criterion_, radius);
     const bool undecided = verdict == Verdict::split || verdict == Verdict::leaf;
-    if (const int axis = few_ != nullptr && undecided ? undecided_axis() : -1; axis >= 0) {
+    const int axis = changing_.limited() && undecided ? changing_.undecided(examiner.box, examiner.split.axis) : -1;
+    if (axis >= 0) {
         tree_.forget(node);
         add_choices(axis, std::max(key, examiner.distance), radius);
         return false;
@@ -122,43 +126,6 @@ bool NeighbourWorker::treat(Tree::Entry entry, double radius) {
     tree_.forget(node);
     if (open < best && value < radius) add_parts(value, radius);
     return false;
-}
-
-// Keep the axes at the start that may not change beside those that do in the box; false where these are too many already.
-bool NeighbourWorker::keep_few() {
-    Box& box = examiner.box;
-    changed_.assign(box.dimension(), 0);
-    for (int j = 0; j < box.dimension(); ++j) {
-        const double start = space_.axes[j].start;
-        changed_[j] = box.charged[j] || start < box.low[j] || start > box.high[j];
-    }
-    if (!few_->settle(changed_, others_)) return false;
-    for (int j = 0; j < box.dimension(); ++j) {
-        if (others_[j]) box.low[j] = box.high[j] = space_.axes[j].start;
-    }
-    return true;
-}
-
-// An axis of which it has to be decided whether it changes, because too many could; -1 where all that can may.
-int NeighbourWorker::undecided_axis() {
-    const Box& box = examiner.box;
-    FewChanges::Features all = changed_;
-    for (int j = 0; j < box.dimension(); ++j) all[j] = changed_[j] || box.moves(j);
-    if (few_->allows(all)) return -1;
-    // Where there are not too many of them, it is one of those that are barred together.
-    const bool many = few_->count(all) > few_->most();
-    if (many) {
-        others_ = all;
-    } else {
-        few_->barred_within(all, others_);
-    }
-    int widest = -1;
-    for (int j = 0; j < box.dimension(); ++j) {
-        if (changed_[j] || !all[j] || !others_[j]) continue;
-        if (j == examiner.split.axis) return j;
-        if (widest < 0 || box.high[j] - box.low[j] > box.high[widest] - box.low[widest]) widest = j;
-    }
-    return widest;
 }
 
 // Add the box once with the axis at the start, and once with the axis among those that change.
@@ -188,6 +155,10 @@ LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius) {
         solution_ = examiner.box.nearest;
         return {0.0, kInfinity};
     }
+    if (space_.turns(examiner.box, examiner.sets.open) ||
+        (space_.limited() && space_.turns(examiner.box, examiner.sets.settled))) {
+        return {kInfinity, 0.0};
+    }
     if (verdict == Verdict::leaf) return leaf.solve(criterion_, examiner, room, kEndless, solution_);
     if (examiner.sets.open.size() <= kFew && categories_decided()) {
         return leaf.solve(criterion_, examiner, room, kPatience, solution_);
@@ -198,6 +169,8 @@ LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius) {
 // Add the two parts of the box last examined, none of them nearer than `least`.
 void NeighbourWorker::add_parts(double least, double radius) {
     Box& box = examiner.box;
+    // As good as a context, and that is no explanation: only where sums are split for ever does it come to this.
+    if (criterion_.by_nearness() && box.narrower_than(kNarrow)) return;
     const Split split = examiner.split.axis >= 0 ? examiner.split : halves(space_, box);
     const double low = box.low[split.axis], high = box.high[split.axis];
     const auto sets = std::make_shared<const MemberSets>(examiner.sets);
@@ -223,6 +196,7 @@ NeighbourSearch::NeighbourSearch(Space space, std::unique_ptr<Criterion> criteri
         const double* const row = space_.linear() ? space_.scores.slopes(i) : space_.point(i);
         for (int j = 0; j < space_.dimension(); ++j) columns_[j * space_.base.size() + i] = row[j];
     }
+    criterion_->attach(space_);
     workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
     restart();
 }
@@ -248,6 +222,8 @@ void NeighbourSearch::forget_met() { met_.distance = kInfinity; }
 
 Progress NeighbourSearch::advance(std::int64_t boxes, double radius, int threads) {
     const std::int64_t stop_at = nodes_ + boxes;
+    // Such a criterion remembers the box that it looks at.
+    if (criterion_->by_nearness()) threads = 1;
     while (bound() < radius) {
         if (nodes_ >= stop_at) return Progress::spent;
         if (work(stop_at - nodes_, radius, threads)) return Progress::candidate;
@@ -295,7 +271,7 @@ bool NeighbourSearch::stands(std::span<const double> context) {
         } else if (space_.axes[j].kind == Kind::category) {
             for (std::size_t i = 0; i < n; ++i) here[i] += x[i] == at ? 0.0 : space_.apart;
         } else {
-            for (std::size_t i = 0; i < n; ++i) here[i] += std::abs(x[i] - at);
+            for (std::size_t i = 0; i < n; ++i) here[i] += space_.axes[j].apart(x[i], at);
         }
     }
     std::copy_n(here, n, buffer.begin());
@@ -307,7 +283,7 @@ bool NeighbourSearch::stands(std::span<const double> context) {
     for (int i = 0; i < space_.size(); ++i) {
         if (here[i] <= ends.last) chosen.push_back(i);
     }
-    return criterion_->satisfied(chosen, buffer);
+    return criterion_->satisfied(chosen, context, buffer);
 }
 
 }  // namespace whence::neighbours

@@ -8,6 +8,7 @@
 #include <span>
 #include <vector>
 
+#include "changing_axes.hpp"
 #include "few_changes.hpp"
 #include "neighbour_box.hpp"
 #include "neighbour_criterion.hpp"
@@ -71,15 +72,12 @@ private:
     bool categories_decided() const;
     LeafSolver::Outcome solve(Verdict verdict, double radius);
     void add_parts(double least, double radius);
-    bool keep_few();
-    int undecided_axis();
     void add_choices(int axis, double least, double radius);
 
     const Space& space_;
     const Criterion& criterion_;
     Tree& tree_;
-    const FewChanges* few_;
-    FewChanges::Features changed_, others_;  // axes that count as changed in the box under way, and room to compute
+    ChangingAxes changing_;
     std::vector<double> solution_;  // nearest explanation of the box under way
 };
 

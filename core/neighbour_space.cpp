@@ -68,34 +68,59 @@ const Gap* gap_between(const Axis& axis, double low, double high) {
 double spread_along(const Space& space, int j, double low, double high, const std::vector<int>& open) {
     const double count = std::max<double>(static_cast<double>(open.size()), 1.0);
     double total = 0.0;
-    for (const int member : open) total += clamp(space.point(member)[j], low, high);
+    const auto seen = [&](int member) { return clamp(space.axes[j].seen(space.point(member)[j], low, high), low, high); };
+    for (const int member : open) total += seen(member);
     const double mean = total / count;
     total = 0.0;
-    for (const int member : open) total += std::abs(clamp(space.point(member)[j], low, high) - mean);
+    for (const int member : open) total += std::abs(seen(member) - mean);
     return total / count + 1e-9 * (high - low);
 }
 
-// The coordinate of an open member nearest to the middle of the box; `low` where none lies inside.
+// The coordinate of an open member, or the one opposite of it, nearest to the middle of the box; `low` where none lies
+// inside.
 double middle_coordinate(const Space& space, int j, double low, double high, const std::vector<int>& open) {
     const double middle = 0.5 * (low + high);
     double cut = low;
+    const auto offer = [&](double x) {
+        if (low < x && x < high && std::abs(x - middle) < std::abs(cut - middle)) cut = x;
+    };
+    const Axis& axis = space.axes[j];
     for (const int member : open) {
         const double x = space.point(member)[j];
-        if (low < x && x < high && std::abs(x - middle) < std::abs(cut - middle)) cut = x;
+        offer(axis.seen(x, low, high));
+        if (axis.period > 0.0) offer(axis.opposite(x, low, high));
     }
     return cut;
 }
 
 }  // namespace
 
-double Space::distance(int member, const std::vector<double>& context) const {
+double Space::distance(int member, std::span<const double> context) const {
     if (linear()) return base[member] + scores.along(axes, member, context);
     const double* const x = point(member);
     double total = base[member];
     for (int j = 0; j < dimension(); ++j) {
-        total += axes[j].kind == Kind::category ? (x[j] == context[j] ? 0.0 : apart) : std::abs(x[j] - context[j]);
+        total += axes[j].kind == Kind::category ? (x[j] == context[j] ? 0.0 : apart) : axes[j].apart(x[j], context[j]);
     }
     return total;
+}
+
+Axis::Reach Axis::reach_round(double x, double low, double high, double at) const {
+    const double copy = seen(x, low, high);
+    const bool inside = low <= copy && copy <= high;
+    const double near = inside ? 0.0 : std::min(apart(x, low), apart(x, high));
+    const double far = turns(x, low, high) ? 0.5 * period : std::max(apart(x, low), apart(x, high));
+    return {apart(x, at), near, far};
+}
+
+bool Space::turns(const Box& box, const std::vector<int>& members) const {
+    for (int j = 0; j < dimension(); ++j) {
+        if (axes[j].period <= 0.0 || !box.moves(j)) continue;
+        for (const int member : members) {
+            if (axes[j].turns(point(member)[j], box.low[j], box.high[j])) return true;
+        }
+    }
+    return false;
 }
 
 bool Box::settle(const Space& space) {

@@ -1,12 +1,15 @@
 // The space of a nearest-neighbour question as axes, one a number and one a category, and boxes in it.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
 #include "neighbour_curve.hpp"
+#include "neighbour_places.hpp"
 #include "neighbour_rules.hpp"
 #include "neighbour_scores.hpp"
 
@@ -21,8 +24,8 @@ struct Gap {
     bool inside(double from, double to) const { return from <= low && high <= to; }
 };
 
-// An axis that can move. A category axis holds the rank of the category by the cost of changing to it, so that every
-// part of the space is a product of intervals.
+// An axis that can move, along a line or round a circle. A category axis holds the rank of the category by the cost of
+// changing to it, so that every part of the space is a product of intervals.
 struct Axis {
     Kind kind;
     double start;   // the initial context
@@ -31,11 +34,40 @@ struct Axis {
     std::vector<Gap> gaps;       // of a continuous axis, ascending
     std::vector<double> levels;  // allowed values of a discrete axis, ascending
     std::vector<double> costs;   // of every category, ascending
+    double period = 0.0;         // after which a number begins again: distances are the short way round; 0 for none
     Curve curve = {};            // how far a number is along the axis
+
+    // How far two values are apart.
+    double apart(double x, double y) const {
+        const double far = std::abs(x - y);
+        return period > 0.0 ? std::min(far, std::abs(period - far)) : far;
+    }
+    // A value as it is seen from an interval: of what goes round, the one of its copies that is nearest to the middle.
+    double seen(double x, double low, double high) const {
+        return period > 0.0 ? x + period * std::round((0.5 * (low + high) - x) / period) : x;
+    }
+    // Whether the value opposite of one that is seen from an interval lies inside: distances from it rise, then fall.
+    bool turns(double x, double low, double high) const { return period > 0.0 && inner(opposite(x, low, high), low, high); }
+    // The value opposite of it that is nearest to the interval's middle.
+    double opposite(double x, double low, double high) const { return seen(x + 0.5 * period, low, high); }
+    // Least and largest distance of a value from an interval, and its distance from `at`, which lies inside.
+    struct Reach {
+        double at, near, far;
+    };
+    Reach reach(double x, double low, double high, double at) const {
+        if (period > 0.0) return reach_round(x, low, high, at);
+        return {std::abs(at - x), std::max(std::max(low - x, x - high), 0.0), std::max(x - low, high - x)};
+    }
 
     // Distance of a number from the start.
     double far(double x) const { return weight * std::abs(curve(x) - curve(start)); }
+
+private:
+    Reach reach_round(double x, double low, double high, double at) const;
+    static bool inner(double x, double low, double high) { return low < x && x < high; }
 };
+
+struct Box;
 
 struct Space {
     std::vector<Axis> axes;
@@ -48,6 +80,7 @@ struct Space {
     Rules rules = {};            // which contexts can exist
     double apart = 1.0;          // distance of two categories
     Scores scores = {};          // where neighbours are found by squared distances: what stands for these
+    Places places = {};          // and where these distances themselves matter: what they are taken between
 
     int size() const { return static_cast<int>(base.size()); }
     int dimension() const { return static_cast<int>(axes.size()); }
@@ -56,7 +89,9 @@ struct Space {
     // Whether scores stand for distances.
     bool linear() const { return !scores.empty(); }
     // Distance of a member from a context along the axes, or its score.
-    double distance(int member, const std::vector<double>& context) const;
+    double distance(int member, std::span<const double> context) const;
+    // Whether distances from some of the members rise and fall again along an axis of the box.
+    bool turns(const Box& box, const std::vector<int>& members) const;
     const double* point(int member) const { return points.data() + static_cast<std::size_t>(member) * axes.size(); }
 };
 
@@ -71,6 +106,12 @@ struct Box {
     int dimension() const { return static_cast<int>(low.size()); }
     bool moves(int axis) const { return low[axis] < high[axis]; }
     bool is_a_point() const { return low == high; }
+    bool narrower_than(double width) const {
+        for (std::size_t j = 0; j < low.size(); ++j) {
+            if (high[j] - low[j] >= width) return false;
+        }
+        return true;
+    }
 
     // Let every end be an allowed value; false where nothing allowed is left.
     bool settle(const Space& space);

@@ -87,6 +87,7 @@ struct OpenBox {
     // number, and of each rival the thresholds by which it is judged somewhere in the box.
     std::vector<std::vector<double>> tilts, rows;
     std::vector<EtaRange> level_ranges;
+    bool ranges_known = false;  // whether these are those of a box around this one, and not merely of the one before
     std::vector<double> low, high;  // room for a number a tree
 
     // Of a set of plans, what is left of it in the box: numbers that only the criterion can read. All of it where there

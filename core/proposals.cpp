@@ -42,7 +42,10 @@ Proposals::Proposals(const Located& located, const Criterion& criterion, double 
 double Proposals::excess() {
     looks_ = deadline_.passed() ? 0 : looks_ - 1;
     located_.grid().leaves_at(cells_, leaves_);
-    const double over = criterion_.excess(LeafView(leaves_).first(trees_), {0, criterion_.etas() - 1}, levels_).over;
+    const LeafView leaves = LeafView(leaves_).first(trees_);
+    const Criterion::Excess found = criterion_.excess_near(leaves, {0, criterion_.etas() - 1}, levels_, eta_);
+    const double over = found.over;
+    eta_ = found.eta;
     if (plausible_ == nullptr || over > tau_) return over;
     // The criterion holds: what is missing now is plausibility.
     const double short_by = plausible_->short_by(leaves_);

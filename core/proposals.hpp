@@ -71,6 +71,7 @@ private:
     Cells best_, cells_, before_;
     Leaves leaves_;
     std::vector<std::int32_t> levels_;
+    std::int32_t eta_ = -1;  // the alternative's threshold at the context before
     std::vector<char> done_;
 };
 

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
-#include <type_traits>
 
 namespace whence {
 
@@ -61,24 +60,21 @@ TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::
     if (!kept_) return;
     const std::size_t leaves = samples_.size.size();
     values_.resize(leaves * etas_.size());
-    const auto by_eta = [&](auto& table, auto write) {
-        table.resize(leaves * etas_.size());
-        std::remove_reference_t<decltype(table)> row(etas_.size());
-        for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf) {
-            std::fill(row.begin(), row.end(), 0);
-            write(leaf, row.data());
-            for (std::int32_t k = 0; k < this->etas(); ++k) table[below(k, leaf)] = row[static_cast<std::size_t>(k)];
-        }
-    };
     for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
         fill(leaf, {0, this->etas() - 1}, values_.data() + at(leaf, 0));
-    if (!samples_.mass.empty()) {
-        by_eta(shares_, [&](std::int32_t leaf, double* row) { sum(leaf, row); });
+    if (samples_.mass.empty()) {
+        count_above();
+        for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
+            share_.push_back({samples_.divisor(leaf), tail_ * (samples_.share(leaf) - 1.0)});
         return;
     }
-    by_eta(above_, [&](std::int32_t leaf, std::uint32_t* row) { count(leaf, row); });
-    for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
-        share_.push_back({samples_.divisor(leaf), tail_ * (samples_.share(leaf) - 1.0)});
+    shares_.resize(leaves * etas_.size());
+    std::vector<double> row(etas_.size());
+    for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf) {
+        std::fill(row.begin(), row.end(), 0.0);
+        sum(leaf, row.data());
+        for (std::int32_t k = 0; k < this->etas(); ++k) shares_[below(k, leaf)] = row[static_cast<std::size_t>(k)];
+    }
 }
 
 // Costs are etas themselves: counted by their ranks, the excess grows from each eta down to the next one below it.
@@ -107,13 +103,16 @@ void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     }
 }
 
-void TailTable::count(std::int32_t leaf, std::uint32_t* row) const {
-    for (const std::int32_t sample : samples_.of(leaf)) ++row[rank_[sample]];
-    std::uint32_t above = 0;
-    for (std::int32_t k = etas() - 1; k >= 0; --k) {
-        const std::uint32_t own = row[k];
-        row[k] = above;
-        above += own;
+// Every sample counts above the etas below its own: it is put down at the next one below, and added up from there.
+void TailTable::count_above() {
+    const auto leaves = static_cast<std::int32_t>(samples_.size.size());
+    above_.assign(static_cast<std::size_t>(leaves) * etas_.size(), 0);
+    for (std::int32_t leaf = 0; leaf < leaves; ++leaf)
+        for (const std::int32_t sample : samples_.of(leaf))
+            if (rank_[sample] > 0) ++above_[below(rank_[sample] - 1, leaf)];
+    for (std::int32_t k = etas() - 2; k >= 0; --k) {
+        std::uint32_t* row = above_.data() + below(k, 0);
+        for (std::int32_t leaf = 0; leaf < leaves; ++leaf) row[leaf] += row[leaf + leaves];
     }
 }
 
@@ -271,15 +270,12 @@ EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaR
     return {first, first_suitable(first, range.last, guess.last, all)};
 }
 
-// B(leaf) against rival r for each listed leaf. Those of the worst rival stay, for its leaves are dropped later on.
-const std::vector<double>& TailCriterion::take_off(OpenBox& open, std::int32_t r) const {
-    std::vector<double>& numbers = r == open.worst ? open.taken_off : open.taken_off_others;
+void TailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const {
     const ListedLeaves& listed = open.listed;
     numbers.resize(listed.leaves.size());
     for (std::int32_t t = 0; t < trees_; ++t)
         for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i)
             numbers[i] = -rival_part(open, r, t, listed.leaves[i]);
-    return numbers;
 }
 
 // For every eta of a range, the tree's smallest A(leaf, eta) - B(leaf) among the listed leaves; false where it has none.
@@ -305,9 +301,11 @@ bool TailCriterion::least_row(OpenBox& open, std::int32_t tree, std::int32_t r, 
 // Raise ``open.joint`` to the bound against rival r; the etas left, an empty range where there is none. The parts of the
 // trees stay where it is the worst rival.
 EtaRange TailCriterion::against(OpenBox& open, double tau, EtaRange range, std::int32_t r) const {
-    const double* taken_off = take_off(open, r).data();
     const auto width = static_cast<std::size_t>(range.size());
+    // What the worst rival takes off is asked for once more, when leaves are dropped.
     const bool worst = r == open.worst;
+    std::vector<double>& taken_off = worst ? open.taken_off : open.taken_off_others;
+    take_off(open, r, taken_off);
     if (worst) {
         open.parts.resize(static_cast<std::size_t>(trees_) * width);
         open.parts_of = range;
@@ -316,7 +314,7 @@ EtaRange TailCriterion::against(OpenBox& open, double tau, EtaRange range, std::
     std::fill(sums, sums + width, 0.0);
     for (std::int32_t t = 0; t < trees_; ++t) {
         double* part = worst ? open.parts.data() + static_cast<std::size_t>(t) * width : open.part.data();
-        if (!least_row(open, t, r, range, taken_off, part)) return {1, 0};
+        if (!least_row(open, t, r, range, taken_off.data(), part)) return {1, 0};
         for (std::size_t k = 0; k < width; ++k) sums[k] += part[k];
     }
     for (std::int32_t k = range.first; k <= range.last; ++k) open.joint[k] = std::max(open.joint[k], open.sums[k]);

@@ -106,7 +106,7 @@ private:
     template <class Pick>
     double sum_above(const ListedLeaves& reached, std::int32_t eta, double enough, double none, Pick pick) const;
     void fill(std::int32_t leaf, EtaRange range, double* row) const;
-    void count(std::int32_t leaf, std::uint32_t* row) const;
+    void count_above();
     double computed_value(std::int32_t leaf, std::int32_t eta) const;
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;
     double summed_above(std::int32_t leaf, std::int32_t eta) const;
@@ -143,9 +143,8 @@ public:
     Excess excess(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels) const override {
         return excess_near(leaves, etas, levels, -1);
     }
-    Excess excess_in(const OpenBox& open, std::span<std::int32_t> levels) const override {
-        return excess_near(open.counted(), open.etas, levels, open.eta_here);
-    }
+    Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels,
+                       std::int32_t guess) const override;
     double worth(const OpenBox& open, std::int32_t rival, std::int32_t tree, std::int32_t leaf,
                  std::int32_t eta) const override {
         return tilt(open, rival, tree) * alternative().value(leaf, eta) + rival_part(open, rival, tree, leaf);
@@ -170,10 +169,10 @@ public:
     EtaRange quantiles(OpenBox& open, EtaRange range) const;
 
 protected:
-    // The excess, where the alternative's threshold may lie near a guess, and those of the rivals near `levels`.
-    virtual Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels, std::int32_t guess) const;
     // The factor of a tree's values of the alternative in the box, against a rival.
     virtual double tilt(const OpenBox&, std::int32_t, std::int32_t) const { return 1.0; }
+    // B(leaf) against rival r for each listed leaf: minus the rival's part.
+    virtual void take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const;
     // Go through the reach of a box once; the functions below read ``open.listed``.
     void list(OpenBox& open) const { open.reach.list(trees_, open.listed); }
     // The etas of a range that suit some context of the box, by one plan's table: at which at most the tail, and this
@@ -191,7 +190,6 @@ protected:
 private:
     TailTable::Least least_of(std::int32_t r, LeafView leaves, std::int32_t guess) const;
     EtaRange listed_quantiles(const OpenBox& open, EtaRange range) const;
-    const std::vector<double>& take_off(OpenBox& open, std::int32_t r) const;
     bool least_row(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range, const double* taken_off,
                    double* part) const;
     EtaRange against(OpenBox& open, double tau, EtaRange range, std::int32_t r) const;

@@ -102,6 +102,7 @@ public:
             if (split.feature < 0) continue;
             tree_.feature[at] = split.feature;
             tree_.threshold[at] = threshold(split);
+            tree_.missing_left[at] = split.missing_left;
             const int middle = part(rows_, node.first, node.last, split);
             const int judged = part(judged_, node.judged_first, node.judged_last, split);
             // The left child comes next.
@@ -118,9 +119,11 @@ private:
         int depth, parent;
         bool is_right;
     };
-    // By the rank of the last value on the left and of the first on the right.
+    // By the rank of the last value on the left and of the first on the right; where only missing values are there, by
+    // the number of values.
     struct Split {
         int feature = -1, last = 0, next = 0;
+        bool missing_left = false;
     };
     struct Best {
         Split split;
@@ -141,18 +144,21 @@ private:
         tree_.left.push_back(-1);
         tree_.right.push_back(-1);
         tree_.threshold.push_back(-2.0);
+        tree_.missing_left.push_back(0);
         if (node.parent >= 0) (node.is_right ? tree_.right : tree_.left)[node.parent] = at;
         return at;
     }
 
     double threshold(const Split& split) const {
         const std::vector<float>& values = grower_.values_[split.feature];
+        if (split.next == static_cast<int>(values.size())) return kInfinity;
         return between(values[split.last], values[split.next]);
     }
 
     // The rank of the last value that goes to the left: rows that do not grow the tree may lie between both sides.
     int last_on_left(const Split& split) const {
         const std::vector<float>& values = grower_.values_[split.feature];
+        if (split.next == static_cast<int>(values.size())) return split.next - 1;
         const auto beyond = std::upper_bound(values.begin() + split.last, values.begin() + split.next, threshold(split),
                                              [](double cut, float value) { return cut < static_cast<double>(value); });
         return static_cast<int>(beyond - values.begin()) - 1;
@@ -160,7 +166,10 @@ private:
 
     int part(std::vector<int>& rows, int first, int last, const Split& split) const {
         const int most = last_on_left(split);
-        const auto to_left = [&](int row) { return rank(split.feature, row) <= most; };
+        const auto to_left = [&](int row) {
+            const int own = rank(split.feature, row);
+            return own < 0 ? split.missing_left : own <= most;
+        };
         const auto middle = std::stable_partition(rows.begin() + first, rows.begin() + last, to_left);
         return static_cast<int>(middle - rows.begin());
     }
@@ -177,30 +186,49 @@ private:
         const int features = static_cast<int>(features_.size());
         for (int k = 0; k < features && (looked < grower_.limits_.tried || by_cost.split.feature < 0); ++k) {
             std::swap(features_[k], features_[k + draws_.below(features - k)]);
-            if (!sorted(node, features_[k])) continue;
+            if (!sorted(node, features_[k], false)) continue;
             ++looked;
-            if (cuts_.empty()) continue;
-            costs_.resize(cuts_.size());
-            gathered_->of_cuts(order_, weights_, cuts_, costs_);
-            take_best(by_cost, features_[k]);
-            if (!grower_.limits_.by_outcomes) continue;
-            variance_of_cuts(grower_.outcomes_, grower_.columns_, order_, weights_, cuts_, costs_);
-            take_best(by_outcomes, features_[k]);
+            try_cuts(features_[k], false, by_cost, by_outcomes);
+            // What is missing may go either way.
+            if (absent_ == 0) continue;
+            sorted(node, features_[k], true);
+            try_cuts(features_[k], true, by_cost, by_outcomes);
         }
         if (by_cost.cost < whole - kGain * std::abs(whole)) return by_cost.split;
         return by_outcomes.split;
     }
 
-    void take_best(Best& best, int feature) const {
-        for (std::size_t c = 0; c < cuts_.size(); ++c) {
-            best.take(costs_[c], {feature, rank(feature, order_[cuts_[c] - 1]), rank(feature, order_[cuts_[c]])});
-        }
+    void try_cuts(int feature, bool missing_left, Best& by_cost, Best& by_outcomes) {
+        if (cuts_.empty()) return;
+        costs_.resize(cuts_.size());
+        gathered_->of_cuts(order_, weights_, cuts_, costs_);
+        take_best(by_cost, feature, missing_left);
+        if (!grower_.limits_.by_outcomes) return;
+        variance_of_cuts(grower_.outcomes_, grower_.columns_, order_, weights_, cuts_, costs_);
+        take_best(by_outcomes, feature, missing_left);
     }
 
-    // The rows of a node by a feature, their weights, and where they may be cut; false where the feature is constant.
-    bool sorted(const Node& node, int feature) {
+    void take_best(Best& best, int feature, bool missing_left) const {
+        for (std::size_t c = 0; c < cuts_.size(); ++c) best.take(costs_[c], split_at(feature, cuts_[c], missing_left));
+    }
+
+    // The split before a place in the order; where nothing is missing in the node, what is goes where more rows do.
+    Split split_at(int feature, int cut, bool missing_left) const {
+        const int next = rank(feature, order_[cut]), all = static_cast<int>(grower_.values_[feature].size());
+        if (absent_ == 0) missing_left = 2 * cut > static_cast<int>(order_.size());
+        return {feature, rank(feature, order_[cut - 1]), next < 0 ? all : next, missing_left};
+    }
+
+    // The rows of a node by a feature, those without a value first or last, their weights, and where they may be cut;
+    // false where the feature is constant.
+    bool sorted(const Node& node, int feature, bool missing_left) {
         const int size = node.last - node.first, least = grower_.limits_.min_leaf;
-        for (int i = 0; i < size; ++i) keys_[i] = key(feature, rows_[node.first + i]);
+        absent_ = 0;
+        for (int i = 0; i < size; ++i) {
+            const int row = rows_[node.first + i];
+            absent_ += rank(feature, row) < 0;
+            keys_[i] = key(feature, row, missing_left);
+        }
         std::sort(keys_.begin(), keys_.begin() + size);
         if (keys_[0] >> 32 == keys_[size - 1] >> 32) return false;
         order_.resize(size);
@@ -209,33 +237,45 @@ private:
         for (int i = 0; i < size; ++i) {
             order_[i] = static_cast<int>(keys_[i] & 0xFFFFFFFFU);
             weights_[i] = count_[order_[i]];
+            // All values on one side and what is missing on the other is one split, not two.
+            if (missing_left && i == absent_) continue;
             if (i >= least && size - i >= least && keys_[i] >> 32 != keys_[i - 1] >> 32) cuts_.push_back(i);
         }
-        if (honest_) keep_judged(node, feature);
+        if (honest_) keep_judged(node, feature, missing_left);
         return true;
     }
 
     // Keep the cuts that leave enough of the rows that count on both sides.
-    void keep_judged(const Node& node, int feature) {
+    void keep_judged(const Node& node, int feature, bool missing_left) {
         const int size = node.judged_last - node.judged_first, least = grower_.limits_.min_leaf;
-        for (int i = 0; i < size; ++i) keys_[i] = key(feature, judged_[node.judged_first + i]);
-        std::sort(keys_.begin(), keys_.begin() + size);
+        int known = 0;
+        for (int i = 0; i < size; ++i) {
+            const int row = judged_[node.judged_first + i];
+            if (rank(feature, row) >= 0) keys_[known++] = key(feature, row, false);
+        }
+        std::sort(keys_.begin(), keys_.begin() + known);
         int before = 0;
         std::erase_if(cuts_, [&](int cut) {
-            const Split split{feature, rank(feature, order_[cut - 1]), rank(feature, order_[cut])};
+            const Split split = split_at(feature, cut, missing_left);
             const auto last = static_cast<std::uint64_t>(last_on_left(split));
-            while (before < size && keys_[before] >> 32 <= last) ++before;
-            return before < least || size - before < least;
+            while (before < known && keys_[before] >> 32 <= last) ++before;
+            const int on_left = before + (split.missing_left ? size - known : 0);
+            return on_left < least || size - on_left < least;
         });
     }
 
-    std::uint64_t key(int feature, int row) const {
-        return static_cast<std::uint64_t>(rank(feature, row)) << 32 | static_cast<std::uint32_t>(row);
+    // What sorts rows by a feature: from rank 0 on by their values, and what is missing before or behind all of them.
+    std::uint64_t key(int feature, int row, bool missing_left) const {
+        int own = rank(feature, row);
+        if (own < 0) own = missing_left ? 0 : static_cast<int>(grower_.values_[feature].size());
+        else if (missing_left) ++own;
+        return static_cast<std::uint64_t>(own) << 32 | static_cast<std::uint32_t>(row);
     }
 
     const TreeGrower& grower_;
     std::span<const double> count_;
     bool honest_;
+    int absent_ = 0;  // rows of the order without a value
     Draws draws_;
     std::unique_ptr<Gathered> gathered_;
     GrownTree tree_;
@@ -256,12 +296,15 @@ TreeGrower::TreeGrower(std::span<const float> contexts, std::size_t features, co
     const std::size_t rows = least.rows();
     for (std::size_t f = 0; f < features; ++f) {
         std::vector<float>& values = values_[f];
-        for (std::size_t i = 0; i < rows; ++i) values.push_back(contexts[i * features + f]);
+        for (std::size_t i = 0; i < rows; ++i) {
+            if (!std::isnan(contexts[i * features + f])) values.push_back(contexts[i * features + f]);
+        }
         std::ranges::sort(values);
         values.erase(std::unique(values.begin(), values.end()), values.end());
         for (std::size_t i = 0; i < rows; ++i) {
-            const auto at = std::ranges::lower_bound(values, contexts[i * features + f]);
-            rank_[f * rows + i] = static_cast<int>(at - values.begin());
+            const float value = contexts[i * features + f];
+            const auto at = std::ranges::lower_bound(values, value);
+            rank_[f * rows + i] = std::isnan(value) ? -1 : static_cast<int>(at - values.begin());
         }
     }
 }

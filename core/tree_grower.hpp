@@ -18,6 +18,7 @@ namespace whence {
 struct GrownTree {
     std::vector<int> feature, left, right;
     std::vector<double> threshold;  // float32(x) <= threshold goes left
+    std::vector<int> missing_left;  // whether NaN does: 1 or 0
 };
 
 class TreeGrower {
@@ -29,7 +30,8 @@ public:
         bool by_outcomes;  // whether the outcomes decide where no split lowers the cost
     };
 
-    // Contexts by row and feature; outcomes by row and column. `least` must outlive the grower.
+    // Contexts by row and feature, NaN where a number is missing; outcomes by row and column. `least` must outlive the
+    // grower.
     TreeGrower(std::span<const float> contexts, std::size_t features, const LeastCosts& least,
                std::vector<double> outcomes, Limits limits);
 
@@ -46,7 +48,7 @@ private:
     const LeastCosts& least_;
     std::vector<double> outcomes_;
     Limits limits_;
-    std::vector<int> rank_;                   // by feature and row: the row's value among all that there are
+    std::vector<int> rank_;  // by feature and row: the row's value among all that there are, -1 where it is missing
     std::vector<std::vector<float>> values_;  // by feature: the values, in ascending order
 };
 

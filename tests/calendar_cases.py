@@ -21,8 +21,11 @@ from whence.policy import Policy
 
 LEVELS = ("low", "mid", "high", "top")
 DAYS = ("Fri", "Sat", "Sun")
+OFF = ("Sat", "Sun")
 #: Cyclic, ordered; with linear rows, tables, steps, missing numbers, few changes: each alone, and in pairs.
 KINDS = ("c", "o", *("".join(pair) for pair in combinations("cortsmf", 2) if set(pair) & {"c", "o"}))
+#: Missing numbers that may be filled in (alone and with the others), and a feature that follows from another (d).
+MISSING_KINDS = ("m", "ms", "mr", "mt", "md", "cd", "od")
 Row = dict[str, Any]
 
 
@@ -44,8 +47,8 @@ class CalendarCase:
         return self.policy.explain(self.context, self.instead, kind=self.kind, **self.options, **how)
 
 
-def calendar_case(seed: int, kinds: str) -> CalendarCase:
-    """The same case for the same seed and kinds."""
+def calendar_case(seed: int, kinds: str, decision_aware: bool = False) -> CalendarCase:
+    """The same case for the same seed and kinds; the forest may be one that is grown for the decision."""
     rng = np.random.default_rng([seed, 181, *map(ord, kinds)])
     n = int(rng.integers(6, 15))
     unit = float(rng.choice([1.0, 1.0, 1e-3, 1e6]))
@@ -86,9 +89,17 @@ def calendar_case(seed: int, kinds: str) -> CalendarCase:
     angle = 2 * np.pi * (turn - low) / period
     points = np.column_stack([np.sin(angle), np.cos(angle), level / 3, heat / 5, day])
     Y = (10 + 3 * points @ rng.normal(size=(5, plans)) + rng.normal(size=(n, plans))).round(int(rng.choice([0, 3])))
-    if "m" in kinds:
+    if kinds in MISSING_KINDS:
+        lacks, more = _more_columns(seed, kinds, X, unit)
+        features |= more
+    elif "m" in kinds:
+        lacks = "heat"
         X.loc[rng.random(n) < 0.3, "heat"] = np.nan
-    weights = paper_forest(int(rng.choice([1, 2, 3])), int(rng.choice([2, 3])), random_state=seed, missing="m" in kinds)
+    trees, depth, lacking = int(rng.choice([1, 2, 3])), int(rng.choice([2, 3])), "m" in kinds
+    weights: Any = paper_forest(trees, depth, random_state=seed, missing=lacking)
+    if decision_aware:
+        half = {"min_samples_leaf": 1 + seed % 2, "honest": seed % 4 == 0}
+        weights = wh.DecisionForest(n_trees=trees, max_depth=depth, random_state=seed, missing=lacking, **half)
     risk = wh.CVaR(0.5) if rng.random() < 0.2 else wh.Expectation()
     policy = Policy(OneOf(), weights, risk, wh.Schema(features, relations)).fit(X, Y)
     context: Row = X.iloc[int(rng.integers(n))].to_dict()
@@ -102,10 +113,31 @@ def calendar_case(seed: int, kinds: str) -> CalendarCase:
         options["bounds"] = {"turn": tuple(ends)}
     elif rng.random() < 0.2:
         options["bounds"] = {"level": [str(one) for one in rng.choice(LEVELS, 2, replace=False)]}
+    if kinds in MISSING_KINDS and "m" in kinds and seed % 3:
+        context[lacks], options["fill"] = np.nan, (lacks,) if seed % 3 == 1 else ()
+        decision = policy.decide(context)
+        instead = int(rng.choice([j for j in range(plans) if j != decision]))
     if "f" in kinds:
         options["max_changes"] = int(rng.choice([1, 2]))
     kind = "absolute" if rng.random() < 0.4 else "relative"
     return CalendarCase(policy, context, decision, instead, kind, shift, "t" in kinds, cut, options)
+
+
+def _more_columns(seed: int, kinds: str, X: pd.DataFrame, unit: float) -> tuple[str, dict[str, Any]]:
+    """Add what is missing here and there, beside a number that relations are about, and what follows from the day."""
+    rng = np.random.default_rng([seed, 182, *map(ord, kinds)])
+    features: dict[str, Any] = {}
+    if "d" in kinds:
+        X["off"] = X["day"].isin(OFF)
+        features["off"] = wh.Derived("day", {day: day in OFF for day in DAYS})
+    if "m" not in kinds:
+        return "", features
+    if "s" in kinds:
+        X.loc[rng.random(len(X)) < 0.3, "heat"] = np.nan
+        return "heat", features
+    X["wind"] = (X["heat"] + unit * rng.normal(0, 3, len(X))).round(9)
+    X.loc[rng.random(len(X)) < 0.3, "wind"] = np.nan
+    return "wind", features
 
 
 # ---- brute force ----------------------------------------------------------------------------------------------------
@@ -125,20 +157,14 @@ def truth(case: CalendarCase) -> float:
     listed = [list(choices[name]) for name in names]
     if np.prod([len(found) for found in listed], dtype=float) > MOST:
         raise TooMany
-    rows = pd.DataFrame([{**case.context}])
-    for name, values in zip(names, listed, strict=True):
-        rows = rows.drop(columns=name).merge(pd.DataFrame({name: values}), "cross")
-    rows = rows[names]
+    places = np.indices([len(found) for found in listed]).reshape(len(names), -1)
+    rows = pd.DataFrame({n: [v[i] for i in at] for n, v, at in zip(names, listed, places.tolist(), strict=True)})
     far = np.zeros(len(rows))
     changes = np.zeros(len(rows), dtype=int)
-    for name, values in zip(names, listed, strict=True):
-        steps = [distance(case, name, value) for value in values]
-        moved = [not _same(value, case.context[name]) for value in values]
-        # NaN is no key of a mapping.
-        place = np.array([next(i for i, v in enumerate(values) if _same(v, one)) for one in rows[name].tolist()])
-        far += np.array(steps)[place]
-        changes += np.array(moved)[place]
-    kept = (far == 0.0) | _exists(case, rows)
+    for name, values, at in zip(names, listed, places, strict=True):
+        far += np.array([distance(case, name, value) for value in values])[at]
+        changes += np.array([not _same(value, case.context[name]) for value in values])[at]
+    kept = (changes == 0) | _exists(case, rows)
     kept &= changes <= case.options.get("max_changes", len(names))
     order = np.argsort(far, kind="stable")
     order = order[kept[order]]
@@ -172,6 +198,8 @@ def _exists(case: CalendarCase, rows: pd.DataFrame) -> np.ndarray:
         kept &= (rows["turn"] - rows["heat"] <= case.shift + slack).to_numpy()
     if case.table:
         kept &= (~rows["level"].isin(["low", "top"]) | (rows["turn"] <= case.cut)).to_numpy()
+    if "off" in case.context:
+        kept &= (rows["off"] == rows["day"].isin(OFF)).to_numpy()
     return kept
 
 
@@ -180,6 +208,10 @@ def distance(case: CalendarCase, name: str, value: Any) -> float:
     feature, before = case.policy.schema_.features[name], case.context[name]
     if _same(value, before):
         return 0.0
+    if isinstance(feature, wh.Derived):
+        return 0.0
+    if before != before:
+        return float(feature.weight)
     if isinstance(feature, wh.Ordered):
         return feature.weight * abs(LEVELS.index(value) - LEVELS.index(before)) / (len(LEVELS) - 1)
     if isinstance(feature, wh.Categorical):
@@ -215,8 +247,10 @@ def _values(case: CalendarCase, name: str) -> set[Any]:
     """Every value of a feature that could be part of a nearest context, without regard to relations."""
     policy, start = case.policy, case.context[name]
     feature, column = policy.schema_.features[name], policy.X_[name]
-    if name in case.options["fixed"] or start != start:
+    if name in case.options["fixed"] or (start != start and name not in case.options.get("fill", ())):
         return {start}
+    if name == "off":
+        return {False, True}
     if name == "day":
         return {*column, start}
     if name == "level":
@@ -233,7 +267,7 @@ def _values(case: CalendarCase, name: str) -> set[Any]:
             and (feature.change != "decrease" or i <= at)
         }
     low, high = float(min(column.min(), start)), float(max(column.max(), start))
-    found = {low, high, float(start), *(v for turn in _turns(policy, name) for v in turn)}
+    found = {low, high, *(v for turn in _turns(policy, name) for v in turn)}
     bounds = case.options.get("bounds", {}).get(name)
     if bounds is not None:
         found |= {float(end) for end in bounds}

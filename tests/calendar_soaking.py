@@ -1,4 +1,4 @@
-"""Questions about hours that go round, ordered levels and dates in turn, for `benchmarks/soak.py`."""
+"""Questions about hours that go round, ordered levels, missing numbers and dates in turn, for `benchmarks/soak.py`."""
 
 from __future__ import annotations
 
@@ -7,14 +7,15 @@ from typing import Any
 from tests import calendar_cases, date_cases
 
 #: Of so many questions, one is about dates in a forest and one about dates among neighbours.
-TURN = len(calendar_cases.KINDS) + 2
+KINDS = (*calendar_cases.KINDS, *calendar_cases.MISSING_KINDS)
+TURN = len(KINDS) + 2
 
 
 def calendar_soaked(seed: int) -> Any:
     """Every kind in turn, the same for the same seed."""
     turn = seed % TURN
-    if turn < len(calendar_cases.KINDS):
-        return calendar_cases.calendar_case(seed, calendar_cases.KINDS[turn])
+    if turn < len(KINDS):
+        return calendar_cases.calendar_case(seed, KINDS[turn])
     return date_cases.date_case(seed, neighbours=turn == TURN - 1)
 
 

@@ -41,7 +41,7 @@ class Library:
     """How a library's model is made and asked.
 
     `leaves` gives a number per row and tree that says which leaf it is; `splits` the thresholds of a column; `turn` the
-    last number that goes one way at a threshold.
+    last number that goes one way at a threshold; `counted` says which past rows count in which tree, (rows, trees).
     """
 
     make: Callable[[np.random.Generator, pd.DataFrame, np.ndarray], Any]
@@ -53,6 +53,7 @@ class Library:
     categories: bool = False
     symmetric: bool = False
     zero: float = 0.0
+    counted: Callable[[Any], np.ndarray] | None = None
 
 
 def _two(rng: np.random.Generator, y: np.ndarray) -> np.ndarray:
@@ -225,6 +226,13 @@ LIBRARIES: dict[str, Library] = {
     "extra": Library(_sklearn(ExtraTreesRegressor), _sklearn_leaves, _sklearn_splits, single=True),
     "quantile": Library(_sklearn(RandomForestQuantileRegressor), _sklearn_leaves, _sklearn_splits, True, missing=False),
 }
+#: Those that have a test module of their own, which puts them here.
+OTHERS: dict[str, Library] = {}
+
+
+def library_of(name: str) -> Library:
+    """How the library of that name is made and asked."""
+    return OTHERS[name] if name in OTHERS else LIBRARIES[name]
 
 
 def _named(X: pd.DataFrame) -> list[str]:
@@ -303,7 +311,7 @@ def contexts(rng: np.random.Generator, n: int, library: Library) -> pd.DataFrame
 
 def case(library: str, seed: int, pooled: bool = False) -> PredictorCase:
     """The question of a seed: always the same one; with `pooled`, of the leaves of all trees together."""
-    how = LIBRARIES[library]
+    how = library_of(library)
     rng = np.random.default_rng([seed, sum(map(ord, library))])
     n = int(rng.integers(8, 30))
     X = contexts(rng, n, how)
@@ -339,7 +347,7 @@ def case(library: str, seed: int, pooled: bool = False) -> PredictorCase:
 
 def on_turns(library: str, seed: int) -> PredictorCase | None:
     """The same question from a context whose numbers are the last before a threshold, or the first beyond it."""
-    asked, how = case(library, seed), LIBRARIES[library]
+    asked, how = case(library, seed), library_of(library)
     rng = np.random.default_rng(seed)
     for j, name in enumerate(asked.policy.X_.columns):
         cuts = how.splits(asked.model, j) if name[0] in "crz" else np.zeros(0)
@@ -451,8 +459,9 @@ def _rows(asked: PredictorCase, values: list[tuple[Any, ...]]) -> pd.DataFrame:
 
 def _judged(asked: PredictorCase, rows: pd.DataFrame) -> np.ndarray:
     """Whether each row is an explanation, by the library's own leaves and the risk measure."""
-    how, policy = LIBRARIES[asked.library], asked.policy
+    how, policy = library_of(asked.library), asked.policy
     past, here = how.leaves(asked.model, policy.X_), how.leaves(asked.model, rows)
+    counted = None if how.counted is None else how.counted(asked.model)
     costs = policy.Y_.T
     tau = TOLERANCE * float(np.abs(costs[asked.instead]).max())
     rivals = [asked.decision] if asked.kind == "relative" else list(range(len(costs)))
@@ -461,7 +470,7 @@ def _judged(asked: PredictorCase, rows: pd.DataFrame) -> np.ndarray:
     for i, leaves in enumerate(here):
         key = leaves.tobytes()
         if key not in known:
-            weights = weights_by_leaves(past, leaves, how.symmetric, asked.model, asked.pooled)
+            weights = weights_by_leaves(past, leaves, how.symmetric, asked.model, asked.pooled, counted)
             least = min(policy.risk_.of(costs[r], weights) for r in rivals)
             known[key] = bool(policy.risk_.of(costs[asked.instead], weights) <= least + tau)
         found[i] = known[key]
@@ -469,7 +478,12 @@ def _judged(asked: PredictorCase, rows: pd.DataFrame) -> np.ndarray:
 
 
 def weights_by_leaves(
-    past: np.ndarray, leaves: np.ndarray, symmetric: bool = False, model: Any = None, pooled: bool = False
+    past: np.ndarray,
+    leaves: np.ndarray,
+    symmetric: bool = False,
+    model: Any = None,
+    pooled: bool = False,
+    counted: np.ndarray | None = None,
 ) -> np.ndarray:
     """Weights of the past observations where a context has these leaves.
 
@@ -478,7 +492,7 @@ def weights_by_leaves(
     """
     weights = np.zeros(len(past))
     for t in range(past.shape[1]):
-        same = past[:, t] == leaves[t]
+        same = (past[:, t] == leaves[t]) & (True if counted is None else counted[:, t])
         bits = int(model.get_param("depth") or 6) if symmetric else 0
         while not same.any():
             bits -= 1
@@ -521,7 +535,7 @@ def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]
     if name[0] == "d":
         tried = sorted({float(v) for v in X[name].unique()})
     else:
-        tried += [value for cut in cuts for value in _turn(float(cut), LIBRARIES[asked.library])]
+        tried += [value for cut in cuts for value in _turn(float(cut), library_of(asked.library))]
     tried = [value for value in tried if first <= value <= last]
     if gone:
         return [(start, 0.0)] + [(value, weight) for value in tried]
@@ -532,7 +546,7 @@ def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]
     best: dict[int, tuple[Any, float]] = {}
     for value in [float(start), *tried]:
         price = weight * abs(coordinate(value) - coordinate(float(start)))
-        cell = int(np.sum([_right(value, float(cut), LIBRARIES[asked.library]) for cut in cuts]))
+        cell = int(np.sum([_right(value, float(cut), library_of(asked.library)) for cut in cuts]))
         if cell not in best or price < best[cell][1]:
             best[cell] = value, price
     return [(int(v), p) if name[0] == "d" else (v, p) for v, p in best.values()]
@@ -541,7 +555,7 @@ def _choices(asked: PredictorCase, j: int, name: str) -> list[tuple[Any, float]]
 def cuts_of(asked: PredictorCase, j: int) -> np.ndarray:
     """The thresholds of a column, in the model or in all of several models."""
     models = asked.model if isinstance(asked.model, list) else [asked.model]
-    return np.unique(np.concatenate([LIBRARIES[asked.library].splits(model, j) for model in models]))
+    return np.unique(np.concatenate([library_of(asked.library).splits(model, j) for model in models]))
 
 
 def _right(value: float, cut: float, how: Library) -> bool:

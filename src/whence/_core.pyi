@@ -440,6 +440,10 @@ class KernelSearch:
         least: float,
         alternative: Floats,
         tau: float,
+        tail: float | None = None,
+        rules: Rules | None = None,
+        most: int | None = None,
+        barred: list[list[int]] = ...,
     ) -> None: ...
     def cut(self, rival: Floats) -> None: ...
     def tighten(self, by: float) -> None: ...
@@ -503,9 +507,12 @@ class Axis:
         levels: Floats | None = None,
         costs: Floats | None = None,
         gaps: Floats | None = None,
+        period: float = 0.0,
     ) -> None: ...
     @property
     def kind(self) -> AxisKind: ...
+    @property
+    def period(self) -> float: ...
     @property
     def start(self) -> float: ...
     @property
@@ -562,6 +569,13 @@ class NeighbourProgress(Enum):
     CANDIDATE = 1
     EXHAUSTED = 2
 
+class Places:
+    """Contexts and past ones as places whose Euclidean distance counts."""
+
+    def __init__(
+        self, axes: list[Axis], members: Floats, columns: Floats, ranks: Floats | None, origin: Floats
+    ) -> None: ...
+
 class NeighbourSearch:
     """Best-first search over boxes of contexts."""
 
@@ -584,8 +598,12 @@ class NeighbourSearch:
         slopes: Floats | None = None,
         entries: Floats | None = None,
         apart: float = 1.0,
+        by_nearness: bool = False,
+        places: Places | None = None,
+        free: list[int] = ...,
     ) -> None: ...
     def cut(self, rival: Floats) -> None: ...
+    def tighten(self, by: float) -> None: ...
     def exclude(self, members: NDArray[np.int64]) -> None: ...
     def restart(self) -> None: ...
     def advance(self, boxes: int, radius: float, threads: int = 1) -> NeighbourProgress: ...
@@ -654,16 +672,18 @@ class TreeGrower:
         min_leaf: int,
         tried: int,
         by_outcomes: bool,
+        missing: bool = False,
     ) -> None: ...
     def grow(
         self, count: Floats, counted: NDArray[np.bool_] | None, seed: int
-    ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64]]: ...
+    ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
 
 def leaves(
     feature: NDArray[np.int64],
     threshold: Floats,
     left: NDArray[np.int64],
     right: NDArray[np.int64],
+    missing_left: NDArray[np.int64],
     rows: Floats,
     found: NDArray[np.int64],
 ) -> None:

@@ -107,11 +107,11 @@ class Decider(BaseEstimator):  # type: ignore[misc]
                 "the parts of it that the model has seen as columns instead.",
                 parameter="schema",
             )
-        if self.schema_.cyclic and not weights.per_tree_known:
+        if self.schema_.cyclic and not weights.follows_circles:
             raise InputError(
-                f"What goes round, here {self.schema_.cyclic[0]!r}, needs weights made of trees. Got "
-                f"{type(weights).__name__}, which tells contexts apart along a line: declare it as Discrete for these, "
-                "or leave such parts of a date out.",
+                f"What goes round, here {self.schema_.cyclic[0]!r}, needs weights made of trees, forecasts, or "
+                f"neighbours in the L1 norm of the coordinates. Got {type(weights).__name__}, which tells contexts "
+                "apart along a line: declare it as Discrete for these, or leave such parts of a date out.",
                 parameter="schema",
             )
         self.risk_ = Expectation() if self.risk is None else self.risk
@@ -122,6 +122,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
             del self.feature_names_in_
         self._sees_units, self._sees_levels = weights.sees_units, weights.sees_levels
         weights.take_columns([SeenColumn(*column) for column in self.schema_.seen_columns()])
+        weights.take_circles(self.schema_.circles)
         weights.take_problem(self.problem, self.risk_)
         self.input_map_ = self._input_map()
         self.weights_ = _fitted(weights, self._inputs(table), outcomes, sample_weight)

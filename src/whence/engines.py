@@ -64,6 +64,7 @@ PARTS: dict[str, dict[str, str]] = {
     "whence.weights.forecast.ForecastLine": {"search": "whence.milp.forecast:explain"},
     "whence.weights.kernel.KernelWeights": {
         "search": "whence.search.kernel:explain",
+        "sets": "whence.search.kernel:explain_sets",
     },
 }
 
@@ -166,6 +167,8 @@ def check_reliance(question: Question) -> None:
     if question.confidence and not weights.knows_spread(question.risk.tail):
         if weights.counts is not None:
             what = "must be 0 for neighbours that were fitted with a 'sample_weight'"
+        elif isinstance(weights, KNNWeights) and weights.by_distance:
+            what = "must be 0 for neighbours that count by their distance"
         elif weights.knows_spread(None):
             what = "must be 0 under CVaR for weights that are not made of trees"
         else:

@@ -150,7 +150,7 @@ class Ensemble:
         """Learn from past contexts `X` how far each feature ranges; the model stays as it is."""
         X, found = as_pandas(X), self._read
         # What a pipeline makes of missing numbers is not known.
-        missing = isinstance(found, FittedTrees) and not isinstance(found, PipedTrees)
+        missing = isinstance(found, FittedTrees) and not isinstance(found, PipedTrees) and found.takes_missing
         table = as_table(X, "X", missing=missing)
         if isinstance(X, pd.DataFrame) and all(isinstance(c, str) for c in X.columns):
             check_names(found, list(table.columns))
@@ -272,7 +272,8 @@ class Ensemble:
 
     def about(self) -> tuple[str, str, str]:
         """What is forecast, its unit, and the kind of the model."""
-        classes = self._read.classes if isinstance(getattr(self, "_read", None), FittedLine) else []
+        found = getattr(self, "_read", None)
+        classes = found.classes if isinstance(found, FittedLine) else []
         if self._what:
             what = self._what
         elif self.label is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
-__all__ = ["listed", "nearest"]
+__all__ = ["joined", "listed", "nearest"]
 
 
 def nearest(word: str, known: Iterable[str]) -> str:
@@ -33,3 +33,8 @@ def listed(items: Sequence[str]) -> str:
     'rain, weekday and month'
     """
     return " and ".join(filter(None, [", ".join(items[:-1]), *items[-1:]]))
+
+
+def joined(text: str, following: str) -> str:
+    """Two texts on one line, or on two where the first one ends its line."""
+    return f"{text}{following}".strip("\n") if text.endswith("\n") else f"{text} {following}".strip()

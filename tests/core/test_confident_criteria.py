@@ -47,7 +47,7 @@ def confident(scene: ForestScene, kappa: float) -> _core.Criterion:
 
 
 def breach(scene: ForestScene, kappa: float, best: bool = False) -> _core.Criterion:
-    """Where the criterion against the first rival is broken; and that costs no more than the others, if it is `best`."""
+    """Where the criterion against the first rival is broken; where it is also the `best` of them, if that is asked."""
     costs = [np.ascontiguousarray(plan) for plan in scene.policy.Y_.T]
     kept = scene.kept
     others = costs[2:] if best else []
@@ -165,3 +165,16 @@ def test_refusals() -> None:
     search.meet(np.zeros(scene.kept.leaves))
     with pytest.raises(ValueError, match="table"):
         search.show_latest(1)
+
+
+def test_a_shared_table_must_be_about_the_same_samples() -> None:
+    """Plans of a criterion with another tail, or of another forest, are refused."""
+    scene, other = ForestScene(0, alpha=0.5), ForestScene(1, alpha=0.5, trees=3)
+    assert isinstance(scene.criterion, _core.TailCriterion)
+    assert isinstance(other.criterion, _core.TailCriterion)
+    with pytest.raises(ValueError, match="same samples"):
+        scene.criterion.share_plan(other.criterion, 0)
+    with pytest.raises(ValueError, match="same samples"):
+        scene.criterion.share_plan(ForestScene(0, alpha=0.3).criterion, 0)
+    with pytest.raises(IndexError):
+        scene.criterion.share_plan(scene.criterion, 7)

@@ -28,6 +28,25 @@ def test_features_that_are_free_do_not_count() -> None:
         assert few.allows(list(chosen)) == (len({*chosen} - {0}) <= 1 and not {0, 1} <= {*chosen}), chosen
 
 
+def test_the_nearest_of_all_cells_where_some_features_are_free() -> None:
+    """Free features may change beside as many others as are allowed, whether or not a box has used these up."""
+    beside = 0
+    for seed in range(60):
+        scene = ForestScene(seed, ("ccc", "cdb", "crd")[seed % 3])
+        columns = scene.grid.columns
+        free, most = {seed % columns}, seed % 2
+        few = _core.FewChanges(np.arange(columns, dtype=np.int32), most, [], sorted(free))
+        changed = scene.cells != scene.located.start
+        counted = changed[:, [j for j in range(columns) if j not in free]].sum(axis=1)
+        good = scene.holds & (counted <= most)
+        search = _core.ForestSearch(scene.located, scene.criterion, scene.tau, few=few)
+        reached, bound = search.advance(10**6, np.inf)
+        assert (reached, bound) == (bool(good.any()), pytest.approx(scene.distance[good].min(initial=np.inf))), seed
+        nearest = good & (scene.distance <= scene.distance[good].min(initial=np.inf) + 1e-12)
+        beside += bool(good.any() and (changed[nearest].sum(axis=1) > most).all())
+    assert beside > 5
+
+
 def test_refusals() -> None:
     """Features are counted from 0, sets are not empty, and the columns are those of the grid."""
     columns = np.array([0, 1], dtype=np.int32)

@@ -120,6 +120,27 @@ def test_a_cut_brings_back_what_was_put_off() -> None:
             assert one.search.met_distance == pytest.approx(both.search.met_distance, rel=0.0102)
 
 
+@pytest.mark.parametrize(("measure", "shape"), [way for way in WAYS if way[1] is not KernelShape.GAUSSIAN])
+def test_a_ball_that_grows_meets_again_what_did_not_count_in_it(measure: KernelMeasure, shape: KernelShape) -> None:
+    """Asked for within one distance after the other, the answer is that of a search that was not kept back."""
+    for seed in range(30):
+        slowly, once = (_Scene(seed, measure, shape) for _ in "ab")
+        for scene in (slowly, once):
+            # Few past contexts count in any one place.
+            scene.factors = scene.factors * 8.0
+            scene.search = scene.made()
+            scene.search.cut(scene.rival)
+        for cutoff in (0.05, 0.1, 0.2, 0.4, 0.8, np.inf):
+            while not slowly.search.advance(50, cutoff, 0.01):
+                pass
+        while not once.search.advance(50, np.inf, 0.01):
+            pass
+        if np.isinf(once.search.met_distance):
+            assert np.isinf(slowly.search.met_distance), seed
+        else:
+            assert slowly.search.met_distance == pytest.approx(once.search.met_distance, rel=0.0102), seed
+
+
 @pytest.mark.parametrize(
     ("changes", "words"),
     [

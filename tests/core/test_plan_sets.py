@@ -90,6 +90,20 @@ def test_lists_of_plans(alpha: float | None, absolute: bool) -> None:
     assert dropped > 0
 
 
+def test_a_list_of_very_many_plans() -> None:
+    """Rows that are added one by one stay what they are, however many there are."""
+    rng, leaves = np.random.default_rng(0), 5
+    rows, rival = rng.random((1300, leaves)), np.zeros((1, leaves))
+    for some in (1, 512, 513, 1300):
+        criterion = PlanList(leaves)
+        criterion.add_rivals(rival)
+        for row in rows[:some]:
+            criterion.add_plans(row[None, :])
+        for _ in range(20):
+            at = rng.integers(0, leaves, 3).astype(np.int32)
+            assert criterion.excess(at).over == pytest.approx(rows[:some, at].sum(axis=1).min(), abs=1e-12)
+
+
 @pytest.mark.parametrize("absolute", [False, True])
 def test_routes_are_listed_box_by_box(absolute: bool) -> None:
     """Routes of a grid, without a list from outside."""
@@ -117,6 +131,31 @@ def test_routes_are_listed_box_by_box(absolute: bool) -> None:
         excess = np.min([means @ route for route in own], axis=0) - rival
         for leaves, over in list(zip(scene.leaves, excess, strict=True))[:50]:
             assert criterion.excess(leaves).over == pytest.approx(over, abs=1e-9)
+        check_bounds(scene, criterion, excess, seed)
+        check_search(scene, criterion, excess)
+
+
+def test_routes_that_are_too_many_to_be_listed() -> None:
+    """Boxes are bounded for all routes together, against the shortest route at every cell."""
+    problem = ShortestPath.grid(8)
+    edge = {pair: e for e, pair in enumerate(problem.graph.edges)}
+    arcs = RouteSet(problem).arcs()
+    assert arcs is not None
+    for seed in range(8):
+        scene, rng = ForestScene(seed), np.random.default_rng(seed)
+        n = len(scene.policy.Y_)
+        Y = rng.integers(3, 9, (n, len(edge))) + scene.policy.Y_[:, :1] * rng.normal(size=len(edge))
+        means = scene.weights @ Y
+        far = {(0, 0): np.zeros(len(means))}
+        for node in list(nx.topological_sort(problem.graph))[1:]:
+            far[node] = np.min([far[p] + means[:, edge[p, node]] for p in problem.graph.predecessors(node)], axis=0)
+        shortest = far[7, 7]
+        # A rival that costs about as much as the shortest route does in a cell between the best and the worst.
+        decision = rng.normal(float(np.quantile(shortest, 0.2)), 1.0, n)
+        criterion = PlanList(scene.grid.leaves)
+        criterion.add_rivals(row_of_plans(scene.kept, decision[None, :]))
+        criterion.set_routes(RouteTable(np.ascontiguousarray(row_of_plans(scene.kept, Y.T).T), *arcs))
+        excess = shortest - scene.weights @ decision
         check_bounds(scene, criterion, excess, seed)
         check_search(scene, criterion, excess)
 
@@ -176,6 +215,44 @@ def test_quantities_one_by_one(absolute: bool) -> None:
         dropped += check_bounds(scene, criterion, excess, seed)
         check_search(scene, criterion, excess)
     assert dropped > 0
+
+
+def test_quantities_where_rows_count_for_more_and_rivals_need_a_budget() -> None:
+    """Costs of every breakpoint in each leaf, and the best rival that can be paid for, by their definitions."""
+    spared = 0
+    for seed in range(40):
+        rng = np.random.default_rng([seed, 9])
+        demand, mass = rng.random((6, 2)).round(2), rng.choice([0.5, 1.0, 3.0], 6)
+        rates = rng.uniform(0.5, 3.0, (2, 2))
+        members = [rng.permutation(6)[:3], rng.permutation(6)[3:], rng.permutation(6)[:2], rng.permutation(6)[:4]]
+        size = np.array([len(own) for own in members], dtype=np.int64)
+        samples = np.concatenate(members).astype(np.int32)
+        leaves = (samples, np.cumsum(size) - size, size, 2, demand, *rates)
+        limits = np.array([0.4, 0.0]), np.array([np.inf, 0.5])
+        some, every = (StockTable(*leaves, *ends, mass=mass) for ends in (limits, (np.zeros(2), np.full(2, np.inf))))
+
+        def costs(point: float, j: int, own: Any, y: Floats = demand, r: Floats = rates, m: Floats = mass) -> float:
+            over = point - y[own, j]
+            return float(np.average(np.maximum(r[0, j] * over, -r[1, j] * over), weights=m[own])) / 2
+
+        def best(low: Any, high: Any, at: Any, y: Floats = demand, m: Any = members, costs: Any = costs) -> Any:
+            total, bought = 0.0, 0.0
+            for j in range(2):
+                points = np.unique(np.clip(y[:, j], low[j], high[j]))
+                sums = [sum(costs(point, j, m[leaf]) for leaf in at) for point in points]
+                total, bought = total + min(sums), bought + float(points[int(np.argmin(sums))])
+            return total, bought
+
+        rival = rng.uniform(0.0, 0.6, 4)
+        budget = float(rng.uniform(0.3, 1.5))
+        criterion = StockCriterion(some, rival, every, budget)
+        for at in ((0, 2), (1, 3), (0, 3)):
+            own, (cheapest, bought) = best(*limits, at)[0], best(np.zeros(2), np.full(2, np.inf), at)
+            limit = rival[list(at)].sum()
+            spared += cheapest < limit and bought > budget
+            limit = min(limit, cheapest) if bought <= budget else limit
+            assert criterion.excess(np.array(at, dtype=np.int32)).over == pytest.approx(own - limit, abs=1e-12), seed
+    assert spared > 5
 
 
 def by_product(table: StockTable) -> list[tuple[int, Floats]]:

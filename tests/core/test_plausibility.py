@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import numpy as np
 import pytest
 from sklearn.ensemble import IsolationForest
@@ -9,6 +11,8 @@ from tests.core.forest_cells import ForestScene
 
 from whence import _core
 from whence.question import Isolation
+from whence.search import criteria
+from whence.search.grid import locate
 from whence.search.plausibility import isolated
 
 
@@ -31,6 +35,38 @@ def test_cells_are_plausible_where_scikit_learn_says_so() -> None:
             assert (short <= 0) == (found >= score - 1e-9)
             agreed += 1
     assert agreed > 100
+
+
+def test_the_nearest_plausible_cell_is_found() -> None:
+    """Bounds on the paths drop no box and no leaf that a plausible explanation has: against every cell."""
+    found = 0
+    for seed in range(40):
+        scene = ForestScene(seed, ("cc", "cr", "ck")[seed % 3])
+        points = scene.policy.schema_.encode(scene.policy.X_)
+        forest = IsolationForest(n_estimators=3, max_samples=5, random_state=seed).fit(points)
+        score = float(np.quantile(forest.score_samples(points), 0.6))
+        kept, plausible = isolated(scene.question, scene.kept, Isolation(forest, score))
+        assert kept is not None
+        located = locate(scene.question, kept)
+        criterion = criteria.criterion_of(scene.question, kept)
+        criteria.add_rival(criterion, scene.question, kept, np.ascontiguousarray(scene.policy.Y_[:, 1]))
+        ends = [int(kept.face_start[j]) + j for j in range(len(kept.face_start))]
+        allowed = [np.flatnonzero(np.isfinite(located.distance[a:b])) for a, b in pairwise(ends)]
+        cells = np.stack(np.meshgrid(*allowed, indexing="ij"), axis=-1).reshape(-1, len(allowed)).astype(np.int32)
+        for group in np.unique(located.group[located.group >= 0]):
+            cells = cells[(cells[:, located.group == group] > 0).sum(axis=1) == 1]
+        distance = located.distance[kept.places(cells)].sum(axis=1)
+        nearest = np.inf
+        for i in np.argsort(distance, kind="stable"):
+            leaves = kept.grid.leaves_at(cells[i])[: scene.kept.trees]
+            if criterion.excess(leaves).over <= scene.tau and plausible.short_by(cells[i]) <= 0.0:
+                nearest = float(distance[i])
+                break
+        search = _core.ForestSearch(located, criterion, scene.tau, plausible=plausible)
+        reached, bound = search.advance(10**6, np.inf)
+        assert (reached, bound) == (np.isfinite(nearest), pytest.approx(nearest)), seed
+        found += reached and nearest > 0.0
+    assert found > 10
 
 
 def test_refusals() -> None:

@@ -93,9 +93,13 @@ def naive_leaves(problem, X, Y, counts, depth, least, rows=None):
     rows = np.flatnonzero(counts) if rows is None else rows
     whole, found = sums(problem, Y, rows, counts[rows]), []
     for feature in range(X.shape[1]):
-        for value in np.unique(X[rows, feature])[:-1]:
-            left = rows[X[rows, feature] <= value]
-            right = rows[X[rows, feature] > value]
+        gone = np.isnan(X[rows, feature])
+        values = np.unique(X[rows, feature][~gone])
+        ways = [(value, False) for value in (values if gone.any() else values[:-1])]
+        ways += [(value, True) for value in values[:-1]] if gone.any() else []
+        for value, gone_left in ways:
+            to_left = np.where(gone, gone_left, X[rows, feature] <= value)
+            left, right = rows[to_left], rows[~to_left]
             if depth and min(left.size, right.size) >= least:
                 cost = sums(problem, Y, left, counts[left]) + sums(problem, Y, right, counts[right])
                 found.append((cost, left, right))
@@ -111,20 +115,25 @@ def naive_leaves(problem, X, Y, counts, depth, least, rows=None):
 
 
 def test_trees_split_where_both_sides_cost_least():
-    """With all features tried, the leaves are those of a tree grown by brute force with the problem's own solver."""
+    """With all features tried, the leaves are those of a tree grown by brute force with the problem's own solver.
+
+    In every second history numbers are missing, and go where both sides cost less.
+    """
     compared = 0
     for seed in range(120):
         rng = np.random.default_rng([seed, 2])
         n, d = int(rng.integers(6, 16)), int(rng.integers(1, 4))
         X = rng.choice([rng.integers(0, 4, (n, d)), rng.normal(size=(n, d))]).astype(np.float32)
         problem, Y = random_problem(rng, n)
+        if seed % 2:
+            X[np.random.default_rng([seed, 3]).random((n, d)) < 0.25] = np.nan
         if isinstance(problem, Newsvendor):
             Y = np.abs(Y) + rng.random(Y.shape) * np.abs(Y).max()
         counts = np.bincount(rng.integers(n, size=n), minlength=n)
         depth, least = int(rng.integers(1, 4)), int(rng.integers(1, 4))
         wanted = naive_leaves(problem, X.astype(float), Y, counts, depth, least)
         costs = problem.least_costs(Y, Expectation())
-        grower = _core.TreeGrower(X, costs, Y, depth, least, d, False)
+        grower = _core.TreeGrower(X, costs, Y, depth, least, d, False, bool(seed % 2))
         tree = GrownTree(*grower.grow(counts.astype(float), None, seed))
         if wanted is None:
             continue
@@ -143,8 +152,34 @@ def test_where_no_split_lowers_the_cost_the_outcomes_decide():
     costs, ones = problem.least_costs(Y, Expectation()), np.ones(4)
     still = _core.TreeGrower(X, costs, Y, 3, 1, 2, False).grow(ones, None, 0)
     assert still[0].tolist() == [-1]
-    feature, threshold, _, _ = _core.TreeGrower(X, costs, Y, 1, 1, 2, True).grow(ones, None, 0)
+    feature, threshold, *_ = _core.TreeGrower(X, costs, Y, 1, 1, 2, True).grow(ones, None, 0)
     assert (feature[0], threshold[0]) == (0, 1.5)
+
+
+def spread_left(Y, counts, rows):
+    """Squares of the outcomes of some rows around their mean."""
+    mean = np.average(Y[rows], axis=0, weights=counts[rows])
+    return float(counts[rows] @ ((Y[rows] - mean) ** 2).sum(axis=1))
+
+
+def test_the_outcomes_are_parted_where_least_of_their_variance_is_left():
+    """With one plan no split lowers the cost: the first split against every other one, for outcomes far from 0 too."""
+    for seed in range(80):
+        rng = np.random.default_rng([seed, 5])
+        n, d, least = int(rng.integers(5, 16)), int(rng.integers(1, 3)), int(rng.integers(1, 3))
+        X = rng.normal(size=(n, d)).astype(np.float32)
+        Y = rng.normal(size=(n, 2)) + float(rng.choice([0.0, 1e5]))
+        counts = rng.choice(COUNTS, n).astype(float)
+        grower = _core.TreeGrower(X, _core.PlanCosts(np.ones((n, 1))), Y, 1, least, d, True)
+        leaves = GrownTree(*grower.grow(counts, None, seed)).apply(X)
+        found = [np.flatnonzero(leaves == leaf) for leaf in np.unique(leaves)]
+        ways = []
+        for feature in range(d):
+            for value in np.sort(X[:, feature])[:-1]:
+                sides = [np.flatnonzero(X[:, feature] <= value), np.flatnonzero(X[:, feature] > value)]
+                if min(side.size for side in sides) >= least:
+                    ways.append(sum(spread_left(Y, counts, side) for side in sides))
+        assert sum(spread_left(Y, counts, side) for side in found) == pytest.approx(min(ways), rel=1e-6), seed
 
 
 def test_leaves_hold_enough_of_the_rows_that_count():
@@ -153,13 +188,28 @@ def test_leaves_hold_enough_of_the_rows_that_count():
     for seed in range(30):
         X = rng.normal(size=(60, 3)).astype(np.float32)
         Y = np.abs(10 * X[:, :1] + rng.normal(size=(60, 1))).astype(float)
+        X[rng.random(X.shape) < (seed % 3) / 5] = np.nan
         grows = rng.random(60) < 0.5
         least = int(rng.integers(1, 6))
-        grower = _core.TreeGrower(X, Newsvendor(1, 3).least_costs(Y, Expectation()), Y, 9, least, 2, True)
+        grower = _core.TreeGrower(X, Newsvendor(1, 3).least_costs(Y, Expectation()), Y, 9, least, 2, True, True)
         tree = GrownTree(*grower.grow(grows.astype(float), ~grows, seed))
         leaves = tree.apply(X)
         for side in (grows, ~grows):
             assert np.bincount(leaves[side], minlength=tree.node_count)[tree.feature < 0].min() >= least
+
+
+def test_what_is_missing_where_a_tree_was_not_grown_on_any_goes_with_the_majority():
+    """A split without missing values in its node sends them to the side with more rows; all alone they get a leaf."""
+    Y = np.array([[0.0], [0], [0], [9], [9]])
+    least = Newsvendor(1, 1).least_costs(Y, Expectation())
+    for values, wanted in (([0, 1, 2, 5, 6], 1), ([6, 5, 4, 0, 1], 0)):
+        X = np.array(values, dtype=np.float32)[:, None]
+        tree = GrownTree(*_core.TreeGrower(X, least, Y, 1, 1, 1, True, True).grow(np.ones(5), None, 0))
+        assert (tree.feature[0], tree.to_left[0]) == (0, wanted)
+    X = np.array([1, 2, 3, np.nan, np.nan], dtype=np.float32)[:, None]
+    tree = GrownTree(*_core.TreeGrower(X, least, Y, 1, 1, 1, True, True).grow(np.ones(5), None, 0))
+    assert tree.threshold[0] == np.inf
+    assert tree.apply(np.array([[1e9], [-1e9], [np.nan]])).tolist() == [1, 1, 2]
 
 
 def test_thresholds_lie_between_two_values_and_below_the_higher_one():
@@ -174,6 +224,23 @@ def test_thresholds_lie_between_two_values_and_below_the_higher_one():
     assert low <= tree.threshold[0] < high
 
 
+def test_a_feature_without_a_cut_does_not_end_the_search_for_one():
+    """With one feature to look at, others are tried where that one has no cut that leaves enough rows."""
+    X = np.array([[0, 1], [1, 2], [1, 3], [1, 4]], dtype=np.float32)
+    Y = np.array([[0.0], [0], [9], [9]])
+    grower = _core.TreeGrower(X, Newsvendor(1, 1).least_costs(Y, Expectation()), Y, 1, 2, 1, True)
+    for seed in range(8):
+        assert grower.grow(np.ones(4), None, seed)[0].tolist() == [1, -1, -1]
+
+
+def test_what_equals_a_threshold_goes_to_the_left():
+    """Also in a tree that was not grown here, whose thresholds are values."""
+    ints = np.array([0, -1, -1])
+    tree = GrownTree(ints, np.array([0.5, -2, -2]), np.array([1, -1, -1]), np.array([2, -1, -1]))
+    rows = np.array([[0.5], [np.nextafter(np.float32(0.5), np.float32(1))], [np.nan]])
+    assert tree.apply(rows).tolist() == [1, 2, 2]
+
+
 def test_what_cannot_be_grown_is_refused():
     """Arrays of another size, children before their parents, and risks that need plans."""
     Y = np.ones((4, 1))
@@ -186,5 +253,12 @@ def test_what_cannot_be_grown_is_refused():
         grower.grow(np.zeros(4), None, 0)
     ints = np.array([0, -1, -1])
     with pytest.raises(ValueError, match="behind their parent"):
-        _core.leaves(ints, np.zeros(3), np.array([0, -1, -1]), np.array([2, -1, -1]), Y, np.zeros(4, dtype=np.int64))
+        _core.leaves(
+            ints, np.zeros(3), np.array([0, -1, -1]), np.array([2, -1, -1]), ints, Y, np.zeros(4, dtype=np.int64)
+        )
+    gone = np.array([[np.nan], [0], [0], [0]], dtype=np.float32)
+    with pytest.raises(ValueError, match="'contexts' array must be finite"):
+        _core.TreeGrower(gone, least, Y, 1, 1, 1, True)
+    with pytest.raises(ValueError, match="'contexts' must not be infinite"):
+        _core.TreeGrower(np.float32(np.inf) * np.ones((4, 1), dtype=np.float32), least, Y, 1, 1, 1, True, True)
     assert Newsvendor(1, 1).least_costs(Y, CVaR(0.5)) is None

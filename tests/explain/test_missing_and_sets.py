@@ -84,3 +84,23 @@ def test_both_engines_agree(kind: Any, fill: tuple[str, ...]) -> None:
         programmed = policy.explain(today, plan, kind=kind, fill=fill, engine="milp")
         assert programmed.status == searched.status
         assert programmed.distance == pytest.approx(searched.distance, abs=1e-6)
+
+
+def test_numbers_are_filled_in_on_their_grid() -> None:
+    """A number with a step gets one of its multiples; where there is none in the history's range, that is said."""
+    rng = np.random.default_rng(1)
+    contexts = pd.DataFrame({"a": rng.uniform(11, 19, 60), "b": rng.random(60)})
+    demand = np.where(contexts["a"] > 15.5, 20.0, 5.0) + rng.random(60)
+    contexts.loc[rng.random(60) < 0.3, "a"] = np.nan
+    for step in (4.0, 10.0):
+        schema = wh.Schema({"a": wh.Continuous(step=step)})
+        weights = wh.ForestWeights(8, 2, random_state=0, missing=True)
+        policy = wh.Policy(wh.Newsvendor(1, 3), weights, schema=schema).fit(contexts, demand)
+        today, plan = {"a": np.nan, "b": 0.5}, policy.decide({"a": 18.5, "b": 0.5})
+        if step == 4.0:
+            why = policy.explain(today, plan + 1.0, fill=["a"])
+            assert (why.status, why.context["a"]) == ("optimal", 16.0)
+            continue
+        with pytest.raises(wh.WhenceError, match=r"'fill' must name features with a value to fill in. Got 'a'") as said:
+            policy.explain(today, plan + 1.0, fill=["a"])
+        assert said.value.parameter == "fill"

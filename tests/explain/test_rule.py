@@ -15,6 +15,7 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.explain.rule import Condition, Region
+from whence.search import regions
 
 BLOCKS, SEEDS, DRAWN = 6, 20, 1000
 
@@ -207,3 +208,38 @@ def test_a_rule_that_ran_out_of_time_is_checked() -> None:
             assert "The rule is not true everywhere in its region." in wrong.verify(case.policy).differences, seed
             wider += 1
     assert wider > 10
+
+
+def test_quantities_with_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
+    """The best quantities of every context of a region are those of a list, and the alternative stands against them."""
+    monkeypatch.setattr(regions, "LOOKS", 0)  # as if there were too many cells to look at
+    proved = wide = 0
+    for seed in range(24):
+        rng = np.random.default_rng([seed, 3])
+        X = pd.DataFrame(rng.uniform(0.0, 10.0, (40, 2)).round(1), columns=["sun", "wind"])
+        Y = (
+            20.0 + 3.0 * X.to_numpy() @ rng.normal(size=(2, 1 + seed % 2)) + rng.normal(size=(40, 1 + seed % 2))
+        ).round()
+        unit = (1.0, 1e9, 1e-9)[seed % 3]
+        policy = wh.Policy(wh.Newsvendor(unit * 1.0, unit * 2.0), wh.ForestWeights(8, 2, random_state=seed)).fit(X, Y)
+        plan = policy.decide(X.iloc[1])
+        why = policy.explain(X.iloc[0], plan, kind="absolute", confidence=0.5, within=0.5)
+        if why.context is None:
+            continue
+        region = why.region()
+        proved += region.proved
+        if not region.proved:
+            continue
+        ends = {one.feature: (one.low, one.high) for one in region.conditions}
+        table = pd.DataFrame({c: rng.uniform(X[c].min(), X[c].max(), 4000) for c in X})
+        for name, (low, high) in ends.items():
+            table = table[table[name].between(-np.inf if low is None else low, np.inf if high is None else high)]
+        wide += len(table) > 50
+        mine = policy.problem.costs(plan, Y)
+        for _, point in table.iloc[:60].iterrows():
+            best = policy.problem.costs(policy.decide(point), Y)
+            trees = policy.weights_.per_tree(policy.inputs_of(point))
+            values = trees @ (mine - 1.5 * best)
+            over = values.mean() + 0.5 * values.std(ddof=1) / np.sqrt(len(values))
+            assert over <= why.tolerance + 1e-9 * float(np.abs(mine).max()), (seed, point.to_dict(), region)
+    assert min(proved, wide) > 5

@@ -113,8 +113,8 @@ def test_whole_hours_stay_whole() -> None:
             "The 'bounds' of 'date' must be a pair",
         ),
         (
-            lambda: wh.Policy(wh.Newsvendor(1, 3), wh.KNNWeights(2), schema=TURNS).fit(SIZES, SIZES[["x"]]),
-            "What goes round, here 'x', needs weights made of trees. Got KNNWeights",
+            lambda: wh.Policy(wh.Newsvendor(1, 3), wh.KernelWeights(), schema=TURNS).fit(SIZES, SIZES[["x"]]),
+            "What goes round, here 'x', needs weights made of trees, forecasts, or neighbours .* Got KernelWeights",
         ),
     ],
 )  # fmt: skip

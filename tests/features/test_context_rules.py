@@ -161,6 +161,22 @@ def test_relations_must_be_texts(given: object) -> None:
         wh.Schema(relations=given)  # type: ignore[arg-type]
 
 
+def test_relations_stand_beside_missing_numbers_but_are_not_about_them() -> None:
+    """What a relation names must be known in every row of the history, and in the context."""
+    gaps = X.assign(wind=np.where(np.arange(len(X)) % 3, 1.0 * np.arange(len(X)), np.nan))
+    about = ["`dew point` <= temperature", "observed(day, weekend)"]
+    schema = wh.Schema({"weekend": wh.Derived("day")}, relations=about).fit(gaps, missing=True)
+    assert schema.broken({**ROW, "wind": np.nan}) == []
+    assert schema.broken({**ROW, "wind": np.nan, "dew point": 99.0}) == ["`dew point` <= temperature"]
+    assert schema.related(["temperature <= 99"], gaps) is not None
+    for text in ("wind <= temperature", "observed(day, wind)", "day is Sat => wind <= 3"):
+        with pytest.raises(wh.WhenceError, match=r"nowhere missing in the history. Got one about 'wind'") as refused:
+            wh.Schema(relations=[text]).fit(gaps, missing=True)
+        assert refused.value.parameter == "relations"
+        with pytest.raises(wh.WhenceError, match="Got one about 'wind'"):
+            schema.related([text], gaps)
+
+
 def test_derived_features() -> None:
     """By mapping, function or the history; what is missing or contradicts itself is refused."""
     weekend = {day: day in ("Sat", "Sun") for day in DAYS}

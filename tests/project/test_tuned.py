@@ -71,7 +71,7 @@ def test_the_project_reads_what_was_written(tmp_path: Path) -> None:
     write_weights(path, FOREST, ["better"])
     assert Project.load(path).policy.weights.get_params() == FOREST.get_params()
     write_weights(path, KNNWeights(k=np.int64(4)), ["worse"])
-    assert Project.load(path).policy.weights.get_params() == {"k": 4, "metric": "l1", "scaled": True}
+    assert Project.load(path).policy.weights.get_params() == KNNWeights(k=4).get_params()
     for weights in (KNNWeights(7, "euclidean", False), KernelWeights(0.4, "tricube", "l1", True, 0.05)):
         write_weights(path, weights, ["other"])
         assert Project.load(path).policy.weights.get_params() == weights.get_params()

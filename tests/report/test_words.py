@@ -16,7 +16,7 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.explain.explanation import Costs
-from whence.explain.reliance import Held
+from whence.explain.reliance import Held, Rung
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]
@@ -502,3 +502,24 @@ def test_heading_of_what_holds(chosen: tuple[int, int], judged: tuple[int, int],
     assert shown.agreed.startswith("You may rely on it: ") == shown.reliable
     if chosen == (9, 10) and not shown.reliable:
         assert shown.agreed.endswith("; of the 10 that had no say, 6.")
+
+
+@pytest.mark.parametrize(
+    ("status", "kappa", "said"),
+    [
+        ("none", 4.0, "By 4 standard errors your plan is better in no context that is allowed."),
+        ("time_limit", 4.0, "There was no time to look for a context in which more of them agree."),
+        ("optimal", 7.0, "Even 7 standard errors are not enough."),
+    ],
+)
+def test_why_no_more_refits_agree(status: str, kappa: float, said: str) -> None:
+    """Where too few refits agree, the planner is told why no better context was found."""
+    X = np.linspace(0, 1, 40)[:, None]
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(n_trees=5, random_state=0)).fit(X, 10 + 20 * X)
+    why = policy.explain([0.2], instead=[20.0], holds=0.9)
+    assert why.reliance is not None
+    ladder = (Rung(0.0, "optimal", 0.1, 0.1, Held(3, 10)), Rung(kappa, status, 0.2, 0.2, Held(5, 10)))
+    few = replace(why.reliance, chosen=Held(5, 10), judged=Held(4, 10), ladder=ladder)
+    shown = replace(why, reliance=few).report.shown
+    assert shown is not None
+    assert shown.agreed == f"Do not rely on it: only 9 of 20 refits agree (other random numbers, same data). {said}"

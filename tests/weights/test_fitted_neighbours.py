@@ -76,7 +76,7 @@ def _fitted(**how: Any) -> Any:
     [
         (lambda: _fitted(metric="cosine"), "'fitted' must measure distances by .* Got metric='cosine'"),
         (lambda: _fitted(p=3), "Got metric='minkowski' and p=3"),
-        (lambda: _fitted(weights="distance"), "must give all neighbours the same weight.*Got weights='distance'"),
+        (lambda: _fitted(weights=np.exp), "'fitted' must weigh neighbours alike or by their distance"),
         (lambda: KNeighborsRegressor(3), "must be fitted. Got an unfitted KNeighborsRegressor"),
         (lambda: wh.Newsvendor(1, 1), "must be a fitted KNeighborsRegressor or KNeighborsClassifier"),
         (lambda: KNeighborsClassifier(2).fit(sparse.eye(6, format="csr"), [0, 1] * 3), "dense table"),

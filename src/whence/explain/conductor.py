@@ -10,7 +10,8 @@ import numpy as np
 import pandas as pd
 
 from whence.aliases import Floats
-from whence.errors import InputError, InternalError
+from whence.errors import InternalError
+from whence.explain.changes import NO_CHANGES, with_changes
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.filling import nearest_filled, weights_for
 from whence.explain.forecasting import after_of, before_of, check_asked, forecast_question
@@ -24,23 +25,21 @@ from whence.explain.plan_sets import (
     taking_over,
     with_margin,
 )  # fmt: skip
-from whence.explain.plans import in_order, sample_costs
+from whence.explain.plans import sample_costs
+from whence.explain.posing import check_feasible, few_of, named, plausible_of, question_of
 from whence.explain.reliance import Refitted
 from whence.explain.request import Request
 from whence.explain.source import Source
-from whence.explain.usual import usual_in
 from whence.explain.verification import confirmed
 from whence.problems.base import cost_unit_of
-from whence.question import Answer, Few, Isolation, Limits, Nearby, Question
-from whence.risk import Risk
+from whence.question import Answer, Limits, Question
 
 if TYPE_CHECKING:
+    from whence.deciding import Decision
     from whence.policy import Policy
+    from whence.problems.sets import PlanSet
 
-__all__ = ["changes_between", "explain", "rounding_limits"]
-
-#: The table of an explanation in which nothing changes; making one takes as long as many a search.
-NO_CHANGES = pd.DataFrame([], columns=["feature", "from", "to", "distance"])
+__all__ = ["explain"]
 
 
 def explain(
@@ -62,42 +61,27 @@ def explain(
     forecasts = policy.weights_.forecasts
     if forecasts:
         check_asked(policy, request, plans is not None)
-    if plans is None:
-        request = replace(request, instead=_named(policy, request.instead))
-    else:
-        request = with_margin(request, plans)
-    request = replace(request, decision=_named(policy, request.decision))
+    request = replace(request, instead=named(policy, request.instead)) if plans is None else with_margin(request, plans)
+    request = replace(request, decision=named(policy, request.decision))
     engine = request.answerer
     search = search or engine.answer
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
     initial = policy.schema_.row(request.context)
     decided = policy.decision_in(initial)
-    plan = decided.plan if request.decision is None else request.decision
-    if plans is None:
-        _check_feasible(policy, "instead", request.instead)
-    else:
-        # As long as no other context is known, the set is spoken for by its best plan in this one.
-        request = replace(request, instead=best_plan(policy, plans, decided.weights))
-    if request.decision is not None:
-        _check_feasible(policy, "decision", plan)
-    outcomes = policy.outcomes_in(initial)
-    costs = {
-        "instead": sample_costs(policy.problem, request.instead, outcomes, "instead"),
-        "decision": decided.costs if request.decision is None else sample_costs(policy.problem, plan, outcomes),
-    }
+    request, plan, costs = _compared(policy, request, plans, decided, initial)
     # What a report would stumble over later is refused before the search.
     cost_unit_of(policy.problem)
     if forecasts:
         question: Question = forecast_question(
-            policy, request, initial, limits, plan, _plausible(policy, request, initial)
+            policy, request, initial, limits, plan, plausible_of(policy, request, initial)
         )
     else:
-        question = _question(policy, request, initial, limits, costs)
+        question = question_of(policy, request, initial, limits, costs)
     # What the criterion is judged by in the initial context: the weights, or the forecast.
     here = question.weights.at(policy.inputs_of(initial)) if forecasts else decided.weights
     if plans is not None:
         question = question_about(question, policy, request, plans)
-    question = replace(question, few=_few(policy, request, question, barred))
+    question = replace(question, few=few_of(policy, request, question, barred))
     question = question if shared is None else replace(question, memo=shared)
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
@@ -105,14 +89,8 @@ def explain(
     engine.check(replace(question, confidence=confidence) if confidence else question)
     label = engine.label(policy.weights_, request.options)
     draft = _draft(policy, request, question, initial, here, plan, label)
-    # Whatever the risk counts an observation for, a report shows what it costs.
-    draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
-    if plans is not None:
-        asked_for = {**draft.asked, "instead": said_of(plans)}
-        draft = replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked_for)
-
+    draft = _with_plans(draft, request, plans, costs)
     best = question.best or question.better
-
     pending: dict[float, tuple[Question, Answer]] = {}
 
     def found(confidence: float) -> Explanation:
@@ -133,7 +111,7 @@ def explain(
 
     def finished(explanation: Explanation) -> Explanation:
         asked, answer = pending[explanation.confidence]
-        explanation = _with_changes(policy, asked, answer, explanation)
+        explanation = with_changes(policy, asked, answer, explanation)
         if answer.status == "none" and relax:
             explanation = _without_restrictions(policy, request, asked, search, explanation)
         return explanation
@@ -152,6 +130,38 @@ def explain(
     return explanation.with_rule() if request.rule else explanation
 
 
+def _compared(
+    policy: Policy, request: Request, plans: PlanSet | None, decided: Decision, initial: pd.Series
+) -> tuple[Request, Any, dict[str, Floats]]:
+    """The request about a plan that can be carried out, the plan it is compared with, and what both cost."""
+    plan = decided.plan if request.decision is None else request.decision
+    if plans is None:
+        check_feasible(policy, "instead", request.instead)
+    else:
+        # As long as no other context is known, the set is spoken for by its best plan in this one.
+        request = replace(request, instead=best_plan(policy, plans, decided.weights))
+    if request.decision is not None:
+        check_feasible(policy, "decision", plan)
+    outcomes = policy.outcomes_in(initial)
+    costs = {
+        "instead": sample_costs(policy.problem, request.instead, outcomes, "instead"),
+        "decision": decided.costs if request.decision is None else sample_costs(policy.problem, plan, outcomes),
+    }
+    return request, plan, costs
+
+
+def _with_plans(
+    draft: Explanation, request: Request, plans: PlanSet | None, costs: Mapping[str, Floats]
+) -> Explanation:
+    """A draft with what both plans cost in every observation, and with the set of plans that is asked about."""
+    # Whatever the risk counts an observation for, a report shows what it costs.
+    draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
+    if plans is None:
+        return draft
+    asked = {**draft.asked, "instead": said_of(plans)}
+    return replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked)
+
+
 def _check_accepted(policy: Policy, request: Request, question: Question, explanation: Explanation) -> None:
     """Let the engine judge once more whether the context found keeps what its own options ask for."""
     if explanation.context is None or explanation.status == "already":
@@ -159,114 +169,6 @@ def _check_accepted(policy: Policy, request: Request, question: Question, explan
     if not request.answerer.accepts(question, policy.schema_.encode_row(explanation.context)):
         found = explanation.context.to_dict()
         raise InternalError(f"The context found is not one that {request.answerer.words} accepts: {found}.")
-
-
-def _question(
-    policy: Policy, request: Request, initial: pd.Series, limits: Limits, costs: Mapping[str, Floats]
-) -> Question:
-    """What an engine is asked, in coordinates and in what the policy's risk counts each observation for."""
-    risk, problem = policy.risk_, policy.problem
-    alternative, decision = _values(risk, costs["instead"]), _values(risk, costs["decision"])
-    for name in ("within", "margin"):
-        if getattr(request, name) and (name == "within" or request.margin_parts[0]):
-            _check_not_negative(np.append(alternative, decision), name)
-    tau = float(request.tolerance) * float(np.abs(alternative).max())
-    mean = risk.on_values()
-
-    def best(weights: Floats) -> Floats:
-        rival = _values(risk, sample_costs(problem, problem.solve(policy.Y_, weights, risk), policy.Y_))
-        if request.within:
-            _check_not_negative(rival, "within")
-            rival = (1.0 + request.within) * rival
-        return rival
-
-    def better(weights: Floats) -> Floats | None:
-        rival = best(weights)
-        return rival if mean.of(alternative, weights) - mean.of(rival, weights) > tau else None
-
-    def linear() -> tuple[Any, Floats, Floats] | None:
-        # Costs are linear in the plan; what another risk makes of them is not.
-        polytope = problem.polytope() if mean is risk else None
-        if polytope is None:
-            return None
-        return polytope, problem.cost_rows(policy.Y_), problem.vector(request.instead)
-
-    return Question(
-        space=policy.schema_.space(
-            initial, request.fixed, request.bounds, relations=policy.schema_.related(request.relations, policy.X_)
-        ),
-        weights=weights_for(policy, initial),
-        inputs=policy.input_map_,
-        alternative=alternative,
-        decision=decision,
-        risk=mean,
-        kind=request.kind,
-        tau=tau,
-        separation=float(request.separation),
-        better=better,
-        best=best,
-        limits=limits,
-        options=dict(request.options),
-        within=float(request.within),
-        margin=request.margin_parts,
-        plausible=_plausible(policy, request, initial),
-        threads=None if request.threads is None else int(request.threads),
-        linear=linear,
-    )
-
-
-def _few(policy: Policy, request: Request, question: Question, barred: Sequence[Collection[str]]) -> Few | None:
-    """How many features may change, and which never together; None where that rules out nothing."""
-    feature = question.space.feature
-    number = dict(zip(policy.schema_.feature_of_coordinate(), feature.tolist(), strict=True))
-    most = len(number) if request.max_changes is None else min(int(request.max_changes), len(number))
-    sets = tuple(tuple(sorted(number[name] for name in one)) for one in barred)
-    return Few(most, sets) if most < len(number) or sets else None
-
-
-def _plausible(policy: Policy, request: Request, initial: pd.Series) -> Isolation | Nearby | None:
-    share, schema = request.plausible, policy.schema_
-    if share is not None and (schema.lacks(policy.X_) or schema.lacks(initial.to_frame().T)):
-        raise InputError(
-            "'plausible' needs a context and a history without missing numbers. Got some that are.",
-            parameter="plausible",
-        )
-    return None if share is None else usual_in(policy.weights_, policy.schema_, policy.X_).at_least(float(share))
-
-
-def _values(risk: Risk, costs: Floats) -> Floats:
-    """What the risk counts each observation for; a risk of which that cannot be said is refused."""
-    values = risk.values(costs)
-    if values is None:
-        raise InputError(
-            "'risk' must be a weighted mean to be explained, of the costs or of what its 'values' makes of them: no "
-            f"engine can search under any other. Got {risk!r} instead.",
-            parameter="risk",
-        )
-    return np.asarray(values, dtype=np.float64)
-
-
-def _named(policy: Policy, plan: Any) -> Any:
-    return in_order(policy.problem, plan, policy.outcome_names_)
-
-
-def _check_feasible(policy: Policy, name: str, plan: Any) -> None:
-    try:
-        reason = policy.problem.check(plan)
-    except (ValueError, TypeError) as error:
-        reason = str(error)
-    if reason:
-        raise InputError(f"The plan given as {name!r} is not feasible: {reason}", parameter=name)
-
-
-def _check_not_negative(costs: Floats, name: str) -> None:
-    """A share of the costs is something to compare with only where none of them is negative."""
-    if costs.min() < 0.0:
-        whose = "the best plan" if name == "within" else "the decision"
-        raise InputError(
-            f"{name!r} is a share of {whose}'s cost, so no cost may be negative. Got a cost of {costs.min():g}.",
-            parameter=name,
-        )
 
 
 def _without_search(question: Question, before: Floats, best: float) -> Answer | None:
@@ -369,52 +271,6 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
     )
 
 
-def _with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:
-    """What was found, with the table of changes and between which values they may be rounded."""
-    if found.context is None or answer.status == "already":
-        return replace(found, changes=NO_CHANGES.copy())
-    changes = changes_between(policy, question, found.initial, found.context)
-    room = rounding_limits(policy, question, answer, found.context, changes["feature"].tolist())
-    return replace(found, changes=changes, room=room)
-
-
-def rounding_limits(
-    policy: Policy, question: Question, answer: Answer, context: pd.Series, changed: list[str]
-) -> dict[str, tuple[float, float]]:
-    """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
-    schema, space, among = policy.schema_, question.space, set(changed)
-    box = answer.cell
-    if box is None:
-        free = np.array([levels is None for levels in space.levels])
-        point, row = schema.encode_row(context), policy.inputs_of(context)
-        box = question.weights.rounding_box(space.start, point, row, question.inputs, free)
-        if box is not None and isinstance(question.plausible, Nearby):
-            box = question.plausible.kept(point, box)
-    if box is None:
-        return {}
-    offset, scale = schema.affine()
-    low = offset + scale * np.maximum(box[0], space.lower)
-    high = offset + scale * np.minimum(box[1], space.upper)
-    # What is typed in again goes through the scaling once more: keep clear of its last digits.
-    margin = 1e-9 * np.maximum(scale, np.abs(offset))
-    return {
-        name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
-        for j, name in enumerate(schema.feature_of_coordinate())
-        if name in among and space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
-    }
-
-
-def changes_between(policy: Policy, question: Question, initial: pd.Series, context: pd.Series | None) -> pd.DataFrame:
-    schema = policy.schema_
-    rows = []
-    if context is not None:
-        moved = question.space.moved(schema.encode_row(context))
-        distances = schema.by_feature(moved)
-        before, after = (schema.feature_values(row, distances) for row in (initial, context))
-        rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
-    return pd.DataFrame(rows, columns=NO_CHANGES.columns)
-
-
 def _without_restrictions(
     policy: Policy,
     request: Request,
@@ -434,7 +290,7 @@ def _without_restrictions(
     wider = replace(question, space=free, weights=weights_for(policy, explanation.initial), limits=limits)
     wider, answer = nearest_filled(policy, request, explanation.initial, wider, search, restricted=False)
     relaxed = _found(policy, wider, answer, replace(explanation, status="none", note=""))
-    relaxed = _with_changes(policy, wider, answer, relaxed)
+    relaxed = with_changes(policy, wider, answer, relaxed)
     _check_accepted(policy, request, wider, relaxed)
     blocking = (
         []

@@ -251,18 +251,22 @@ def taking_over(
 
 
 def _surest(policy: Policy, question: Question, plans: PlanSet, weights: Floats, row: Floats) -> Any:
-    """The plan of the set that beats its rivals by most standard errors, where there are not too many; or the best."""
+    """The best plan of the set among those that beat their rivals by so many standard errors.
+
+    Of a set that is not listed it is the best one; where rounding leaves none, the plan that misses least.
+    """
     trees, listed = question.weights.per_tree(row), plans.plans(APART)
     assert trees is not None
     if listed is None:
         return best_plan(policy, plans, weights)
     rivals = rivals_there(question, weights)
 
-    def over(plan: Any) -> float:
+    def merit(plan: Any) -> tuple[float, float]:
         costs = np.asarray(policy.risk_.values(sample_costs(policy.problem, plan, policy.Y_)), dtype=np.float64)
-        return worst_rival(question, costs, rivals, trees)[0]
+        missed = max(worst_rival(question, costs, rivals, trees)[0] - question.tau, 0.0)
+        return missed, question.risk.of(costs, weights)
 
-    return min(listed, key=over)
+    return min(listed, key=merit)
 
 
 def row_found(policy: Policy, question: Question, answer: Answer, initial: pd.Series) -> Floats:

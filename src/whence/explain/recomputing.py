@@ -12,7 +12,8 @@ import numpy as np
 import pandas as pd
 
 from whence.errors import InternalError
-from whence.explain.conductor import changes_between, explain, rounding_limits
+from whence.explain.changes import changes_between, rounding_limits
+from whence.explain.conductor import explain
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.filling import filled_question
 from whence.explain.forecasting import after_of

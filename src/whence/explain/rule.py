@@ -133,6 +133,10 @@ def region_of(explanation: Explanation, time_limit: float | None) -> Region:
     """The region of an explanation that has a context and still knows its question."""
     source, question = explanation.source, explanation.question
     assert source is not None and question is not None and explanation.context is not None  # noqa: PT018
+    after = explanation.weights_after
+    if question.plans is not None and question.confidence and after is not None and question.better(after) is not None:
+        # A plan of a set that is surely better than those outside it need not be the best of the set.
+        return Region((), 0.0, False, False, "No rule: another plan of the set is better in the context found.")
     box = _grown(explanation, question.with_time(time_limit))
     if box is None:
         return Region((), 0.0, False, False, "No rule: the time was up before the forest was laid out.")

@@ -45,8 +45,13 @@ class Coordinates:
         self._circles: dict[int, float] = {}
         self._calendar = Calendar([], [])
 
-    def _lay_out(self, coordinates: int, free: Collection[str]) -> None:
-        """Put what every question asks of the features into arrays, once; those that are `free` weigh nothing."""
+    @property
+    def derived(self) -> list[str]:
+        """Features that follow from others."""
+        return []
+
+    def _lay_out(self, coordinates: int) -> None:
+        """Put what every question asks of the features into arrays, once."""
         whole = list(self._columns.values())
         self._feature_at = np.repeat(np.arange(len(whole)), [c.at.stop - c.at.start for c in whole])
         self._calendar = Calendar([c for c in whole if isinstance(c, DateColumn)], self._order)
@@ -57,7 +62,8 @@ class Coordinates:
         self._offset, self._scale = np.repeat([(c.offset, c.scale) for c in columns], widths, axis=0).T.copy()
         units = [c.unit if isinstance(c, NumberColumn) else 1.0 for c in columns]
         self._weight = np.repeat([float(c.feature.weight) / u for c, u in zip(columns, units, strict=True)], widths)
-        for name in free:
+        for name in self.derived:
+            # It comes for free with the feature that it follows from.
             self._weight[self._columns[name].at] = 0.0
         self._curves = {c.at.start: c.curve for c in self._numbers.columns if c.curve is not None}
         self._circles = {c.at.start: c.circle for c in self._numbers.columns if c.circle is not None}

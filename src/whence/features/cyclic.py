@@ -25,9 +25,9 @@ class Cyclic(Feature):
     """A number that goes round: after the last hour of the day comes the first.
 
     The distance between two values is the short way round, so that 23 o'clock is as near to 1 as to 21; half the period
-    counts 1. Forests see the number itself. Neighbours would have to be told by the short way, too, which their search
-    does not know: for :class:`~whence.KNNWeights` declare the feature as ``Discrete`` or ``Continuous``. Explanations
-    keep to the range of the history, as for other numbers.
+    counts 1. Forests and forecasts see the number itself. :class:`~whence.KNNWeights` by the default metric take their
+    distances the short way round, too; for other metrics, and kernels, declare the feature as ``Discrete`` or
+    ``Continuous``. Explanations keep to the range of the history, as for other numbers.
 
     Parameters
     ----------

@@ -125,12 +125,20 @@ class Numbers:
         levels = None if every is None else every[(every >= lower) & (every <= upper)]
         if levels is not None and i in self._unlisted:
             levels = np.union1d(levels, self.columns[i].within(lower, upper))
+        if i in self._lattices:
+            levels = self._lattices[i].between(lower, upper)
         if lower > upper or (levels is not None and not levels.size):
+            if limits.get(name) is None:
+                raise InputError(
+                    f"'fill' must name features with a value to fill in. Got {name!r}, whose steps leave none.",
+                    parameter="fill",
+                )
             raise InputError(
                 f"The 'bounds' of {name!r} must leave a value to fill in. Got {limits.get(name)!r} instead.",
                 parameter="bounds",
             )
-        return lower, upper, levels
+        # Where the search begins is a value that may be filled in.
+        return (lower, upper, None) if levels is None else (float(levels[0]), float(levels[-1]), levels)
 
     def _whole(self, i: int) -> Floats:
         """Coordinates of all steps of a discrete feature."""

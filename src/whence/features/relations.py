@@ -23,7 +23,7 @@ from whence.features.ordered import OrderedColumn
 from whence.features.relation_text import Compared, InList, Negated, NotUnderstood, On, Parsed, Sum, Two, parse
 from whence.question.relations import Relations, RelationTree
 
-__all__ = ["Observed", "bound_relations", "observed", "relation_texts"]
+__all__ = ["Observed", "bound_relations", "check_complete", "observed", "relation_texts"]
 
 #: How far the ends of an interval keep away from levels, so that no rounding can put a level on the wrong side.
 CLEAR = 1e-6
@@ -106,6 +106,19 @@ def bound_relations(
                 f"The relation {text!r} must be simpler: write it as several.", parameter="relations"
             ) from None
     return binder.relations()
+
+
+def check_complete(relations: Relations, columns: Mapping[str, Column], table: pd.DataFrame) -> None:
+    """Refuse relations about numbers that are missing in some rows of the history."""
+    related = relations.coordinates
+    for name, column in columns.items():
+        own = range(column.at.start, column.at.stop)
+        if related.intersection(own) and table[list(column.columns)].isna().any(axis=None):
+            raise InputError(
+                "'relations' must be about features that are nowhere missing in the history. "
+                f"Got one about {name!r}, which is.",
+                parameter="relations",
+            )
 
 
 class _Binder:

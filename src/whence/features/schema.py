@@ -28,7 +28,7 @@ from whence.features.inference import inferred
 from whence.features.kinds import Categorical, Feature
 from whence.features.ordered import OrderedColumn
 from whence.features.proposing import proposed_relations
-from whence.features.relations import Observed, bound_relations, relation_texts
+from whence.features.relations import Observed, bound_relations, check_complete, relation_texts
 from whence.features.room import Room
 from whence.features.suggesting import suggested_cycles
 from whence.question.relations import Relations
@@ -115,12 +115,11 @@ class Schema(Coordinates):
         derived = self._derived()
         fitted = Schema({name: derived.get(name, column.feature) for name, column in columns.items()}, self.relations)
         fitted._columns, fitted._order, fitted._missing = columns, tuple(table.columns), missing
-        if (self.relations or derived) and fitted.lacks(table):
-            raise InputError("Relations between features need a history without missing numbers. Got some that are.")
-        fitted._lay_out(start, derived)
+        fitted._lay_out(start)
         if self.relations or derived:
             told = fitted._parts(), fitted._calendar.table(table)
             fitted._relations = bound_relations(self.relations, *told, start, derived)
+            check_complete(fitted._relations, *told)
         return fitted
 
     def related(self, relations: Any, X: Any) -> Relations | None:
@@ -132,8 +131,9 @@ class Schema(Coordinates):
         if not texts:
             return self._relations
         if texts not in self._further:
-            table = self._calendar.table(as_table(X, "X", self._order))
+            table = self._calendar.table(self._table(X))
             found = bound_relations(texts, self._parts(), table, self.n_coordinates)
+            check_complete(found, self._parts(), table)
             self._further[texts] = found if self._relations is None else self._relations.joined(found)
         return self._further[texts]
 
@@ -240,6 +240,11 @@ class Schema(Coordinates):
         return not isinstance(column, NumberColumn) or column.is_level(float(value))
 
     @property
+    def circles(self) -> Mapping[int, float]:
+        """Coordinates that go round, with their period."""
+        return self._circles
+
+    @property
     def cyclic(self) -> list[str]:
         """Features that go round."""
         names = self.names
@@ -273,7 +278,7 @@ class Schema(Coordinates):
         cut = Schema(self.features, self.relations)
         cut._relations = self._relations
         cut._columns, cut._order, cut._missing = columns, self._order, self._missing
-        cut._lay_out(self.n_coordinates, self.derived)
+        cut._lay_out(self.n_coordinates)
         return cut
 
     def training_range(self, name: str) -> tuple[float, float]:

@@ -30,6 +30,12 @@ class NeighbourWeighting(Weighting):
     def __init__(self, model: Model, question: Question, more: Sequence[tuple[int, Splits]] = ()) -> None:
         self.model, self.separation, space = model, question.separation, question.space
         self.neighbours = neighbours = cast(KNNWeights, question.weights)
+        if neighbours.by_distance:
+            raise InputError(
+                "'engine' must be 'search' for neighbours that count by their distance: their weights are no linear "
+                "functions. Got 'milp' instead.",
+                parameter="engine",
+            )
         self.plausible = question.plausible if isinstance(question.plausible, Nearby) else None
         self.inputs = question.inputs
         measured = _Scored(question, neighbours) if neighbours.metric_.squared else _Summed(question, neighbours)
@@ -116,6 +122,7 @@ class _Summed:
     """Distances that are sums of absolute differences, each of them stretched as the estimator sees its coordinate."""
 
     def __init__(self, question: Question, neighbours: KNNWeights) -> None:
+        self.circles = neighbours.metric_.circles
         if neighbours.plain:
             self.samples, self.stretch = neighbours.points_, np.ones(neighbours.points_.shape[1])
         else:
@@ -124,12 +131,14 @@ class _Summed:
             self.stretch = stretch / neighbours.metric_.unit
 
     def turns(self, j: int) -> Floats:
-        """Where distances turn along a coordinate."""
-        return self.samples[:, j]
+        """Where distances turn along a coordinate: at the samples, and opposite of them on a circle."""
+        column = self.samples[:, j]
+        half = 0.5 * self.circles.get(j, 0.0)
+        return np.concatenate((column, column - half, column + half)) if half else column
 
     def distances(self, model: Model, axes: Sequence[Axis]) -> list[Linear]:
         """Distance of the context from every sample."""
-        gaps = [_gaps(model, axis, self.samples[:, j]) for j, axis in enumerate(axes)]
+        gaps = [_gaps(model, axis, self.samples[:, j], self.circles.get(j)) for j, axis in enumerate(axes)]
         return [
             Linear.sum(
                 [gap[i] if factor == 1.0 else gap[i] * factor for gap, factor in zip(gaps, self.stretch, strict=True)]
@@ -140,7 +149,12 @@ class _Summed:
     def ranges(self, axes: Sequence[Axis]) -> tuple[Floats, Floats]:
         """Smallest and largest distance that each sample can have from a context on the axes."""
         nearest, farthest = np.zeros(len(self.samples)), np.zeros(len(self.samples))
-        for axis, column, factor in zip(axes, self.samples.T, self.stretch, strict=True):
+        for j, (axis, column, factor) in enumerate(zip(axes, self.samples.T, self.stretch, strict=True)):
+            if j in self.circles:
+                away = _away(axis.points, column, self.circles[j])
+                farthest += factor * away.max(axis=1)
+                nearest += factor * away.min(axis=1)
+                continue
             low, high = axis.points[0], axis.points[-1]
             farthest += factor * np.maximum(np.abs(column - low), np.abs(column - high))
             nearest += factor * np.maximum(np.maximum(low - column, column - high), 0.0)
@@ -179,14 +193,20 @@ class _Scored:
         return constant + np.minimum(low, high).sum(axis=1), constant + np.maximum(low, high).sum(axis=1)
 
 
-def _gaps(model: Model, axis: Axis, samples: Floats) -> list[Linear]:
+def _away(points: Floats, values: Floats, period: float | None) -> Floats:
+    """Distance of every point, a column each, from every value; the short way round where there is a period."""
+    away: Floats = np.abs(points[None, :] - values[:, None])
+    return away if period is None else np.minimum(away, np.abs(period - away))
+
+
+def _gaps(model: Model, axis: Axis, samples: Floats, period: float | None) -> list[Linear]:
     """Distance of an axis's position from every one of `samples`.
 
     Written out, each would carry every step of the axis. From one sample to the next it changes by what lies
     between the two, so that one variable per distinct value keeps the rows short.
     """
     values, which = np.unique(samples, return_inverse=True)
-    at_points = np.abs(axis.points[None, :] - values[:, None])
+    at_points = _away(axis.points, values, period)
     if axis.steps.size <= 3:
         known = [axis.expression(row) for row in at_points]
         return [known[v] for v in which.ravel()]

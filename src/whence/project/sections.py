@@ -18,6 +18,7 @@ from whence.weights import DecisionForest, ForecastWeights, ForestWeights, Kerne
 from whence.weights.kernel import KERNELS
 from whence.weights.metrics import METRICS
 from whence.weights.refits import RefitKind
+from whence.weights.sharing import SHARES
 
 DEPTH = Rule(
     "a whole number of at least 1, or 'none'", lambda value: value == "none" or (COUNT.fits(value) and value < 10_000)
@@ -87,7 +88,16 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
             "plans": (COUNT, 100),
         },
     ),
-    "knn": (KNNWeights, {"k": (COUNT, 20), "metric": (METRIC, "l1"), "scaled": (FLAG, True)}),
+    "knn": (
+        KNNWeights,
+        {
+            "k": (COUNT, 20),
+            "metric": (METRIC, "l1"),
+            "scaled": (FLAG, True),
+            "weights": (one_of(*SHARES), "uniform"),
+            "gap": (GAP, 0.01),
+        },
+    ),
     "kernel": (
         KernelWeights,
         {
@@ -108,7 +118,7 @@ WEIGHTS: Mapping[str, tuple[type[Weights], Mapping[str, tuple[Rule, Any]]]] = {
     ),
 }
 #: Keys that a file need not name: left out where they are as by default.
-UNSAID = ("metric", "scaled")
+UNSAID = ("metric", "scaled", "weights", "gap")
 
 
 @dataclass(frozen=True)

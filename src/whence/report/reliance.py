@@ -132,7 +132,9 @@ def _why_no_more(report: Report, found: RelianceEntry) -> str:
     """Why the search for a context in which more refits agree ended, in a sentence."""
     nowhere = [rung.confidence for rung in found.ladder if rung.status == "none"]
     if nowhere:
-        return f"By {plain(min(nowhere), 3)} standard errors {other_plan(report)} is better in no context that is allowed."
+        return (
+            f"By {plain(min(nowhere), 3)} standard errors {other_plan(report)} is better in no context that is allowed."
+        )
     last = found.ladder[-1]
     if last.status in ("time_limit", "interrupted"):
         return "There was no time to look for a context in which more of them agree."

@@ -10,10 +10,10 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
-from whence.plain_values import number_from_plain
 from whence.report.forecasts import forecast_in_words
 from whence.report.model import Change, Report, Shown, ShownChange
-from whence.report.numbers import aligned, at_least, beyond, duration, exactly, plain, share, value, with_unit
+from whence.report.numbers import aligned, beyond, exactly, plain, value, with_unit
+from whence.report.proof import certainty, certificate, few_changes, nearly_best
 from whence.report.quality import quality_in_words
 from whence.report.ranges import ranges_of
 from whence.report.reliance import (
@@ -30,13 +30,12 @@ from whence.report.set_words import (
     heading,
     other_plan,
     set_already,
-    set_certainty,
     set_none,
     set_open,
     set_would,
 )
 from whence.report.speaking import speaking_of
-from whence.spelling import listed
+from whence.spelling import joined, listed
 
 __all__ = ["answer", "changes_in_words", "changes_shown", "sentences", "shown_of", "wrapped"]
 
@@ -65,7 +64,7 @@ def shown_of(report: Report) -> Shown:
         staying=_staying(report),
         exact=_to_the_last_digit(report, changes),
         costs=_costs(report, *priced),
-        certainty=_certainty(report),
+        certainty=certainty(report),
         remedy=_remedy(report),
         reliance=reliance_in_words(report),
         usual=usual_in_words(report),
@@ -91,7 +90,7 @@ def shown_of(report: Report) -> Shown:
             unit,
         ),
         routes="" if report.plans.map is None else routes_in_words(report.plans.map, other_plan(report)),
-        certificate=_certificate(report),
+        certificate=certificate(report),
     )
 
 
@@ -104,7 +103,7 @@ def sentences(report: Report, shown: Shown) -> str:
 
 def answer(shown: Shown) -> str:
     """What is said besides the plans: the verdict, what stays, the costs, and how sure it is."""
-    parts = [_joined(shown.verdict, shown.staying), shown.exact, shown.forecast, shown.costs, shown.certainty]
+    parts = [joined(shown.verdict, shown.staying), shown.exact, shown.forecast, shown.costs, shown.certainty]
     parts.append(shown.remedy)
     parts += [shown.reliance, shown.usual, shown.rule, shown.quality]
     return "\n".join(part for part in parts if part)
@@ -173,7 +172,7 @@ def changes_in_words(report: Report) -> str:
 
 def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
     """The smallest change of context that turns the verdict, or why there is none."""
-    absolute, nearly = report.kind == "absolute", _nearly_best(report)
+    absolute, nearly = report.kind == "absolute", nearly_best(report)
     if report.status == "already":
         if report.among:
             return set_already(report)
@@ -196,11 +195,6 @@ def _verdict(report: Report, changes: Sequence[ShownChange]) -> str:
     if len(changes) > len(largest):
         lines.append(f"  - and {len(changes) - len(largest)} more, none of them larger")
     return f"{would} if these {len(changes)} things had been different together:\n" + "\n".join(lines) + "\n"
-
-
-def _nearly_best(report: Report) -> str:
-    """ "within 2 % of the best" where a share of the best plan's cost was allowed for, otherwise nothing."""
-    return f"within {plain(100.0 * report.within, 4)} % of the best" if report.within else ""
 
 
 def _to_the_last_digit(report: Report, changes: Sequence[ShownChange]) -> str:
@@ -252,88 +246,8 @@ def _allowance(report: Report, shown: list[str]) -> str:
     return f" That counts as equal: within the tolerance of {allowed}."
 
 
-def _reached(report: Report) -> tuple[float, float, float]:
-    """Distance, bound and the gap between them, as numbers."""
-    distance, bound = number_from_plain(report.distance), number_from_plain(report.bound)
-    return distance, bound, 0.0 if distance == bound else distance - bound
-
-
-def _certainty(report: Report) -> str:
-    """How sure the answer is."""
-    reached, proved, gap = _reached(report)
-    distance, bound, found = plain(reached, 4), at_least(proved, 3), report.context is not None
-    spent = duration(report.seconds)
-    if report.status == "already":
-        return "It holds already, so there was nothing to search for."
-    if report.status == "none":
-        said = "Proved: no such context exists."
-    elif report.status == "optimal" and gap > 0.0:
-        said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
-    elif report.status == "optimal":
-        by = f" by {_standard_errors(report)}" if report.confidence else ""
-        by += f" with {_few_changes(report)}" if report.max_changes is not None else ""
-        said = f"Proved nearest{by}, at distance {distance}: no nearer context would do."
-    else:
-        when = f"within {spent}" if report.status == "time_limit" else f"before the search was stopped at {spent}"
-        open_ = "whether there is a nearer one is open" if found else "whether there is one is open"
-        best = f"Nearest found {when}, at distance {distance}" if found else f"None found {when}"
-        if proved <= 0.0:
-            said = f"{best}; {open_}."
-        elif found:
-            said = f"{best}; none nearer than {bound} exists."
-        else:
-            said = f"{best}; if there is one, it is no nearer than {bound}."
-    if report.separation is not None and found:
-        said += f" The nearest neighbours there are set apart from all others by at least {report.separation:g}."
-    return _joined(set_certainty(report), said)
-
-
-def _standard_errors(report: Report) -> str:
-    # Only neighbours have to be set apart from others.
-    whose = "trees" if report.separation is None else "neighbours"
-    return f"{plain(report.confidence, 3)} standard errors over the {whose}"
-
-
-def _few_changes(report: Report) -> str:
-    return "at most one change" if report.max_changes == 1 else f"at most {report.max_changes} changes"
-
-
-def _certificate(report: Report) -> list[list[str]]:
-    """The lines of the certificate: what, and its value as it is written."""
-    distance, bound, gap = _reached(report)
-    lines = {
-        "status": report.status,
-        "kind": report.kind,
-        "asked for": _joined(report.among, _nearly_best(report)),
-        "risk": report.risk,
-        "distance": plain(distance, 9),
-        "proved lower bound": plain(bound, 9),
-        "gap": plain(gap, 3),
-        "confidence": _standard_errors(report) if report.confidence else "",
-        "asked for no more than": "" if report.max_changes is None else _few_changes(report).removeprefix("at most "),
-        "holds in": _refits(report),
-        "usual": "" if report.usual is None else f"{share(report.usual)} of past contexts are no more usual",
-        "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),
-        "engine": report.engine,
-        "boxes or nodes searched": str(report.nodes),
-        "time": duration(report.seconds),
-        "rival plans met": str(report.cuts) if report.kind == "absolute" else "",
-        "separation of neighbours": "" if report.separation is None else f"{report.separation:g}",
-        "note": report.note,
-    }
-    return [[name, text] for name, text in lines.items() if text]
-
-
-def _refits(report: Report) -> str:
-    found = report.reliance
-    if found is None:
-        return ""
-    chosen, judged = found.chosen, found.judged
-    return f"{chosen.times} of {chosen.refits} refits that chose it, {judged.times} of {judged.refits} others"
-
-
 def _without_context(report: Report) -> str:
-    nearly = _nearly_best(report)
+    nearly = nearly_best(report)
     if report.status != "none" and report.among:
         return set_open(report)
     if report.status != "none":
@@ -344,7 +258,7 @@ def _without_context(report: Report) -> str:
     if report.unrestricted is not None:
         where += " and your restrictions"
     if report.max_changes is not None:
-        where += f" and with {_few_changes(report)}"
+        where += f" and with {few_changes(report)}"
     said = f"{where}, there is no context in which your plan would have been as good as the decision."
     if report.kind == "absolute":
         said = f"{where}, some other plan is better than yours in every context."
@@ -365,7 +279,7 @@ def _remedy(report: Report) -> str:
         what = "restrictions stand" if len(report.blocking) > 1 else "restriction stands"
         blocked = f"Your {what} in the way: {names}. " if names else ""
         found = f"Without {'them' if len(report.blocking) > 1 else 'it'}: " if names else "Without restrictions: "
-        return _joined(_joined(f"{blocked}{found}{free.shown.verdict}", free.shown.exact), free.shown.certainty)
+        return joined(joined(f"{blocked}{found}{free.shown.verdict}", free.shown.exact), free.shown.certainty)
     if free.status == "none":
         return "It would not help to lift your restrictions: there is none without them either."
     return f"Whether lifting your restrictions would help is open. {free.shown.certainty}"
@@ -399,11 +313,6 @@ def _largest(report: Report) -> list[int]:
     order = np.argsort([-change.distance for change in report.changes], kind="stable")
     largest: list[int] = sorted(order[:LISTED].tolist())
     return largest
-
-
-def _joined(text: str, following: str) -> str:
-    """Two texts on one line, or on two where the first one ends its line."""
-    return f"{text}{following}".strip("\n") if text.endswith("\n") else f"{text} {following}".strip()
 
 
 def _shortened(text: str) -> str:

@@ -38,7 +38,8 @@ def nearest_way_round(question: Question, search: Callable[[Question], Answer]) 
         nodes, cuts = nodes + found.nodes, cuts + found.cuts
         if found.status in ("time_limit", "interrupted"):
             stopped = found.status
-            bound = min(bound, found.bound + part.fee)
+        # Also where a part is answered up to a gap.
+        bound = min(bound, found.bound + part.fee)
         if found.point is not None and found.distance + part.fee < best.distance:
             best = replace(found, distance=found.distance + part.fee)
     status: Status = stopped or ("none" if best.point is None else "optimal")

@@ -35,6 +35,9 @@ STRONG_FROM = (8, 25)
 #: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
 #: from which that is done: as long as there is none.
 SHARP_TO, SHARP_FROM = 24, np.inf
+#: Boxes after which, with the strong bound, they are split like that in any dimension, and leaves of a tree up to which
+#: that pays: a tree is gone through once for every split.
+SHARPER_FROM, SHARPER_LEAVES = 8000, 64
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
 #: By how much a coordinate may be rounded that a linear relation ties to others.
@@ -94,6 +97,8 @@ class ForestFrontier:
         self.proposing = False
         self.refuted = 0
         self.shares: _core.Shares | None = None
+        plain = not (self.tail or self.absolute or question.confidence > 0.0)
+        self.sharper = plain and kept.grid.leaves <= SHARPER_LEAVES * kept.grid.trees
 
     @property
     def nodes(self) -> int:
@@ -135,11 +140,13 @@ class ForestFrontier:
         # What was looked for without proof and not found is far away, or does not exist; and boxes that ask for the
         # best plan settle nothing next to the start alone.
         sharp = self.proposed > 0 and self.columns <= SHARP_TO and cutoff >= SHARP_FROM
+        # A search with the strong bound that has come this far has to rule out nearly everything nearer, too.
+        sharp = sharp or (self.sharper and self.shares is not None and self.nodes >= SHARPER_FROM)
         if self.absolute:
             self._ask_in_boxes()
             sharp = sharp or self.eager
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
-        for milestone in (FIRST_LOOK, EAGER_FROM, PATIENCE[self.tail], STALLED):
+        for milestone in (FIRST_LOOK, EAGER_FROM, PATIENCE[self.tail], STALLED, SHARPER_FROM):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         seconds = self.question.limits.remaining

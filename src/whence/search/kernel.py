@@ -12,12 +12,15 @@ from whence.aliases import Floats
 from whence.errors import InputError
 from whence.question import Answer, Question
 from whence.search import driver
+from whence.search.knn import few_changes, within_gap
 from whence.search.knn_axes import Layout
+from whence.search.knn_rules import rules_of
 from whence.search.knn_seeds import Seeds
+from whence.search.one_by_one import LISTED, OneByOne
 from whence.weights.kernel import LEAST, KernelWeights
 from whence.weights.metrics import seen_in_coordinates
 
-__all__ = ["KernelFrontier", "explain"]
+__all__ = ["KernelFrontier", "explain", "explain_sets"]
 
 #: Boxes before explanations without proof are looked for; then again whenever an eighth more have been examined.
 FIRST_MILESTONE = 16
@@ -95,14 +98,15 @@ class KernelFrontier:
         self.search = KernelSearch(
             self.layout.axes.each, found.measure, _SHAPES[weights.kernel], found.rows, found.factors, found.base,
             found.entries, 0.0 if weights.kernel == "gaussian" else LEAST,
-            np.ascontiguousarray(question.alternative, dtype=np.float64), question.tau,
+            np.ascontiguousarray(question.alternative, dtype=np.float64), question.tau, _tail(question),
+            rules_of(self.layout, question.space.relations), *few_changes(question, self.layout),
         )  # fmt: skip
         self.rivals: list[Floats] = []
         self.bound = 0.0
         #: No explanation is nearer; unlike `bound` it says nothing of the gap.
         self.proved = 0.0
         self.milestone = FIRST_MILESTONE
-        self.seeds = Seeds(self.layout.axes, self.search)
+        self.seeds = Seeds(self.layout.axes, self.search, None if question.few is None else question.few.most)
 
     @property
     def nodes(self) -> int:
@@ -160,6 +164,10 @@ class KernelFrontier:
     def _stands(self, point: Floats) -> bool:
         """Whether `point` satisfies all cuts, by the weights themselves."""
         question = self.question
+        if question.few is not None and not question.few.accepts(question.space, point):
+            return False
+        if question.space.relations is not None and not question.space.relations.keeps(point):
+            return False
         try:
             weights = self.weights(point)
         except InputError:
@@ -178,29 +186,29 @@ _SHAPES = {
 
 def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are kernel weights."""
-    _check(question)
     frontier = KernelFrontier(question)
-    answer = driver.run(question, frontier)
-    if answer.status != "optimal":
-        return answer
-    return replace(answer, bound=min(frontier.proved, answer.distance))
+    return within_gap(driver.run(question, frontier), frontier.proved)
 
 
-def _check(question: Question) -> None:
-    """Refuse what no bounds are made for."""
+def explain_sets(question: Question) -> Answer:
+    """Answer a question about a set of plans that can be listed: a search for each, that with the least bound first."""
+    plans = question.plans
+    assert plans is not None
+    rows = plans.every(LISTED)
+    if rows is None:
+        raise InputError(
+            f"'instead' must be one plan, or a set of at most {LISTED} plans that can be listed, for kernel weights. "
+            "Got a larger set.",
+            parameter="instead",
+        )
+    if question.kind == "absolute":
+        question = replace(question, better=plans.beaten(question.risk, question.tau))
+    each = [KernelFrontier(replace(question, alternative=row)) for row in rows]
+    answer = driver.run(question, OneByOne(question, each))
+    return within_gap(answer, min(one.proved for one in each))
+
+
+def _tail(question: Question) -> float | None:
+    """The share of the weight in the tail that is compared; None for all of it."""
     tail = question.risk.tail
-    if tail is not None and tail < 1.0:
-        raise InputError(
-            f"'risk' must be the expected cost for explanations of kernel weights. Got {question.risk.name} instead.",
-            parameter="risk",
-        )
-    if question.few is not None:
-        raise InputError(
-            "'max_changes' needs weights made of trees or of neighbours. Got a kernel instead.", parameter="max_changes"
-        )
-    if question.space.relations is not None:
-        raise InputError(
-            "'relations', and features that follow from others, need weights made of trees or of neighbours. "
-            f"Got a kernel and {question.space.relations.words}.",
-            parameter="relations",
-        )
+    return None if tail is None or tail >= 1.0 else tail

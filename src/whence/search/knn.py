@@ -13,15 +13,19 @@ from whence.question import Answer, Nearby, Question
 from whence.search import driver
 from whence.search.earlier import earlier, remember
 from whence.search.knn_axes import ROBUST, Axes, Layout
+from whence.search.knn_places import places_of
 from whence.search.knn_rules import rules_of
 from whence.search.knn_seeds import Seeds
 from whence.weights import KNNWeights
 
-__all__ = ["NeighbourFrontier", "confident_excess", "explain"]
+__all__ = ["NeighbourFrontier", "confident_excess", "explain", "few_changes", "within_gap"]
 
 
 #: Rounding allowance on costs inside the search; what it lets through is judged again by the risk measure itself.
 ROUNDING = 1e-12
+
+#: Share of the largest cost by which the alternative must do better where a cut and a fresh solve disagree.
+DISAGREEMENT = 1e-9
 
 #: Radius of the first ball; the factors by which balls grow, the larger one while they take at most so many boxes.
 FIRST_RADIUS = 0.02
@@ -50,6 +54,10 @@ class NeighbourFrontier:
         self.farthest = _farthest(self.axes)
         self.nodes = 0
         self.bound = 0.0
+        #: By which share of its distance an explanation may be farther than the nearest one, and what is proved: no
+        #: explanation is nearer. Unlike that, `bound` counts what is within the gap as proved.
+        self.gap = weights.proof_gap
+        self.proved = 0.0
         self.milestone = FIRST_MILESTONE
         self.seeds = Seeds(self.axes, self.search, None if question.few is None else question.few.most)
         self.candidate: Floats | None = None
@@ -75,9 +83,16 @@ class NeighbourFrontier:
         self.candidate = None
 
     def exclude(self, point: Floats) -> None:
-        """From now on leave out the contexts that have the same neighbours as `point`."""
-        self.search.exclude(self.estimator.neighbours(self.question.inputs.row(point)))
+        """From now on leave out the contexts that have the same neighbours as `point`.
+
+        Where neighbours count by their distance, other contexts with the same ones may do: then the alternative must do
+        a hair better from now on, which leaves out `point`.
+        """
         self.candidate = None
+        if self.gap:
+            self.search.tighten(DISAGREEMENT * max(float(np.abs(rival).max()) for rival in self.rivals))
+            return
+        self.search.exclude(self.estimator.neighbours(self.question.inputs.row(point)))
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Examine at most `nodes` boxes; the nearest context left, once it is proved nearest.
@@ -89,22 +104,25 @@ class NeighbourFrontier:
             return self.candidate
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
         last = min(self.nodes + nodes, self.milestone)
+        wanted = (1.0 - self.gap) * cutoff
         while self.nodes < last:
             # Within one tree the radius may only shrink: what lies beyond it was cut off.
-            self.radius = radius = min(cutoff, self.radius)
+            self.radius = radius = min(wanted, self.radius)
             before = self.search.nodes
             progress = self.search.advance(last - self.nodes, radius, self.question.threads or 1)
             self.nodes += self.search.nodes - before
             if progress is NeighbourProgress.EXHAUSTED:
-                self.bound = max(self.bound, np.inf if radius > self.farthest else radius)
-                if self.bound >= cutoff:
+                self.bound = self.proved = max(self.bound, np.inf if radius > self.farthest else radius)
+                if self.bound >= wanted:
+                    # Nearer by more than the gap there is nothing.
+                    self.bound = max(self.bound, cutoff)
                     return None
                 self.radius *= WIDER if self.search.nodes > EASY else MUCH_WIDER
-                if cutoff < CLOSE * self.radius:
-                    self.radius = cutoff
+                if wanted < CLOSE * self.radius:
+                    self.radius = wanted
                 self.search.restart()
                 continue
-            self.bound = max(self.bound, min(self.search.bound, radius))
+            self.bound = self.proved = max(self.bound, min(self.search.bound, radius))
             if progress is NeighbourProgress.CANDIDATE:
                 point = self.layout.to_coordinates(self.search.candidate)
                 if self._stands(point):
@@ -201,14 +219,27 @@ def _search(question: Question, layout: Layout, plausible: Nearby | None, rules:
     if counts is not None:
         # Neighbours share in proportion to what they count for: times that, what is above tau must not exceed 0.
         alternative, tau = counts * (alternative - question.tau), ROUNDING * scale * float(counts.max())
+    weights = cast(KNNWeights, question.weights)
+    if weights.by_distance:
+        # Rounding is allowed for in the sums themselves.
+        neighbours, tau = tail, 0.0 if counts is not None else question.tau
     widest = np.inf if plausible is None else plausible.widest
     return NeighbourSearch(
         axes.each, axes.points, axes.base, axes.k, axes.separation, axes.margin, alternative, tau, neighbours,
-        widest, question.confidence, rules, *_few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
+        widest, question.confidence, rules, *few_changes(question, layout), axes.slopes, axes.entries, axes.apart,
+        weights.by_distance, places_of(question, layout, weights) if weights.by_distance else None,
+        _free(question, layout),
     )  # fmt: skip
 
 
-def _few_changes(question: Question, layout: Layout) -> tuple[int | None, list[list[int]]]:
+def within_gap(answer: Answer, proved: float) -> Answer:
+    """The answer with the bound that is proved, where explanations may be farther than the nearest by a gap."""
+    if answer.status == "optimal" or (answer.status == "none" and proved < np.inf):
+        return replace(answer, bound=min(proved, answer.distance))
+    return answer
+
+
+def few_changes(question: Question, layout: Layout) -> tuple[int | None, list[list[int]]]:
     """How many axes may change, and which never together; a set with a feature that cannot move bars nothing."""
     few = question.few
     if few is None:
@@ -217,6 +248,14 @@ def _few_changes(question: Question, layout: Layout) -> tuple[int | None, list[l
     axis_of = {int(question.space.feature[j]): axis for axis, j in enumerate(coordinates)}
     barred = [[axis_of[f] for f in one] for one in few.barred if all(f in axis_of for f in one)]
     return few.most, barred
+
+
+def _free(question: Question, layout: Layout) -> list[int]:
+    """The axes that have changed already, by going round."""
+    few = question.few
+    if few is None or not few.free:
+        return []
+    return [axis for axis, j in enumerate(layout.coordinate) if j >= 0 and int(question.space.feature[j]) in few.free]
 
 
 def _farthest(axes: Axes) -> float:
@@ -240,5 +279,7 @@ def explain(question: Question) -> Answer:
             return replace(before.answer, nodes=0)
         frontier.start_at(before.answer.bound)
     answer = driver.run(question, frontier)
+    if frontier.gap:
+        return within_gap(answer, frontier.proved)
     remember(question, answer, None if answer.point is None else frontier.weights(answer.point))
     return answer

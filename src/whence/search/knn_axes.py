@@ -7,6 +7,7 @@ every part of the space is a product of intervals.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
@@ -19,6 +20,7 @@ from whence.question import Question, Space
 from whence.question.curves import Curve
 from whence.weights import KNNWeights
 from whence.weights.metrics import Scores, seen_in_coordinates
+from whence.weights.sharing import short_way
 
 __all__ = ["Axes", "Layout"]
 
@@ -84,7 +86,8 @@ class Layout:
         """Axes for a question: with scores where these stand for distances, or stretched as distances are."""
         space, d = question.space, question.space.start.size
         if weights.plain:
-            return cls.of(space, weights.points_, int(weights.k), question.separation)
+            circles = weights.metric_.circles
+            return cls.of(space, weights.points_, int(weights.k), question.separation, circles=circles)
         points, stretch = seen_in_coordinates(weights.points_, question.inputs, d)
         if weights.metric_.squared:
             scores = weights.metric_.scores(weights.points_, question.inputs, d)
@@ -105,9 +108,13 @@ class Layout:
         separation: float,
         scores: Scores | None = None,
         apart: float = 1.0,
+        circles: Mapping[int, float] | None = None,
     ) -> Layout:
-        """Axes of `space` for past contexts `points`, where two categories are so far apart."""
-        builder = _Builder(space, points, scores, apart)
+        """Axes of `space` for past contexts `points`, where two categories are so far apart, and some numbers go round.
+
+        Of `circles`, which has the periods of those, only distances from past contexts take notice.
+        """
+        builder = _Builder(space, points, scores, apart, circles or {})
         for j in np.flatnonzero(space.group < 0):
             builder.number(int(j))
         for g in np.unique(space.group[space.group >= 0]):
@@ -171,9 +178,12 @@ def _spanning(curve: Curve, low: float, high: float) -> tuple[Floats, Floats]:
 class _Builder:
     """Collects axes one by one."""
 
-    def __init__(self, space: Space, points: Floats, scores: Scores | None = None, apart: float = 1.0) -> None:
+    def __init__(
+        self, space: Space, points: Floats, scores: Scores | None, apart: float, circles: Mapping[int, float]
+    ) -> None:
         self.space = space
         self.apart = apart
+        self.circles = circles
         self.points = points
         self.scores = scores
         self.base = np.zeros(len(points)) if scores is None else scores.constant.copy()
@@ -199,13 +209,16 @@ class _Builder:
             gaps = [(one[1], other[0]) for one, other in pairwise(parts)]
         if low == high:
             scores = self.scores
-            self.base += np.abs(self.points[:, j] - s) if scores is None else scores.slopes[:, j] * s
+            own = {} if j not in self.circles else {0: self.circles[j]}
+            away = short_way(self.points[:, j : j + 1] - s, own)[:, 0]
+            self.base += away if scores is None else scores.slopes[:, j] * s
             return
         kind = AxisKind.CONTINUOUS if allowed is None else AxisKind.DISCRETE
         # What follows from other features costs nothing; an axis needs some weight all the same.
         weight = float(self.space.weight[j]) or WEIGHTLESS
         between = np.array(gaps, dtype=np.float64).reshape(-1, 2)
-        axis = Axis(kind, float(s), weight, float(low), float(high), levels=allowed, gaps=between)
+        axis = Axis(kind, float(s), weight, float(low), float(high), levels=allowed, gaps=between,
+                    period=self.circles.get(j, 0.0))  # fmt: skip
         if j in self.space.curves:
             axis.follow(*_spanning(self.space.curves[j], float(low), float(high)))
         self._add(axis, self.points[:, j], j, np.empty(0, dtype=np.int64))

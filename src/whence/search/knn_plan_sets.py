@@ -7,10 +7,11 @@ from dataclasses import replace
 import numpy as np
 
 from whence.aliases import Floats
+from whence.errors import InputError
 from whence.problems._deadline import check_time, until
 from whence.question import Answer, Question
 from whence.search import driver
-from whence.search.knn import NeighbourFrontier
+from whence.search.knn import NeighbourFrontier, within_gap
 from whence.search.one_by_one import LISTED, OneByOne
 from whence.search.sure_sets import confidently
 
@@ -28,7 +29,14 @@ def explain(question: Question) -> Answer:
         question = replace(question, better=plans.beaten(question.risk, question.tau))
     if rows is not None:
         each = [NeighbourFrontier(replace(question, alternative=row)) for row in rows]
-        return driver.run(question, OneByOne(question, each))
+        answer = driver.run(question, OneByOne(question, each))
+        return within_gap(answer, min(one.proved for one in each)) if question.weights.proof_gap else answer
+    if question.weights.proof_gap:
+        raise InputError(
+            f"'instead' must be one plan, or a set of at most {LISTED} plans that can be listed, where neighbours "
+            "count by their distance. Got a larger set.",
+            parameter="instead",
+        )
     with until(question.limits.started + question.limits.seconds + question.limits.remaining):
         return driver.run(question, _Foreseen(question))
 

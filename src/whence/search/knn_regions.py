@@ -57,7 +57,15 @@ def region(
             f"Got {question.weights.describe()} instead.",
             parameter="weights",
         )
+    if question.weights.proof_gap:
+        raise InputError(
+            "A region needs neighbours that count alike, weights='uniform'. "
+            f"Got {question.weights.describe()} instead.",
+            parameter="weights",
+        )
     space = question.space if question.space.everywhere is None else question.space.everywhere
+    # How far a face moves is measured along a line.
+    space = replace(space, circles={})
     question = replace(question, space=space, separation=0.0, confidence=0.0, plausible=None, few=None, memo={})
     plans = [question.rival_decision, *rivals]
     nodes = 0

@@ -77,7 +77,7 @@ class OneByOne:
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at `point`."""
-        return self.question.weights.at(point)
+        return self.question.weights.at(self.question.inputs.row(point))
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """A box around `point` in which the weights stay the same, where the engine knows one."""

@@ -1,9 +1,9 @@
 """Whether any plan refutes an alternative, standard errors included, somewhere in a box of cells.
 
 At every context the alternative is held against the best plan there. A plan is the best one only where it costs no more
-than any other that is known. So each plan that may be the best one gets a search of its own for a cell at which that is so, and at
-which the alternative does not stand against it by its standard errors. Where no plan has such a cell, the alternative
-stands in all of the box: the plan that is best at a context would have had it.
+than any other that is known. So each plan that may be the best one gets a search of its own for a cell at which that is
+so, and at which the alternative does not stand against it by its standard errors. Where no plan has such a cell, the
+alternative stands in all of the box: the plan that is best at a context would have had it.
 """
 
 from __future__ import annotations
@@ -85,7 +85,7 @@ class Refuting:
     def refuted(
         self, part: _core.Located, known: Sequence[Floats], anchor: Ints, nodes: int
     ) -> tuple[Floats | None, bool] | None:
-        """A plan that refutes the alternative in some cell of the box, if there is one, and whether there is surely none.
+        """A plan that refutes the alternative in some cell of a box, if there is one, and whether there is surely none.
 
         None where the plans that may be the best ones in the box cannot be listed, or are too many.
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from collections.abc import Hashable, Iterator, Sequence
+from collections.abc import Hashable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, ClassVar, NamedTuple, Self
 
@@ -165,6 +165,14 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
         """Take note of what the user's columns are, before `fit`."""
+
+    @property
+    def follows_circles(self) -> bool:
+        """Whether numbers may go round: trees see the number itself, others must measure the short way."""
+        return self.per_tree_known
+
+    def take_circles(self, circles: Mapping[int, float]) -> None:
+        """Take note of the coordinates that go round, and their periods, before `fit`."""
 
     def take_problem(self, problem: Any, risk: Any) -> None:
         """Take note of what the policy decides and minimises, before `fit`."""

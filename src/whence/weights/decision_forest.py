@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from typing import Any, ClassVar, Self
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from joblib import Parallel, delayed
@@ -15,10 +16,14 @@ from whence import _core
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, parameter_error
 from whence.risk import Expectation, Risk
-from whence.weights.base import as_mass, as_matrix
-from whence.weights.grown_tree import GrownTree
+from whence.weights.base import Weights, as_mass, as_matrix
+from whence.weights.gaps import without
+from whence.weights.grown_tree import GrownTree, GrownTrees
 from whence.weights.plan_pool import plan_values
 from whence.weights.trees import TreeWeights
+
+if TYPE_CHECKING:
+    from whence.weights.read_forest import ReadForestWeights
 
 __all__ = ["DecisionForest"]
 
@@ -63,6 +68,8 @@ class DecisionForest(TreeWeights):
         it is grown on a bootstrap sample, and all past observations count.
     plans : int
         About how many plans are tried, where the cost of both sides is not known exactly.
+    missing : bool
+        Whether numbers of a context may be missing (NaN): every split sends them to the side where they cost less.
 
     Examples
     --------
@@ -95,6 +102,7 @@ class DecisionForest(TreeWeights):
         n_jobs: int | None = None,
         honest: bool = False,
         plans: int = 100,
+        missing: bool = False,
     ) -> None:
         self.problem = problem
         self.risk = risk
@@ -106,6 +114,7 @@ class DecisionForest(TreeWeights):
         self.n_jobs = n_jobs
         self.honest = honest
         self.plans = plans
+        self.missing = missing
 
     def __sklearn_clone__(self) -> DecisionForest:
         copied = {name: clone(value, safe=False) for name, value in self.get_params(deep=False).items()}
@@ -120,7 +129,7 @@ class DecisionForest(TreeWeights):
     def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Grow the forest on contexts `X` (coordinates) and outcomes `Y`; rows count for their `sample_weight`."""
         began = time.perf_counter()
-        inputs: NDArray[np.float32] = as_matrix(X, self.dtype)
+        inputs: NDArray[np.float32] = as_matrix(X, self.dtype, missing=self.knows_missing)
         outcomes = np.ascontiguousarray(Y, dtype=np.float64)
         outcomes = outcomes[:, None] if outcomes.ndim == 1 else outcomes
         self._check_parameters(*inputs.shape)
@@ -151,10 +160,31 @@ class DecisionForest(TreeWeights):
         exact = getattr(problem, "least_costs", None)
         least: _core.LeastCosts | None = None if exact is None else exact(outcomes, risk)
         if least is None:
-            least = _core.PlanCosts(plan_values(problem, risk, inputs, outcomes, self.plans, rng, mass))
+            least = _core.PlanCosts(plan_values(problem, risk, _filled(inputs), outcomes, self.plans, rng, mass))
         depth = DEEPEST if self.max_depth is None else self.max_depth
         tried = _features(self.max_features, inputs.shape[1])
-        return _core.TreeGrower(inputs, least, outcomes, depth, self.min_samples_leaf, tried, True)
+        return _core.TreeGrower(inputs, least, outcomes, depth, self.min_samples_leaf, tried, True, self.knows_missing)
+
+    @property
+    def knows_missing(self) -> bool:
+        """Whether that was asked for."""
+        return bool(self.missing)
+
+    def lacking(self, columns: frozenset[int]) -> Weights:
+        """The same forest, in which splits on missing columns are decided."""
+        return without(self, columns, self._as_read)
+
+    def _as_read(self) -> ReadForestWeights:
+        from whence.weights.read_forest import ReadForestWeights
+
+        counted = self.members_.leaf_of() >= 0 if self.honest else None
+        return ReadForestWeights.view(self, GrownTrees(self.trees, self.n_features_in_), self, counted)
+
+    def state(self) -> Iterator[Any]:
+        """The trees, and who stands in their leaves."""
+        yield from super().state()
+        if self.knows_missing:
+            yield from (tree.to_left for tree in self.trees)
 
     def _sample(
         self, n: int, rng: np.random.RandomState, mass: Floats | None
@@ -193,8 +223,10 @@ class DecisionForest(TreeWeights):
                 raise parameter_error("DecisionForest", name, wanted, repr(value))
         if self.risk is not None and not isinstance(self.risk, Risk):
             raise parameter_error("DecisionForest", "risk", "be a Risk or None", repr(self.risk), InputTypeError)
-        if not isinstance(self.honest, bool | np.bool_):
-            raise parameter_error("DecisionForest", "honest", "be a bool", repr(self.honest), InputTypeError)
+        for name in ("honest", "missing"):
+            if not isinstance(getattr(self, name), bool | np.bool_):
+                got = repr(getattr(self, name))
+                raise parameter_error("DecisionForest", name, "be a bool", got, InputTypeError)
         if self.honest and rows < 2:
             raise InputError(f"'X' must have at least 2 rows for an honest forest. Got {rows} instead.", parameter="X")
         _features(self.max_features, columns)
@@ -210,6 +242,16 @@ class DecisionForest(TreeWeights):
         trial: Self = clone(self)
         trial.n_trees = trial.plans = 1
         return trial
+
+
+def _filled(inputs: NDArray[np.float32]) -> NDArray[np.float32]:
+    """Contexts with the mean of a column where it is missing: boxes of contexts are cut from these."""
+    gone = np.isnan(inputs)
+    if not gone.any():
+        return inputs
+    known = (~gone).sum(axis=0)
+    means = np.where(gone, 0.0, inputs).sum(axis=0) / np.maximum(known, 1)
+    return np.where(gone, means.astype(np.float32), inputs)
 
 
 def _features(given: Any, columns: int) -> int:

@@ -164,6 +164,11 @@ class ForecastWeights(Weights):
         except (AttributeError, TypeError):
             return False
 
+    @property
+    def follows_circles(self) -> bool:
+        """The models see the number itself."""
+        return True
+
     def take_columns(self, columns: Sequence[SeenColumn]) -> None:
         """Where the columns of models that were given fitted stand."""
         self._columns = list(columns)

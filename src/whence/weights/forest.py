@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Sequence
-from typing import Any, ClassVar, Literal, Self
+from typing import TYPE_CHECKING, Any, ClassVar, Literal, Self
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -23,7 +23,11 @@ from sklearn.utils.validation import check_is_fitted
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
 from whence.weights.base import Weights, as_mass, as_matrix
+from whence.weights.gaps import without
 from whence.weights.trees import TreeWeights
+
+if TYPE_CHECKING:
+    from whence.weights.read_forest import ReadForestWeights
 
 __all__ = ["ForestWeights"]
 
@@ -102,20 +106,12 @@ class ForestWeights(TreeWeights):
 
     def lacking(self, columns: frozenset[int]) -> Weights:
         """The same forest, in which splits on missing columns are decided."""
-        known: dict[str, Any] = self.__dict__.setdefault("_lacking", {})
-        if known.get("of") is not self.members_:
-            known.clear()
-            # A split that sets missing values apart from all numbers has an infinite threshold, and is to be left out.
-            gaps = self.knows_missing and bool(np.isnan(self.inputs_).any())
-            known["of"], known["read"] = self.members_, gaps or self._by_own_numbers
-        if not columns and not known["read"]:
-            return self
-        if "view" not in known:
-            from whence.weights.read_forest import ReadForestWeights
+        return without(self, columns, self._as_read, self._by_own_numbers)
 
-            known["view"] = ReadForestWeights.view_of(self)
-        view: Weights = known["view"]
-        return view.lacking(columns)
+    def _as_read(self) -> ReadForestWeights:
+        from whence.weights.read_forest import ReadForestWeights
+
+        return ReadForestWeights.view_of(self)
 
     @property
     def _by_own_numbers(self) -> bool:
@@ -150,8 +146,8 @@ class ForestWeights(TreeWeights):
         ----------
         fitted : estimator
             A random forest, extra-trees, decision tree, GradientBoosting or HistGradientBoosting of scikit-learn, a
-            quantile forest of the package quantile-forest (all samples of a leaf count), or a model of XGBoost,
-            LightGBM or CatBoost.
+            quantile forest of the package quantile-forest (all samples of a leaf count), a model of XGBoost, LightGBM
+            or CatBoost, or a forest of econml (the samples that each of its trees was not grown on count).
         counted : array of bool of shape (trees, n), optional
             Which past observations count in which tree. In an honest forest, those that the tree was not grown on.
             A leaf without any of them has those of the smallest branch around it that holds some.
@@ -189,8 +185,8 @@ class ForestWeights(TreeWeights):
         if found is None or not found.trees:
             raise InputTypeError(
                 "'fitted' must be a fitted scikit-learn random forest, extra-trees or decision tree, a gradient "
-                "boosting model of scikit-learn, XGBoost, LightGBM or CatBoost, or a quantile forest. "
-                f"Got {type(fitted).__name__} instead."
+                "boosting model of scikit-learn, XGBoost, LightGBM or CatBoost, a quantile forest, or a forest of "
+                f"econml. Got {type(fitted).__name__} instead."
             )
         some = None if counted is None else np.asarray(counted, dtype=np.bool_)
         return ReadForestWeights.made(fitted, found, some, pooled)

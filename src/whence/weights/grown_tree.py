@@ -1,9 +1,10 @@
-"""A tree that the core has grown, as arrays."""
+"""Trees that the core has grown, as arrays."""
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import NDArray
@@ -11,8 +12,11 @@ from scipy import sparse
 
 from whence import _core
 from whence.aliases import Floats
+from whence.errors import InternalError
+from whence.weights.adapters.base import FittedTrees, Forecast
+from whence.weights.array_trees import RawTree
 
-__all__ = ["GrownTree"]
+__all__ = ["GrownTree", "GrownTrees"]
 
 Ints = NDArray[np.int64]
 
@@ -33,6 +37,13 @@ class GrownTree:
     threshold: Floats
     children_left: Ints
     children_right: Ints
+    #: Whether a missing value goes to the left: 1 or 0.
+    missing_left: Ints | None = None
+
+    @property
+    def to_left(self) -> Ints:
+        """The same, also where nothing may be missing."""
+        return np.zeros(self.node_count, dtype=np.int64) if self.missing_left is None else self.missing_left
 
     @property
     def node_count(self) -> int:
@@ -43,7 +54,8 @@ class GrownTree:
         """Leaf of every row."""
         seen = np.ascontiguousarray(X, dtype=np.float32).astype(np.float64)
         found = np.empty(len(seen), dtype=np.int64)
-        _core.leaves(self.feature, self.threshold, self.children_left, self.children_right, seen, found)
+        children = self.children_left, self.children_right
+        _core.leaves(self.feature, self.threshold, *children, self.to_left, seen, found)
         return found
 
     def decision_path(self, X: NDArray[Any]) -> sparse.csr_matrix:
@@ -60,3 +72,38 @@ class GrownTree:
         ends = np.cumsum([0, *map(len, ways)])
         indices = np.concatenate([np.array(way, dtype=np.int64) for way in ways])
         return sparse.csr_matrix((np.ones(ends[-1]), indices, ends), shape=(len(ways), self.node_count))
+
+
+class GrownTrees(FittedTrees):
+    """Such trees as a library's: for contexts in which something is missing they are laid out anew."""
+
+    single: ClassVar[bool] = True
+    kind: ClassVar[str] = "decision-aware"
+
+    def __init__(self, grown: Sequence[GrownTree], columns: int) -> None:
+        self.model, self._grown, self.n_features = None, list(grown), columns
+        self.categories = {}
+        self.trees = [
+            RawTree(
+                tree.feature,
+                tree.threshold,
+                tree.children_left,
+                tree.children_right,
+                tree.to_left.astype(np.bool_),
+                np.zeros(tree.node_count),
+            )
+            for tree in grown
+        ]
+
+    @classmethod
+    def of(cls, fitted: Any) -> Self | None:
+        return None
+
+    def leaves(self, X: Floats) -> Ints:
+        return np.column_stack([tree.apply(X) for tree in self._grown])
+
+    def forecast(self, label: Any = None) -> Forecast:
+        raise InternalError("Trees that are grown for a decision forecast nothing.")
+
+    def predicted(self, X: Floats, label: Any = None) -> Floats:
+        raise InternalError("Trees that are grown for a decision forecast nothing.")

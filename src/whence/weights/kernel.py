@@ -32,7 +32,7 @@ class KernelWeights(Weights):
     """Weights that fall with the distance from the context, as a kernel says, and add up to one.
 
     Explanations are proved up to a gap: no context is nearer than the one found by more than this share of its
-    distance. They are for the expected cost.
+    distance.
 
     Parameters
     ----------

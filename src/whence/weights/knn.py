@@ -1,9 +1,11 @@
-"""Nearest-neighbour weights: the k nearest past observations count alike, the others not at all."""
+"""Nearest-neighbour weights: the k nearest past observations count, alike or by distance, the others not at all."""
 
 from __future__ import annotations
 
 import copy
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from types import MappingProxyType
 from typing import Any, ClassVar, Self
 
 import numpy as np
@@ -17,6 +19,7 @@ from whence.errors import InputError, InternalError, parameter_error
 from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
 from whence.weights.metrics import Metric, check_metric, seen_in_coordinates
 from whence.weights.nearby import UsuallyNear
+from whence.weights.sharing import check_shares, inverse_shares, turning, unrolled
 
 __all__ = ["KNNWeights"]
 
@@ -38,7 +41,8 @@ HALVINGS = 24
 class KNNWeights(Weights):
     """Weight 1/k on each of the k nearest observations, in the L1 norm of the coordinates or another one.
 
-    With a ``sample_weight``, the k nearest share in proportion to it; which ones they are does not depend on it.
+    With ``weights="distance"`` they count by the inverse of their distance instead; explanations are then proved up to
+    a gap. With a ``sample_weight``, the k nearest share in proportion to it; which ones they are does not depend on it.
     Ties go to the earlier observation: neighbours are ordered by distance, then by row number.
 
     Parameters
@@ -53,6 +57,12 @@ class KNNWeights(Weights):
         Whether distances are taken in coordinates (every number divided by its range in the history, a category by
         entries of 0 and 1/2); otherwise in the columns' own units, a category by 0/1 columns. The separation is then in
         units of the column with the largest range, as the metric measures it.
+    weights : {"uniform", "distance"}
+        Whether the k nearest count alike, or each by the inverse of its distance, as in scikit-learn: whoever is at
+        distance 0 then counts alone.
+    gap : float
+        For ``weights="distance"``: by which share of its distance an explanation may be farther than the nearest one,
+        above 0 and below 1.
 
     Examples
     --------
@@ -62,6 +72,8 @@ class KNNWeights(Weights):
     >>> corner = np.array([[0.0, 0.0], [0.6, 0.6], [0.0, 1.0]])
     >>> KNNWeights(k=2, metric="euclidean").fit(corner).neighbours([0.0, 0.0]).tolist()
     [0, 1]
+    >>> KNNWeights(k=2, weights="distance").fit(np.array([[0.0], [0.4], [1.0]])).weights([[0.1]])
+    array([[0.75, 0.25, 0.  ]])
     """
 
     kind: ClassVar[str] = "neighbours"
@@ -74,23 +86,45 @@ class KNNWeights(Weights):
     #: The model that was given fitted (see `of`).
     frozen: Any = None
 
-    def __init__(self, k: int = 20, metric: Any = "l1", scaled: bool = True) -> None:
+    #: Coordinates that go round, with their period.
+    _circles: Mapping[int, float] = MappingProxyType({})
+
+    def __init__(
+        self, k: int = 20, metric: Any = "l1", scaled: bool = True, weights: str = "uniform", gap: float = 0.01
+    ) -> None:
         self.k = k
         self.metric = metric
         self.scaled = scaled
+        # `weights` is a method of all Weights: the parameter of that name is kept under another one.
+        self.sharing = weights
+        self.gap = gap
+
+    def get_params(self, deep: bool = True) -> dict[str, Any]:
+        """The parameters by name, as scikit-learn asks for them."""
+        names = {"k": "k", "metric": "metric", "scaled": "scaled", "weights": "sharing", "gap": "gap"}
+        return {name: getattr(self, attribute) for name, attribute in names.items()}
+
+    def set_params(self, **params: Any) -> Self:
+        """Set parameters by name, as scikit-learn does."""
+        if "weights" in params:
+            self.sharing = params.pop("weights")
+        super().set_params(**params)
+        return self
 
     @classmethod
-    def of(cls, fitted: Any) -> KNNWeights:
+    def of(cls, fitted: Any, gap: float = 0.01) -> KNNWeights:
         """Weights of nearest neighbours that are already fitted.
 
-        They are frozen: their number, their metric and the units of the columns stay as they are, and the policy must
-        be fitted on the rows that they remember.
+        They are frozen: their number, their metric, what they count by and the units of the columns stay as they are,
+        and the policy must be fitted on the rows that they remember.
 
         Parameters
         ----------
         fitted : KNeighborsRegressor or KNeighborsClassifier
-            A model of scikit-learn with ``weights="uniform"``, whose metric is Euclidean, Manhattan, standardised
-            Euclidean or Mahalanobis.
+            A model of scikit-learn with ``weights="uniform"`` or ``"distance"``, whose metric is Euclidean, Manhattan,
+            standardised Euclidean or Mahalanobis.
+        gap : float
+            As for :class:`KNNWeights`, where neighbours count by their distance.
 
         Examples
         --------
@@ -103,14 +137,38 @@ class KNNWeights(Weights):
         from whence.weights.read_neighbours import read_neighbours
 
         found = read_neighbours(fitted)
-        weights = cls(found.k, found.metric, scaled=False)
+        weights = cls(found.k, found.metric, scaled=False, weights=found.weights, gap=gap)
         weights.frozen = fitted
         return weights
 
     def __sklearn_clone__(self) -> KNNWeights:
         if self.frozen is not None:
-            return KNNWeights.of(self.frozen)
-        return type(self)(**copy.deepcopy(self.get_params(deep=False)))
+            return KNNWeights.of(self.frozen, self.gap)
+        copied = type(self)(**copy.deepcopy(self.get_params(deep=False)))
+        copied.take_circles(self._circles)
+        return copied
+
+    @property
+    def by_distance(self) -> bool:
+        """Whether neighbours count by the inverse of their distance."""
+        return isinstance(self.sharing, str) and self.sharing == "distance"
+
+    @property
+    def proof_gap(self) -> float:
+        """By which share of its distance an explanation may be farther than the nearest; 0 where all count alike."""
+        return float(self.gap) if self.by_distance else 0.0
+
+    @property
+    def follows_circles(self) -> bool:
+        """Whether distances are plain ones, which can be taken the short way round."""
+        return self.plain
+
+    def take_circles(self, circles: Mapping[int, float]) -> None:
+        """Take distances along these coordinates, each with its period, the short way round."""
+        if circles:
+            self._circles = dict(circles)
+        else:
+            self.__dict__.pop("_circles", None)
 
     @property
     def label(self) -> str:  # type: ignore[override]
@@ -161,6 +219,7 @@ class KNNWeights(Weights):
         if not isinstance(self.scaled, bool | np.bool_):
             raise parameter_error("KNNWeights", "scaled", "be True or False", repr(self.scaled))
         check_metric(self.metric, points.shape[1])
+        check_shares(self.sharing, self.gap)
         if self.frozen is not None:
             from whence.weights.read_neighbours import check_same_rows, read_neighbours
 
@@ -173,7 +232,7 @@ class KNNWeights(Weights):
                 parameter="sample_weight",
             )
         self.points_ = points
-        self.metric_ = Metric.of(self.metric, points, bool(self.scaled))
+        self.metric_ = replace(Metric.of(self.metric, points, bool(self.scaled)), circles=dict(self._circles))
         self.n_samples_, self.n_features_in_ = points.shape
         if mass is not None:
             self.mass_ = mass
@@ -190,10 +249,12 @@ class KNNWeights(Weights):
         """What each past observation counts for, where they do not count alike."""
         return self.mass_
 
-    def shared(self, members: NDArray[np.integer]) -> Floats:
-        """Weights of all observations where these are the nearest."""
+    def shared(self, members: NDArray[np.integer], distance: Floats | None = None) -> Floats:
+        """Weights of all observations where these are the nearest, at such distances."""
         out = np.zeros(self.n_samples_)
-        if self.mass_ is None:
+        if distance is not None and self.by_distance:
+            out[members] = inverse_shares(distance, None if self.mass_ is None else self.mass_[members])
+        elif self.mass_ is None:
             out[members] = 1.0 / self.k
         else:
             # In one order, so that the same neighbours always get the same weights.
@@ -207,6 +268,8 @@ class KNNWeights(Weights):
 
     def rows(self, X: NDArray[Any]) -> sparse.csr_matrix:
         """Weights of every training sample for each row of `X`."""
+        if self.by_distance:
+            return sparse.csr_matrix(np.array([self._row_by_distance(row) for row in X]).reshape(-1, self.n_samples_))
         columns = np.concatenate([self.neighbours(row) for row in X])
         starts = np.arange(0, columns.size + 1, self.k)
         if self.mass_ is None:
@@ -216,6 +279,12 @@ class KNNWeights(Weights):
             own = self.mass_[columns].reshape(-1, self.k)
             values = np.ravel([row / row.sum() for row in own])
         return sparse.csr_matrix((values, columns, starts), shape=(len(X), self.n_samples_))
+
+    def _row_by_distance(self, row: Floats) -> Floats:
+        """Weights in one context where neighbours count by their distance."""
+        members = self.neighbours(row)
+        far = self.far(row)[members]
+        return self.shared(members, np.sqrt(np.maximum(far, 0.0)) if self.metric_.squared else far)
 
     def check_start(self, start: Floats, separation: float, names: Sequence[str]) -> None:
         """Refuse a context from which distances to the neighbours would differ by rounding alone."""
@@ -261,17 +330,20 @@ class KNNWeights(Weights):
 
             distance, index = own_neighbours(self.frozen, row, self.k + 1)
             distance = distance / self.metric_.unit
+        nearest = distance[:-1]
         if self.metric_.squared:
             distance = distance**2
         gap = float(distance[-1] - distance[-2])
         if gap < separation - 1e-9:
             raise InternalError(f"The k-th and (k+1)-th neighbour are only {gap:.3g} apart in the context found.")
-        return self.shared(index[:-1])
+        return self.shared(index[:-1], nearest)
 
     def _found_afresh(self, row: Floats) -> tuple[Floats, NDArray[np.int64]]:
         """Distances and row numbers of the k + 1 nearest observations, nearest first."""
         metric = "euclidean" if self.metric_.squared else "manhattan"
         points, at = self.points_, row
+        if self._circles:
+            points = unrolled(points, at, self._circles)
         if not self.plain:
             # Seen from the middle of the history, numbers lose least where they are combined.
             middle = (points.min(axis=0) + points.max(axis=0)) / 2.0
@@ -288,7 +360,7 @@ class KNNWeights(Weights):
 
         By how much is not known where they do not count alike.
         """
-        return self.mass_ is None
+        return self.mass_ is None and not self.by_distance
 
     def per_tree(self, row: Floats) -> Floats:
         """Weights in a context by each neighbour alone."""
@@ -298,7 +370,7 @@ class KNNWeights(Weights):
 
     def usual_measure(self, points: Floats) -> UsuallyNear | None:
         """A context is as usual as its neighbours are near, where they are plain ones."""
-        return UsuallyNear(points, int(self.k)) if self.plain else None
+        return UsuallyNear(points, int(self.k), self._circles) if self.plain else None
 
     def rounding_box(
         self, start: Floats, point: Floats, row: Floats, inputs: InputMap, free: NDArray[np.bool_]
@@ -313,6 +385,9 @@ class KNNWeights(Weights):
         >>> low.round(2).tolist(), high.round(2).tolist()
         ([0.6], [0.62])
         """
+        if self.by_distance:
+            # Weights change everywhere.
+            return None
         step = np.where(free, FURTHER * (point - start), 0.0)
         if self.metric_.squared:
             return self._box_by_scores(point, row, inputs, step)
@@ -323,6 +398,7 @@ class KNNWeights(Weights):
             found = KNNWeights(self.k).fit(points * stretch)
             box = found.rounding_box(start * stretch, point * stretch, point * stretch, inputs, free)
             return None if box is None else (box[0] / stretch, box[1] / stretch)
+        points = unrolled(points, point, self._circles)
         distance = np.abs(points - point).sum(axis=1)
         members = self.neighbours(point)
         others = np.setdiff1d(np.arange(len(points)), members)
@@ -333,6 +409,10 @@ class KNNWeights(Weights):
             rivals = others[distance[others] <= reach]
             here, there = point[moving], point[moving] + step[moving]
             nearer = np.abs(points[:, moving] - there) - np.abs(points[:, moving] - here)
+            if any(turned.any() for turned in turning(points, point, point + step, self._circles).values()):
+                # What goes round turns back: shorter steps leave the opposite of all points aside.
+                step /= 2.0
+                continue
             # The lead of i over j changes monotonically along every coordinate, so that it is least in a corner.
             least = (
                 np.minimum(nearer[rivals] - nearer[i], 0.0).sum(axis=1) + distance[rivals] - distance[i]
@@ -361,6 +441,10 @@ class KNNWeights(Weights):
         known: dict[str, Any] = {"kind": self.kind, "k": int(self.k), "shape": list(self.points_.shape)}
         if not self.plain:
             known |= {"scaled": bool(self.scaled), "frozen": self.frozen is not None, "unit": self.metric_.unit}
+        if self.by_distance:
+            known |= {"weights": "distance"}
+        if self._circles:
+            known |= {"circles": sorted(self._circles.items())}
         yield known
         yield self.points_.ravel()
         if self.metric_.matrix is not None:
@@ -373,4 +457,5 @@ class KNNWeights(Weights):
         by = "" if self.metric_.matrix is None else " by Euclidean distance"
         if not isinstance(self.metric, str):
             by = " by a metric of your own"
-        return f"the {self.k} nearest rows{by}{'' if self.scaled else ' in your units'}"
+        counted = ", each by the inverse of its distance" if self.by_distance else ""
+        return f"the {self.k} nearest rows{by}{'' if self.scaled else ' in your units'}{counted}"

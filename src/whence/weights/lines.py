@@ -261,13 +261,14 @@ def probes(column: pd.Series) -> list[float]:
         return [0.0, 1.0] if column.dtype == bool else [float(past[0]), float(past[0] + max(1.0, abs(past[0])))]
     if (past == np.round(past)).all():
         # Between whole numbers a model may know nothing: only those of the past are asked about.
-        return past[np.unique([round(share * (past.size - 1)) for share in PLACES])].tolist()
+        chosen = np.unique([round(share * (past.size - 1)) for share in PLACES])
+        return [float(value) for value in past[chosen]]
     return [float(past[0] + share * (past[-1] - past[0])) for share in PLACES]
 
 
 def typed_like(table: pd.DataFrame, like: pd.DataFrame) -> pd.DataFrame:
     """A table of any values with columns of the kinds that a history has; whole numbers may become any number."""
-    made = {}
+    made: dict[str, pd.Series] = {}
     for name in like.columns:
         kind = like[name].dtype
         if pd.api.types.is_bool_dtype(kind):

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ from numpy.typing import ArrayLike, NDArray
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
 from whence.weights.base import InputMap
+from whence.weights.sharing import short_way
 
 __all__ = ["METRICS", "Metric", "Scores", "check_metric", "seen_in_coordinates"]
 
@@ -44,6 +46,8 @@ class Metric:
     unit : float
         What counts as a distance of 1: the largest range of a column, as the metric measures it. Squared distances
         are divided by its square.
+    circles : mapping from column to float
+        Columns that go round, with their period: sums of differences take them the short way.
 
     Examples
     --------
@@ -55,6 +59,7 @@ class Metric:
 
     matrix: Floats | None
     unit: float
+    circles: Mapping[int, float] = field(default_factory=dict)
 
     @classmethod
     def of(cls, metric: Any, points: Floats, scaled: bool) -> Metric:
@@ -81,7 +86,7 @@ class Metric:
         """How far every one of `points` is from `row`: its distance, or its squared distance."""
         gaps = points - row
         if self.matrix is None:
-            distance: Floats = np.abs(gaps).sum(axis=1) / self.unit
+            distance: Floats = short_way(gaps, self.circles).sum(axis=1) / self.unit
             return distance
         squares: Floats = np.einsum("ij,ij->i", gaps @ self.matrix, gaps) / self.unit**2
         return squares

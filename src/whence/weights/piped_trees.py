@@ -200,4 +200,5 @@ class _Taken:
                 break
             left = left_of(middle)
             low, high = np.where(open_ & left, middle, low), np.where(open_ & ~left, middle, high)
-        return low
+        found: Floats = low
+        return found

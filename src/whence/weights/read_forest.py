@@ -16,6 +16,7 @@ from whence.weights.base import SeenColumn, as_mass, as_matrix
 from whence.weights.forest import ForestWeights
 from whence.weights.layout import Layout, check_names, check_width
 from whence.weights.read_members import ReadMembers
+from whence.weights.trees import TreeWeights
 
 __all__ = ["ReadForestWeights"]
 
@@ -71,22 +72,21 @@ class ReadForestWeights(ForestWeights):
 
     def fit(self, X: ArrayLike, Y: ArrayLike, sample_weight: ArrayLike | None = None) -> Self:
         """Record which rows of `X` stand in which leaf; they share its weight in proportion to `sample_weight`."""
-        inputs = as_matrix(X, self.dtype, missing=True)
+        inputs = as_matrix(X, self.dtype, missing=self.knows_missing)
         if self._layout is None:
             check_width(self.read, inputs.shape[1])
             self._layout = Layout.plain(inputs.shape[1])
         leaves = self._leaves(inputs)
         self._check_read(inputs, leaves)
-        self._check_counted(leaves.shape[0])
         mass = as_mass(sample_weight, len(inputs))
-        self._check_mass_of_trees(mass)
+        counted = self._counting(leaves, mass)
         if mass is not None and self.pooled:
             raise InputError(
                 "'sample_weight' must be None where leaves are pooled: rows count alike in them. Got weights instead.",
                 parameter="sample_weight",
             )
         trees = self._layout.trees(self.read)
-        self.members_ = ReadMembers(self.read.trees, trees, leaves, self.counted, self.pooled, mass)
+        self.members_ = ReadMembers(self.read.trees, trees, leaves, counted, self.pooled, mass)
         self._views = {}
         self.forest_ = self.frozen
         self.inputs_ = inputs
@@ -95,15 +95,22 @@ class ReadForestWeights(ForestWeights):
 
     @property
     def knows_missing(self) -> bool:
-        """The libraries that are read send a missing number to a side of its own."""
-        return True
+        """Most libraries that are read send a missing number to a side of its own."""
+        return self.read.takes_missing
 
     @classmethod
     def view_of(cls, forest: ForestWeights) -> ReadForestWeights:
         """A forest of scikit-learn's own trees as one that was read."""
         found = read(forest.forest_)
         assert found is not None
-        view = cls.made(forest.forest_, found)
+        return cls.view(forest.forest_, found, forest)
+
+    @classmethod
+    def view(
+        cls, fitted: Any, found: FittedTrees, forest: TreeWeights, counted: NDArray[np.bool_] | None = None
+    ) -> ReadForestWeights:
+        """The same past observations in the leaves of a forest's trees as they were read."""
+        view = cls.made(fitted, found, counted)
         view._layout = Layout.plain(forest.n_features_in_)
         return view.fit(forest.inputs_, np.zeros((forest.n_samples_, 1)), forest.counts)
 
@@ -170,21 +177,21 @@ class ReadForestWeights(ForestWeights):
                     f"Tree {t} that was read from the fitted {self.read.kind} model has other leaves than the model."
                 )
 
-    def _check_counted(self, samples: int) -> None:
-        counted, trees = self.counted, len(self.read.trees)
+    def _counting(self, leaves: NDArray[np.int64], mass: Floats | None) -> NDArray[np.bool_] | None:
+        """Which rows count in which tree: as the user says, or else the model."""
+        counted, wanted = self.counted, (len(self.read.trees), len(leaves))
         if counted is None:
-            return
-        if counted.shape != (trees, samples) or not counted.any(axis=1).all():
+            counted = self.read.counted(leaves, mass)
+        elif counted.shape != wanted or not counted.any(axis=1).all():
             raise InputError(
-                f"'counted' must be an array of bools of shape ({trees}, {samples}), one row per tree and one column "
+                f"'counted' must be an array of bools of shape {wanted}, one row per tree and one column "
                 f"per row of 'X', with a True in every row. Got shape {counted.shape} instead.",
                 parameter="counted",
             )
-
-    def _check_mass_of_trees(self, mass: Floats | None) -> None:
-        if mass is not None and self.counted is not None and not (self.counted & (mass > 0.0)).any(axis=1).all():
+        if mass is not None and counted is not None and not (counted & (mass > 0.0)).any(axis=1).all():
             raise InputError(
                 "'sample_weight' must leave something that counts in every tree. Got a tree in which all past "
                 "observations that count have weight 0.",
                 parameter="sample_weight",
             )
+        return counted

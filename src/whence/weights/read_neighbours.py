@@ -22,11 +22,14 @@ SQUARES = 4.0
 
 
 class FittedNeighbours(NamedTuple):
-    """What is known of such a model: the number of its neighbours, its metric, and the rows it was fitted on."""
+    """What is known of such a model: how many neighbours it has, by what metric, the rows it was fitted on, and what
+    neighbours count by.
+    """
 
     k: int
     metric: Any
     points: Floats
+    weights: str
 
 
 def read_neighbours(fitted: Any) -> FittedNeighbours:
@@ -41,16 +44,17 @@ def read_neighbours(fitted: Any) -> FittedNeighbours:
         check_is_fitted(fitted)
     except SklearnNotFittedError:
         raise NotFittedError(f"'fitted' must be fitted. Got an unfitted {type(fitted).__name__} instead.") from None
-    if fitted.weights not in (None, "uniform"):
+    counted = fitted.weights or "uniform"
+    if not isinstance(counted, str):
         raise InputError(
-            f"'fitted' must give all neighbours the same weight, weights='uniform'. Got weights={fitted.weights!r} "
-            "instead.",
+            "'fitted' must weigh neighbours alike or by their distance, weights='uniform' or 'distance'. "
+            f"Got weights={fitted.weights!r} instead.",
             parameter="fitted",
         )
     if sparse.issparse(fitted._fit_X):
         raise InputError("'fitted' must be fitted on a dense table. Got a sparse matrix instead.", parameter="fitted")
     points = np.ascontiguousarray(fitted._fit_X, dtype=np.float64)
-    return FittedNeighbours(int(fitted.n_neighbors), _metric(fitted, points.shape[1]), points)
+    return FittedNeighbours(int(fitted.n_neighbors), _metric(fitted, points.shape[1]), points, counted)
 
 
 def _metric(fitted: Any, columns: int) -> Any:

@@ -15,6 +15,7 @@ LIBRARIES: dict[str, str] = {
     "lightgbm": "whence.weights.adapters.lightgbm:LightGBMTrees",
     "catboost": "whence.weights.adapters.catboost:CatBoostTrees",
     "quantile_forest": "whence.weights.adapters.plain:PlainTrees",
+    "econml": "whence.weights.adapters.econml:HonestTrees",
     "sklearn.ensemble._hist_gradient_boosting": "whence.weights.adapters.histogram:HistogramTrees",
     "sklearn": "whence.weights.adapters.plain:PlainTrees",
 }

@@ -59,11 +59,14 @@ class FittedTrees(ABC):
         For columns that it takes for categories: their values, in the order of its codes.
     single : bool
         Whether it compares numbers as float32.
+    takes_missing : bool
+        Whether a number may be missing.
     kind : str
         What it is, in a few words.
     """
 
     single: ClassVar[bool] = True
+    takes_missing: ClassVar[bool] = True
     kind: ClassVar[str] = "trees"
 
     model: Any
@@ -83,6 +86,14 @@ class FittedTrees(ABC):
 
         Categories are codes; NaN is missing and a negative code unknown.
         """
+
+    def counted(self, leaves: NDArray[np.int64], mass: Floats | None = None) -> NDArray[np.bool_] | None:
+        """Which past observations count in which tree, of shape (trees, n), where the model says so by itself.
+
+        `leaves` are those of the past observations, and `mass` what each of them counts for, where they do not count
+        alike. None where all of them count in every tree.
+        """
+        return None
 
     def codes(self, column: int, levels: Sequence[Hashable]) -> tuple[int | None, ...]:
         """The codes of categories of a column; None for one that the model does not know."""

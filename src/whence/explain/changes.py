@@ -1,0 +1,67 @@
+"""What changes between two contexts, feature by feature, and between what values it may be rounded."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+import numpy as np
+import pandas as pd
+
+from whence.explain.explanation import Explanation
+from whence.question import Answer, Nearby, Question
+
+if TYPE_CHECKING:
+    from whence.policy import Policy
+
+__all__ = ["NO_CHANGES", "changes_between", "rounding_limits", "with_changes"]
+
+#: The table of an explanation in which nothing changes; making one takes as long as many a search.
+NO_CHANGES = pd.DataFrame([], columns=["feature", "from", "to", "distance"])
+
+
+def with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:
+    """What was found, with the table of changes and between which values they may be rounded."""
+    if found.context is None or answer.status == "already":
+        return replace(found, changes=NO_CHANGES.copy())
+    changes = changes_between(policy, question, found.initial, found.context)
+    room = rounding_limits(policy, question, answer, found.context, changes["feature"].tolist())
+    return replace(found, changes=changes, room=room)
+
+
+def rounding_limits(
+    policy: Policy, question: Question, answer: Answer, context: pd.Series, changed: list[str]
+) -> dict[str, tuple[float, float]]:
+    """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
+    schema, space, among = policy.schema_, question.space, set(changed)
+    box = answer.cell
+    if box is None:
+        free = np.array([levels is None for levels in space.levels])
+        point, row = schema.encode_row(context), policy.inputs_of(context)
+        box = question.weights.rounding_box(space.start, point, row, question.inputs, free)
+        if box is not None and isinstance(question.plausible, Nearby):
+            box = question.plausible.kept(point, box)
+    if box is None:
+        return {}
+    offset, scale = schema.affine()
+    low = offset + scale * np.maximum(box[0], space.lower)
+    high = offset + scale * np.minimum(box[1], space.upper)
+    # What is typed in again goes through the scaling once more: keep clear of its last digits.
+    margin = 1e-9 * np.maximum(scale, np.abs(offset))
+    return {
+        name: (float(low[j] + margin[j]), float(high[j] - margin[j]))
+        for j, name in enumerate(schema.feature_of_coordinate())
+        if name in among and space.levels[j] is None and low[j] + margin[j] < high[j] - margin[j]
+    }
+
+
+def changes_between(policy: Policy, question: Question, initial: pd.Series, context: pd.Series | None) -> pd.DataFrame:
+    """The features that differ, their values in both contexts, and the distance of each."""
+    schema = policy.schema_
+    rows = []
+    if context is not None:
+        moved = question.space.moved(schema.encode_row(context))
+        distances = schema.by_feature(moved)
+        before, after = (schema.feature_values(row, distances) for row in (initial, context))
+        rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
+    return pd.DataFrame(rows, columns=NO_CHANGES.columns)

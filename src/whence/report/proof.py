@@ -1,0 +1,97 @@
+"""How sure an answer is, in words: what was proved, and the lines of its certificate."""
+
+from __future__ import annotations
+
+from whence.plain_values import number_from_plain
+from whence.report.model import Report
+from whence.report.numbers import at_least, duration, plain, share, with_unit
+from whence.report.set_words import set_certainty
+from whence.spelling import joined
+
+__all__ = ["certainty", "certificate", "few_changes", "nearly_best"]
+
+
+def certainty(report: Report) -> str:
+    """How sure the answer is."""
+    reached, proved, gap = _reached(report)
+    distance, bound, found = plain(reached, 4), at_least(proved, 3), report.context is not None
+    spent = duration(report.seconds)
+    if report.status == "already":
+        return "It holds already, so there was nothing to search for."
+    if report.status == "none":
+        said = "Proved: no such context exists."
+    elif report.status == "optimal" and gap > 0.0:
+        said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
+    elif report.status == "optimal":
+        by = f" by {_standard_errors(report)}" if report.confidence else ""
+        by += f" with {few_changes(report)}" if report.max_changes is not None else ""
+        said = f"Proved nearest{by}, at distance {distance}: no nearer context would do."
+    else:
+        when = f"within {spent}" if report.status == "time_limit" else f"before the search was stopped at {spent}"
+        open_ = "whether there is a nearer one is open" if found else "whether there is one is open"
+        best = f"Nearest found {when}, at distance {distance}" if found else f"None found {when}"
+        if proved <= 0.0:
+            said = f"{best}; {open_}."
+        elif found:
+            said = f"{best}; none nearer than {bound} exists."
+        else:
+            said = f"{best}; if there is one, it is no nearer than {bound}."
+    if report.separation is not None and found:
+        said += f" The nearest neighbours there are set apart from all others by at least {report.separation:g}."
+    return joined(set_certainty(report), said)
+
+
+def certificate(report: Report) -> list[list[str]]:
+    """The lines of the certificate: what, and its value as it is written."""
+    distance, bound, gap = _reached(report)
+    lines = {
+        "status": report.status,
+        "kind": report.kind,
+        "asked for": joined(report.among, nearly_best(report)),
+        "risk": report.risk,
+        "distance": plain(distance, 9),
+        "proved lower bound": plain(bound, 9),
+        "gap": plain(gap, 3),
+        "confidence": _standard_errors(report) if report.confidence else "",
+        "asked for no more than": "" if report.max_changes is None else few_changes(report).removeprefix("at most "),
+        "holds in": _refits(report),
+        "usual": "" if report.usual is None else f"{share(report.usual)} of past contexts are no more usual",
+        "tolerance on costs": with_unit(f"{report.tolerance:.3g}", report.cost_unit),
+        "engine": report.engine,
+        "boxes or nodes searched": str(report.nodes),
+        "time": duration(report.seconds),
+        "rival plans met": str(report.cuts) if report.kind == "absolute" else "",
+        "separation of neighbours": "" if report.separation is None else f"{report.separation:g}",
+        "note": report.note,
+    }
+    return [[name, text] for name, text in lines.items() if text]
+
+
+def nearly_best(report: Report) -> str:
+    """ "within 2 % of the best" where a share of the best plan's cost was allowed for, otherwise nothing."""
+    return f"within {plain(100.0 * report.within, 4)} % of the best" if report.within else ""
+
+
+def few_changes(report: Report) -> str:
+    """How many features may change."""
+    return "at most one change" if report.max_changes == 1 else f"at most {report.max_changes} changes"
+
+
+def _standard_errors(report: Report) -> str:
+    # Only neighbours have to be set apart from others.
+    whose = "trees" if report.separation is None else "neighbours"
+    return f"{plain(report.confidence, 3)} standard errors over the {whose}"
+
+
+def _refits(report: Report) -> str:
+    found = report.reliance
+    if found is None:
+        return ""
+    chosen, judged = found.chosen, found.judged
+    return f"{chosen.times} of {chosen.refits} refits that chose it, {judged.times} of {judged.refits} others"
+
+
+def _reached(report: Report) -> tuple[float, float, float]:
+    """Distance, bound and the gap between them, as numbers."""
+    distance, bound = number_from_plain(report.distance), number_from_plain(report.bound)
+    return distance, bound, 0.0 if distance == bound else distance - bound
