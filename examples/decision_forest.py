@@ -1,5 +1,7 @@
 """A forest that is grown for the decision: dear products decide where it splits, not those that vary most."""
 
+from typing import Any
+
 import numpy as np
 import pandas as pd
 
@@ -26,7 +28,7 @@ def main() -> None:
     """Compare both forests on rows that they have not seen, and explain a decision of the better one."""
     X, Y = history()
     problem = wh.Newsvendor(holding=[0.2, 6], backorder=[0.5, 9], names=["papers", "sushi"], cost_unit="€")
-    same = {"max_depth": 3, "min_samples_leaf": 5, "max_features": "sqrt", "random_state": 0}
+    same: dict[str, Any] = {"max_depth": 3, "min_samples_leaf": 5, "max_features": "sqrt", "random_state": 0}
     policies = {
         "plain": wh.Policy(problem, wh.ForestWeights(**same)),
         "decision-aware": wh.Policy(problem, wh.DecisionForest(**same)),

@@ -298,10 +298,10 @@ class _Binder:
                 then = _within(target, *ends)
                 told = within_range(of, float(seen.min()), float(seen.max()))
             given = list(zip(by, together, strict=True))
-            first = reduce(partial(Two, "and"), [InList(name, (str(value),)) for name, value in given])
-            self.statements.append(Statement(implied(first, told), text))
-            known = reduce(partial(Joined, "and"), [self._equal(name, value) for name, value in given])
-            found.append(Joined("or", Opposite(known), then))
+            first: list[Parsed] = [InList(name, (str(value),)) for name, value in given]
+            self.statements.append(Statement(implied(reduce(partial(Two, "and"), first), told), text))
+            known = [self._equal(name, value) for name, value in given]
+            found.append(Joined("or", Opposite(reduce(partial(Joined, "and"), known)), then))
         return found
 
     def _values(self, name: str) -> pd.Series:
