@@ -94,7 +94,7 @@ def test_numbers_are_filled_in_on_their_grid() -> None:
     contexts.loc[rng.random(60) < 0.3, "a"] = np.nan
     for step in (4.0, 10.0):
         schema = wh.Schema({"a": wh.Continuous(step=step)})
-        weights = wh.ForestWeights(8, 2, random_state=0, missing=True)
+        weights = paper_forest(8, 2, random_state=0, missing=True)
         policy = wh.Policy(wh.Newsvendor(1, 3), weights, schema=schema).fit(contexts, demand)
         today, plan = {"a": np.nan, "b": 0.5}, policy.decide({"a": 18.5, "b": 0.5})
         if step == 4.0:

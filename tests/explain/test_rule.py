@@ -221,7 +221,7 @@ def test_quantities_with_confidence(monkeypatch: pytest.MonkeyPatch) -> None:
             20.0 + 3.0 * X.to_numpy() @ rng.normal(size=(2, 1 + seed % 2)) + rng.normal(size=(40, 1 + seed % 2))
         ).round()
         unit = (1.0, 1e9, 1e-9)[seed % 3]
-        policy = wh.Policy(wh.Newsvendor(unit * 1.0, unit * 2.0), wh.ForestWeights(8, 2, random_state=seed)).fit(X, Y)
+        policy = wh.Policy(wh.Newsvendor(unit * 1.0, unit * 2.0), paper_forest(8, 2, random_state=seed)).fit(X, Y)
         plan = policy.decide(X.iloc[1])
         why = policy.explain(X.iloc[0], plan, kind="absolute", confidence=0.5, within=0.5)
         if why.context is None:

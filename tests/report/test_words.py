@@ -515,7 +515,7 @@ def test_heading_of_what_holds(chosen: tuple[int, int], judged: tuple[int, int],
 def test_why_no_more_refits_agree(status: str, kappa: float, said: str) -> None:
     """Where too few refits agree, the planner is told why no better context was found."""
     X = np.linspace(0, 1, 40)[:, None]
-    policy = wh.Policy(wh.Newsvendor(1, 3), wh.ForestWeights(n_trees=5, random_state=0)).fit(X, 10 + 20 * X)
+    policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(n_trees=5, random_state=0)).fit(X, 10 + 20 * X)
     why = policy.explain([0.2], instead=[20.0], holds=0.9)
     assert why.reliance is not None
     ladder = (Rung(0.0, "optimal", 0.1, 0.1, Held(3, 10)), Rung(kappa, status, 0.2, 0.2, Held(5, 10)))
