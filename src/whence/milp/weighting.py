@@ -63,9 +63,9 @@ class Weighting(ABC):
         """Weighted mean of every column of `values`."""
         return [self.mean(column) for column in values.T]
 
+    @abstractmethod
     def parts(self) -> Parts:
         """What weights are made of: leaves of trees, or neighbours."""
-        raise NotImplementedError
 
     def by_parts(self, value: Callable[[Floats], float]) -> Linear:
         """Sum of what `value` says of the weights of the parts, each times its share."""
