@@ -7,6 +7,7 @@ NB_MODULE(_core, m) {
     bind_forest_parts(m);
     bind_neighbours(m);
     bind_kernels(m);
+    bind_potentials(m);
     bind_shipment(m);
     bind_trees(m);
 }

@@ -46,6 +46,12 @@ public:
                 use(grid_->leaf_of_bit(64 * w + std::countr_zero(bits)));
     }
 
+    // The bits of all leaves that are reached; and keep only those that others hold, too.
+    const std::vector<std::uint64_t>& words() const { return words_; }
+    void keep(const std::vector<std::uint64_t>& words) {
+        for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= words[w];
+    }
+
     // The leaves of the first trees that are reached.
     void list(std::int32_t trees, ListedLeaves& into) const;
 

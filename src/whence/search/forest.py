@@ -156,7 +156,7 @@ class ForestFrontier:
 
     def _keeping_rows(self, cells: Ints) -> Floats | None:
         """The point of cells that were reached; None, with a proposal that waits, where it breaks a row."""
-        point = self._point(cells)
+        point = self.point_of(cells)
         if self.rows is None or self.rows.keeps_rows(point):
             return point
         # The region is done with, whatever its nearest point is; where the criterion is about plans that are still to
@@ -196,7 +196,7 @@ class ForestFrontier:
         tau = float(question.tau)
         return _core.ForestSearch(self.located, self.criterion, tau, threads, self.plausible, self.few)
 
-    def _point(self, cells: Ints) -> Floats:
+    def point_of(self, cells: Ints) -> Floats:
         """Coordinates of the nearest point of a cell."""
         self.shown = cells
         point = np.empty(cells.size)
@@ -231,7 +231,7 @@ class ForestFrontier:
             self.refuted = 0
         if cells is None:
             return None
-        point = self._point(cells)
+        point = self.point_of(cells)
         if self.rows is None or self.rows.keeps_rows(point):
             return point
         kept = self._nearest_kept(cells)

@@ -23,6 +23,7 @@ from whence.search.first_known import alive_leaves, first_known
 from whence.search.forest import ForestFrontier, prepared
 from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
 from whence.search.listed_best import ListedBest
+from whence.search.plan_by_plan import PlanByPlan
 from whence.search.solved_boxes import SolvedBoxes
 from whence.search.sure_sets import Nowhere, confidently
 
@@ -62,7 +63,10 @@ def explain(question: Question) -> Answer:
         distance = question.space.distance(made.known)
         return Answer("optimal", made.known, distance, distance)
     # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
-    return driver.run(replace(question, kind="relative"), frontier)
+    relative = replace(question, kind="relative")
+    if isinstance(frontier, PlanFrontier) and question.kind == "relative" and PlanByPlan.suits(frontier):
+        return driver.run(relative, PlanByPlan(frontier, plans.every, lambda costs: row_of_plans(kept, costs)))
+    return driver.run(relative, frontier)
 
 
 def _frontier(question: Question, made: _Making) -> PlanFrontier | SolvedBoxes | Nowhere | None:

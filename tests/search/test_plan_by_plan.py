@@ -1,0 +1,72 @@
+"""Plans one by one: the nearest context of any of them, against every cell and every plan."""
+
+from __future__ import annotations
+
+import numpy as np
+import pytest
+from tests.forests import paper_forest
+from tests.set_soaking import set_case, set_disagreement
+
+import whence as wh
+from whence.search import plan_by_plan
+from whence.search.plan_by_plan import PlanByPlan
+
+
+@pytest.fixture
+def taken_apart(monkeypatch: pytest.MonkeyPatch) -> list[float]:
+    """Take plans one by one from the first box on; the cutoffs at which that was done."""
+    cutoffs: list[float] = []
+    original = PlanByPlan._taken_apart
+
+    def counting(self: PlanByPlan, cutoff: float) -> object:
+        found = original(self, cutoff)
+        cutoffs.extend([cutoff] * (found is not None))
+        return found
+
+    monkeypatch.setattr(PlanByPlan, "_taken_apart", counting)
+    monkeypatch.setattr(plan_by_plan, "AFTER", 0)
+    monkeypatch.setattr(plan_by_plan, "COLUMNS", 0)
+    return cutoffs
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_sets_agree_with_brute_force(block: int, taken_apart: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
+    """Questions about sets of every family; those that suit are answered plan by plan, sooner or later."""
+    monkeypatch.setattr(plan_by_plan, "AFTER", block)
+    for seed in range(10_000 + 100 * block, 10_100 + 100 * block):
+        assert set_disagreement(set_case(seed, ("own", "rule", "grid")[seed % 3])) == "", f"set_case({seed})"
+    assert len(taken_apart) >= (30, 10, 5, 3)[block]
+
+
+def wide_policy(seed: int) -> wh.Policy:
+    """A policy with ten features, whose plan is hard to change."""
+    rng = np.random.default_rng(seed)
+    X = rng.random((120, 10))
+    problem = wh.ShortestPath.grid(4)
+    slopes = rng.normal(size=(10, len(problem.parts())))
+    Y = np.abs(3.0 + (X - 0.5) @ slopes + 0.3 * rng.normal(size=(120, slopes.shape[1])))
+    return wh.Policy(problem, paper_forest(30, 4, random_state=seed)).fit(X, Y)
+
+
+def test_the_answer_is_that_of_all_plans_together(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whenever plans are taken one by one, the distance is the same, and proved."""
+    for seed in range(3):
+        policy = wide_policy(seed)
+        monkeypatch.setattr(plan_by_plan, "AFTER", 10**9)
+        together = policy.explain(policy.X_.iloc[0], margin=0.05)
+        for after in (1, 50):
+            monkeypatch.setattr(plan_by_plan, "AFTER", after)
+            apart = policy.explain(policy.X_.iloc[0], margin=0.05)
+            assert apart.status == together.status
+            assert apart.distance == pytest.approx(together.distance, abs=1e-12)
+
+
+def test_a_time_limit_holds(monkeypatch: pytest.MonkeyPatch) -> None:
+    """What is known by then is returned, with a bound that is proved."""
+    policy = wide_policy(3)
+    monkeypatch.setattr(plan_by_plan, "AFTER", 1)
+    whole = policy.explain(policy.X_.iloc[1], margin=0.05)
+    for seconds in (0.005, 0.02, 0.05):
+        why = policy.explain(policy.X_.iloc[1], margin=0.05, time_limit=seconds)
+        assert why.seconds < seconds + 0.5
+        assert why.bound <= whole.distance + 1e-12 <= why.distance + 2e-12
