@@ -142,7 +142,12 @@ void PotentialSearch::examine(double key, Waiting waiting, double cutoff, const 
         const double bound = std::max(key, improve(waiting.kept == nullptr, cutoff, deadline));
         round(cutoff);
         if (waiting.kept == nullptr) remember();
-        if (bound < std::min(cutoff, distance_) && potentials_.narrow(box_, reach_)) split(bound, plan_);
+        if (bound < std::min(cutoff, distance_) && potentials_.narrow(box_, reach_)) {
+            // Its nearest point is another one now, and perhaps the only one left.
+            near_ = box_.project(cells_);
+            look(cells_, near_);
+            if (near_ < std::min(cutoff, distance_)) split(std::max(bound, near_), plan_);
+        }
     }
     // The last half of a box frees what it began with.
     if (waiting.kept != nullptr && waiting.kept.use_count() == 1)
@@ -286,7 +291,7 @@ std::optional<PotentialSearch::Face> PotentialSearch::face() {
 
 void PotentialSearch::split(double key, std::int32_t plan) {
     const auto at = face();
-    if (!at) return;  // a single cell, which was looked at
+    if (!at) return;  // a single cell
     auto kept = std::make_shared<Kept>();
     kept->plan = plan;
     for (std::int32_t j = 0; j < box_.size(); ++j) kept->box.push_back(box_[j]);

@@ -58,7 +58,7 @@ def test_the_bound_never_exceeds_the_nearest_cell_that_counts() -> None:
     """Whatever the multiplier, after any number of sweeps; and it is what the formula says of its potentials."""
     rng = np.random.default_rng(0)
     above = checked = 0
-    for scene in scenes(80, 300, tail=False):
+    for scene in scenes(50, 300, tail=False):
         worth, stretches = worth_of(scene), _core.Stretches(scene.grid)
         counts = sums(scene, worth) <= scene.tau
         for box in scene.random_boxes(rng, 3):
@@ -83,15 +83,15 @@ def test_the_bound_never_exceeds_the_nearest_cell_that_counts() -> None:
                 assert 0.0 <= expected - potentials.bound <= 1e-8 * (1.0 + largest * np.abs(worth).sum())
                 checked += 1
             above += potentials.bound > box.project()[0] + 1e-6
-    assert checked >= 100
-    assert above >= 50
+    assert checked >= 60
+    assert above >= 30
 
 
 def test_only_what_is_too_dear_is_dropped() -> None:
     """Every cell nearer than a cutoff that counts is left in the box, and its leaves in reach."""
     rng = np.random.default_rng(1)
     dropped = 0
-    for scene in scenes(80, 600, tail=False):
+    for scene in scenes(50, 600, tail=False):
         worth, stretches = worth_of(scene), _core.Stretches(scene.grid)
         counts = sums(scene, worth) <= scene.tau
         for box in scene.random_boxes(rng, 3):
@@ -117,31 +117,33 @@ def test_only_what_is_too_dear_is_dropped() -> None:
             assert scene.inside(box)[near].all()
             assert set(scene.leaves[near].ravel().tolist()) <= set(reach.leaves.tolist())
             dropped += before - int((box.high - box.low).sum()) - reach.leaves.size
-    assert dropped >= 200
+    assert dropped >= 120
 
 
-@pytest.mark.parametrize("proved", [0.0, 0.5])
-def test_the_search_finds_the_nearest_cell_of_any_plan(proved: float) -> None:
-    """However small the slices are, and whether or not something is known to lie farther away."""
+def test_the_search_finds_the_nearest_cell_of_any_plan() -> None:
+    """However small the slices are, whether or not a bound is known before, and however near it must be."""
     rng = np.random.default_rng(2)
-    found = 0
-    for scene in scenes(120, 900, tail=False):
+    found = nothing = 0
+    for scene in scenes(80, 117_000, tail=False):
         rows = np.stack([worth_of(scene), *rng.normal(0.3, 1.0, (2, scene.grid.leaves)) / scene.grid.trees])
         counts = np.any([sums(scene, row) <= scene.tau for row in rows], axis=0)
         nearest = scene.distance[counts].min() if counts.any() else np.inf
-        known = proved * min(nearest, 1.0)
-        search = _core.PotentialSearch(scene.located, rows, scene.tau, known)
-        ended, bound = False, 0.0
-        while not ended and bound < np.inf:
-            ended, bound = search.advance(int(rng.integers(1, 9)), np.inf)
-            assert bound <= nearest + 1e-12
-            assert search.distance >= nearest - 1e-12
-        assert ended == np.isfinite(nearest)
-        if ended:
-            assert search.distance == pytest.approx(nearest, abs=1e-12)
-            assert counts[(scene.cells == search.cells).all(axis=1)].all()
-            found += 1
-    assert found >= 60
+        for known, cutoff in ((0.0, 1.01), (0.3, np.inf), (0.9, 1.2), (0.0, 0.9)):
+            limit = min(cutoff, 1e9) * min(nearest, 2.0) + 1e-6 * (cutoff > 1.0)
+            search = _core.PotentialSearch(scene.located, rows, scene.tau, known * min(nearest, 1.0))
+            ended, bound = False, -1.0
+            while not ended and bound < limit:
+                ended, bound = search.advance(int(rng.integers(1, 9)), limit)
+                assert bound <= nearest + 1e-12 or bound >= limit
+                assert search.distance >= nearest - 1e-12
+            assert ended == (nearest < limit)
+            nothing += not ended
+            if ended:
+                assert search.distance == pytest.approx(nearest, abs=1e-12)
+                assert counts[(scene.cells == search.cells).all(axis=1)].all()
+                found += 1
+    assert found >= 120
+    assert nothing >= 60
 
 
 def test_wrong_rows_are_refused() -> None:

@@ -1,7 +1,7 @@
 """A set of plans: first all of them together, and where that takes long, each by itself.
 
-Boxes that carry all plans left settle most questions soon. In the others the strong bound would have to suit all plans of
-a box, and no prices do. By itself, nearly every plan is proved to be out of reach at the first box, by potentials
+Boxes that carry all plans left settle most questions soon. In the others the strong bound would have to suit all plans
+of a box, and no prices do. By itself, nearly every plan is proved to be out of reach at the first box, by potentials
 (``core/potentials.hpp``), and the few others need hundreds of boxes where all of them together need tens of thousands.
 """
 
@@ -19,7 +19,8 @@ from whence.search.grid import leaf_means
 
 __all__ = ["PlanByPlan"]
 
-#: Boxes after which plans are taken one by one, coordinates from which that pays, and leaves a tree up to which it does.
+#: Boxes after which plans are taken one by one, coordinates from which that pays, and leaves a tree up to which it
+#: does.
 AFTER, COLUMNS, LEAVES = 6_000, 8, 64
 #: Plans that may be possible then, and plans that are looked through for them.
 MOST, LISTED = 400, 4_000
