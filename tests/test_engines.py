@@ -11,8 +11,9 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.engines import ENGINES, PARTS, Engine, engine_named, engine_names, part_of
-from whence.errors import InputError
+from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Question
+from whence.weights.forecast import ForecastLine
 
 
 class Nothing(Engine):
@@ -88,3 +89,10 @@ def test_a_subclass_is_searched_like_its_base() -> None:
     assert all("search" in parts and set(parts) <= every for parts in PARTS.values())
     for kind in ("whence.weights.trees.TreeWeights", "whence.weights.knn.KNNWeights"):
         assert set(PARTS[kind]) == every
+
+
+def test_forecasts_are_called_as_the_user_does() -> None:
+    """Not by the name of what they show to engines; which ones an engine knows is said where it is not all."""
+    line = ForecastLine.__new__(ForecastLine)
+    with pytest.raises(InputTypeError, match=r"ForecastWeights with trees, .* Got ForecastWeights with a linear model"):
+        part_of(line, "milp")

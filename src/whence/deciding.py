@@ -103,8 +103,8 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         self.schema_ = (self.schema or Schema()).fit(table, missing, steps=not weights.sees_units)
         if self.schema_.dated and weights.sees_units:
             raise InputError(
-                f"A model that is already fitted sees its own columns. Got the date {self.schema_.dated[0]!r}: give "
-                "the parts of it that the model has seen as columns instead.",
+                f"Weights that see columns in their own units know no dates. Got the date {self.schema_.dated[0]!r}: "
+                "give the parts of it that count as columns instead.",
                 parameter="schema",
             )
         if self.schema_.cyclic and not weights.follows_circles:

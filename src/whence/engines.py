@@ -68,6 +68,9 @@ PARTS: dict[str, dict[str, str]] = {
     },
 }
 
+#: What the user calls the weights that show themselves to engines by another name.
+VIEWS = {"ForecastTrees": "ForecastWeights with trees", "ForecastLine": "ForecastWeights with a linear model"}
+
 
 class Engine(ABC):
     """What answers a question: one of the two ways to find the nearest context, or one of your own.
@@ -139,13 +142,21 @@ def part_of(weights: Weights, engine: str) -> Any:
         if engine in parts:
             return _loaded(parts[engine])
     names = [path.rpartition(".")[2] for path, parts in PARTS.items() if engine in parts]
-    shown = ["ForecastWeights" if name.startswith("Forecast") else name for name in names]
+    # Which forecasts it is matters only where an engine does not know all of them.
+    every = VIEWS.keys() <= set(names)
+    shown = ("ForecastWeights" if every and name in VIEWS else VIEWS.get(name, name) for name in names)
     known = ", ".join(dict.fromkeys(shown))
     raise InputTypeError(
         f"'weights' must be {known}, or derive from one of them, for engine={engine!r}. "
-        f"Got {type(weights).__name__} instead.",
+        f"Got {_called(weights)} instead.",
         parameter="weights",
     )
+
+
+def _called(weights: Weights) -> str:
+    """What the user calls these weights."""
+    name = type(weights).__name__
+    return VIEWS.get(name, name)
 
 
 def has_part(weights: Weights, engine: str) -> bool:
@@ -183,7 +194,7 @@ def check_reliance(question: Question) -> None:
     if isinstance(question.plausible, Isolation) and not weights.per_tree_known:
         raise InputError(
             "'plausible' needs weights made of trees, or of neighbours in the L1 norm of the coordinates. "
-            f"Got {type(weights).__name__} instead.",
+            f"Got {_called(weights)} instead.",
             parameter="plausible",
         )
 
@@ -220,7 +231,7 @@ def check_scales(question: Question, trees: bool) -> None:
         return
     if not trees:
         raise InputError(
-            f"'scale' must not be 'quantile' for {type(question.weights).__name__}, whose search needs distances in "
+            f"'scale' must not be 'quantile' for {_called(question.weights)}, whose search needs distances in "
             "proportion: take 'iqr'.",
             parameter="scale",
         )

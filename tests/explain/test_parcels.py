@@ -34,3 +34,16 @@ def test_answers_travel_without_the_policy() -> None:
     assert isinstance(there, wh.Explanation)
     assert there.distance == why.distance
     assert str(there.region()) == str(why.region())
+
+
+def test_answers_about_every_kind_of_set_travel() -> None:
+    """An absolute question about a set knows the plans outside it, which come back with the answer."""
+    policy = wh.Policy(EXAMPLE.problem, wh.KNNWeights(5)).fit(EXAMPLE.X, EXAMPLE.Y)
+    part = EXAMPLE.problem.parts(policy.outcome_names_)[0]
+    plans = EXAMPLE.problem.at_least(part, float(policy.Y_[:, 0].max()))
+    parcel = cloudpickle.loads(cloudpickle.dumps(Shipped(policy)))
+    why = parcel.policy.explain(EXAMPLE.today, plans, kind="absolute")
+    received: Answered = cloudpickle.loads(cloudpickle.dumps(parcel.answered([_with_source(why, None)])))
+    (entry,) = received.entries(policy)
+    assert isinstance(entry, wh.Explanation)
+    assert entry.status == why.status

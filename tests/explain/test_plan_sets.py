@@ -179,7 +179,9 @@ def test_the_region_is_that_of_the_plan_that_takes_over(risk: Any) -> None:
     for row in policy.X_[inside].to_numpy():
         weights = policy.weights_at(row)
         assert policy.risk_.of(why.costs_alternative, weights) < policy.risk_.of(why.costs_decision, weights) / 1.02
-    assert policy.explain(np.array([0.4, 0.4]), margin=0.02, rule=True).rule == region
+    told = policy.explain(np.array([0.4, 0.4]), margin=0.02, rule=True)
+    assert told.rule == region
+    assert told.verify(policy).agrees
 
 
 @pytest.mark.parametrize("seed", range(4))

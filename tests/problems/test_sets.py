@@ -224,3 +224,14 @@ def test_layers_that_cannot_be_completed_are_left_out() -> None:
     found = routes.plans(1000)
     assert found is not None
     assert sorted(found) == sorted(wanted)
+
+
+def test_parts_called_after_the_outcomes_are_read_back() -> None:
+    """Two costs say how many products there are, the outcomes what they are called: also before a policy is asked."""
+    problem, outcomes = wh.Newsvendor(1, [3, 2]), ("rolls", "rye")
+    said = problem.at_least(0, 5).named(outcomes).as_plain()
+    assert said == {"at_least": {"rolls": 5.0}}
+    assert set_from_plain(problem, said, outcomes).words == "a plan with at least 5 rolls"
+    assert problem.at_least("rye", 5).words == "a plan with at least 5 rye"
+    with pytest.raises(InputError, match=r"'part' must be among 'rolls', 'rye'. Got 'oats' instead"):
+        problem.at_least("oats", 5).named(outcomes)

@@ -76,9 +76,11 @@ def test_far_from_the_history_a_compact_kernel_has_no_weights() -> None:
     ],
 )
 def test_what_no_bound_is_made_for_is_refused(how: dict[str, Any], words: str) -> None:
-    """In one sentence, before any search."""
-    with pytest.raises(WhenceError, match=words):
-        _policy().explain([0.1, 45.0, 5e-4], 1, **how)
+    """In one sentence, before any search, also where the answer would need none."""
+    policy = _policy()
+    for plan in (1, policy.decide([0.1, 45.0, 5e-4])):
+        with pytest.raises(WhenceError, match=words):
+            policy.explain([0.1, 45.0, 5e-4], plan, **how)
 
 
 def test_a_tail_few_changes_and_relations() -> None:

@@ -92,3 +92,12 @@ def test_what_no_bound_is_made_for_is_refused(how: dict[str, Any], words: str) -
         wh.KNNWeights(5, weights="distance", gap=0).fit(X)
     with pytest.raises(WhenceError, match="'fitted' must weigh neighbours alike or by their distance"):
         KNNWeights.of(KNeighborsRegressor(5, weights=lambda far: far).fit(X, Y))
+
+
+def test_where_nothing_may_change_there_is_none() -> None:
+    """By Euclidean distance too, for one plan and for a set."""
+    X, Y = _history(40)
+    policy = wh.Policy(OneOf(), wh.KNNWeights(5, "euclidean", weights="distance")).fit(X, Y)
+    today = X[int(np.argmin(X[:, 0]))]
+    for instead in (1 - policy.decide(today), OneOf().only([1 - policy.decide(today)])):
+        assert policy.explain(today, instead, fixed=["x0", "x1", "x2"]).status == "none"

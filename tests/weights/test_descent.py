@@ -7,7 +7,8 @@ import pytest
 from sklearn.ensemble import ExtraTreesRegressor
 from tests.forests import paper_forest
 
-from whence.weights import ForestWeights, KNNWeights
+from whence.problems import Newsvendor
+from whence.weights import DecisionForest, ForestWeights, KNNWeights
 from whence.weights.descent import Descent
 from whence.weights.refits import Refits
 
@@ -38,6 +39,22 @@ def test_weights_are_those_of_the_forests(seed: int) -> None:
     for row in (*X[:5], edges, 1e6 * X.max(axis=0), -X[0], np.nextafter(edges, np.inf)):
         for forest, found in zip(forests, descent.weights(row), strict=True):
             assert np.array_equal(found, forest.at(row))
+
+
+@pytest.mark.parametrize("kind", [ForestWeights, DecisionForest])
+def test_missing_numbers_go_where_each_tree_sends_them(kind: type[ForestWeights] | type[DecisionForest]) -> None:
+    """A context in which a number is missing comes to the leaves that the forest itself finds."""
+    for seed in range(10):
+        rng = np.random.default_rng(seed)
+        X, Y = rng.random((40, 3)).round(2), rng.random((40, 1))
+        X[rng.random(X.shape) < 0.2] = np.nan
+        weights = kind(n_trees=6, missing=True, random_state=seed)
+        if isinstance(weights, DecisionForest):
+            weights.problem = Newsvendor(1, 3)
+        weights.fit(X, Y)
+        descent = Descent([weights.members_])
+        for row in (*X[:8], np.full(3, np.nan)):
+            assert np.array_equal(descent.weights(row)[0], weights.at(row))
 
 
 @pytest.mark.parametrize("kind", ["seed", "bootstrap"])

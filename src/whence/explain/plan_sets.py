@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
-from functools import cache
 from types import SimpleNamespace
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 import numpy as np
 
@@ -45,6 +44,8 @@ __all__ = [
     "taking_over",
     "with_margin",
 ]
+
+T = TypeVar("T")
 
 #: How far today's plan must be from the best where nobody says otherwise: at 0 a plan of quantities changes at once.
 MARGIN = 0.01
@@ -154,6 +155,22 @@ def _linear(problem: DecisionProblem, plans: PlanSet, outcomes: Floats, risk: Ri
     return None if polytope is None else (polytope, np.asarray(problem.cost_rows(outcomes), dtype=np.float64))
 
 
+class _Once(Generic[T]):
+    """What a function without arguments returns, found when it is first asked for.
+
+    Unlike `functools.cache` of a function within a function, it travels between processes.
+    """
+
+    def __init__(self, make: Callable[[], T]) -> None:
+        self._make = make
+        self._known: list[T] = []
+
+    def __call__(self) -> T:
+        if not self._known:
+            self._known.append(self._make())
+        return self._known[0]
+
+
 def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[Any], Floats]) -> Others:
     """The plans outside the set, `costs` of one as an engine sees them."""
     problem, outcomes, risk = policy.problem, policy.Y_, policy.risk_
@@ -162,12 +179,12 @@ def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[A
         found = [costs(plan) for plan in among if plans.refusal(plan) is not None]
         return np.unique(np.array(found), axis=0) if found else np.empty((0, len(outcomes)))
 
-    @cache
+    @_Once
     def every() -> Floats | None:
         listed = problem.plans(APART)
         return None if listed is None else rows(listed)
 
-    @cache
+    @_Once
     def past() -> Floats:
         some = np.unique(np.linspace(0, len(policy.X_) - 1, min(PAST, len(policy.X_))).astype(int))
 
@@ -182,7 +199,7 @@ def _others(policy: Policy, request: Request, plans: PlanSet, costs: Callable[[A
         plan = problem.solve(outcomes, weights, risk)
         return costs(plan) if plans.refusal(plan) is not None else None
 
-    @cache
+    @_Once
     def decided() -> bool:
         plan = policy.decision(request.context).plan if request.decision is None else request.decision
         return any(request.margin_parts) or plans.refusal(plan) is not None

@@ -237,6 +237,8 @@ def _completed(
     return replace(
         draft,
         **_of_the_search(said),
+        # A rule is about the plan that takes over.
+        question=question,
         context=context,
         changes=changes,
         room=_kept_room(said, rounding_limits(policy, question, answer, context, changes["feature"].tolist()), faults),

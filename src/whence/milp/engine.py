@@ -55,6 +55,7 @@ class IntegerProgram(Engine):
 
     def check(self, question: Question) -> None:
         """Refuse options that are unknown or do not fit together, and solvers that are not installed."""
+        part_of(question.weights, self.name)
         if question.plans is not None:
             check_set(question)
         if question.confidence:

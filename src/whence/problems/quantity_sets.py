@@ -197,9 +197,19 @@ class QuantitySet(PlanSet, Quantities):
     def _known(self, part: int | str) -> int | str:
         """The number of a part, or its name as long as the parts have no names."""
         names = self.problem.parts(self._outcomes)
-        if isinstance(part, str) and names is None:
+        if isinstance(part, str) and self._still_unknown(part):
             return part
         return self._number(part, None if names is None else len(names))
+
+    def _still_unknown(self, part: str) -> bool:
+        """Whether this may be the name of an outcome, after which parts are called as soon as a policy is asked."""
+        names = self.problem.parts(self._outcomes)
+        if names is None:
+            return True
+        if self._outcomes or any(name.casefold() == part.strip().casefold() for name in names):
+            return False
+        others = [f"{name}'" for name in names]
+        return self.problem.parts(others) == others
 
     def _number(self, part: int | str, size: int | None) -> int:
         names = self.problem.parts(self._outcomes)
@@ -217,7 +227,7 @@ class QuantitySet(PlanSet, Quantities):
     def _label(self, part: int | str) -> str:
         names = self.problem.parts(self._outcomes)
         if isinstance(part, str):
-            return part if names is None else names[self._number(part, None)]
+            return part if names is None or self._still_unknown(part) else names[self._number(part, None)]
         return f"part {part}" if names is None or part >= len(names) else names[part]
 
     def _check_feasible(self) -> None:

@@ -18,7 +18,7 @@ from whence.search.knn_rules import rules_of
 from whence.search.knn_seeds import Seeds
 from whence.weights import KNNWeights
 
-__all__ = ["NeighbourFrontier", "confident_excess", "explain", "few_changes", "within_gap"]
+__all__ = ["NOWHERE", "NeighbourFrontier", "confident_excess", "explain", "few_changes", "nothing_moves", "within_gap"]
 
 
 #: Rounding allowance on costs inside the search; what it lets through is judged again by the risk measure itself.
@@ -36,6 +36,9 @@ FIRST_MILESTONE = 16
 
 #: An explanation that is at most this much farther than the ball's radius makes the next ball.
 CLOSE = 1.2
+
+#: The answer where there is no other context.
+NOWHERE = Answer("none", None, np.inf, np.inf)
 
 
 class NeighbourFrontier:
@@ -268,8 +271,21 @@ def _farthest(axes: Axes) -> float:
     return float(np.sum(reach))
 
 
+def nothing_moves(question: Question) -> bool:
+    """Whether neighbours count by a distance that is no sum, and nothing can change: there are no boxes then.
+
+    That the criterion does not hold in the initial context is known before a search.
+    """
+    weights = cast(KNNWeights, question.weights)
+    if not weights.by_distance or not weights.metric_.squared:
+        return False
+    return not Layout.for_question(question, weights).axes.each
+
+
 def explain(question: Question) -> Answer:
     """Answer `question`, whose weights are nearest-neighbour weights."""
+    if nothing_moves(question):
+        return NOWHERE
     if question.confidence and question.kind == "absolute":
         question = _confidently(question)
     frontier = NeighbourFrontier(question)

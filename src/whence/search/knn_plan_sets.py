@@ -11,7 +11,7 @@ from whence.errors import InputError
 from whence.problems._deadline import check_time, until
 from whence.question import Answer, Question
 from whence.search import driver
-from whence.search.knn import NeighbourFrontier, within_gap
+from whence.search.knn import NOWHERE, NeighbourFrontier, nothing_moves, within_gap
 from whence.search.one_by_one import LISTED, OneByOne
 from whence.search.sure_sets import confidently
 
@@ -22,6 +22,8 @@ def explain(question: Question) -> Answer:
     """Answer a question about a set of plans and a nearest-neighbour policy."""
     plans = question.plans
     assert plans is not None
+    if nothing_moves(question):
+        return NOWHERE
     if question.confidence:
         return confidently(question, alone=NeighbourFrontier, together=_Best)
     rows = plans.every(LISTED)

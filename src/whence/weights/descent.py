@@ -7,11 +7,13 @@ trees one by one would take longer than many a search.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
+from whence.weights.grown_tree import GrownTree
 from whence.weights.trees import LeafMembers, shares_of
 
 __all__ = ["Descent"]
@@ -53,7 +55,8 @@ class Descent:
         self._column = np.where(leaf, 0, column)
         self._threshold = np.where(leaf, np.inf, np.concatenate([tree.threshold for tree in trees]))
         self._left = np.where(leaf, np.arange(leaf.size), left)
-        self._right = right
+        self._right = np.where(leaf, np.arange(leaf.size), right)
+        self._missing_left = np.concatenate([_missing_left(tree) for tree in trees])
         self._mass: Floats | None = None
         if any(f.mass is not None for f in forests):
             self._mass = np.concatenate([np.ones(f.n_samples) if f.mass is None else f.mass for f in forests])
@@ -83,7 +86,17 @@ class Descent:
         """The leaf of every tree, numbered on from tree to tree."""
         at: NDArray[np.int64] = self._root
         while True:
-            onward = np.where(seen[self._column[at]] <= self._threshold[at], self._left[at], self._right[at])
+            values = seen[self._column[at]]
+            left = np.where(np.isnan(values), self._missing_left[at], values <= self._threshold[at])
+            onward = np.where(left, self._left[at], self._right[at])
             if np.array_equal(onward, at):
                 return at
             at = onward
+
+
+def _missing_left(tree: Any) -> NDArray[np.bool_]:
+    """By node, whether it sends a missing number to the left, as scikit-learn's trees and those grown here say it."""
+    if isinstance(tree, GrownTree):
+        return tree.to_left.astype(np.bool_)
+    found = getattr(tree, "missing_go_to_left", None)
+    return np.zeros(tree.node_count, dtype=np.bool_) if found is None else np.asarray(found, dtype=np.bool_)
