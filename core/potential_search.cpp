@@ -27,7 +27,7 @@ constexpr std::int64_t DIVE_EVERY = 64;
 // What is looked for is aimed at nearer than this times what was proved; a factor that grows by another one.
 constexpr double AIM = 1.35, FARTHER = 1.2;
 // Potentials that boxes keep at most: halves of further ones begin with zeros.
-constexpr std::int64_t MOST_NUMBERS = 100'000'000;
+constexpr std::int64_t MOST_NUMBERS = 50'000'000;
 
 double farthest(const Located& located) {
     double total = 0.0;
@@ -293,7 +293,6 @@ void PotentialSearch::split(double key, std::int32_t plan) {
     const auto at = face();
     if (!at) return;  // a single cell
     auto kept = std::make_shared<Kept>();
-    kept->plan = plan;
     for (std::int32_t j = 0; j < box_.size(); ++j) kept->box.push_back(box_[j]);
     kept->words = reach_.words();
     kept->multiplier = potentials_.multiplier();

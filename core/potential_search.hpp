@@ -42,7 +42,6 @@ public:
 private:
     // What the halves of a box begin with.
     struct Kept {
-        std::int32_t plan;
         std::vector<Interval> box;
         std::vector<std::uint64_t> words;
         std::vector<float> potentials;
