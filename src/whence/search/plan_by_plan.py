@@ -22,8 +22,11 @@ __all__ = ["PlanByPlan"]
 #: Boxes after which plans are taken one by one, coordinates from which that pays, and leaves a tree up to which it
 #: does.
 AFTER, COLUMNS, LEAVES = 6_000, 8, 64
-#: Plans that may be possible then, and plans that are looked through for them.
-MOST, LISTED = 400, 4_000
+#: Plans up to which that is so. More of them, up to the second number, take a while to list: they are taken one by one
+#: where there are so many coordinates, and so many seconds left.
+FEW, LISTED, MANY_FROM, SECONDS = 400, 4_000, 16, 4.0
+#: Numbers in the table of what each leaf adds to the cost of each plan, at most.
+TABLE_LIMIT = 12_000_000
 #: Boxes of a slice at most: they are dear, and the clock is looked at between slices.
 TURN = 64
 
@@ -123,10 +126,11 @@ class PlanByPlan:
         return self.together.cell(point)
 
     def _taken_apart(self, cutoff: float) -> _core.PotentialSearch | None:
-        """The search for the plans that are possible nearer than the cutoff; None where these are too many."""
+        """The search for the plans that are possible nearer than the cutoff; None where there are too many plans."""
         together = self.together
         question, kept, tau = together.question, together.kept, float(together.question.tau)
-        costs = self.every(LISTED)
+        many = together.columns >= MANY_FROM and question.limits.remaining > SECONDS
+        costs = self.every(min(LISTED if many else FEW, TABLE_LIMIT // kept.leaves))
         if costs is None:
             return None
         worth = self.by_leaf(costs) - leaf_means(kept, question.rival_decision)
@@ -140,6 +144,4 @@ class PlanByPlan:
         # Sums of the same numbers in another order differ by less than this.
         slack = 1e-12 * np.abs(worth[:, leaves]).max(initial=0.0) * kept.trees
         possible = np.flatnonzero(least <= tau + slack)
-        if possible.size > MOST:
-            return None
         return _core.PotentialSearch(together.located, np.ascontiguousarray(worth[possible]), tau, together.bound)
