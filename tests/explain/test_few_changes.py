@@ -133,7 +133,7 @@ def test_the_re_check_counts_changes(bakery: wh.Policy, day: object, monkeypatch
     instead = warm_saturday(bakery)
     plain = bakery.explain(day, instead, kind="absolute")
     assert len(plain.changes) > 1
-    monkeypatch.setattr(conductor, "_few", lambda *_: Few(1))
+    monkeypatch.setattr(conductor, "few_of", lambda *_: Few(1))
     answer = Search().answer
     monkeypatch.setattr(Search, "answer", lambda self, question: answer(replace(question, few=None)))
     with pytest.raises(InternalError, match="More features change"):

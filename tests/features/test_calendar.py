@@ -102,7 +102,6 @@ def test_whole_hours_stay_whole() -> None:
         (lambda: wh.Schema({"size": wh.Ordered("SML")}).fit(SIZES), "'categories' parameter of Ordered must be a list"),
         (lambda: wh.Schema({"size": wh.Ordered(["S", "M"])}).fit(SIZES), "must hold one of 'S', 'M'. Got 'L' instead."),
         (lambda: wh.Date(parts=("moon",)), "'parts' parameter of Date must be some of 'weekday'"),
-        (lambda: wh.Date(parts=("holiday",)), "'holidays' parameter of Date must be given"),
         (lambda: wh.Date(holidays=["2024-01-01"]), "must be None unless 'parts' names 'holiday'"),
         (lambda: wh.Date(parts=("holiday",), holidays=["soon"]), "such as '2025-06-14'. Got 'soon' instead"),
         (lambda: wh.Date(low="2025-01-02", high="2025-01-01"), "'low' parameter of Date must not be after 'high'"),
@@ -144,6 +143,14 @@ def test_days_that_exist() -> None:
         mixed = one.copy()
         mixed[at] = other[at]
         assert tree.keeps(mixed[None, :])[0] == (mixed[:-1].tobytes() in known)
+
+
+def test_holidays_that_nobody_named() -> None:
+    """Without a list no day is a holiday, which a warning says once."""
+    with pytest.warns(UserWarning, match="No day counts as a holiday"):
+        kind = wh.Date("date", parts=("weekday", "month", "day of year", "holiday"))
+    schema = wh.Schema({"date": kind}).fit(DAYS)
+    assert schema.parts_of("date", date(2023, 12, 25))["holiday"] is False
 
 
 def test_a_table_with_gaps() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import date
@@ -44,7 +45,8 @@ class Date(Feature):
         What the model sees: some of "weekday", "month", "day of year", "holiday", "year", "quarter", "week" (of the
         year, as ISO 8601 counts) and "day" (of the month).
     holidays : collection of dates or callable, optional
-        Which days are holidays: a list, or a function from a `datetime.date` to a bool.
+        Which days are holidays: a list, or a function from a `datetime.date` to a bool. Where the part "holiday" is
+        named and this is left out, no day is one, and a warning says so.
     low, high : date or str, optional
         The first and the last date that an explanation may suggest.
     change : {"free", "fixed", "increase", "decrease"}
@@ -77,9 +79,13 @@ class Date(Feature):
         if not parts or len(set(parts)) != len(parts) or not set(parts) <= set(PARTS):
             raise self._wrong("parts", f"be some of {', '.join(map(repr, PARTS))}, each once")
         object.__setattr__(self, "parts", parts)
-        if ("holiday" in parts) != (self.holidays is not None):
-            must = "be given" if "holiday" in parts else "be None unless 'parts' names 'holiday'"
-            raise self._wrong("holidays", must)
+        if "holiday" not in parts and self.holidays is not None:
+            raise self._wrong("holidays", "be None unless 'parts' names 'holiday'")
+        if "holiday" in parts and self.holidays is None:
+            warnings.warn(
+                "No day counts as a holiday: give Date the list of them, or a function, as 'holidays'.", stacklevel=3
+            )
+            object.__setattr__(self, "holidays", ())
         for name in ("low", "high"):
             if getattr(self, name) is not None:
                 object.__setattr__(self, name, self._day(name, getattr(self, name)))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -162,7 +163,11 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
         kind = one.type or _inferred(name, X)
         if kind is None:
             continue
-        feature = _built(one, kind)
+        with warnings.catch_warnings(record=True) as said:
+            warnings.simplefilter("always")
+            feature = _built(one, kind)
+        for warning in said:
+            found.warning(one.section.at(), str(warning.message))
         one.section.close()
         if feature is not None:
             features[name] = feature
