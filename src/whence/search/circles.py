@@ -10,7 +10,7 @@ import numpy as np
 from whence.aliases import Status
 from whence.question import Answer, Few, Limits, Part, Progress, Question
 
-__all__ = ["nearest_way_round"]
+__all__ = ["left_of", "nearest_way_round", "spent"]
 
 
 def nearest_way_round(question: Question, search: Callable[[Question], Answer]) -> Answer:
@@ -26,7 +26,7 @@ def nearest_way_round(question: Question, search: Callable[[Question], Answer]) 
     for i, part in enumerate(parts):
         if part.fee >= best.distance:
             break
-        if stopped is not None or question.limits.remaining <= 0 or _spent(question.limits, nodes):
+        if stopped is not None or question.limits.remaining <= 0 or spent(question.limits, nodes):
             stopped, bound = stopped or "time_limit", min(bound, part.fee)
             continue
         # Going round is a change.
@@ -56,11 +56,11 @@ def _asked(question: Question, part: Part, few: Few | None, best: Answer, bound:
         space=part.space,
         few=few,
         nearer_than=nearer_than,
-        limits=_left(question.limits, part.fee, best.distance, bound, nodes),
+        limits=left_of(question.limits, part.fee, best.distance, bound, nodes),
     )
 
 
-def _left(limits: Limits, fee: float, distance: float, bound: float, nodes: int) -> Limits:
+def left_of(limits: Limits, fee: float, distance: float, bound: float, nodes: int) -> Limits:
     """What is left of the limits after so many boxes, and progress told as that of the whole question."""
     tell = limits.on_progress
 
@@ -73,5 +73,6 @@ def _left(limits: Limits, fee: float, distance: float, bound: float, nodes: int)
     return replace(limits, node_limit=most, on_progress=None if tell is None else told)
 
 
-def _spent(limits: Limits, nodes: int) -> bool:
+def spent(limits: Limits, nodes: int) -> bool:
+    """Whether so many boxes are all that may be looked at."""
     return limits.node_limit is not None and nodes >= limits.node_limit

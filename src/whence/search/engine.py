@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
+from functools import partial
 from typing import Any, ClassVar
 
 from whence.engines import Engine, check_pooled, check_related_units, check_reliance, check_scales, part_of
 from whence.question import Answer, Question
 from whence.search.circles import nearest_way_round
+from whence.search.dates_apart import check_few_dates, nearest_by_dates
 from whence.weights import Weights
 
 __all__ = ["Search"]
@@ -32,9 +34,12 @@ class Search(Engine):
         check_reliance(question)
         check_related_units(question)
         check_scales(question, trees=question.weights.per_tree_known)
+        check_few_dates(question)
 
     def answer(self, question: Question) -> Answer:
         """Search until a context is proved nearest."""
         part = self.name if question.plans is None else "sets"
         search: Callable[[Question], Answer] = part_of(question.weights, part)
+        if question.few is not None and not question.weights.per_tree_known:
+            search = partial(nearest_by_dates, search=search)
         return nearest_way_round(question, search) if question.space.circles else search(question)

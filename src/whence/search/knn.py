@@ -247,18 +247,22 @@ def few_changes(question: Question, layout: Layout) -> tuple[int | None, list[li
     few = question.few
     if few is None:
         return None, []
-    coordinates = [j if j >= 0 else members[0] for j, members in zip(layout.coordinate, layout.members, strict=True)]
-    axis_of = {int(question.space.feature[j]): axis for axis, j in enumerate(coordinates)}
+    axis_of = {int(question.space.feature[j]): axis for axis, j in enumerate(_first_coordinates(layout))}
     barred = [[axis_of[f] for f in one] for one in few.barred if all(f in axis_of for f in one)]
     return few.most, barred
 
 
 def _free(question: Question, layout: Layout) -> list[int]:
-    """The axes that have changed already, by going round."""
+    """The axes whose features were counted before, as a date or by going round."""
     few = question.few
     if few is None or not few.free:
         return []
-    return [axis for axis, j in enumerate(layout.coordinate) if j >= 0 and int(question.space.feature[j]) in few.free]
+    return [axis for axis, j in enumerate(_first_coordinates(layout)) if int(question.space.feature[j]) in few.free]
+
+
+def _first_coordinates(layout: Layout) -> list[int]:
+    """By axis, its coordinate, or the first one of a category."""
+    return [j if j >= 0 else int(members[0]) for j, members in zip(layout.coordinate, layout.members, strict=True)]
 
 
 def _farthest(axes: Axes) -> float:
