@@ -20,6 +20,11 @@ def test_sets_agree_with_brute_force(block: int) -> None:
         assert set_disagreement(set_case(seed)) == "", f"set_case({seed})"
 
 
+def test_a_context_on_the_edge_of_its_cell() -> None:
+    """Two numbers have one coordinate, and a threshold of the model lies between: the right one is handed out."""
+    assert set_disagreement(set_case(54571, "rule")) == ""
+
+
 @pytest.mark.parametrize("seed", range(20))
 def test_threads_do_not_change_the_distance(seed: int) -> None:
     """Two threads find the same distance as brute force."""

@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.aliases import Floats
 from whence.problems._deadline import OutOfTime, until
-from whence.question import Limits, Question
+from whence.question import Answer, Limits, Question
 from whence.search import driver
 from whence.search.forest import ForestFrontier
 from whence.search.grid import KeptGrid, locate, weights_at
@@ -36,8 +36,8 @@ TOGETHER = 10
 
 def first_known(
     question: Question, kept: KeptGrid, plausible: _core.Plausibility | None, rows: Floats | None = None
-) -> Floats | None:
-    """An explanation in coordinates, found without proof that it is the nearest; None where none was met in time.
+) -> Answer | None:
+    """An explanation with its cell, found without proof that it is the nearest; None where none was met in time.
 
     Parameters
     ----------
@@ -60,7 +60,7 @@ def first_known(
         assert plans.rival is not None
         alone = replace(alone, better=_beaten(question, plan, plans.rival))
     answer = driver.run(alone, ForestFrontier(alone, kept, plausible))
-    return answer.point
+    return None if answer.point is None else answer
 
 
 def _beaten(question: Question, plan: Floats, rival: Callable[[Floats], Floats]) -> Callable[[Floats], Floats | None]:

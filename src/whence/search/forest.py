@@ -12,6 +12,7 @@ from whence import _core
 from whence.aliases import Floats
 from whence.question import Answer, Isolation, Question
 from whence.search import driver
+from whence.search.cells import cell_beyond
 from whence.search.confidence import confident_excess, confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row, without_tolerance
 from whence.search.earlier import earlier, remember
@@ -40,8 +41,6 @@ SHARP_TO, SHARP_FROM = 24, np.inf
 SHARPER_FROM, SHARPER_LEAVES = 16_000, 64
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
-#: By how much a coordinate may be rounded that a linear relation ties to others.
-HAIR = 1e-11
 #: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
 #: begins anew, such that each box asks for the best plan at its nearest point.
 COMMON, EAGER_FROM = 32, 32_000
@@ -272,28 +271,7 @@ class ForestFrontier:
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
-        kept, inputs, space = self.kept, self.question.inputs, self.question.space
-        face_start = kept.face_start
-        low, high = point.copy(), point.copy()
-        tied = set() if self.rows is None else self.rows.row_coordinates
-        for c in np.flatnonzero((point != space.start)[inputs.coordinate]).tolist():
-            q, first, last = inputs.coordinate[c], face_start[c], face_start[c + 1]
-            cell = int(kept.cells_of(c, point[q : q + 1], inputs)[0])
-            if q in tied:
-                # Rounded by more, it might break a row.
-                bottom = -np.inf if cell == 0 else kept.beyond[first + cell - 1]
-                top = np.inf if first + cell == last else kept.below[first + cell]
-                low[q], high[q] = max(bottom, point[q] - HAIR), min(top, point[q] + HAIR)
-                continue
-            if point[q] > space.start[q] and first + cell < last:
-                high[q] = max(point[q], min(kept.below[first + cell], space.upper[q]))
-            elif point[q] > space.start[q]:
-                high[q] = max(point[q], space.upper[q])
-            elif cell > 0:
-                low[q] = min(point[q], max(kept.beyond[first + cell - 1], space.lower[q]))
-            else:
-                low[q] = min(point[q], space.lower[q])
-        return low, high
+        return cell_beyond(self.question, self.kept, self.rows, point)
 
 
 def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:

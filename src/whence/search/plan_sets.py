@@ -61,7 +61,7 @@ def explain(question: Question) -> Answer:
             return Answer("none", None, np.inf, np.inf)  # no plan under any threshold
         # No plan under any threshold is better nearer than what is known.
         distance = question.space.distance(made.known)
-        return Answer("optimal", made.known, distance, distance)
+        return Answer("optimal", made.known, distance, distance, cell=made.known_cell)
     # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
     relative = replace(question, kind="relative")
     if isinstance(frontier, PlanFrontier) and question.kind == "relative" and PlanByPlan.suits(frontier):
@@ -151,6 +151,8 @@ class _Making:
         assert question.plans is not None
         self.question, self.kept, self.plausible, self.plans = question, kept, plausible, question.plans
         self.known: Floats | None = None
+        #: Where the explanation that is known may be rounded: beside a threshold, only the search knows its side.
+        self.known_cell: tuple[Floats, Floats] | None = None
         self.looked, self.look = False, look
 
     def criterion(self) -> _core.Criterion | None:
@@ -189,7 +191,9 @@ class _Making:
         question = self.question
         if self.look and not self.looked and question.limits.node_limit is None:
             self.looked = True
-            self.known = first_known(replace(question, plans=self.plans), self.kept, self.plausible, rows)
+            found = first_known(replace(question, plans=self.plans), self.kept, self.plausible, rows)
+            if found is not None:
+                self.known, self.known_cell = found.point, found.cell
         cutoff = np.inf if self.known is None else question.space.distance(self.known)
         return alive_leaves(locate(question, self.kept), self.kept, cutoff)
 
@@ -214,7 +218,7 @@ class _Making:
     def stopped(self) -> Answer:
         """What is known where the time is up before the search begins."""
         distance = np.inf if self.known is None else self.question.space.distance(self.known)
-        return Answer("time_limit", self.known, distance, 0.0)
+        return Answer("time_limit", self.known, distance, 0.0, cell=self.known_cell)
 
 
 def list_criterion(

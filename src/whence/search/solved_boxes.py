@@ -18,6 +18,7 @@ from whence import _core
 from whence.aliases import Floats
 from whence.problems._deadline import OutOfTime, check_time, until
 from whence.question import Question
+from whence.search.cells import cell_beyond
 from whence.search.criteria import rival_row
 from whence.search.grid import KeptGrid, few_changes, leaf_means, locate, weights_at
 from whence.search.proposals import Ints, past_cells
@@ -170,8 +171,8 @@ class SolvedBoxes:
         return self._weights(self._leaves(self.shown))
 
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """No box is named: whoever decodes the point finds its cell."""
-        return None
+        """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
+        return cell_beyond(self.question, self.kept, self.rows, point)
 
     # ---- one box -------------------------------------------------------------------------------------------------
 
