@@ -174,10 +174,14 @@ class Numbers:
         for i, least in self._least.items():
             column, j = self.columns[i], int(self.at[i])
             below[i], above[i] = column.coordinate(initial[i] - least), column.coordinate(initial[i] + least)
+            # What is typed in that far away is that far away, whatever its last digit says: an end, or a level.
+            hair = ROUNDING * max(least, abs(float(initial[i]))) / column.scale
+            if below[i] < lower[i] <= below[i] + hair:
+                below[i] = lower[i]
+            if above[i] - hair <= upper[i] < above[i]:
+                above[i] = upper[i]
             if j not in levels:
                 continue
-            # A level that is typed in that far away is that far away, whatever its last digit says.
-            hair = ROUNDING * max(least, abs(float(initial[i]))) / column.scale
             last, first = min(below[i] + hair, upper[i]), max(above[i] - hair, lower[i])
             every = levels[j]
             if i in self._unlisted:
