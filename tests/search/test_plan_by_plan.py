@@ -68,5 +68,5 @@ def test_a_time_limit_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     whole = policy.explain(policy.X_.iloc[1], margin=0.05)
     for seconds in (0.005, 0.02, 0.05):
         why = policy.explain(policy.X_.iloc[1], margin=0.05, time_limit=seconds)
-        assert why.seconds < seconds + 0.5
+        assert why.seconds < seconds + 1.5
         assert why.bound <= whole.distance + 1e-12 <= why.distance + 2e-12
