@@ -1,6 +1,7 @@
 #include "faces.hpp"
 
 #include <algorithm>
+#include <cstdlib>
 #include <limits>
 
 namespace whence {
@@ -8,8 +9,8 @@ namespace whence {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-// What the half that gains more counts for, beside the one that gains less.
-constexpr double LARGER_HALF = 0.1;
+// What a half that gains nothing counts for.
+constexpr double LEAST = 1e-3;
 // Leaves of a tree above which only the first step of each of its gains is followed.
 constexpr std::size_t MANY = 64;
 
@@ -53,12 +54,12 @@ std::optional<Face> Faces::around(const OpenBox& open) const {
     return std::nullopt;
 }
 
-std::optional<Face> Faces::sharpest(const OpenBox& open, const Criterion& criterion) {
+std::optional<Face> Faces::sharpest(const OpenBox& open, const Criterion& criterion, double cutoff) {
     lift_.resize(grid_->cells());
     price_.resize(grid_->leaves());
     const Asked asked = Faces::asked(open);
     for (std::int32_t t = asked.first; t < asked.last; ++t) lift(open, criterion, t, asked.slack);
-    return most_lifted(open, asked.slack);
+    return most_settled(open, asked.slack, cutoff);
 }
 
 Faces::Asked Faces::asked(const OpenBox& open) {
@@ -123,26 +124,42 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
     }
 }
 
-std::optional<Face> Faces::most_lifted(const OpenBox& open, double need) {
+// Between two faces at which the lifts change, the one farthest from the projection settles most: only these are rated.
+std::optional<Face> Faces::most_settled(const OpenBox& open, double need, double cutoff) {
+    static const double FD = getenv("FD") ? atof(getenv("FD")) : 0.5;
+    const double settled = FD * (cutoff - open.near);
     std::optional<Face> chosen;
-    double best = 0.0;
+    double best = LEAST * LEAST;  // of a face that settles nothing
     for (std::int32_t j = 0; j < grid_->columns(); ++j) {
         if (!seen_[j]) continue;
         seen_[j] = 0;
-        const std::int32_t base = grid_->first_cell(j);
+        Lift* lifts = lift_.data() + grid_->first_cell(j);
+        const Interval range = open.box[j];
+        const std::int32_t here = open.cells[j];
         double before = 0.0, after = 0.0;
-        for (std::int32_t c = open.box[j].low; c <= open.box[j].high; ++c) {
-            before += lift_[base + c].before;
-            after += lift_[base + c].after;
-            lift_[base + c] = {};
-            const double less = std::min({before, after, need}), more = std::min(std::max(before, after), need);
-            // Differences add up to zero but for rounding: a score must exceed what that can amount to.
-            const double score = less + LARGER_HALF * more;
-            if (c < open.box[j].high && score > best + 1e-9 * need) {
-                chosen = Face{j, c};
+        const auto rate = [&](std::int32_t cut) {
+            const std::int32_t far = here <= cut ? located_->up(j, cut + 1) : located_->down(j, cut);
+            const double way = far < 0 ? 0.0 : std::max(0.0, located_->distance(j, far) - located_->distance(j, here));
+            const double moved = settled < INFINITE ? way / settled : 0.0;
+            const double first = std::min(1.0, before / need + (here <= cut ? 0.0 : moved));
+            const double second = std::min(1.0, after / need + (here <= cut ? moved : 0.0));
+            const double score = std::max(first, LEAST) * std::max(second, LEAST);
+            if (score > best) {
+                chosen = Face{j, cut};
                 best = score;
             }
+        };
+        for (std::int32_t c = range.low; c < range.high; ++c) {
+            Lift& lift = lifts[c];
+            const bool changes = lift.before != 0.0 || lift.after != 0.0;
+            if (changes && c > range.low && here < c) rate(c - 1);
+            before += lift.before;
+            after += lift.after;
+            if (changes && here > c) rate(c);
+            lift = {};
         }
+        lifts[range.high] = {};
+        if (range.low < range.high && here < range.high) rate(range.high - 1);
     }
     return chosen;
 }

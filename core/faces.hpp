@@ -33,8 +33,9 @@ public:
     // A face inside the box that bounds the region with the same leaves as the projection, if there is one.
     std::optional<Face> around(const OpenBox& open) const;
 
-    // The face that lifts the bounds of both halves most, if any does.
-    std::optional<Face> sharpest(const OpenBox& open, const Criterion& criterion);
+    // The face that brings both halves nearest to being settled, if any does: because their bounds rise, or because one
+    // of them lies farther away. A half that is `cutoff` away is settled.
+    std::optional<Face> sharpest(const OpenBox& open, const Criterion& criterion, double cutoff);
 
 private:
     // By how much the bound of either half would rise if the box were split after the cell, as differences to the cell
@@ -58,7 +59,7 @@ private:
     void list_leaves(const OpenBox& open, const Criterion& criterion, std::int32_t tree);
     Step next_step(const OpenBox& open, std::int32_t j, std::int32_t edge, int side) const;
     void lift(const OpenBox& open, const Criterion& criterion, std::int32_t tree, double slack);
-    std::optional<Face> most_lifted(const OpenBox& open, double need);
+    std::optional<Face> most_settled(const OpenBox& open, double need, double cutoff);
 
     const Located* located_;
     const Grid* grid_;

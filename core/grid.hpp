@@ -72,6 +72,12 @@ public:
         return {path_.data() + path_start_[leaf], path_.data() + path_start_[leaf + 1]};
     }
 
+    // The cells that a leaf allows in every column, as two rows of numbers of the same length: the first cells, and the last
+    // ones. There are none where paths ask for few of the columns, or there are too many cells to be counted so.
+    std::int32_t lanes() const { return lanes_; }
+    const std::int16_t* first_cells(std::int32_t leaf) const { return rows_.data() + 2 * lanes_ * std::int64_t{leaf}; }
+    const std::int16_t* last_cells(std::int32_t leaf) const { return first_cells(leaf) + lanes_; }
+
     // The words of 64 leaves each that hold the leaves of a tree, and the leaf of a bit.
     std::int32_t first_word(std::int32_t tree) const { return tree_word_[tree]; }
     std::int32_t leaf_of_bit(std::int32_t bit) const { return leaf_of_bit_[bit]; }
@@ -91,6 +97,7 @@ public:
 private:
     void check_trees() const;
     void number_leaves();
+    void lay_rows();
     void lay_path(std::int32_t leaf_node, std::int32_t root, const std::vector<std::int32_t>& parent);
 
     std::vector<std::int32_t> face_start_;
@@ -104,6 +111,8 @@ private:
     std::vector<std::int64_t> path_start_;
     std::vector<PathEntry> path_;
     std::int32_t laid_ = 0;
+    std::int32_t lanes_ = 0;
+    std::vector<std::int16_t> rows_;
 };
 
 }  // namespace whence
