@@ -1,7 +1,6 @@
 #include "faces.hpp"
 
 #include <algorithm>
-#include <cstdlib>
 #include <limits>
 
 namespace whence {
@@ -11,6 +10,8 @@ namespace {
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // What a half that gains nothing counts for.
 constexpr double LEAST = 1e-3;
+// Rises add up to zero but for rounding: a share must exceed another one by more than that can amount to.
+constexpr double ROUNDING = 1e-9;
 // Leaves of a tree above which only the first step of each of its gains is followed.
 constexpr std::size_t MANY = 64;
 
@@ -83,12 +84,8 @@ Faces::Step Faces::next_step(const OpenBox& open, std::int32_t j, std::int32_t e
     Step step{INFINITE, edge};
     for (const std::int32_t leaf : listed_) {
         if (price_[leaf] > step.value) continue;
-        std::int32_t end = side < 0 ? open.box[j].low : open.box[j].high;
-        for (const PathEntry& entry : grid_->path(leaf))
-            if (entry.column == j) {
-                end = side < 0 ? std::max(end, entry.low) : std::min(end, entry.high);
-                break;
-            }
+        const Interval cells = grid_->cells_of(leaf, j);
+        const std::int32_t end = side < 0 ? std::max(open.box[j].low, cells.low) : std::min(open.box[j].high, cells.high);
         if (side * (end - edge) > 0 && (price_[leaf] < step.value || side * (end - step.to) > 0))
             step = {price_[leaf], end};
     }
@@ -124,42 +121,43 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
     }
 }
 
-// Between two faces at which the lifts change, the one farthest from the projection settles most: only these are rated.
+// A half is settled as far as its bound rises towards what is needed, and as far as it moves away towards the cutoff. Both
+// halves count: their shares are multiplied. Between two faces at which the rises change, that one is rated which is
+// farthest from the projection.
 std::optional<Face> Faces::most_settled(const OpenBox& open, double need, double cutoff) {
-    static const double FD = getenv("FD") ? atof(getenv("FD")) : 0.5;
-    const double settled = FD * (cutoff - open.near);
+    const double a_rise = need > 0.0 ? 1.0 / need : 0.0, a_step = 1.0 / (cutoff - open.near);
     std::optional<Face> chosen;
     double best = LEAST * LEAST;  // of a face that settles nothing
     for (std::int32_t j = 0; j < grid_->columns(); ++j) {
         if (!seen_[j]) continue;
         seen_[j] = 0;
         Lift* lifts = lift_.data() + grid_->first_cell(j);
-        const Interval range = open.box[j];
+        const auto [low, high] = open.box[j];
         const std::int32_t here = open.cells[j];
         double before = 0.0, after = 0.0;
         const auto rate = [&](std::int32_t cut) {
-            const std::int32_t far = here <= cut ? located_->up(j, cut + 1) : located_->down(j, cut);
-            const double way = far < 0 ? 0.0 : std::max(0.0, located_->distance(j, far) - located_->distance(j, here));
-            const double moved = settled < INFINITE ? way / settled : 0.0;
-            const double first = std::min(1.0, before / need + (here <= cut ? 0.0 : moved));
-            const double second = std::min(1.0, after / need + (here <= cut ? moved : 0.0));
+            const bool above = here <= cut;  // whether the half without the projection lies above
+            const std::int32_t to = above ? located_->up(j, cut + 1) : located_->down(j, cut);
+            const double way = to < 0 ? 0.0 : std::max(0.0, located_->distance(j, to) - located_->distance(j, here));
+            const double first = std::min(1.0, before * a_rise + (above ? 0.0 : way * a_step));
+            const double second = std::min(1.0, after * a_rise + (above ? way * a_step : 0.0));
             const double score = std::max(first, LEAST) * std::max(second, LEAST);
-            if (score > best) {
+            if (score > best * (1.0 + ROUNDING)) {
                 chosen = Face{j, cut};
                 best = score;
             }
         };
-        for (std::int32_t c = range.low; c < range.high; ++c) {
-            Lift& lift = lifts[c];
+        for (std::int32_t c = low; c < high; ++c) {
+            const Lift lift = lifts[c];
+            lifts[c] = {};
             const bool changes = lift.before != 0.0 || lift.after != 0.0;
-            if (changes && c > range.low && here < c) rate(c - 1);
+            if (changes && c > low && here < c) rate(c - 1);
             before += lift.before;
             after += lift.after;
             if (changes && here > c) rate(c);
-            lift = {};
         }
-        lifts[range.high] = {};
-        if (range.low < range.high && here < range.high) rate(range.high - 1);
+        lifts[high] = {};
+        if (low < high && here < high) rate(high - 1);
     }
     return chosen;
 }

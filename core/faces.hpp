@@ -1,8 +1,8 @@
 // The face at which a box is split.
 //
-// Near the initial context a box is split next to its nearest point, so that what is near is settled first. Where no
-// explanation is known, as when there is none, nearly everything must be ruled out, and a box is split where both halves
-// gain most: in Los Angeles that settles in hundreds of boxes what was open after 79,000 and more.
+// At first a box is split next to its nearest point, so that what is near is settled first. A question that takes longer
+// has to rule out nearly everything nearer, and a box is split where both halves come nearest to being settled: deep forests
+// need a fifth of the boxes then.
 #pragma once
 
 #include <cstdint>

@@ -8,9 +8,7 @@ namespace whence {
 
 namespace {
 
-// Numbers that are dealt with at once, columns up to which leaves have whole rows of them, and the share of the columns
-// from which on that pays: those that the paths ask for.
-constexpr std::int32_t LANES = 8, MOST_LANES = 16;
+// The share of the columns that paths ask for from which on whole rows of cells pay.
 constexpr double FULL_PATHS = 0.5;
 
 }  // namespace

@@ -1,6 +1,7 @@
 #include "reach.hpp"
 
 #include <algorithm>
+#include <array>
 #include <limits>
 
 namespace whence {
@@ -95,9 +96,9 @@ void Reach::keep_rows(const Box& box) {
     }
     drop_words(0, grid_->words(), [&](std::int32_t leaf) {
         const std::int16_t *first = grid_->first_cells(leaf), *last = grid_->last_cells(leaf);
-        for (std::int32_t l = 0; l < lanes; l += 8) {
+        for (std::int32_t l = 0; l < lanes; l += Grid::LANES) {
             std::int16_t apart = 0;
-            for (std::int32_t i = l; i < l + 8; ++i)
+            for (std::int32_t i = l; i < l + Grid::LANES; ++i)
                 apart |= static_cast<std::int16_t>((first[i] > high_[i]) | (last[i] < low_[i]));
             if (apart != 0) return true;
         }
@@ -111,24 +112,25 @@ bool Hull::narrow_rows(const Reach& reach, Box& box) {
         low_[j] = static_cast<std::int16_t>(box[j].low);
         high_[j] = static_cast<std::int16_t>(box[j].high);
     }
+    std::array<std::int16_t, Grid::MOST_LANES> least, most;
     for (std::int32_t t = 0; t < grid_->trees(); ++t) {
-        std::fill(least_.begin(), least_.end(), std::numeric_limits<std::int16_t>::max());
-        std::fill(most_.begin(), most_.end(), std::int16_t{0});
+        least.fill(std::numeric_limits<std::int16_t>::max());
+        most.fill(0);
         bool any = false;
         reach.each(t, [&](std::int32_t leaf) {
             const std::int16_t *first = grid_->first_cells(leaf), *last = grid_->last_cells(leaf);
-            for (std::int32_t l = 0; l < lanes; l += 8)
-                for (std::int32_t i = l; i < l + 8; ++i) {
-                    least_[i] = std::min(least_[i], first[i]);
-                    most_[i] = std::max(most_[i], last[i]);
+            for (std::int32_t l = 0; l < lanes; l += Grid::LANES)
+                for (std::int32_t i = l; i < l + Grid::LANES; ++i) {
+                    least[i] = std::min(least[i], first[i]);
+                    most[i] = std::max(most[i], last[i]);
                 }
             any = true;
         });
         if (!any) continue;
-        for (std::int32_t l = 0; l < lanes; l += 8)
-            for (std::int32_t i = l; i < l + 8; ++i) {
-                low_[i] = std::max(low_[i], least_[i]);
-                high_[i] = std::min(high_[i], most_[i]);
+        for (std::int32_t l = 0; l < lanes; l += Grid::LANES)
+            for (std::int32_t i = l; i < l + Grid::LANES; ++i) {
+                low_[i] = std::max(low_[i], least[i]);
+                high_[i] = std::min(high_[i], most[i]);
             }
     }
     bool smaller = false;

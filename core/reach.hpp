@@ -105,7 +105,7 @@ private:
 class Hull {
 public:
     explicit Hull(const Grid& grid) : grid_(&grid), spans_(grid.columns()), listed_(grid.columns()) {
-        for (auto* lanes : {&low_, &high_, &least_, &most_}) lanes->resize(static_cast<std::size_t>(grid.lanes()));
+        for (auto* lanes : {&low_, &high_}) lanes->resize(static_cast<std::size_t>(grid.lanes()));
     }
 
     const Grid& grid() const { return *grid_; }
@@ -123,7 +123,7 @@ private:
     const Grid* grid_;
     std::vector<Span> spans_;
     std::vector<std::int32_t> listed_;
-    std::vector<std::int16_t> low_, high_, least_, most_;  // one number a lane
+    std::vector<std::int16_t> low_, high_;  // those of the box, one number a lane
 };
 
 }  // namespace whence

@@ -22,7 +22,7 @@ from whence.search.engine import Search
 #: Other ways to search, which large questions take: sharp splits, the strong bound, proposals at once.
 WAYS = (
     {},
-    {"PATIENCE": (1, 1), "SHARP_FROM": 0.0},
+    {"PATIENCE": (1, 1), "SHARP_FROM": (0, 0)},
     {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
 )
 
