@@ -30,7 +30,7 @@ WAYS: dict[str, dict[str, Any]] = {
     "plain": {},
     "sharp": {"PATIENCE": (1, 1), "SHARP_FROM": (0, 0)},
     "strong": {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
-    "both": {"PATIENCE": (2, 2), "STALLED": 3, "STRONG_FROM": (1, 1), "SHARP_FROM": (3, 3)},
+    "both": {"PATIENCE": (2, 2), "STALLED": 3, "STRONG_FROM": (1, 1), "SHARPER_FROM": 3},
 }
 #: Questions that a box given up too early once answered wrongly: seed, and which of its questions.
 ONCE_WRONG = [(101444, 4), (102724, 2), (103306, 1), (104273, 0), (104273, 2), (108873, 1), (110040, 3)]
@@ -186,10 +186,11 @@ def test_plain_and_strong_bounds_and_sharp_splits_agree(monkeypatch: pytest.Monk
         case = medium_case(seed)
         answers = []
         never = 10**9
-        ways = ((never, (never, never)), (never, (0, 0)), (0, (never, never)), (0, (0, 0)), (100, (50, 200)))
-        for stalled, sharp_from in ways:
+        ways = ((never, never, never), (never, 0, never), (0, never, never), (0, never, 0), (100, 50, 200))
+        for stalled, sharp_from, sharper_from in ways:
             monkeypatch.setattr(forest_search, "STALLED", stalled)
-            monkeypatch.setattr(forest_search, "SHARP_FROM", sharp_from)
+            monkeypatch.setattr(forest_search, "SHARP_FROM", (sharp_from, sharp_from))
+            monkeypatch.setattr(forest_search, "SHARPER_FROM", sharper_from)
             question = case.question()
             answer = explain(question)
             if answer.point is not None:

@@ -34,10 +34,10 @@ STALLED = 2000
 #: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
 STRONG_FROM = (8, 25)
 #: Boxes after which they are split where both halves come nearest to being settled, and no longer next to the nearest
-#: point: with the plain bound, with the strong one. All leaves that a box meets are gone through for such a split.
-SHARP_FROM = (500, 16_000)
-#: Leaves a tree, on average, above which that is done from the start, and coordinates up to which it is done with the
-#: plain bound.
+#: point: expected cost, CVaR; and with the strong bound.
+SHARP_FROM, SHARPER_FROM = (500, 64), 16_000
+#: Leaves a tree, on average, above which a question about one plan begins with that (about a set of them, large boxes
+#: would be dear), and coordinates up to which it is done with the plain bound.
 MANY_LEAVES, SHARP_TO = 64, 24
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
@@ -141,7 +141,7 @@ class ForestFrontier:
             # Boxes that ask for the best plan settle nothing next to the start alone.
             sharp = sharp or self.eager
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
-        for milestone in (FIRST_LOOK, EAGER_FROM, PATIENCE[self.tail], STALLED, *SHARP_FROM):
+        for milestone in (FIRST_LOOK, EAGER_FROM, PATIENCE[self.tail], STALLED, SHARP_FROM[self.tail], SHARPER_FROM):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         seconds = self.question.limits.remaining
@@ -151,10 +151,10 @@ class ForestFrontier:
 
     def _is_sharp(self, dear: bool) -> bool:
         """Whether boxes are split where both halves come nearest to being settled."""
-        strong = self.shares is not None
-        if strong and (dear or self.absolute) and not self.deep:
-            return False
-        return (strong or self.columns <= SHARP_TO) and (self.deep or self.nodes >= SHARP_FROM[strong])
+        if self.shares is None:
+            begun = self.nodes >= SHARP_FROM[self.tail] or (self.deep and self.question.plans is None)
+            return begun and self.columns <= SHARP_TO
+        return self.deep or (not dear and not self.absolute and self.nodes >= SHARPER_FROM)
 
     def _keeping_rows(self, cells: Ints) -> Floats | None:
         """The point of cells that were reached; None, with a proposal that waits, where it breaks a row."""
