@@ -12,7 +12,9 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from tests.cases import OneOf
 from tests.forests import paper_forest
+from tests.soaking import forest_case
 
 import whence as wh
 from whence.errors import InputError, NotFittedError
@@ -343,6 +345,19 @@ def test_a_problem_of_ones_own() -> None:
     assert found.remarks[0] == "The problem's fingerprint does not cover rule, whose state cannot be read."
     dearer = wh.Policy(Staffing(lambda size: 2 * size), wh.KNNWeights(k=3)).fit(X, 1 + 3 * X)
     assert why.verify(dearer).differences != []
+
+
+def test_plans_that_are_bare_numbers() -> None:
+    """Which of some plans, as a number: whatever is asked about it is read again and verified."""
+    policy = forest_case(4).policy
+    assert isinstance(policy.problem, OneOf)
+    some, today, other = policy.problem.only([0, 1]), policy.X_.iloc[0], policy.X_.iloc[1]
+    asked = [policy.explain(today, 1), policy.explain(today, some, kind="absolute")]
+    asked += [policy.explain(today, margin=(0.1, "cost"))]
+    for said in (*asked, policy.menu(today, some), policy.compare(today, other)):
+        again = type(said).from_json(said.to_json())
+        assert again.to_json() == said.to_json()
+        assert again.verify(policy).agrees, again.verify(policy).differences
 
 
 def test_categories_that_are_no_texts() -> None:

@@ -196,7 +196,12 @@ def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
         return plan
     if form == "route":
         return policy.problem.from_plain(to_plain(plan), policy.outcome_names_)
-    return np.asarray(plan, dtype=np.float64)
+    found = np.asarray(plan, dtype=np.float64)
+    if found.size == 1:
+        # Problems of one's own may decide a bare number, such as which of some plans; documents hold lists.
+        decided = policy.decide(row_of(policy, said.initial))
+        return type(decided)(found.item()) if isinstance(decided, int | float | np.number) else found
+    return found
 
 
 # ---- the context that was found ------------------------------------------------------------------------------------
