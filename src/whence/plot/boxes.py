@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.aliases import Floats
 from whence.plot.canvas import fitting
+from whence.report.asked_words import rule_claim
 from whence.report.colours import THEN
 
 if TYPE_CHECKING:
@@ -49,7 +50,7 @@ def draw_rule(ax: Axes, why: Explanation, sides: Sequence[Axis]) -> None:
         return
     asked = {one.feature: one for one in rule.conditions}
     others = [one for name, one in asked.items() if name not in {side.name for side in sides} and not _holds(one)]
-    said = "rule: no plan is better" if why.kind == "absolute" else "rule: your plan is better"
+    said = f"rule: {rule_claim(why).removesuffix(' than yours')}"
     if others:
         said += f" where {fitting(' and '.join(one.text for one in others), 34, 1)}"
     look: dict[str, Any] = {"fill": False, "edgecolor": THEN, "hatch": "///", "linewidth": 1.6, "zorder": 3}
