@@ -200,7 +200,9 @@ def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
     if found.size == 1:
         # Problems of one's own may decide a bare number, such as which of some plans; documents hold lists.
         decided = policy.decide(row_of(policy, said.initial))
-        return type(decided)(found.item()) if isinstance(decided, int | float | np.number) else found
+        if isinstance(decided, int | np.integer):
+            return int(found.item())
+        return float(found.item()) if isinstance(decided, float | np.floating) else found
     return found
 
 
