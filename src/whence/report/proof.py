@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from whence.plain_values import number_from_plain
-from whence.report.asked_words import cheaper_by, few_changes, nearly_best, standard_errors, surely
+from whence.report.asked_words import ANY, cheaper_by, few_changes, nearly_best, standard_errors, surely
 from whence.report.model import Report
 from whence.report.numbers import at_least, duration, plain, share, with_unit
 from whence.report.set_words import set_certainty
@@ -48,7 +48,7 @@ def certificate(report: Report) -> list[list[str]]:
     lines = {
         "status": report.status,
         "kind": report.kind,
-        "asked for": joined(report.among, nearly_best(report) or cheaper_by(report)),
+        "asked for": _asked(report),
         "risk": report.risk,
         "distance": plain(distance, 9),
         "proved lower bound": plain(bound, 9),
@@ -69,6 +69,14 @@ def certificate(report: Report) -> list[list[str]]:
         "note": report.note,
     }
     return [[name, text] for name, text in lines.items() if text]
+
+
+def _asked(report: Report) -> str:
+    """What is asked of the plan, or of a plan of the set."""
+    if report.among != ANY:
+        return joined(report.among, " and ".join(filter(None, [nearly_best(report), cheaper_by(report)])))
+    least = cheaper_by(report).removeprefix("at least ").removesuffix(" cheaper than the decision")
+    return f"{report.among}, with the decision over {least} above it" if least else report.among
 
 
 def _refits(report: Report) -> str:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "agreed_in_words",
+    "another_plan",
     "by_a_hair",
     "followed",
     "gain_in_words",
@@ -110,7 +111,7 @@ def reliance_in_words(report: Report) -> str:
         return said if report.reliance is not None else ""
     distance = plain(number_from_plain(near.distance), 4)
     told = f"{said}\nNearest, at distance {distance}: {_lowered(near.shown.verdict)} {by_a_hair(report)}"
-    return joined(told, _another(near, report))
+    return joined(told, another_plan(near, report))
 
 
 def agreed_in_words(report: Report) -> str:
@@ -202,12 +203,12 @@ def followed(report: Report) -> str:
         return "\n".join(filter(None, [shown.reliance, shown.rule]))
     first, _, _ = shown.reliance.partition("\n")
     there = f"{where_to_rely(report)}: {_lowered(shown.verdict)}".rstrip()
-    parts = [f"{by_a_hair(report)}\n", joined(there, _another(report, report.nearest)), shown.exact, shown.costs]
+    parts = [f"{by_a_hair(report)}\n", joined(there, another_plan(report, report.nearest)), shown.exact, shown.costs]
     parts += [shown.certainty, first]
     return "\n".join(filter(None, [*parts, shown.usual, shown.rule]))
 
 
-def _another(report: Report, other: Report) -> str:
+def another_plan(report: Report, other: Report) -> str:
     """Which plan of the set it is in one answer, where that is another one than in the other answer."""
     plan = report.plans.alternative_text
     return "" if plan == other.plans.alternative_text else f"The other plan is then: {plan}."
