@@ -92,7 +92,8 @@ class Ensemble:
         self._read = found
         labels = found.labels()
         if (labels and label not in labels) or (not labels and label is not None):
-            known = f"one of {', '.join(repr(to_plain(one)) for one in labels)}" if labels else "None: the model has one forecast"
+            named = ", ".join(repr(to_plain(one)) for one in labels)
+            known = f"one of {named}" if labels else "None: the model has one forecast"
             raise InputError(f"'label' must be {known}. Got {label!r} instead.", parameter="label")
         if isinstance(found, FittedTrees):
             # What it cannot forecast, it should refuse at once.
