@@ -77,7 +77,7 @@ class Ensemble:
     def __init__(self, model: Any, schema: Schema | None = None, label: Any = None, unit: str = "") -> None:
         self.model, self.schema, self.label, self.unit = model, schema, label, unit
         # A pipeline of one step is that step.
-        steps = getattr(model, "steps", ())
+        steps: Sequence[Any] = getattr(model, "steps", ())
         found: FittedTrees | FittedLine | None = read(steps[0][1] if len(steps) == 1 else model)
         if found is None or (isinstance(found, FittedTrees) and not found.trees):
             found = PipedTrees.of(model) or FittedLine.of(model)
