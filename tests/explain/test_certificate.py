@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.neighbors import KNeighborsRegressor
 from tests.cases import OneOf
 from tests.forests import paper_forest
 from tests.soaking import forest_case
@@ -358,6 +359,21 @@ def test_plans_that_are_bare_numbers() -> None:
         again = type(said).from_json(said.to_json())
         assert again.to_json() == said.to_json()
         assert again.verify(policy).agrees, again.verify(policy).differences
+
+
+def test_what_only_the_integer_program_answers() -> None:
+    """Relations among neighbours in the user's units, which the search does not know, are verified all the same."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(15).round(2), 1 + rng.random(15).round(2)])
+    Y = 10 + 5 * X.sum(axis=1, keepdims=True)
+    weights = wh.KNNWeights.of(KNeighborsRegressor(3, metric="manhattan").fit(X, Y))
+    policy = wh.Policy(wh.Newsvendor(1, 3), weights).fit(X, Y)
+    plan, relation = policy.decide(X[Y.argmax()]), "x0 + 0.7 <= x1"
+    with pytest.raises(InputError, match="engine='milp'"):
+        policy.explain(X[Y.argmin()], plan, relations=[relation])
+    why = policy.explain(X[Y.argmin()], plan, relations=[relation], engine="milp")
+    assert why.status == "optimal"
+    assert wh.Explanation.from_json(why.to_json()).verify(policy).agrees
 
 
 def test_categories_that_are_no_texts() -> None:

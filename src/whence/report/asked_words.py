@@ -56,9 +56,9 @@ def rule_claim(about: Explanation | Report) -> str:
     """What stays true wherever a rule holds: "your plan is better", or as much more as was asked for."""
     plan, nearly, cheaper = "the other plan" if about.among else "your plan", nearly_best(about), cheaper_by(about)
     if about.kind == "absolute":
-        if nearly or cheaper:
+        if nearly or cheaper or about.among:
             return f"{plan} is {' and '.join(filter(None, [nearly or 'the best', cheaper]))}"
-        return f"no plan is better than {'the other one' if about.among else 'yours'}"
+        return "no plan is better than yours"
     if about.among == ANY and cheaper:
         least = cheaper.removeprefix("at least ").removesuffix(" cheaper than the decision")
         return f"the decision costs over {least} more than the other plan"
