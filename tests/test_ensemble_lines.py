@@ -11,7 +11,7 @@ import pandas as pd
 import pytest
 from sklearn.compose import make_column_transformer
 from sklearn.decomposition import PCA
-from sklearn.ensemble import GradientBoostingRegressor, RandomForestRegressor
+from sklearn.ensemble import GradientBoostingRegressor, RandomForestClassifier, RandomForestRegressor
 from sklearn.linear_model import LinearRegression, LogisticRegression, PoissonRegressor, Ridge, RidgeClassifier
 from sklearn.pipeline import make_pipeline
 from sklearn.preprocessing import MinMaxScaler, OneHotEncoder, PolynomialFeatures, StandardScaler
@@ -237,6 +237,21 @@ def days(n: int = 120) -> tuple[pd.DataFrame, np.ndarray]:
     rng = np.random.default_rng(0)
     X = pd.DataFrame({"heat": rng.uniform(0, 30, n).round(1), "rain": rng.uniform(0, 9, n).round(1)})
     return X, (40 + 2 * X["heat"] - 3 * X["rain"]).to_numpy()
+
+
+def test_a_pipeline_of_one_step_is_that_step() -> None:
+    """Trees alone in a pipeline are read like the trees themselves; labels in messages are plain numbers."""
+    X = np.random.default_rng(0).normal(size=(40, 2))
+    forest = RandomForestRegressor(3, random_state=0)
+    whys = [
+        wh.Ensemble(model.fit(X, X[:, 0])).fit(X).explain(X[0], at_least=1.0)
+        for model in (make_pipeline(forest), forest)
+    ]
+    assert whys[0].status == "optimal"
+    assert whys[0].distance == whys[1].distance
+    classes = make_pipeline(RandomForestClassifier(2, random_state=0)).fit(X, (X[:, 0] > 0).astype(int))
+    with pytest.raises(InputError, match=r"'label' must be one of 0, 1\. Got None instead\."):
+        wh.Ensemble(classes)
 
 
 def test_relations_and_usual_contexts_of_a_line() -> None:

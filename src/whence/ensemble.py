@@ -15,7 +15,7 @@ from whence.explain.asking_forecasts import CrossingRequest, explain
 from whence.explain.crossing import Crossing
 from whence.explain.usual import Usual
 from whence.features import Observed, Schema
-from whence.plain_values import finite
+from whence.plain_values import finite, to_plain
 from whence.question import Answer, InputMap, Isolation, Progress, Question
 from whence.tables import as_pandas, as_table
 from whence.weights.adapters import FittedTrees, read
@@ -76,7 +76,9 @@ class Ensemble:
 
     def __init__(self, model: Any, schema: Schema | None = None, label: Any = None, unit: str = "") -> None:
         self.model, self.schema, self.label, self.unit = model, schema, label, unit
-        found: FittedTrees | FittedLine | None = read(model)
+        # A pipeline of one step is that step.
+        steps: Sequence[Any] = getattr(model, "steps", ())
+        found: FittedTrees | FittedLine | None = read(steps[0][1] if len(steps) == 1 else model)
         if found is None or (isinstance(found, FittedTrees) and not found.trees):
             found = PipedTrees.of(model) or FittedLine.of(model)
         if found is None:
@@ -90,7 +92,8 @@ class Ensemble:
         self._read = found
         labels = found.labels()
         if (labels and label not in labels) or (not labels and label is not None):
-            known = f"one of {', '.join(map(repr, labels))}" if labels else "None: the model has one forecast"
+            named = ", ".join(repr(to_plain(one)) for one in labels)
+            known = f"one of {named}" if labels else "None: the model has one forecast"
             raise InputError(f"'label' must be {known}. Got {label!r} instead.", parameter="label")
         if isinstance(found, FittedTrees):
             # What it cannot forecast, it should refuse at once.

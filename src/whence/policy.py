@@ -106,8 +106,7 @@ class Policy(Decider):
         instead : plan or set of plans, optional
             The alternative that the planner has in mind; or a set of plans of the problem, such as
             ``problem.through("Ring Road")`` or ``problem.at_least("croissants", 80)``, of which some one must be
-            better. The explanation's `alternative` is then the plan of the set that takes over. Sets are asked with
-            neither `confidence`, `holds`, `plausible` nor `rule`, and of the search.
+            better. The explanation's `alternative` is then the plan of the set that takes over.
         kind : {"relative", "absolute"}
             Whether `instead` must cost no more than the decision, or be optimal.
         within : float

@@ -10,6 +10,7 @@ from tests.cli.support import refused, run
 from tests.project.samples import write_city
 
 import whence as wh
+from whence.cli import explain as command
 from whence.project import Project
 
 
@@ -48,6 +49,35 @@ def test_explain_without_a_plan(small: Path, tmp_path: Path) -> None:
     assert (tmp_path / "why.html").exists()
     as_json = run("explain", small, "-c", "3", "-i", "any", "--json")
     assert wh.Explanation.from_json(as_json.stdout).among == "another plan"
+
+
+def test_both_answers_about_a_set(small: Path) -> None:
+    """Where it turns, and where to rely on it, by the command as for single plans; what a project asks for holds."""
+    told = run("explain", small, "-c", "3").stdout
+    assert "of 20 refits agree" in told
+    assert "refits" not in run("explain", small, "-c", "3", "--no-holds").stdout
+    content = small.read_text("utf-8")
+    assert content.count("time_limit = 30") == 1
+    small.write_text(content.replace("time_limit = 30", "plausible = 0.2\nholds = false"), "utf-8")
+    said = wh.Explanation.from_json(run("explain", small, "-c", "3", "--json").stdout)
+    assert said.plausible == 0.2
+    assert said.reliance is None
+    assert said.usual is not None and said.usual >= 0.2  # noqa: PT018
+    menu = wh.Menu.from_json(run("menu", small, "-c", "3", "-i", "any", "--json").stdout)
+    assert all(why.plausible == 0.2 for why in menu)
+
+
+def test_the_second_answer_about_a_set_that_nobody_asked_for_has_an_end(
+    small: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Without a time limit the nearest answer is told, and the command does not search for the other one for ever."""
+    monkeypatch.setattr(command, "UNASKED", 0.0)
+    small.write_text(small.read_text("utf-8").replace("time_limit = 30", ""), "utf-8")
+    told = run("explain", small, "-c", "3")
+    assert told.exit_code == 0, told.output
+    assert "Proved nearest" in told.stdout
+    assert "How far you may rely on it is not known: there was time for 0 refits." in told.stdout
+    assert "of 20 refits agree" in run("explain", small, "-c", "3", "--holds", "0.9").stdout
 
 
 def test_sets_of_quantities(small: Path) -> None:

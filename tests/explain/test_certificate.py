@@ -12,7 +12,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from sklearn.base import clone
+from sklearn.neighbors import KNeighborsRegressor
+from tests.cases import OneOf
 from tests.forests import paper_forest
+from tests.soaking import forest_case
 
 import whence as wh
 from whence.errors import InputError, NotFittedError
@@ -343,6 +346,34 @@ def test_a_problem_of_ones_own() -> None:
     assert found.remarks[0] == "The problem's fingerprint does not cover rule, whose state cannot be read."
     dearer = wh.Policy(Staffing(lambda size: 2 * size), wh.KNNWeights(k=3)).fit(X, 1 + 3 * X)
     assert why.verify(dearer).differences != []
+
+
+def test_plans_that_are_bare_numbers() -> None:
+    """Which of some plans, as a number: whatever is asked about it is read again and verified."""
+    policy = forest_case(4).policy
+    assert isinstance(policy.problem, OneOf)
+    some, today, other = policy.problem.only([0, 1]), policy.X_.iloc[0], policy.X_.iloc[1]
+    asked = [policy.explain(today, 1), policy.explain(today, some, kind="absolute")]
+    asked += [policy.explain(today, margin=(0.1, "cost"))]
+    for said in (*asked, policy.menu(today, some), policy.compare(today, other)):
+        again = type(said).from_json(said.to_json())
+        assert again.to_json() == said.to_json()
+        assert again.verify(policy).agrees, again.verify(policy).differences
+
+
+def test_what_only_the_integer_program_answers() -> None:
+    """Relations among neighbours in the user's units, which the search does not know, are verified all the same."""
+    rng = np.random.default_rng(0)
+    X = np.column_stack([rng.random(15).round(2), 1 + rng.random(15).round(2)])
+    Y = 10 + 5 * X.sum(axis=1, keepdims=True)
+    weights = wh.KNNWeights.of(KNeighborsRegressor(3, metric="manhattan").fit(X, Y))
+    policy = wh.Policy(wh.Newsvendor(1, 3), weights).fit(X, Y)
+    plan, relation = policy.decide(X[Y.argmax()]), "x0 + 0.7 <= x1"
+    with pytest.raises(InputError, match="engine='milp'"):
+        policy.explain(X[Y.argmin()], plan, relations=[relation])
+    why = policy.explain(X[Y.argmin()], plan, relations=[relation], engine="milp")
+    assert why.status == "optimal"
+    assert wh.Explanation.from_json(why.to_json()).verify(policy).agrees
 
 
 def test_categories_that_are_no_texts() -> None:

@@ -14,6 +14,7 @@ from tests.explain.test_margin import asked
 from tests.forests import paper_forest
 
 import whence as wh
+from whence.examples import bakery
 from whence.explain.rule import Condition, Region
 from whence.search import regions
 
@@ -165,6 +166,21 @@ def test_words() -> None:
     assert "temperature is at least 26.4 °C" in str(region)
     assert region.frame.columns.tolist() == ["feature", "low", "high", "values"]
     assert str(region).endswith("of past contexts.")
+
+
+def test_the_sentence_claims_what_was_asked() -> None:
+    """What stays true inside is what was asked for, and no more: within 30 % of the best is not the best."""
+    example = bakery.load(n=150)
+    policy = example.policy.fit(example.X, example.Y)
+    plan = policy.decide(example.X.iloc[12])
+
+    def told(**asked: Any) -> str:
+        return str(policy.explain(example.today, plan, **asked).region())
+
+    assert told(kind="absolute", within=0.3).startswith("Your plan is within 30 % of the best whenever ")
+    assert told(margin=0.1).startswith("Your plan is at least 10 % cheaper than the decision whenever ")
+    assert told(margin=(3, "cost")).startswith("Your plan is at least 3 € cheaper than the decision whenever ")
+    assert "the decision costs over 1 % more than the other plan" in str(policy.explain(example.today).region()).lower()
 
 
 def test_no_time_for_a_region() -> None:

@@ -198,6 +198,44 @@ def test_none_is_proved(make: Make) -> None:
     assert "Proved: no such context exists." in text
 
 
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"margin": (0.6, 0.0)}, "no context in which your plan would have been at least 60 % cheaper than"),
+        ({"margin": (0.0, 9.0)}, "no context in which your plan would have been at least 9 cheaper than the decision"),
+        ({"confidence": 1.0}, "your plan would have been better than the decision by 1 standard error over the trees."),
+        (
+            {"plausible": 0.1},
+            "no context at least as usual as 10 % of the history in which your plan would have been as",
+        ),
+        ({"kind": "absolute", "confidence": 2.0}, "your plan would have been the best by 2 standard errors over the"),
+        ({"kind": "absolute", "margin": (0.6, 0.0)}, "have been the best and at least 60 % cheaper than the decision."),
+        ({"kind": "absolute", "plausible": 0.1}, "better than yours in every context at least as usual as 10 % of"),
+        ({"among": "a route", "kind": "absolute", "plausible": 0.1}, "in no context at least as usual as 10 % of the"),
+        (
+            {"among": "a route", "kind": "absolute", "confidence": 2.0},
+            "a route would have been the best plan by 2 stand",
+        ),
+        (
+            {"among": "a route", "margin": (0.6, 0.0), "confidence": 2.0},
+            "cheaper than the decision by 2 standard errors",
+        ),
+        (
+            {"among": "another plan", "margin": (0.01, 0.0), "confidence": 2.0},
+            "another plan at least 1 % cheaper by 2 s",
+        ),
+    ],
+)
+def test_none_claims_no_more_than_was_asked(make: Make, asked: dict[str, Any], said: str) -> None:
+    """That there is no such context is said of what was proved: with the margin, the confidence and how usual it is."""
+    text = str(make(status="none", **asked))
+    assert said in text
+    assert "as good as the decision." not in text or "plausible" in asked
+    found = str(make(status="time_limit", bound=0.1, seconds=1.0, **asked))
+    assert "was found in which" in found
+    assert "as good as the decision." not in found or "plausible" in asked
+
+
 def test_absolute_none(make: Make) -> None:
     """Where the plan is best nowhere, the text says that another one is better everywhere."""
     assert "some other plan is better than yours in every context" in str(make(status="none", kind="absolute"))

@@ -115,13 +115,16 @@ def test_a_wrong_set_is_refused_at_once(client: httpx.Client, scene: str, asked:
     assert said in answer.json()["detail"]
 
 
-def test_what_a_project_asks_of_single_plans_is_not_asked_of_sets(live: Live) -> None:
-    """A project whose answers must hold can still be asked what would change the plan; its margin counts."""
+def test_what_a_project_asks_is_asked_of_sets(live: Live) -> None:
+    """What would change the plan keeps to the project's margin, to usual contexts, and to what must hold in refits."""
     defaults = ExplainDefaults(holds=0.9, plausible=0.1, margin=0.03)
     with running([replace(scene_of(live, "bakery"), defaults=defaults)]) as own, own.client() as client:
         told = answered(client, "bakery")
         assert told["explanation"]["margin"] == [0.03, 0.0]
         assert told["then"]["decision"]["cost"] > 1.03 * told["then"]["cost"]
+        assert told["explanation"]["plausible"] == 0.1
+        assert told["explanation"]["usual"] >= 0.1
+        assert told["explanation"]["reliance"]["wanted"] == 0.9
 
 
 @pytest.mark.parametrize("most", [1, 2])

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import math
+import time
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -17,8 +19,13 @@ from whence.explain.explanation import Explanation
 from whence.explain.reliance import HOLDS, why_not_refitted
 from whence.problems.sets import PlanSet
 from whence.project import Project
+from whence.question import Progress
 from whence.report.reliance import followed
 from whence.report.words import wrapped
+
+#: Seconds, after the nearest answer about a set, for one that holds in refits, where neither that nor a time limit was
+#: asked for.
+UNASKED = 60.0
 
 InsteadOption = Annotated[
     str | None,
@@ -86,18 +93,23 @@ def explain(
     for sentence in ready.outside(given):
         note(sentence)
     told = _Told(as_json)
-    some = isinstance(plan, PlanSet)
-    if some and asked.holds is None:
-        # What the project says of refits is for single plans.
-        arguments |= {"holds": None, "confidence": asked.confidence or 0.0, "plausible": asked.plausible}
-    unknown = "" if asked.no_holds or some else _set_holds(ready, arguments)
+    wanted = arguments["holds"]
+    unknown = "" if asked.no_holds else _set_holds(ready, arguments)
+    # Of some sets little is known but how to solve them, and certainty takes long.
+    unbounded = isinstance(plan, PlanSet) and not wanted and arguments["time_limit"] is None
+    patience = UNASKED if unbounded else math.inf
     with searching(arguments["time_limit"]) as search:
 
         def on_nearest(found: Explanation) -> None:
             with search.aside():
                 told.nearest(found)
 
-        why = ready.fitted().explain(given, plan, on_progress=search, on_nearest=on_nearest, rule=not some, **arguments)
+        def on_progress(progress: Progress) -> bool:
+            return search(progress) and told.seconds_since_first <= patience
+
+        why = ready.fitted().explain(
+            given, plan, on_progress=on_progress, on_nearest=on_nearest, rule=True, **arguments
+        )
     told.all_of(why, unknown)
     if report is not None:
         if not search.stopping:
@@ -128,9 +140,16 @@ class _Told:
     def __init__(self, as_json: bool) -> None:
         self.as_json = as_json
         self.first = False
+        self._began: float | None = None
+
+    @property
+    def seconds_since_first(self) -> float:
+        """Seconds since the nearest explanation is known; 0 before."""
+        return 0.0 if self._began is None else time.perf_counter() - self._began
 
     def nearest(self, why: Explanation) -> None:
         """Print the nearest explanation; a document is printed once, with everything in it."""
+        self._began = time.perf_counter()
         if not self.as_json:
             print_text(str(why))
             self.first = True

@@ -22,7 +22,6 @@ from whence.explain.front import Front
 from whence.explain.menu import Menu
 from whence.explain.reasons import Reasons
 from whence.explain.told import Told
-from whence.problems.sets import PlanSet
 from whence.project import Project
 
 ReportOption = Annotated[
@@ -54,9 +53,6 @@ class _Asked:
         for name in SINGLE:
             more.pop(name, None)
         given, plan = ready.context(self.context), ready.plan_asked(self.instead)
-        if isinstance(plan, PlanSet):
-            # What the project says of refits and usual contexts is for single plans.
-            more |= {"confidence": self.asked.confidence or 0.0, "plausible": self.asked.plausible}
         for sentence in ready.outside(given):
             note(sentence)
         with searching(more["time_limit"]) as search:

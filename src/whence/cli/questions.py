@@ -65,13 +65,13 @@ class QuestionOptions:
     no_holds: Annotated[bool, typer.Option("--no-holds", help="Only the nearest, without any refits.")] = False
     confidence: Annotated[
         float | None,
-        _option("Forests: better by this many standard errors over the trees, instead of --holds.", "ERRORS"),
+        _option("Better by this many standard errors over the trees or neighbours, instead of --holds.", "ERRORS"),
     ] = None
     refits: Annotated[
         str | None, _option("What is drawn anew in refits: the random numbers, or the data.", "seed|bootstrap")
     ] = None
     plausible: Annotated[
-        float | None, _option("Forests: no context less usual than this share of the history, such as 0.1.", "SHARE")
+        float | None, _option("No context less usual than this share of the history, such as 0.1.", "SHARE")
     ] = None
     max_changes: Annotated[
         int | None, _option("How many features may change at most; a category counts as one.", "COUNT", min=1)

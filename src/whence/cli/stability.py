@@ -70,8 +70,8 @@ def stability(
     arguments = asked.arguments(ready)
     if asked.time_limit is None:
         arguments["time_limit"] = SECONDS
-    for name in ("holds", "confidence", "plausible", "refits"):
-        # What the project says of single plans is not for sets.
+    for name in ("holds", "confidence", "refits"):
+        # How far a plan is from changing is told of this fit, unless somebody asks for more.
         if getattr(asked, name) is None:
             arguments.pop(name, None)
     chosen, plans = _rows(ready, rows), ready.plan(instead)

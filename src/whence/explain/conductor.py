@@ -193,9 +193,9 @@ def _without_search(question: Question, before: Floats, best: float) -> Answer |
         return Answer("already", question.space.start, 0.0, 0.0)
     if question.plans is None and question.hopeless:
         more = f"over {100 * question.within:.4g} % more" if question.within else "more"
-        if any(question.margin):
-            more = "too much"
         note = f"every past observation costs {more} with the alternative than with the decision"
+        if any(question.margin):
+            note = "in every past observation the alternative saves less than that against the decision, or nothing"
         return Answer("none", None, np.inf, np.inf, note=note)
     return None
 

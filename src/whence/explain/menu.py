@@ -131,7 +131,8 @@ class Menu(Answers):
         elif size <= 1:
             said = "Proved: no other feature would do alone." if size else ""
         else:
-            said = f"Proved: no other set of {sets} would do, unless it holds one of these."
+            these = "one of these" if len(self.answers) > 1 else "this one"
+            said = f"Proved: no other set of {sets} would do, unless it holds {these}."
         if self.left_out:
             one, apart = "answer lies" if self.left_out == 1 else "answers lie", plain(self.apart, 4)
             said += (

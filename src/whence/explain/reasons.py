@@ -403,17 +403,18 @@ def _claim(policy: Policy, request: Request) -> tuple[str, str]:
         request = with_margin(request, plans)
     part, amount = request.margin_parts
     margin = f"{plain(100.0 * part, 4)} %" if part else with_unit(plain(amount, 6), unit)
+    sure = ""
+    if request.confidence:
+        sure = f" by {plain(request.confidence, 3)} standard error{'s' * (request.confidence != 1.0)}"
+    if request.plausible is not None:
+        sure += f" in a context at least as usual as {share(request.plausible)} of the history"
     if isinstance(plans, AnyPlan):
-        return "today's plan", f"more than {margin} above the best" if part or amount else "beaten by another"
+        said = f"more than {margin} above the best" if part or amount else "beaten by another"
+        return "today's plan", said + sure
     within = f"within {plain(100.0 * request.within, 4)} % of the best" if request.within else "the best"
     parts = [within] if request.kind == "absolute" else []
     if part or amount:
         parts.append(f"at least {margin} cheaper than the decision")
     elif request.kind == "relative":
         parts.append("as good as the decision")
-    said = listed(parts)
-    if request.confidence:
-        said += f" by {plain(request.confidence, 3)} standard errors"
-    if request.plausible is not None:
-        said += f" in a context at least as usual as {share(request.plausible)} of the history"
-    return "your plan" if plans is None else plans.words, said
+    return "your plan" if plans is None else plans.words, listed(parts) + sure

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import pandas as pd
 
-from whence.errors import InternalError
+from whence.errors import InputError, InternalError
 from whence.explain.changes import changes_between, rounding_limits
 from whence.explain.conductor import explain
 from whence.explain.explanation import Costs, Explanation
@@ -48,7 +48,14 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         return Answer("time_limit", None, math.inf, 0.0)
 
     request = request_of(said, policy)
-    draft = explain(policy, request, search=remember)
+    try:
+        draft = explain(policy, request, search=remember)
+    except InputError:
+        # Some questions are for one engine only.
+        if said.asked.get("engine", "auto") == "auto":
+            raise
+        request = replace(request, engine=str(said.asked["engine"]))
+        draft = explain(policy, request, search=remember)
     # By how many standard errors it holds at the start, and how usual that is, is computed again below.
     to_search = bool(asked) and not (asked[0].confidence or asked[0].plausible)
     faults = _faults_of_status(said, draft, to_search) if to_search or not asked else []
@@ -196,7 +203,14 @@ def _plan(said: Explanation, plan: Any, policy: Policy) -> Any:
         return plan
     if form == "route":
         return policy.problem.from_plain(to_plain(plan), policy.outcome_names_)
-    return np.asarray(plan, dtype=np.float64)
+    found = np.asarray(plan, dtype=np.float64)
+    if found.size == 1:
+        # Problems of one's own may decide a bare number, such as which of some plans; documents hold lists.
+        decided = policy.decide(row_of(policy, said.initial))
+        if isinstance(decided, int | np.integer):
+            return int(found.item())
+        return float(found.item()) if isinstance(decided, float | np.floating) else found
+    return found
 
 
 # ---- the context that was found ------------------------------------------------------------------------------------

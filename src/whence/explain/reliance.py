@@ -294,8 +294,8 @@ def why_not_refitted(weights: Weights, engine: str = "auto") -> str:
         return "How far you can rely on it is not known: forecasts with residuals are not held against refits."
     if not weights.can_refit:
         return (
-            "How far you can rely on it is not known: the forest was given fitted and cannot be fitted again; ask with "
-            "a confidence to see how far its trees agree."
+            "How far you can rely on it is not known: the model was given fitted and cannot be fitted again; ask with "
+            "a confidence to see how far its trees or neighbours agree."
         )
     if engine == "milp":
         return "How far you can rely on it was not searched for: the integer program cannot ask for confidence."

@@ -14,6 +14,7 @@ from whence.explain.date_rule import date_conditions
 from whence.explain.plan_sets import any_plan
 from whence.features import Ordered
 from whence.question import Question, Space
+from whence.report.asked_words import rule_claim
 from whence.report.model import RegionEntry, scalar
 from whence.report.numbers import plain, share, with_unit
 from whence.search.beaten import within_box
@@ -309,8 +310,7 @@ def _or(words: list[str]) -> str:
 
 
 def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], inside: float, box: Box) -> str:
-    plan, whose = ("the other plan", "the other one") if explanation.among else ("your plan", "yours")
-    better = f"no plan is better than {whose}" if explanation.kind == "absolute" else f"{plan} is better"
+    better = rule_claim(explanation)
     if not box.proved:
         return "No rule: there were too many contexts around the explanation to look at all of them."
     if len(conditions) > SHORT:

@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from textwrap import wrap
 from typing import TYPE_CHECKING, Any, Protocol
 
 from whence.aliases import Floats
 from whence.plot.canvas import fitting
+from whence.report.asked_words import rule_claim
 from whence.report.colours import THEN
 
 if TYPE_CHECKING:
@@ -16,6 +18,9 @@ if TYPE_CHECKING:
     from whence.explain.rule import Condition
 
 __all__ = ["draw_rule"]
+
+#: Letters in a line of a legend.
+LINE = 34
 
 
 class Axis(Protocol):
@@ -49,7 +54,7 @@ def draw_rule(ax: Axes, why: Explanation, sides: Sequence[Axis]) -> None:
         return
     asked = {one.feature: one for one in rule.conditions}
     others = [one for name, one in asked.items() if name not in {side.name for side in sides} and not _holds(one)]
-    said = "rule: no plan is better" if why.kind == "absolute" else "rule: your plan is better"
+    said = "\n".join(wrap(f"rule: {rule_claim(why).removesuffix(' than yours')}", LINE))
     if others:
         said += f" where {fitting(' and '.join(one.text for one in others), 34, 1)}"
     look: dict[str, Any] = {"fill": False, "edgecolor": THEN, "hatch": "///", "linewidth": 1.6, "zorder": 3}

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from whence.plot.canvas import INK, RULE, SOFT, axes_for, empty, fitting, quiet, report_in, titled, written
+from whence.report.asked_words import rule_claim
 from whence.report.colours import THEN
 from whence.report.model import RegionCondition
 from whence.report.numbers import plain, value, with_unit
@@ -71,7 +72,7 @@ def changes(why: Explanation, *, most: int = 12, ax: Axes | None = None) -> Axes
     ax.set_xticks([])
     rest = len(texts) - len(shown)
     said = [f"{rest} more features change less and are not drawn"] if rest else []
-    better = "no plan is better" if report.kind == "absolute" else "your plan is better"
+    better = rule_claim(report).removesuffix(" than yours")
     said += [f"shaded: {better} wherever all of this holds"] if asked else []
     if said:
         ax.set_xlabel("; ".join(said), color=SOFT, fontsize="small")

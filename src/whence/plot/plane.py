@@ -17,6 +17,7 @@ from whence.plot.boxes import draw_rule
 from whence.plot.canvas import INK, SOFT, axes_for, fitting, report_in, titled
 from whence.report.colours import ALTERNATIVE, DECISION
 from whence.report.numbers import value
+from whence.report.set_words import other_plan
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -108,7 +109,7 @@ def plane(
         if side.named:
             shown = [value(v, "" if isinstance(v, str) else "binary") for v in side.values]
             set_ticks(side.at, [fitting(text, 14) for text in shown])
-    _legend(ax, winners)
+    _legend(ax, winners, other_plan(why.report))
     _title(ax, why, features)
     return ax
 
@@ -213,12 +214,14 @@ def _marks(ax: Axes, marked: list[Explanation], sides: tuple[Side, Side]) -> Non
     ax.plot(*start, "o", label="the context as it is", **look, **over)
 
 
-def _legend(ax: Axes, winners: NDArray[np.int64]) -> None:
+def _legend(ax: Axes, winners: NDArray[np.int64], plan: str) -> None:
     from matplotlib.patches import Patch
 
-    said = ["the decision is cheaper", "your plan is cheaper", "no plan is better than yours"]
+    said = ["the decision is cheaper", f"{plan} is cheaper", "no plan is better than yours"]
+    if plan != "your plan":
+        said[2] = f"no plan is better than {plan}"
     if (winners == 2).any():
-        said[1] = "your plan beats the decision only"
+        said[1] = f"{plan} beats the decision only"
     regions = [Patch(facecolor=COLOURS[k], edgecolor=SOFT, label=said[k]) for k in np.unique(winners)]
     handles = [*regions, *ax.get_legend_handles_labels()[0]]
     look = {"ncols": 2, "frameon": False, "fontsize": "small", "labelcolor": SOFT}

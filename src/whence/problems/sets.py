@@ -11,7 +11,7 @@ import numpy as np
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
-from whence.plain_values import quoted
+from whence.plain_values import quoted, to_plain
 from whence.problems.base import DecisionProblem
 from whence.risk import Risk
 
@@ -184,7 +184,9 @@ class ListedPlans(PlanSet):
 
     def as_plain(self) -> dict[str, Any]:
         """The plans, one by one, and what they are called."""
-        return {"only": [self.problem.to_plain(plan) for plan in self.allowed], "words": self._words}
+        # A plan that is a bare number, such as which of some plans, stays one.
+        plans = [to_plain(plan) if _is_number(plan) else self.problem.to_plain(plan) for plan in self.allowed]
+        return {"only": plans, "words": self._words}
 
     def refusal(self, decision: Any) -> str | None:
         """Whether the plan is one of those listed."""
@@ -279,7 +281,7 @@ def set_from_plain(problem: DecisionProblem, value: Any, outcomes: Sequence[str]
     if not isinstance(value, Mapping) or not value:
         raise InputError(f"A set of plans must be 'any', or say what is asked of a plan. Got {quoted(value)} instead.")
     if "only" in value:
-        plans = [problem.from_plain(plan, outcomes) for plan in value["only"]]
+        plans = [plan if _is_number(plan) else problem.from_plain(plan, outcomes) for plan in value["only"]]
         return only(problem, plans, words=str(value.get("words", "")))
     found: Any = problem
     for name, items in value.items():
@@ -297,6 +299,10 @@ def set_from_plain(problem: DecisionProblem, value: Any, outcomes: Sequence[str]
         else:
             found = method(*(items if isinstance(items, list | tuple) else [items]))
     return found.named(outcomes) if isinstance(found, PlanSet) else AnyPlan(problem)
+
+
+def _is_number(plan: Any) -> bool:
+    return isinstance(plan, int | float | np.number)
 
 
 def _is_vector(plan: Any) -> bool:

@@ -15,7 +15,7 @@ from whence.report.model import Plans, Report, Shown
 from whence.report.numbers import plain, share, with_unit
 from whence.report.plans import most_different
 from whence.report.quality import warns
-from whence.report.reliance import by_a_hair
+from whence.report.reliance import another_plan, by_a_hair
 from whence.report.set_words import heading, other_plan
 from whence.report.svg import Bar, bars, distribution, range_bar, route_map
 from whence.report.templating import fragment_of, page_of
@@ -93,6 +93,7 @@ def _content(explanation: Explanation) -> dict[str, Any]:
         "other": other_plan(report),
         "heading": heading(report),
         "turning": None if report.nearest is None else report.nearest.shown,
+        "turning_plan": "" if report.nearest is None else another_plan(report.nearest, report),
         "fingerprints": [(name, text[:16]) for name, text in known.items() if text and isinstance(text, str)],
     }
 

@@ -23,7 +23,8 @@ def plan_of(plans: Plans, name: str) -> Any:
 def in_form(plan: Any, form: str) -> Any:
     """A plan in plain values as it is computed with."""
     if form == "quantities":
-        return np.array(plan, dtype=np.float64)
+        # A single number that is no list is a plan of its own kind.
+        return plan if isinstance(plan, int | float) else np.array(plan, dtype=np.float64)
     return [tupled(node) for node in plan] if form == "route" else plan
 
 

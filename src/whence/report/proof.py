@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from whence.plain_values import number_from_plain
+from whence.report.asked_words import ANY, cheaper_by, few_changes, nearly_best, standard_errors, surely
 from whence.report.model import Report
 from whence.report.numbers import at_least, duration, plain, share, with_unit
 from whence.report.set_words import set_certainty
 from whence.spelling import joined
 
-__all__ = ["certainty", "certificate", "few_changes", "nearly_best"]
+__all__ = ["certainty", "certificate"]
 
 
 def certainty(report: Report) -> str:
@@ -23,7 +24,7 @@ def certainty(report: Report) -> str:
     elif report.status == "optimal" and gap > 0.0:
         said = f"Near enough for the gap that was allowed, at distance {distance}; none nearer than {bound} exists."
     elif report.status == "optimal":
-        by = f" by {_standard_errors(report)}" if report.confidence else ""
+        by = surely(report)
         by += f" with {few_changes(report)}" if report.max_changes is not None else ""
         said = f"Proved nearest{by}, at distance {distance}: no nearer context would do."
     else:
@@ -47,12 +48,15 @@ def certificate(report: Report) -> list[list[str]]:
     lines = {
         "status": report.status,
         "kind": report.kind,
-        "asked for": joined(report.among, nearly_best(report)),
+        "asked for": _asked(report),
         "risk": report.risk,
         "distance": plain(distance, 9),
         "proved lower bound": plain(bound, 9),
         "gap": plain(gap, 3),
-        "confidence": _standard_errors(report) if report.confidence else "",
+        "confidence": standard_errors(report) if report.confidence else "",
+        "asked for no less usual than": ""
+        if report.plausible is None
+        else f"{share(report.plausible)} of past contexts",
         "asked for no more than": "" if report.max_changes is None else few_changes(report).removeprefix("at most "),
         "holds in": _refits(report),
         "usual": "" if report.usual is None else f"{share(report.usual)} of past contexts are no more usual",
@@ -67,20 +71,12 @@ def certificate(report: Report) -> list[list[str]]:
     return [[name, text] for name, text in lines.items() if text]
 
 
-def nearly_best(report: Report) -> str:
-    """ "within 2 % of the best" where a share of the best plan's cost was allowed for, otherwise nothing."""
-    return f"within {plain(100.0 * report.within, 4)} % of the best" if report.within else ""
-
-
-def few_changes(report: Report) -> str:
-    """How many features may change."""
-    return "at most one change" if report.max_changes == 1 else f"at most {report.max_changes} changes"
-
-
-def _standard_errors(report: Report) -> str:
-    # Only neighbours have to be set apart from others.
-    whose = "trees" if report.separation is None else "neighbours"
-    return f"{plain(report.confidence, 3)} standard errors over the {whose}"
+def _asked(report: Report) -> str:
+    """What is asked of the plan, or of a plan of the set."""
+    if report.among != ANY:
+        return joined(report.among, " and ".join(filter(None, [nearly_best(report), cheaper_by(report)])))
+    least = cheaper_by(report).removeprefix("at least ").removesuffix(" cheaper than the decision")
+    return f"{report.among}, with the decision over {least} above it" if least else report.among
 
 
 def _refits(report: Report) -> str:

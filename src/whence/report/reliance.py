@@ -16,6 +16,7 @@ from whence.report.model import (
 )
 from whence.report.numbers import plain, share, with_unit
 from whence.report.set_words import other_plan
+from whence.spelling import joined
 
 if TYPE_CHECKING:
     from whence.explain.reliance import Held, Reliance
@@ -23,6 +24,7 @@ if TYPE_CHECKING:
 
 __all__ = [
     "agreed_in_words",
+    "another_plan",
     "by_a_hair",
     "followed",
     "gain_in_words",
@@ -108,7 +110,8 @@ def reliance_in_words(report: Report) -> str:
     if report.reliance is None or near is None or near.shown is None:
         return said if report.reliance is not None else ""
     distance = plain(number_from_plain(near.distance), 4)
-    return f"{said}\nNearest, at distance {distance}: {_lowered(near.shown.verdict)} {by_a_hair(report)}"
+    told = f"{said}\nNearest, at distance {distance}: {_lowered(near.shown.verdict)} {by_a_hair(report)}"
+    return joined(told, another_plan(near, report))
 
 
 def agreed_in_words(report: Report) -> str:
@@ -200,8 +203,15 @@ def followed(report: Report) -> str:
         return "\n".join(filter(None, [shown.reliance, shown.rule]))
     first, _, _ = shown.reliance.partition("\n")
     there = f"{where_to_rely(report)}: {_lowered(shown.verdict)}".rstrip()
-    parts = [f"{by_a_hair(report)}\n", there, shown.exact, shown.costs, shown.certainty, first]
+    parts = [f"{by_a_hair(report)}\n", joined(there, another_plan(report, report.nearest)), shown.exact, shown.costs]
+    parts += [shown.certainty, first]
     return "\n".join(filter(None, [*parts, shown.usual, shown.rule]))
+
+
+def another_plan(report: Report, other: Report) -> str:
+    """Which plan of the set it is in one answer, where that is another one than in the other answer."""
+    plan = report.plans.alternative_text
+    return "" if plan == other.plans.alternative_text else f"The other plan is then: {plan}."
 
 
 def where_to_rely(report: Report) -> str:

@@ -5,15 +5,13 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from whence.plain_values import number_from_plain
+from whence.report.asked_words import ANY, cheaper_by, nearly_best, surely, usual_enough
 from whence.report.numbers import at_least, plain, with_unit
 
 if TYPE_CHECKING:
     from whence.report.model import Report
 
 __all__ = ["heading", "other_plan", "set_already", "set_certainty", "set_none", "set_open", "set_would"]
-
-#: What a set is called that holds all plans.
-ANY = "another plan"
 
 
 def other_plan(report: Report) -> str:
@@ -47,20 +45,27 @@ def set_already(report: Report) -> str:
 
 def set_none(report: Report, where: str) -> str:
     """That there is no such context, within what `where` says."""
+    usual = usual_enough(report)
     if report.among == ANY and report.confidence:
-        return f"{where}, in no context is another plan better by {plain(report.confidence, 3)} standard errors."
+        part = (cheaper_by(report) or "better").removesuffix(" than the decision")
+        return f"{where}, in no context{usual} is another plan {part}{surely(report)}."
     if report.among == ANY:
-        return f"{where}, {_today(report).lower()} stays {_kept(report)} in {_every(report)}."
-    if report.kind == "absolute" and not report.within:
-        return f"{where}, in no context is {report.among} optimal."
-    return f"{where}, there is no context in which {report.among} would have been {_better(report)}."
+        return f"{where}, {_today(report).lower()} stays {_kept(report)} in every context{usual}."
+    if report.kind == "absolute" and not (report.within or cheaper_by(report) or report.confidence):
+        return f"{where}, in no context{usual} is {report.among} optimal."
+    would = f"{report.among} would have been {_better(report)}{surely(report)}"
+    return f"{where}, there is no context{usual} in which {would}."
 
 
 def set_open(report: Report) -> str:
     """That no such context was found."""
+    found = f"No context{usual_enough(report)} was found in which"
+    if report.among == ANY and not report.confidence:
+        return f"{found} {_today(report).lower()} would not have been {_kept(report)}."
     if report.among == ANY:
-        return f"No context was found in which {_today(report).lower()} would not have been {_kept(report)}."
-    return f"No context was found in which {report.among} would have been {_better(report)}."
+        part = (cheaper_by(report) or "better").removesuffix(" than the decision")
+        return f"{found} another plan would have been {part}{surely(report)}."
+    return f"{found} {report.among} would have been {_better(report)}{surely(report)}."
 
 
 def set_certainty(report: Report) -> str:
@@ -69,11 +74,8 @@ def set_certainty(report: Report) -> str:
     if report.among != ANY or report.status in ("none", "already") or bound <= 0.0 or report.confidence:
         return ""
     few = "" if report.max_changes is None else " with so few changes"
-    return f"{_today(report)} stays {_kept(report)} in {_every(report)}{few} nearer than {at_least(bound, 3)}."
-
-
-def _every(report: Report) -> str:
-    return "every context" if report.plausible is None else "every context as usual as was asked for"
+    every = f"every context{usual_enough(report)}{few}"
+    return f"{_today(report)} stays {_kept(report)} in {every} nearer than {at_least(bound, 3)}."
 
 
 def _today(report: Report) -> str:
@@ -89,13 +91,14 @@ def _kept(report: Report) -> str:
 
 
 def _better(report: Report) -> str:
+    nearly, cheaper = nearly_best(report), cheaper_by(report)
     if report.kind == "absolute":
-        return f"within {plain(100.0 * report.within, 4)} % of the best" if report.within else "the best plan"
-    if report.margin is not None:
-        part, amount = report.margin
-        least = f"{plain(100.0 * part, 4)} %" if part else with_unit(plain(amount, 6), report.cost_unit)
-        return f"at least {least} cheaper than the decision"
+        return " and ".join(filter(None, [nearly or "the best plan", cheaper]))
     costs = report.cost_after
-    if costs is None or costs.decision - costs.alternative <= report.tolerance:
+    if cheaper:
+        return cheaper
+    if (costs is None and not report.confidence) or (
+        costs is not None and costs.decision - costs.alternative <= report.tolerance
+    ):
         return "as good as the decision"
     return "better than the decision"

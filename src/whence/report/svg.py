@@ -43,7 +43,8 @@ def bars(groups: Sequence[Group], title: str, beside: Sequence[Group] = ()) -> M
     """Horizontal bars in groups, from zero, each with its number; on one scale with the groups drawn `beside`."""
     every = [bar for _, group in [*groups, *beside] for bar in group]
     left = LETTER * max((len(bar.label) for bar in every), default=0) + 6
-    right = LETTER * max((len(bar.text) for bar in every), default=0) + 10
+    # A sign is wider than other letters.
+    right = LETTER * max((len(bar.text) + bar.text.startswith(("+", "−")) for bar in every), default=0) + 10
     low = min(0.0, *(bar.length for bar in every))
     high = max(0.0, *(bar.length for bar in every))
     scale = (WIDTH - left - right) / ((high - low) or 1.0)

@@ -10,10 +10,11 @@ from typing import Any, TypeGuard
 
 import numpy as np
 
+from whence.report.asked_words import cheaper_by, few_changes, nearly_best, surely, usual_enough
 from whence.report.forecasts import forecast_in_words
 from whence.report.model import Change, Report, Shown, ShownChange
 from whence.report.numbers import aligned, beyond, exactly, plain, value, with_unit
-from whence.report.proof import certainty, certificate, few_changes, nearly_best
+from whence.report.proof import certainty, certificate
 from whence.report.quality import quality_in_words
 from whence.report.ranges import ranges_of
 from whence.report.reliance import (
@@ -246,24 +247,33 @@ def _allowance(report: Report, shown: list[str]) -> str:
     return f" That counts as equal: within the tolerance of {allowed}."
 
 
+def _asked(report: Report) -> str:
+    """What a context was looked for in which it would have been so."""
+    nearly, cheaper = nearly_best(report), cheaper_by(report)
+    if report.kind == "relative":
+        # By standard errors it has to be better, not only as good.
+        better = "better than the decision" if report.confidence else "as good as the decision"
+        return f"your plan would have been {cheaper or better}{surely(report)}"
+    if nearly or cheaper or report.confidence:
+        return (
+            f"your plan would have been {' and '.join(filter(None, [nearly or 'the best', cheaper]))}{surely(report)}"
+        )
+    return "no plan would have been better than yours"
+
+
 def _without_context(report: Report) -> str:
-    nearly = nearly_best(report)
     if report.status != "none" and report.among:
         return set_open(report)
     if report.status != "none":
-        better = "no plan would have been better than yours" if report.kind == "absolute" else ""
-        better = f"your plan would have been {nearly}" if nearly else better
-        return f"No context was found in which {better or 'your plan would have been as good as the decision'}."
+        return f"No context{usual_enough(report)} was found in which {_asked(report)}."
     where = "Within the ranges of the history"
     if report.unrestricted is not None:
         where += " and your restrictions"
     if report.max_changes is not None:
         where += f" and with {few_changes(report)}"
-    said = f"{where}, there is no context in which your plan would have been as good as the decision."
-    if report.kind == "absolute":
-        said = f"{where}, some other plan is better than yours in every context."
-    if nearly:
-        said = f"{where}, there is no context in which your plan would have been {nearly}."
+    said = f"{where}, there is no context{usual_enough(report)} in which {_asked(report)}."
+    if report.kind == "absolute" and not (nearly_best(report) or cheaper_by(report) or report.confidence):
+        said = f"{where}, some other plan is better than yours in every context{usual_enough(report)}."
     if report.among:
         said = set_none(report, where)
     return f"{said} The reason: {report.note}." if report.note else said
@@ -287,10 +297,8 @@ def _remedy(report: Report) -> str:
 
 def _compared(report: Report) -> str:
     """ "better than" where the changed context says so by more than the tolerance, otherwise "as good as"."""
-    if report.margin is not None:
-        part, amount = report.margin
-        least = f"{plain(100.0 * part, 4)} %" if part else with_unit(plain(amount, 6), report.cost_unit)
-        return f"at least {least} cheaper than"
+    if cheaper := cheaper_by(report):
+        return cheaper.removesuffix(" the decision")
     costs = report.cost_after or report.cost_before
     return "better than" if costs.decision - costs.alternative > report.tolerance else "as good as"
 

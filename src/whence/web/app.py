@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
 from typing import Annotated
@@ -183,7 +184,9 @@ def _malformed(request: Request, error: Exception) -> Response:
     elif len(where) > 1 and where[0] in VALUES:
         told = f"The feature {where[1]!r} of {where[0]!r} must be {VALUES[where[0]]}."
     else:
-        told = f"{'.'.join(where) or 'request'!r} cannot be read: {first['msg']}."
+        # Where several types would do, pydantic names the one that it tried.
+        named = [part for part in where if not re.fullmatch(r"constrained-\w+|literal\[.*\]", part)]
+        told = f"{'.'.join(named) or 'request'!r} cannot be read: {first['msg']}."
     return JSONResponse({"detail": told}, 422)
 
 

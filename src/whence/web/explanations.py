@@ -104,10 +104,9 @@ def _find(request: Request, id: str) -> Job:
 
 
 def _question(scene: Scene, asked: models.ExplainRequest, settings: ServerSettings) -> Asked:
-    conditions = scene.conditions if asked.plan is not None else scene.conditions_of_sets
     return replace(
         asked_of(scene, asked, settings),
-        conditions=conditions(
+        conditions=scene.conditions(
             margin=None if asked.margin is None else read_margin(asked.margin),
             holds=asked.holds,
             refits=asked.refits,
@@ -146,7 +145,7 @@ def check(scene: Scene, asked: Asked) -> list[str]:
     question = Question(
         asked.context, asked.plan, kind=asked.kind, within=asked.within, rule=asked.rule, **asked.conditions
     )
-    if asked.plan is not None and question.holds is not None:
+    if question.holds is not None:
         Refitted.of(scene.policy, question.refits)
     row = scene.row_of(asked.context)
     asked_set(scene.policy, replace(question, instead=scene.instead_of(asked.plan, asked.instead)))

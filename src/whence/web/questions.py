@@ -122,7 +122,6 @@ async def _asked(
     found = find_scene(request, scene)
     settings: ServerSettings = request.app.state.settings
     conditions = found.conditions_of_several(
-        asked.plan is None,
         margin=None if asked.margin is None else read_margin(asked.margin),
         confidence=asked.confidence,
         plausible=asked.plausible,

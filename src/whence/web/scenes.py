@@ -37,8 +37,6 @@ NAMED = 8
 ATOMS = 200
 #: What an answer may have to keep to, as `Policy.explain` names it.
 CONDITIONS = ("margin", "holds", "refits", "confidence", "plausible", "max_changes")
-#: Those that are not only for single plans.
-OF_SETS = ("margin", "max_changes")
 #: Those that questions with several answers take.
 OF_SEVERAL = ("margin", "confidence", "plausible")
 
@@ -155,16 +153,9 @@ class Scene:
         asked = self.defaults.options(**given)
         return {name: asked[name] for name in CONDITIONS}
 
-    def conditions_of_sets(self, **given: Any) -> dict[str, Any]:
-        """The same where a set of plans is asked about: what the scene says of single plans is not for sets."""
-        asked = self.conditions(**given)
-        said = {name for name, value in given.items() if value is not None}
-        return {name: value for name, value in asked.items() if name in said or name in OF_SETS}
-
-    def conditions_of_several(self, sets: bool, **given: Any) -> dict[str, Any]:
-        """The same for questions with several answers, about a plan or about `sets`: refits are not for them."""
-        asked = (self.conditions_of_sets if sets else self.conditions)(**given)
-        return {name: value for name, value in asked.items() if name in OF_SEVERAL}
+    def conditions_of_several(self, **given: Any) -> dict[str, Any]:
+        """The same for questions with several answers: refits are not for them."""
+        return {name: value for name, value in self.conditions(**given).items() if name in OF_SEVERAL}
 
     @property
     def unknown(self) -> str:

@@ -57,7 +57,7 @@ class Refits:
             raise InputError("Forecasts with residuals are not held against refits.", parameter="refits")
         if not weights.can_refit:
             raise InputError(
-                "A forest that was given fitted cannot be fitted again, so that nothing is known of its refits; "
+                "A model that was given fitted cannot be fitted again, so that nothing is known of its refits; "
                 "ask with 'confidence' instead of 'holds'.",
                 parameter="refits",
             )

@@ -15,12 +15,10 @@ const WORDS = {
 };
 
 /** The conditions of a question as they are sent: what the scene asks for anyhow need not be said. */
-export function conditionsAsked(about) {
+export function conditionsAsked() {
   const { holds, margin, plausible } = state.conditions;
   const own = ownConditions(state.scene);
-  // Refits and rules are about one plan: who wants them takes the plan that takes over as their own.
   const few = state.conditions.changes === own.changes ? {} : { max_changes: state.conditions.changes };
-  if (about !== "mine") return { ...few, ...(margin === own.margin ? {} : { margin }) };
   return {
     ...few,
     ...(state.scene.holds === null ? {} : { holds }),
@@ -31,19 +29,19 @@ export function conditionsAsked(about) {
 }
 
 /** The conditions of a question with several answers: refits and the number of changes are for single ones. */
-export function conditionsOfSeveral(about) {
-  const { margin, plausible } = conditionsAsked(about);
+export function conditionsOfSeveral() {
+  const { margin, plausible } = conditionsAsked();
   return { ...(margin === undefined ? {} : { margin }), ...(plausible === undefined ? {} : { plausible }) };
 }
 
 /** The conditions of a question about a forecast: how usual the context must be, and how few features may change. */
 export function conditionsOfForecasts() {
-  const { plausible, max_changes: few } = conditionsAsked("mine");
+  const { plausible, max_changes: few } = conditionsAsked();
   return { ...(plausible === undefined ? {} : { plausible }), ...(few === undefined ? {} : { max_changes: few }) };
 }
 
 /** Whether refits are asked for. */
-export const asksRefits = () => state.about === "mine" && state.scene.holds !== null && state.conditions.holds !== false;
+export const asksRefits = () => state.scene.holds !== null && state.conditions.holds !== false;
 
 function choice(name, label, offered) {
   const node = h("select", { id: `condition-${name}`, onchange: () => ask({ conditions: { ...state.conditions, [name]: JSON.parse(node.value) } }) });

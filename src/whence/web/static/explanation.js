@@ -60,7 +60,7 @@ function turningCard(kind) {
     drawn = mark;
     if (waiting) put(body);
     else if (turns) {
-      const unknown = state.about === "mine" && turns.explanation.context && state.scene.unknown;
+      const unknown = turns.explanation.context && state.scene.unknown;
       redraw(body, answer(kind, "turns", turns), unknown && h("p", { class: "hint", text: unknown }), !busy && downloads(kind, entry));
       // Once, not with every switch between today and then.
       if (entry.job !== told) announce(`${titleOf(kind)}: ${linesOf(turns.explanation.shown)[0]}`);

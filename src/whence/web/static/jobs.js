@@ -33,7 +33,7 @@ export async function explain(about = "mine", kinds = kindsOf(about)) {
     fixed: state.locks,
     bounds: state.limits,
     time_limit: state.timeLimit,
-    ...conditionsAsked(about),
+    ...conditionsAsked(),
   };
   update({
     about,

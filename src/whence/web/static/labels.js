@@ -21,7 +21,7 @@ function along([x0, y0], [x1, y1]) {
 }
 
 /**
- * Texts for `places` ({text, at, rank}; rank 0 is always named, 1 if at all possible, 2 where nothing is in the way);
+ * Texts for `places` ({key, text, at, rank}; rank 0 is always named, 1 if at all possible, 2 where nothing is in the way);
  * `lines` are pairs of points that names should rather not cover.
  */
 export function namesOf(places, lines, { width, height }) {
@@ -29,7 +29,7 @@ export function namesOf(places, lines, { width, height }) {
   const covered = lines.flatMap(([a, b]) => along(a, b)).filter(([x, y]) => x > 0 && y > 0 && x < width && y < height).map((point) => around(point, 3));
   const named = places.filter(({ rank }) => rank < 2 || places.length <= NAMED).sort((a, b) => a.rank - b.rank);
   const drawn = [];
-  for (const { text, at, rank } of named) {
+  for (const { key, text, at, rank } of named) {
     const boxes = spots(at, LETTER * text.length + (rank ? 0 : 6));
     const inside = boxes.filter((box) => box[0] >= 0 && box[2] <= width && box[1] >= 0 && box[3] <= height);
     const free = inside.filter((box) => !taken.some((other) => overlap(box, other)));
@@ -37,7 +37,7 @@ export function namesOf(places, lines, { width, height }) {
     const box = best ?? (rank ? undefined : inside[0] ?? boxes[0]);
     if (!box) continue;
     taken.push(box);
-    drawn.push(s("text", { x: Math.max(box[0], 0), y: box[3] - 4, class: `label rank${rank}`, "aria-hidden": "true", text }));
+    drawn.push(s("text", { x: Math.max(box[0], 0), y: box[3] - 4, class: `label rank${rank}`, "aria-hidden": "true", "data-named": key, text }));
   }
   return drawn;
 }

@@ -125,7 +125,10 @@ export function networkMap(network, { onpick, onback, onmark }) {
     const at = item && seen(item.id);
     near.toggleAttribute("hidden", !at);
     svg.dataset.near = at ? keyOf(item.id) : "";
+    // Its own name would stand beside the one at the ring.
+    for (const label of svg.querySelectorAll(".label.twice")) label.classList.remove("twice");
     if (!at) return;
+    svg.querySelector(`[data-named="${CSS.escape(keyOf(item.id))}"]`)?.classList.add("twice");
     const text = textOf(item);
     const left = at[0] + 14 + 7 * text.length > view.width;
     put(near, s("circle", { cx: at[0], cy: at[1], r: 11 }),
@@ -158,7 +161,7 @@ export function networkMap(network, { onpick, onback, onmark }) {
       r: ends.has(key) ? 7 : visited.has(key) && crowd * view.k > CROWDED ? 4.5 : small, class: ends.has(key) ? "end" : "node" }));
     const rank = (key) => (ends.has(key) ? 0 : shown.offered.has(key) || (visited.has(key) && crowd * view.k >= CROWDED / 2) ? 1 : 2);
     const routes = lines([shown.decision, shown.alternative, shown.then].flatMap(hops));
-    const names = namesOf(inSight.map(({ key, at, text }) => ({ text, at, rank: rank(key) })), routes, view);
+    const names = namesOf(inSight.map(({ key, at, text }) => ({ key, text, at, rank: rank(key) })), routes, view);
     const focused = document.activeElement?.dataset?.node;
     svg.setAttribute("role", shown.drawing ? "group" : "img");
     svg.setAttribute("aria-label", shown.title ?? "Map of the network with both routes");

@@ -55,7 +55,7 @@ export async function askOther(name, given = null) {
   const [question, of] = {
     compare: () => [{ before: given, after: state.context, ...limits }, { about: "any", before: given }],
     forecast: () => [{ ...where, ...given, ...conditionsOfForecasts() }, { about: "any", wanted: given }],
-  }[name]?.() ?? [{ ...where, ...SUBJECTS[about](), kind, ...conditionsOfSeveral(about) }, { about, kind, words: subjectWords(about, kind) }];
+  }[name]?.() ?? [{ ...where, ...SUBJECTS[about](), kind, ...conditionsOfSeveral() }, { about, kind, words: subjectWords(about, kind) }];
   setOther(name, { ...of, state: "queued", stale: false });
   if (state.picked) update({ picked: null, stage: "today" });
   await lines[name].run(slotOf(name, question, of), mine);

@@ -105,7 +105,7 @@ export function sinceSlot() {
   const holder = h("div");
   let made = null;
   let scene = null;
-  const inner = slot({ name: "compare", title: "Why another plan than before?", hint: "Today’s context against another one: what each difference contributes, in money.", draw: comparison, asking: holder });
+  const inner = slot({ name: "compare", title: "Why another plan than before?", hint: "Today’s context against another one: what each difference contributes to the costs.", draw: comparison, asking: holder });
   return {
     node: inner.node,
     sync() {
