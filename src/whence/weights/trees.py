@@ -134,7 +134,8 @@ class LeafMembers:
         else:
             shares = shares_of(samples, size, self.mass) / trees
         row = np.repeat(np.arange(rows), size.reshape(rows, trees).sum(axis=1))
-        return np.bincount(row * self.n_samples + samples, shares, rows * self.n_samples).reshape(rows, -1)
+        flat = np.bincount(row * self.n_samples + samples, shares, minlength=rows * self.n_samples)
+        return np.asarray(flat.reshape(rows, -1), dtype=np.float64)
 
     def by_tree(self, leaves: NDArray[np.int64]) -> Floats:
         """The same by each tree alone, one per row."""
