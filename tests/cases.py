@@ -163,7 +163,7 @@ def forest(rng: np.random.Generator, X: pd.DataFrame, Y: np.ndarray, frozen: boo
 
 
 # Kept for the tests that ask other questions about the same ones: no test changes a policy of these.
-@lru_cache(maxsize=1000)
+@lru_cache(maxsize=4000)
 def policy(seed: int, *, weights: str | None = None, kinds: str | None = None, plain: bool = False) -> Policy:
     """A small fitted policy; `weights` is "forest", "frozen" or "knn", `plain` leaves out all restrictions."""
     rng = np.random.default_rng([seed, 7])
