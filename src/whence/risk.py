@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from numbers import Real
 from typing import Any, ClassVar
@@ -78,6 +79,27 @@ class Risk:
         values, w = values[w != 0], w[w != 0]
         order = np.argsort(-values, kind="stable")
         return float(tail_flow(w[order], tail) @ values[order] / tail)
+
+    def of_each(self, costs: Floats, weights: Sequence[Floats]) -> list[float]:
+        """Risk of the same `costs` under each of several `weights`: what `of` says of each.
+
+        Examples
+        --------
+        >>> CVaR(0.5).of_each(np.array([1.0, 3.0]), [np.array([0.5, 0.5]), np.array([1.0, 0.0])])
+        [3.0, 1.0]
+        """
+        if self.tail is None or type(self).of is not Risk.of:
+            return [self.of(costs, one) for one in weights]
+        values = self._known_values(np.asarray(costs, dtype=np.float64))
+        # Costs are sorted once for all of them; what has no weight is left out of the order, as if it had never been.
+        order = np.argsort(-values, kind="stable")
+        values = values[order]
+        found = []
+        for one in weights:
+            own = one[order]
+            some = own != 0
+            found.append(float(tail_flow(own[some], self.tail) @ values[some] / self.tail))
+        return found
 
     def contributions(self, costs: ArrayLike, weights: ArrayLike) -> Floats | None:
         """What each observation adds to the risk: they sum to it. None where it is not a sum over the observations.
