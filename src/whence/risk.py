@@ -286,7 +286,7 @@ def tail_flow(weights: Floats, tail: float) -> Floats:
     # Less than half as long as numpy's clip takes for a few hundred numbers.
     flow: Floats = np.minimum(np.maximum(tail - (upto - weights), 0.0), weights)
     whole = upto[..., -1:]
-    short = (0.0 < whole) & (whole < tail)
+    short = (whole > 0.0) & (whole < tail)
     if short.any():
         flow = np.where(short, weights * (tail / np.where(short, whole, 1.0)), flow)
     return flow
