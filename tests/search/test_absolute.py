@@ -33,7 +33,7 @@ WAYS: dict[str, dict[str, Any]] = {
         "COMMON": 1,
         "EAGER_FROM": 6,
         "FIRST_LOOK": 4,
-        "PATIENCE": (3, 3, 3),
+        "PATIENCE": (3, 3),
         "STALLED": 9,
         "STRONG_FROM": (1, 1),
     },

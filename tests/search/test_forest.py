@@ -28,9 +28,9 @@ EXACT = 1e-11
 #: All ways to search, which large questions take one after the other, and settings under which small ones do too.
 WAYS: dict[str, dict[str, Any]] = {
     "plain": {},
-    "sharp": {"PATIENCE": (1, 1, 1), "SHARP_FROM": 0.0},
-    "strong": {"PATIENCE": (0, 0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
-    "both": {"PATIENCE": (2, 2, 2), "STALLED": 3, "STRONG_FROM": (1, 1), "SHARPER_FROM": 3},
+    "sharp": {"PATIENCE": (1, 1), "SHARP_FROM": 0.0},
+    "strong": {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
+    "both": {"PATIENCE": (2, 2), "STALLED": 3, "STRONG_FROM": (1, 1), "SHARPER_FROM": 3},
 }
 #: Questions that a box given up too early once answered wrongly: seed, and which of its questions.
 ONCE_WRONG = [(101444, 4), (102724, 2), (103306, 1), (104273, 0), (104273, 2), (108873, 1), (110040, 3)]
@@ -153,7 +153,7 @@ def test_the_strong_bound_equals_brute_force(block: int, monkeypatch: pytest.Mon
 @pytest.mark.parametrize("block", range(2))
 def test_splits_at_the_sharpest_face_equal_brute_force(block: int, monkeypatch: pytest.MonkeyPatch) -> None:
     """With boxes split where both halves gain most from the first one on, 300 questions end as by brute force."""
-    monkeypatch.setattr(forest_search, "PATIENCE", (0, 0, 0))
+    monkeypatch.setattr(forest_search, "PATIENCE", (0, 0))
     monkeypatch.setattr(forest_search, "SHARP_FROM", 0.0)
     for seed in range(30_000 + block * 30, 30_000 + (block + 1) * 30):
         for i, case in enumerate(cases(seed, EACH)):

@@ -27,9 +27,10 @@ __all__ = ["ForestFrontier", "explain", "prepared"]
 
 Ints = NDArray[np.int32]
 
-#: Boxes to examine before looking for a good explanation without proof: expected cost, the same with standard errors,
-#: CVaR. The first boxes are the largest; under CVaR a few of them take as long as the look, which makes them smaller.
-PATIENCE = (500, 64, 0)
+#: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR; and the same with standard
+#: errors. The first boxes are the largest: what is found makes them smaller, and with standard errors that pays sooner.
+PATIENCE = (500, 64)
+PATIENCE_SURE = (64, 0)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
 #: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
@@ -67,7 +68,7 @@ class ForestFrontier:
         self.plausible = plausible
         self.tail = question.risk.tail is not None
         self.absolute = question.kind == "absolute"
-        self.patience = PATIENCE[2 if self.tail else int(question.confidence > 0.0)]
+        self.patience = (PATIENCE_SURE if question.confidence > 0.0 else PATIENCE)[self.tail]
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.tail and question.confidence > 0.0
         self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
