@@ -27,8 +27,10 @@ __all__ = ["ForestFrontier", "explain", "prepared"]
 
 Ints = NDArray[np.int32]
 
-#: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR.
+#: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR; and the same with standard
+#: errors. The first boxes are the largest: what is found makes them smaller, and with standard errors that pays sooner.
 PATIENCE = (500, 64)
+PATIENCE_SURE = (64, 0)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
 #: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
@@ -66,6 +68,7 @@ class ForestFrontier:
         self.plausible = plausible
         self.tail = question.risk.tail is not None
         self.absolute = question.kind == "absolute"
+        self.patience = (PATIENCE_SURE if question.confidence > 0.0 else PATIENCE)[self.tail]
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.tail and question.confidence > 0.0
         self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
@@ -141,7 +144,7 @@ class ForestFrontier:
             # Boxes that ask for the best plan settle nothing next to the start alone.
             sharp = sharp or self.eager
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
-        for milestone in (FIRST_LOOK, EAGER_FROM, PATIENCE[self.tail], STALLED, SHARP_FROM[self.tail], SHARPER_FROM):
+        for milestone in (FIRST_LOOK, EAGER_FROM, self.patience, STALLED, SHARP_FROM[self.tail], SHARPER_FROM):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         seconds = self.question.limits.remaining
@@ -214,7 +217,7 @@ class ForestFrontier:
             return 2 - stage % 2 if self.nodes >= after else 0
         if stage > 2:
             return 0
-        return stage if large or self.nodes >= (PATIENCE[self.tail], STALLED)[stage - 1] else 0
+        return stage if large or self.nodes >= (self.patience, STALLED)[stage - 1] else 0
 
     def propose(self, cutoff: float) -> Floats | None:
         """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -114,7 +115,19 @@ class LeafMembers:
 
     def weights(self, inputs: NDArray[np.float32]) -> Floats:
         """Weights of every sample for each row of `inputs`, of shape (rows, n)."""
+        if len(inputs) == 1:
+            return self.at_leaves(self.leaves_of(inputs[0])[None, :])
         return self.at_leaves(np.array([tree.apply(inputs) for tree in self.trees]).T)
+
+    def leaves_of(self, row: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The leaf of one context in every tree, by the trees themselves."""
+        # A context that was found is asked for its weights, for those of every tree, and for both once more.
+        asked, leaves = _LAST.get(self, (None, None))
+        if leaves is None or asked != row.tobytes():
+            seen = row[None, :]
+            leaves = np.array([tree.apply(seen)[0] for tree in self.trees])
+            _LAST[self] = row.tobytes(), leaves
+        return leaves
 
     def at_leaves(self, leaves: NDArray[np.int64]) -> Floats:
         """Weights of every sample for contexts that fall into these leaves, one row of a leaf per tree each."""
@@ -164,6 +177,10 @@ class LeafMembers:
         padded = np.append(self.mass[self.order[t]], 0.0)
         ends = np.stack([self.first[t], self.first[t] + self.size[t]], axis=1).ravel()
         return np.where(self.size[t] > 0, np.add.reduceat(padded, ends)[::2], 0.0)
+
+
+#: The context that members were asked about last, as its bytes, and its leaves. Not saved with them.
+_LAST: WeakKeyDictionary[LeafMembers, tuple[bytes, NDArray[np.int64]]] = WeakKeyDictionary()
 
 
 def shares_of(samples: NDArray[np.integer], size: NDArray[np.int64], mass: Floats | None) -> Floats:
@@ -279,9 +296,7 @@ class TreeWeights(Weights):
 
     def per_tree(self, row: Floats) -> Floats | None:
         """Weights in a context by each tree alone: those in the same leaf speak alike."""
-        seen, members = np.asarray(row, dtype=np.float32)[None, :], self.members_
-        leaves = np.array([tree.apply(seen)[0] for tree in self.trees])
-        return members.by_tree(leaves)
+        return self.members_.by_tree(self.members_.leaves_of(np.asarray(row, dtype=np.float32)))
 
     def thresholds(self, column: int) -> Floats:
         """The thresholds of all splits on a column."""
