@@ -37,7 +37,7 @@ STALLED = 2000
 STRONG_FROM = (8, 25)
 #: Boxes after which they are split where both halves come nearest to being settled, and no longer next to the nearest
 #: point: expected cost, CVaR; and with the strong bound.
-SHARP_FROM, SHARPER_FROM = (500, 64), 16_000
+SHARP_FROM, SHARPER_FROM = (500, 0), 16_000
 #: Leaves a tree, on average, above which a question about one plan begins with that (about a set of them, large boxes
 #: would be dear), and coordinates up to which it is done with the plain bound.
 MANY_LEAVES, SHARP_TO = 64, 24
