@@ -91,20 +91,19 @@ void bind_boxes(nb::module_& m) {
             },
             "box"_a)
         .def(
-            "keep_column",
-            [](Reach& reach, const Box& box, std::int32_t column) {
-                require_same(reach.located(), box.located());
-                require_column(box, column);
-                reach.keep_column(box, column);
-            },
-            "box"_a, "column"_a)
-        .def(
-            "drop_far",
+            "gather_near",
             [](Reach& reach, const Box& box, Integers cells, double room) {
                 require_same(reach.located(), box.located());
-                reach.drop_far(cells_in(box, cells), room);
+                reach.gather_near(box, cells_in(box, cells), room);
             },
             "box"_a, "cells"_a.noconvert(), "room"_a)
+        .def(
+            "keep_box",
+            [](Reach& reach, const Box& box) {
+                require_same(reach.located(), box.located());
+                reach.keep_box(box);
+            },
+            "box"_a)
         .def_prop_ro("leaves", [](const Reach& reach) {
             std::vector<std::int32_t> leaves;
             for (std::int32_t t = 0; t < reach.trees(); ++t)
@@ -254,12 +253,12 @@ void bind_faces(nb::module_& m) {
             "open"_a)
         .def(
             "sharpest",
-            [pair_of](Faces& faces, OpenBox& open, const Criterion& criterion) {
+            [pair_of](Faces& faces, OpenBox& open, const Criterion& criterion, double cutoff) {
                 require_same(faces.located(), open.box.located());
                 require_fit(open, criterion);
-                return pair_of(faces.sharpest(open, criterion));
+                return pair_of(faces.sharpest(open, criterion, cutoff));
             },
-            "open"_a, "criterion"_a);
+            "open"_a, "criterion"_a, "cutoff"_a = std::numeric_limits<double>::infinity());
 }
 
 void bind_rivals(nb::module_& m) {

@@ -1,7 +1,9 @@
 #include <nanobind/stl/optional.h>
+#include <nanobind/stl/vector.h>
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "descent.hpp"
 #include "least_costs.hpp"
 #include "tree_grower.hpp"
 
@@ -137,6 +139,73 @@ void leaves(const Ints& feature, const Vector& threshold, const Ints& left, cons
     }
 }
 
+using Floats32 = VectorOf<float>;
+using Orders = std::vector<MatrixOf<std::int32_t>>;
+
+void make_descent(Descent* self, const Ints& column, const Vector& threshold, const Ints& left, const Ints& right,
+                  const Ints& missing_left, const Ints& roots, const Ints& first, const Ints& size,
+                  const Orders& orders) {
+    const auto nodes = static_cast<std::int64_t>(column.size());
+    require_size(threshold, column.size(), "threshold");
+    require_size(left, column.size(), "left");
+    require_size(right, column.size(), "right");
+    require_size(missing_left, column.size(), "missing_left");
+    require_size(first, column.size(), "first");
+    require_size(size, column.size(), "size");
+    require(!orders.empty(), "'orders' must not be empty.");
+    const std::size_t samples = orders.front().shape(1);
+    std::vector<Descent::Forest> forests;
+    std::vector<bool> is_child(column.size());
+    std::size_t tree = 0;
+    for (const auto& order : orders) {
+        require(order.shape(1) == samples, "All forests must have the same samples.");
+        for (const std::int32_t sample : view(order))
+            require(sample >= 0 && static_cast<std::size_t>(sample) < samples, "'orders' must name samples.");
+        for (std::size_t own = 0; own < order.shape(0); ++own, ++tree) {
+            require(tree < roots.size(), "'roots' must have a node of every tree.");
+            const std::int64_t begin = roots.data()[tree];
+            const std::int64_t end = tree + 1 < roots.size() ? roots.data()[tree + 1] : nodes;
+            require(begin >= 0 && begin < end && end <= nodes, "'roots' must be nodes, and ascend.");
+            for (std::int64_t node = begin; node < end; ++node) {
+                if (column.data()[node] >= 0) {
+                    // Every node but the root has one parent, so that every way from the root ends.
+                    for (const std::int64_t child : {left.data()[node], right.data()[node]}) {
+                        require(child > begin && child < end && !is_child[child],
+                                "Children must be nodes of their tree, each of one parent.");
+                        is_child[child] = true;
+                    }
+                } else {
+                    const std::int64_t from = first.data()[node], count = size.data()[node];
+                    require(from >= 0 && count >= 0 && from + count <= static_cast<std::int64_t>(order.size()),
+                            "'first' and 'size' must say where the samples of a leaf stand.");
+                }
+            }
+        }
+        forests.push_back({static_cast<std::int64_t>(order.shape(0)), view(order)});
+    }
+    require(tree == roots.size(), "'roots' must have a node of every tree.");
+    Descent::Nodes all{copied(column), copied(threshold), copied(left), copied(right), copied(missing_left)};
+    new (self) Descent(std::move(all), copied(roots), copied(first), copied(size), std::move(forests), samples);
+}
+
+void check_row(const Descent& descent, const Floats32& row) {
+    require(row.size() >= descent.columns(), "'row' must have all columns of the trees.");
+}
+
+auto leaves_at(const Descent& descent, const Floats32& row) {
+    check_row(descent, row);
+    std::vector<std::int64_t> found(descent.trees());
+    for (std::size_t t = 0; t < found.size(); ++t) found[t] = descent.leaf(t, view(row));
+    return to_numpy(found.data(), found.size());
+}
+
+auto weights_at(const Descent& descent, const Floats32& row) {
+    check_row(descent, row);
+    std::vector<double> found(descent.forests() * descent.samples());
+    descent.add_weights(view(row), found);
+    return to_numpy_rows(found, descent.samples());
+}
+
 }  // namespace
 
 }  // namespace whence
@@ -159,6 +228,12 @@ void bind_trees(nb::module_& m) {
              "min_leaf"_a, "tried"_a, "by_outcomes"_a, "missing"_a = false, nb::keep_alive<1, 3>())
         .def("grow", &grow, "count"_a.noconvert(), "counted"_a.noconvert().none(), "seed"_a,
              "Feature, threshold, left and right child of the nodes of a tree, and whether what is missing goes left.");
+    nb::class_<Descent>(m, "Descent", "The leaves of one context in all trees of several forests.")
+        .def("__init__", &make_descent, "column"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
+             "right"_a.noconvert(), "missing_left"_a.noconvert(), "roots"_a.noconvert(), "first"_a.noconvert(),
+             "size"_a.noconvert(), "orders"_a.noconvert(), nb::keep_alive<1, 10>())
+        .def("leaves", &leaves_at, "row"_a.noconvert(), "The leaf of every tree, numbered on from tree to tree.")
+        .def("weights", &weights_at, "row"_a.noconvert(), "By forest, one per row, the weights of its samples.");
     m.def("leaves", &leaves, "feature"_a.noconvert(), "threshold"_a.noconvert(), "left"_a.noconvert(),
           "right"_a.noconvert(), "missing_left"_a.noconvert(), "rows"_a.noconvert(), "found"_a.noconvert(),
           "The leaf of every row, into found.");

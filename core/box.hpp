@@ -8,12 +8,6 @@
 
 namespace whence {
 
-struct Interval {
-    std::int32_t low, high;
-
-    bool operator==(const Interval&) const = default;
-};
-
 class Box {
 public:
     explicit Box(const Located& located) : located_(&located), columns_(located.columns().size()) {}

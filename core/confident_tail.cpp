@@ -118,8 +118,67 @@ bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
     list(open);
     lean_listed(open);
     const double most = raised(tau);
-    const EtaRange range = bracket(open, alternative(), open.etas, SAME, open.etas);
-    return bound_listed(open, most, range) && lean_to_projection(open, most);
+    const EtaRange suited = bracket(open, alternative(), open.etas, SAME, open.etas);
+    const EtaRange range = halve_levels(open, most, possible(open, most, suited));
+    return settle(open, most, range) && lean_to_projection(open, most);
+}
+
+// The etas of a range that are left where the levels of the worst rival are one half of those possible, or the other; a
+// half that leaves none is done with.
+//
+// A tree takes its dearest end of the levels, the first one where its tilt is more than 1 and the last one where it is
+// less: with half of them, trees of one kind have another end than with all. Most trees have a single leaf left, which is
+// then dearer by the same amount under every eta.
+EtaRange ConfidentTailCriterion::halve_levels(OpenBox& open, double tau, EtaRange range) const {
+    const std::int32_t r = open.worst;
+    const EtaRange all = open.level_ranges[r];
+    if (range.empty() || all.size() < 2) return range;
+    const TailTable& plan = rival(r);
+    const std::int32_t middle = (all.first + all.last) / 2;
+    const auto width = static_cast<std::size_t>(range.size());
+    const auto stride = static_cast<std::size_t>(open.parts_of.size());
+    const std::size_t skipped = static_cast<std::size_t>(range.first - open.parts_of.first);
+    std::vector<double>& sums = open.half_sums;
+    std::vector<double>& taken_off = open.taken_off_others;
+    taken_off.resize(open.listed.leaves.size());
+    sums.resize(2 * width);
+    for (std::size_t k = 0; k < width; ++k) sums[k] = sums[width + k] = open.worst_sums[range.first + k];
+    double dearer[2] = {};
+    for (std::int32_t t = 0; t < trees(); ++t) {
+        const double lean = open.tilts[r][t] - 1.0;
+        if (lean == 0.0) continue;
+        const bool upper = lean > 0.0;
+        const std::int32_t end = upper ? middle + 1 : middle;
+        const double level = plan.eta(end) / trees();
+        const std::int32_t first = open.listed.from[t], last = open.listed.from[t + 1];
+        for (std::int32_t i = first; i < last; ++i) {
+            const std::int32_t leaf = open.listed.leaves[i];
+            taken_off[i] = plan.value(leaf, open.levels[r]) + lean * (plan.value(leaf, end) - level);
+        }
+        if (last - first == 1) {
+            dearer[upper] += open.taken_off[first] - taken_off[first];
+            continue;
+        }
+        least_row(open, t, r, range, taken_off.data(), open.part.data());
+        const double* part = open.parts.data() + static_cast<std::size_t>(t) * stride + skipped;
+        double* half = sums.data() + upper * width;
+        for (std::size_t k = 0; k < width; ++k) half[k] += open.part[k] - part[k];
+    }
+    const auto left = [&](bool upper) {
+        EtaRange etas = range;
+        const auto out = [&](std::int32_t k) {
+            return sums[upper * width + static_cast<std::size_t>(k - range.first)] + dearer[upper] > tau;
+        };
+        while (!etas.empty() && out(etas.first)) ++etas.first;
+        while (!etas.empty() && out(etas.last)) --etas.last;
+        return etas;
+    };
+    const EtaRange below = left(false), above = left(true);
+    if (!below.empty() && !above.empty())
+        return {std::min(below.first, above.first), std::max(below.last, above.last)};
+    if (below.empty() && above.empty()) return {1, 0};
+    open.level_ranges[r] = below.empty() ? EtaRange{middle + 1, all.last} : EtaRange{all.first, middle};
+    return possible(open, tau, below.empty() ? above : below);
 }
 
 bool ConfidentTailCriterion::bound_again(OpenBox& open, double tau) const {

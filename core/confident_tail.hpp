@@ -7,7 +7,8 @@
 //
 // Over a box the thresholds vary. The difference itself is bounded as without confidence, by any level; the spread,
 // for which a centred direction stands, by the levels that are possible in the box, of which the ends suffice: beside
-// the level itself, which cancels out, B falls with the level.
+// the level itself, which cancels out, B falls with the level. A box that this leaves possible is bounded once more with
+// either half of its levels: the fewer there are, the closer is the bound.
 #pragma once
 
 #include "tail_criterion.hpp"
@@ -37,6 +38,7 @@ protected:
 private:
     void lean_listed(OpenBox& open) const;
     double raised(double tau) const;
+    EtaRange halve_levels(OpenBox& open, double tau, EtaRange range) const;
     bool lean_to_projection(OpenBox& open, double tau) const;
 
     double steep_;

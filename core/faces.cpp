@@ -8,8 +8,10 @@ namespace whence {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-// What the half that gains more counts for, beside the one that gains less.
-constexpr double LARGER_HALF = 0.1;
+// What a half that gains nothing counts for.
+constexpr double LEAST = 1e-3;
+// Rises add up to zero but for rounding: a share must exceed another one by more than that can amount to.
+constexpr double ROUNDING = 1e-9;
 // Leaves of a tree above which only the first step of each of its gains is followed.
 constexpr std::size_t MANY = 64;
 
@@ -53,12 +55,12 @@ std::optional<Face> Faces::around(const OpenBox& open) const {
     return std::nullopt;
 }
 
-std::optional<Face> Faces::sharpest(const OpenBox& open, const Criterion& criterion) {
+std::optional<Face> Faces::sharpest(const OpenBox& open, const Criterion& criterion, double cutoff) {
     lift_.resize(grid_->cells());
     price_.resize(grid_->leaves());
     const Asked asked = Faces::asked(open);
     for (std::int32_t t = asked.first; t < asked.last; ++t) lift(open, criterion, t, asked.slack);
-    return most_lifted(open, asked.slack);
+    return most_settled(open, asked.slack, cutoff);
 }
 
 Faces::Asked Faces::asked(const OpenBox& open) {
@@ -82,12 +84,8 @@ Faces::Step Faces::next_step(const OpenBox& open, std::int32_t j, std::int32_t e
     Step step{INFINITE, edge};
     for (const std::int32_t leaf : listed_) {
         if (price_[leaf] > step.value) continue;
-        std::int32_t end = side < 0 ? open.box[j].low : open.box[j].high;
-        for (const PathEntry& entry : grid_->path(leaf))
-            if (entry.column == j) {
-                end = side < 0 ? std::max(end, entry.low) : std::min(end, entry.high);
-                break;
-            }
+        const Interval cells = grid_->cells_of(leaf, j);
+        const std::int32_t end = side < 0 ? std::max(open.box[j].low, cells.low) : std::min(open.box[j].high, cells.high);
         if (side * (end - edge) > 0 && (price_[leaf] < step.value || side * (end - step.to) > 0))
             step = {price_[leaf], end};
     }
@@ -123,26 +121,43 @@ void Faces::lift(const OpenBox& open, const Criterion& criterion, std::int32_t t
     }
 }
 
-std::optional<Face> Faces::most_lifted(const OpenBox& open, double need) {
+// A half is settled as far as its bound rises towards what is needed, and as far as it moves away towards the cutoff. Both
+// halves count: their shares are multiplied. Between two faces at which the rises change, that one is rated which is
+// farthest from the projection.
+std::optional<Face> Faces::most_settled(const OpenBox& open, double need, double cutoff) {
+    const double a_rise = need > 0.0 ? 1.0 / need : 0.0, a_step = 1.0 / (cutoff - open.near);
     std::optional<Face> chosen;
-    double best = 0.0;
+    double best = LEAST * LEAST;  // of a face that settles nothing
     for (std::int32_t j = 0; j < grid_->columns(); ++j) {
         if (!seen_[j]) continue;
         seen_[j] = 0;
-        const std::int32_t base = grid_->first_cell(j);
+        Lift* lifts = lift_.data() + grid_->first_cell(j);
+        const auto [low, high] = open.box[j];
+        const std::int32_t here = open.cells[j];
         double before = 0.0, after = 0.0;
-        for (std::int32_t c = open.box[j].low; c <= open.box[j].high; ++c) {
-            before += lift_[base + c].before;
-            after += lift_[base + c].after;
-            lift_[base + c] = {};
-            const double less = std::min({before, after, need}), more = std::min(std::max(before, after), need);
-            // Differences add up to zero but for rounding: a score must exceed what that can amount to.
-            const double score = less + LARGER_HALF * more;
-            if (c < open.box[j].high && score > best + 1e-9 * need) {
-                chosen = Face{j, c};
+        const auto rate = [&](std::int32_t cut) {
+            const bool above = here <= cut;  // whether the half without the projection lies above
+            const std::int32_t to = above ? located_->up(j, cut + 1) : located_->down(j, cut);
+            const double way = to < 0 ? 0.0 : std::max(0.0, located_->distance(j, to) - located_->distance(j, here));
+            const double first = std::min(1.0, before * a_rise + (above ? 0.0 : way * a_step));
+            const double second = std::min(1.0, after * a_rise + (above ? way * a_step : 0.0));
+            const double score = std::max(first, LEAST) * std::max(second, LEAST);
+            if (score > best * (1.0 + ROUNDING)) {
+                chosen = Face{j, cut};
                 best = score;
             }
+        };
+        for (std::int32_t c = low; c < high; ++c) {
+            const Lift lift = lifts[c];
+            lifts[c] = {};
+            const bool changes = lift.before != 0.0 || lift.after != 0.0;
+            if (changes && c > low && here < c) rate(c - 1);
+            before += lift.before;
+            after += lift.after;
+            if (changes && here > c) rate(c);
         }
+        lifts[high] = {};
+        if (low < high && here < high) rate(high - 1);
     }
     return chosen;
 }

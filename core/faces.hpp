@@ -1,8 +1,8 @@
 // The face at which a box is split.
 //
-// Near the initial context a box is split next to its nearest point, so that what is near is settled first. Where no
-// explanation is known, as when there is none, nearly everything must be ruled out, and a box is split where both halves
-// gain most: in Los Angeles that settles in hundreds of boxes what was open after 79,000 and more.
+// At first a box is split next to its nearest point, so that what is near is settled first. A question that takes longer
+// has to rule out nearly everything nearer, and a box is split where both halves come nearest to being settled: deep forests
+// need a fifth of the boxes then.
 #pragma once
 
 #include <cstdint>
@@ -33,8 +33,9 @@ public:
     // A face inside the box that bounds the region with the same leaves as the projection, if there is one.
     std::optional<Face> around(const OpenBox& open) const;
 
-    // The face that lifts the bounds of both halves most, if any does.
-    std::optional<Face> sharpest(const OpenBox& open, const Criterion& criterion);
+    // The face that brings both halves nearest to being settled, if any does: because their bounds rise, or because one
+    // of them lies farther away. A half that is `cutoff` away is settled.
+    std::optional<Face> sharpest(const OpenBox& open, const Criterion& criterion, double cutoff);
 
 private:
     // By how much the bound of either half would rise if the box were split after the cell, as differences to the cell
@@ -58,7 +59,7 @@ private:
     void list_leaves(const OpenBox& open, const Criterion& criterion, std::int32_t tree);
     Step next_step(const OpenBox& open, std::int32_t j, std::int32_t edge, int side) const;
     void lift(const OpenBox& open, const Criterion& criterion, std::int32_t tree, double slack);
-    std::optional<Face> most_lifted(const OpenBox& open, double need);
+    std::optional<Face> most_settled(const OpenBox& open, double need, double cutoff);
 
     const Located* located_;
     const Grid* grid_;

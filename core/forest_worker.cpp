@@ -117,8 +117,7 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     if (shared_.few != nullptr && !shared_.few->keep(open_.box, changed_, kept_)) return false;
     if (absolute_) recall();
     look();
-    open_.reach.gather(open_.box);
-    if (room < INFINITE) open_.reach.drop_far(open_.cells, room);
+    open_.reach.gather_near(open_.box, open_.cells, room);
     if (shared_.few != nullptr) drop_many();
     if (absolute_ || shares_) criterion_.lean(open_);  // otherwise it is bounded next, which does the same
     if (absolute_) mix();
@@ -254,8 +253,9 @@ ForestWorker::Verdict ForestWorker::refine(double cutoff) {
         const Interval to = narrowed_[j];
         if (to.low <= open_.box[j].low && to.high >= open_.box[j].high) continue;
         open_.link = queue_.link(open_.link, j, to.low, to.high, open_.etas);
-        if (!restrict(j, to.low, to.high)) return Verdict::done;
+        if (!open_.box.restrict(j, to.low, to.high)) return Verdict::done;
     }
+    open_.reach.keep_box(open_.box);
     if (shared_.few != nullptr) {
         if (!shared_.few->keep(open_.box, changed_, kept_)) return Verdict::done;
         drop_many();
@@ -301,19 +301,10 @@ void ForestWorker::drop_many() {
         });
 }
 
-// Restrict a column of the box and drop the leaves that it no longer meets; false where the box becomes empty.
-bool ForestWorker::restrict(std::int32_t column, std::int32_t first, std::int32_t last) {
-    if (!open_.box.restrict(column, first, last)) return false;
-    const std::int32_t group = located_.column(column).group;
-    for (std::int32_t j = 0; j < open_.box.size(); ++j)
-        if (j == column || (group >= 0 && located_.column(j).group == group)) open_.reach.keep_column(open_.box, j);
-    return true;
-}
-
 // Split the box: Verdict::again where a half of it stays under way.
 ForestWorker::Verdict ForestWorker::split(Hard hard, double cutoff) {
     if (hard.sharp && !open_.barred && !criterion_.bound_again(open_, tau_)) return Verdict::done;
-    const std::optional<Face> chosen = face(hard.sharp);
+    const std::optional<Face> chosen = face(hard.sharp, cutoff);
     if (!chosen) return Verdict::done;
     split_at(*chosen, cutoff);
     if (!shares_) return Verdict::again;
@@ -322,10 +313,10 @@ ForestWorker::Verdict ForestWorker::split(Hard hard, double cutoff) {
     return Verdict::done;
 }
 
-std::optional<Face> ForestWorker::face(bool sharp) {
+std::optional<Face> ForestWorker::face(bool sharp, double cutoff) {
     std::optional<Face> chosen;
     if (!open_.barred) {
-        if (sharp) chosen = faces_.sharpest(open_, criterion_);
+        if (sharp) chosen = faces_.sharpest(open_, criterion_, cutoff);
         if (!chosen) chosen = faces_.pulling(open_);
     }
     // The bound may be attained at the projection itself, though that does not hold: with another threshold for the
@@ -348,7 +339,8 @@ void ForestWorker::split_at(Face face, double cutoff) {
     }
     open_.link = queue_.link(open_.link, column, near.low, near.high, open_.etas);
     if (absolute_) queue_.set_note(open_.link, note_);
-    restrict(column, near.low, near.high);
+    open_.box.restrict(column, near.low, near.high);
+    open_.reach.keep_box(open_.box);
     if (absolute_) {
         // The rivals are mixed again for the half.
         recall();

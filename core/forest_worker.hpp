@@ -93,9 +93,8 @@ private:
     Verdict refine(double cutoff);
     void share_pull();
     void drop_many();
-    bool restrict(std::int32_t column, std::int32_t first, std::int32_t last);
     Verdict split(Hard hard, double cutoff);
-    std::optional<Face> face(bool sharp);
+    std::optional<Face> face(bool sharp, double cutoff);
     void split_at(Face face, double cutoff);
     double far_distance(std::int32_t j, std::int32_t first, std::int32_t last);
     void put_back() { queue_.heap.push(open_.key, open_.link); }

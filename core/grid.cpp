@@ -1,9 +1,17 @@
 #include "grid.hpp"
 
 #include <algorithm>
+#include <limits>
 #include <stdexcept>
 
 namespace whence {
+
+namespace {
+
+// The share of the columns that paths ask for from which on whole rows of cells pay.
+constexpr double FULL_PATHS = 0.5;
+
+}  // namespace
 
 Grid::Grid(std::vector<std::int32_t> face_start, std::vector<float> cut, std::vector<Node> nodes,
            std::vector<std::int32_t> roots)
@@ -64,6 +72,7 @@ void Grid::number_leaves() {
 
 bool Grid::lay_paths(std::int64_t budget) {
     std::vector<std::int32_t> parent;
+    const bool before = complete();
     for (; laid_ < trees() && budget > 0; ++laid_) {
         const std::int32_t root = roots_[laid_];
         const auto end = laid_ + 1 < trees() ? roots_[laid_ + 1] : static_cast<std::int32_t>(nodes_.size());
@@ -74,7 +83,28 @@ bool Grid::lay_paths(std::int64_t budget) {
             if (nodes_[v].column < 0) lay_path(v, root, parent);
         budget -= end - root;
     }
+    if (complete() && !before) lay_rows();
     return complete();
+}
+
+void Grid::lay_rows() {
+    std::int32_t most = 0;
+    for (std::int32_t j = 0; j < columns(); ++j) most = std::max(most, last_cell_of(j));
+    const auto all = static_cast<double>(leaves()) * columns();
+    if (columns() > MOST_LANES || most >= std::numeric_limits<std::int16_t>::max() ||
+        static_cast<double>(path_.size()) < FULL_PATHS * all)
+        return;
+    lanes_ = (columns() + LANES - 1) / LANES * LANES;
+    rows_.assign(2 * static_cast<std::size_t>(lanes_) * bit_of_leaf_.size(), 0);
+    for (std::int32_t leaf = 0; leaf < leaves(); ++leaf) {
+        std::int16_t* first = rows_.data() + 2 * lanes_ * std::int64_t{leaf};
+        std::int16_t* last = first + lanes_;
+        for (std::int32_t j = 0; j < columns(); ++j) last[j] = static_cast<std::int16_t>(last_cell_of(j));
+        for (const PathEntry& entry : path(leaf)) {
+            first[entry.column] = static_cast<std::int16_t>(entry.low);
+            last[entry.column] = static_cast<std::int16_t>(entry.high);
+        }
+    }
 }
 
 void Grid::cells_alike(const Cells& cells, Cells& low, Cells& high) const {

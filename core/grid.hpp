@@ -12,6 +12,12 @@
 
 namespace whence {
 
+struct Interval {
+    std::int32_t low, high;
+
+    bool operator==(const Interval&) const = default;
+};
+
 // A context goes left where its cell in the column is at most the split. In a leaf the column is -1, and left is the
 // number of the leaf.
 struct Node {
@@ -72,6 +78,23 @@ public:
         return {path_.data() + path_start_[leaf], path_.data() + path_start_[leaf + 1]};
     }
 
+    // Numbers that are dealt with at once, and columns up to which leaves have whole rows of them.
+    static constexpr std::int32_t LANES = 8, MOST_LANES = 16;
+
+    // The cells that a leaf allows in every column, as two rows of numbers of the same length: the first cells, and the last
+    // ones. There are none where paths ask for few of the columns, or there are too many cells to be counted so.
+    std::int32_t lanes() const { return lanes_; }
+    const std::int16_t* first_cells(std::int32_t leaf) const { return rows_.data() + 2 * lanes_ * std::int64_t{leaf}; }
+    const std::int16_t* last_cells(std::int32_t leaf) const { return first_cells(leaf) + lanes_; }
+
+    // The cells that a leaf allows in a column.
+    Interval cells_of(std::int32_t leaf, std::int32_t column) const {
+        if (lanes_ > 0) return {first_cells(leaf)[column], last_cells(leaf)[column]};
+        for (const PathEntry& entry : path(leaf))
+            if (entry.column == column) return {entry.low, entry.high};
+        return {0, last_cell_of(column)};
+    }
+
     // The words of 64 leaves each that hold the leaves of a tree, and the leaf of a bit.
     std::int32_t first_word(std::int32_t tree) const { return tree_word_[tree]; }
     std::int32_t leaf_of_bit(std::int32_t bit) const { return leaf_of_bit_[bit]; }
@@ -91,6 +114,7 @@ public:
 private:
     void check_trees() const;
     void number_leaves();
+    void lay_rows();
     void lay_path(std::int32_t leaf_node, std::int32_t root, const std::vector<std::int32_t>& parent);
 
     std::vector<std::int32_t> face_start_;
@@ -104,6 +128,8 @@ private:
     std::vector<std::int64_t> path_start_;
     std::vector<PathEntry> path_;
     std::int32_t laid_ = 0;
+    std::int32_t lanes_ = 0;
+    std::vector<std::int16_t> rows_;
 };
 
 }  // namespace whence

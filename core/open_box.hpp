@@ -89,6 +89,7 @@ struct OpenBox {
     std::vector<EtaRange> level_ranges;
     bool ranges_known = false;  // whether these are those of a box around this one, and not merely of the one before
     std::vector<double> low, high;  // room for a number a tree
+    std::vector<double> half_sums;  // for every eta, the sums with either half of the levels
 
     // Of a set of plans, what is left of it in the box: numbers that only the criterion can read. All of it where there
     // are none.

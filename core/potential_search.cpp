@@ -174,9 +174,8 @@ bool PotentialSearch::open(const Waiting& waiting, double cutoff) {
     look(cells_, near_);
     if (distance_ <= near_) return false;
     if (cutoff < INFINITE && !box_.tighten(cells_, cutoff - near_)) return false;
-    reach_.gather(box_);
+    reach_.gather_near(box_, cells_, cutoff - near_);
     if (waiting.kept != nullptr) reach_.keep(waiting.kept->words);
-    if (cutoff < INFINITE) reach_.drop_far(cells_, cutoff - near_);
     return potentials_.turn_to(box_, reach_, worth(), tau_);
 }
 

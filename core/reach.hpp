@@ -24,7 +24,13 @@ struct ListedLeaves {
 class Reach {
 public:
     explicit Reach(const Located& located)
-        : located_(&located), grid_(&located.grid()), words_(grid_->words()), stack_(grid_->nodes().size() / 2 + 2) {}
+        : located_(&located),
+          grid_(&located.grid()),
+          words_(grid_->words()),
+          stack_(grid_->nodes().size() / 2 + 2),
+          low_(static_cast<std::size_t>(grid_->lanes())),
+          high_(low_.size()),
+          extra_(static_cast<std::size_t>(grid_->columns())) {}
 
     const Located& located() const { return *located_; }
     std::int32_t trees() const { return grid_->trees(); }
@@ -32,11 +38,11 @@ public:
     // All leaves that hold an allowed cell of the box, whatever else was dropped before.
     void gather(const Box& box);
 
-    // Drop the leaves that column j of the box does not meet.
-    void keep_column(const Box& box, std::int32_t j);
+    // The same without the leaves that are `room` or more away from the projection `cells`.
+    void gather_near(const Box& box, const Cells& cells, double room);
 
-    // Drop the leaves that are `room` or more away from the projection `cells`.
-    void drop_far(const Cells& cells, double room);
+    // Drop the leaves that the box does not meet.
+    void keep_box(const Box& box);
 
     // Call `use(leaf)` for the leaves of a tree that are reached.
     template <class Use>
@@ -62,6 +68,20 @@ public:
     }
 
 private:
+    // A part of a tree that is still to be visited: its first node, how far from the projection it is, and what that comes
+    // to in the column of the step that leads there. Without a node, what it came to before the step.
+    struct Visit {
+        std::int32_t node, column;
+        double extra, in_column;
+    };
+
+    void keep_rows(const Box& box);
+    void put_off(const Node& node, Interval interval, std::int32_t cell, double extra, double room);
+    void mark(std::int32_t leaf) {
+        const std::int32_t bit = located_->bit_of_leaf()[leaf];
+        if (bit >= 0) words_[bit / 64] |= std::uint64_t{1} << (bit % 64);
+    }
+
     template <class Dropped>
     void drop_words(std::int32_t first, std::int32_t last, Dropped dropped) {
         for (std::int32_t w = first; w < last; ++w) {
@@ -76,12 +96,17 @@ private:
     const Grid* grid_;
     std::vector<std::uint64_t> words_;
     std::vector<std::int32_t> stack_;
+    std::vector<Visit> visits_;
+    std::vector<std::int16_t> low_, high_;  // those of a box, one number a lane
+    std::vector<double> extra_;  // of each column: how far from the projection
 };
 
 // The cells that the reached leaves of every tree leave of a box.
 class Hull {
 public:
-    explicit Hull(const Grid& grid) : grid_(&grid), spans_(grid.columns()), listed_(grid.columns()) {}
+    explicit Hull(const Grid& grid) : grid_(&grid), spans_(grid.columns()), listed_(grid.columns()) {
+        for (auto* lanes : {&low_, &high_}) lanes->resize(static_cast<std::size_t>(grid.lanes()));
+    }
 
     const Grid& grid() const { return *grid_; }
 
@@ -89,6 +114,8 @@ public:
     bool narrow(const Reach& reach, Box& box);
 
 private:
+    bool narrow_rows(const Reach& reach, Box& box);
+
     struct Span {
         std::int32_t seen, least, most;
     };
@@ -96,6 +123,7 @@ private:
     const Grid* grid_;
     std::vector<Span> spans_;
     std::vector<std::int32_t> listed_;
+    std::vector<std::int16_t> low_, high_;  // those of the box, one number a lane
 };
 
 }  // namespace whence

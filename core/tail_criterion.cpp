@@ -278,7 +278,6 @@ void TailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<do
             numbers[i] = -rival_part(open, r, t, listed.leaves[i]);
 }
 
-// For every eta of a range, the tree's smallest A(leaf, eta) - B(leaf) among the listed leaves; false where it has none.
 bool TailCriterion::least_row(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range,
                               const double* taken_off, double* part) const {
     const std::int32_t first = open.listed.from[tree], last = open.listed.from[tree + 1], width = range.size();
@@ -323,8 +322,6 @@ EtaRange TailCriterion::against(OpenBox& open, double tau, EtaRange range, std::
     return range;
 }
 
-// The etas that no rival rules out. The bound under each eta, the largest over the rivals, goes to ``open.joint``, the
-// worst rival's to ``open.worst_sums``.
 EtaRange TailCriterion::possible(OpenBox& open, double tau, EtaRange range) const {
     std::fill(open.joint.begin() + range.first, open.joint.begin() + range.last + 1, -INFINITE);
     for (std::int32_t i = 0; i < rivals() && !range.empty(); ++i) {
@@ -397,8 +394,7 @@ void TailCriterion::choose_best(OpenBox& open) const {
     }
 }
 
-bool TailCriterion::bound_listed(OpenBox& open, double tau, EtaRange range) const {
-    range = possible(open, tau, range);
+bool TailCriterion::settle(OpenBox& open, double tau, EtaRange range) const {
     if (range.empty()) return false;
     open.etas = range;
     open.eta = range.first;

@@ -185,15 +185,23 @@ protected:
     std::int32_t added() const { return static_cast<std::int32_t>(plans_.size()) - 1; }
     EtaRange all_of(const TailTable& plan) const { return {0, plan.etas() - 1}; }
     // Bound the box under the etas of a range and drop the leaves that it rules out; false where all are out.
-    bool bound_listed(OpenBox& open, double tau, EtaRange range) const;
+    bool bound_listed(OpenBox& open, double tau, EtaRange range) const {
+        return settle(open, tau, possible(open, tau, range));
+    }
+    // The etas of a range that no rival rules out. The bound under each eta, the largest over the rivals, goes to
+    // ``open.joint``, the worst rival's to ``open.worst_sums``, and what each tree adds to that to ``open.parts``.
+    EtaRange possible(OpenBox& open, double tau, EtaRange range) const;
+    // Take these etas for those of the box, and drop the leaves that they rule out; false where there is none.
+    bool settle(OpenBox& open, double tau, EtaRange range) const;
+    // For every eta of a range, the tree's smallest A(leaf, eta) - B(leaf) among the listed leaves; false where it has
+    // none.
+    bool least_row(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range, const double* taken_off,
+                   double* part) const;
 
 private:
     TailTable::Least least_of(std::int32_t r, LeafView leaves, std::int32_t guess) const;
     EtaRange listed_quantiles(const OpenBox& open, EtaRange range) const;
-    bool least_row(OpenBox& open, std::int32_t tree, std::int32_t r, EtaRange range, const double* taken_off,
-                   double* part) const;
     EtaRange against(OpenBox& open, double tau, EtaRange range, std::int32_t r) const;
-    EtaRange possible(OpenBox& open, double tau, EtaRange range) const;
     void drop_dear(OpenBox& open, double tau) const;
     void choose_best(OpenBox& open) const;
 

@@ -17,6 +17,7 @@ from tests.context_cases import MOST, TooMany, _turns
 from tests.forests import paper_forest
 
 import whence as wh
+from whence.errors import InputError
 from whence.policy import Policy
 
 LEVELS = ("low", "mid", "high", "top")
@@ -280,7 +281,12 @@ def _values(case: CalendarCase, name: str) -> set[Any]:
 def disagreement(case: CalendarCase, **how: Any) -> str:
     """In what an answer differs from brute force; empty where it does not."""
     wanted = truth(case)
-    why = case.explain(**how)
+    try:
+        why = case.explain(**how)
+    except InputError as error:
+        # Refused is what no value can be filled in for, and nothing else.
+        without = [name for name in case.options.get("fill", ()) if all(pd.isna(v) for v in _values(case, name))]
+        return "" if error.parameter == "fill" and without else f"{type(error).__name__}: {error}"
     if why.status not in ("optimal", "already", "none"):
         return f"status {why.status}"
     weight = max(1.0, float(case.policy.schema_.space(why.initial).weight.max()))

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -161,6 +162,8 @@ def forest(rng: np.random.Generator, X: pd.DataFrame, Y: np.ndarray, frozen: boo
     return ForestWeights.of(kind(**options).fit(X.to_numpy(dtype=np.float64), target))
 
 
+# Kept for the tests that ask other questions about the same ones: no test changes a policy of these.
+@lru_cache(maxsize=4000)
 def policy(seed: int, *, weights: str | None = None, kinds: str | None = None, plain: bool = False) -> Policy:
     """A small fitted policy; `weights` is "forest", "frozen" or "knn", `plain` leaves out all restrictions."""
     rng = np.random.default_rng([seed, 7])

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import replace
+from functools import lru_cache
 from itertools import combinations
 from typing import Any
 
@@ -15,7 +16,7 @@ from tests.cases import Case, OneOf, contexts, schema
 from tests.forests import paper_forest
 from tests.knn_reference import nearest_by_vertices
 from tests.oracle import cells, estimator_rows, satisfied
-from tests.soaking import EXACT, forest_case, resolution
+from tests.soaking import EXACT, forest_case, neighbour_case, resolution
 
 from whence.policy import Policy
 from whence.question import Question
@@ -86,6 +87,24 @@ def several_case(seed: int) -> Case:
 def forest_or_several(seed: int) -> Case:
     """Awkward data, or several changes."""
     return several_case(seed) if seed % 2 else forest_case(seed)
+
+
+# Few changes, menus and reasons are held against the same sets, which are the dear part.
+@lru_cache(maxsize=1000)
+def forest_sets(seed: int) -> tuple[Case, Sets] | None:
+    """A case of a forest and its sets; None where there are more cells than can be looked at."""
+    case = forest_or_several(seed)
+    try:
+        return case, sets_of(case)
+    except AssertionError:
+        return None
+
+
+@lru_cache(maxsize=1000)
+def neighbour_sets(seed: int) -> tuple[Case, Sets]:
+    """A case of neighbours and its sets."""
+    case = neighbour_case(seed)
+    return case, sets_of(case)
 
 
 def nearest_with(sets: Sets, most: int) -> float:

@@ -7,6 +7,7 @@ import subprocess
 import sys
 import zipfile
 from pathlib import Path
+from shutil import copy
 
 ROOT = Path(__file__).resolve().parents[1]
 HOOK = ROOT / "scripts" / "rebuild_core.py"
@@ -14,11 +15,15 @@ HOOK = ROOT / "scripts" / "rebuild_core.py"
 #: Stands for the build: it leaves a core that says so, or fails.
 BUILD = """
 import pathlib, sys
-root = pathlib.Path(__file__).resolve().parents[1]
-if (root / "broken").exists():
-    sys.exit("it cannot be built")
-(root / "src/whence/_core.cpython.so").write_text("")
-(root / "src/whence/_core.py").write_text("built = True")
+
+def build(root):
+    if (root / "broken").exists():
+        sys.exit("it cannot be built")
+    (root / "src/whence/_core.cpython.so").write_text("")
+    (root / "src/whence/_core.py").write_text("built = True")
+
+if __name__ == "__main__":
+    build(pathlib.Path(__file__).resolve().parents[1])
 """
 
 
@@ -44,6 +49,7 @@ def imported(folder: Path) -> subprocess.CompletedProcess[str]:
     alone = "import sys; sys.meta_path[:] = [f for f in sys.meta_path if getattr(f, '__name__', '') != '_Rebuild']"
     program = f"{alone}; exec(open({str(HOOK)!r}).read()); from whence import _core; print(_core.built)"
     environment = {**os.environ, "PYTHONPATH": str(folder / "src")}
+    environment.pop("WHENCE_NO_REBUILD", None)
     return subprocess.run([sys.executable, "-c", program], env=environment, capture_output=True, text=True, check=False)
 
 
@@ -73,14 +79,20 @@ def test_a_build_that_fails_ends_the_import_with_a_sentence(tmp_path: Path) -> N
 
 def test_an_editable_install_is_a_path_entry_with_the_hook(tmp_path: Path) -> None:
     """The wheel of an editable install names src, holds the hook and the command, and no module of whence."""
+    # In a tree of its own, with a build that takes no time: what the tests run on was built by the real one.
+    for name in ("pyproject.toml", "README.md", "LICENSE", "scripts/backend.py", "scripts/rebuild_core.py"):
+        copy(ROOT / name, tree(tmp_path) / name)
     program = f"import backend; print(backend.build_editable({str(tmp_path)!r}))"
-    environment = {**os.environ, "PYTHONPATH": str(ROOT / "scripts")}
-    done = subprocess.run([sys.executable, "-c", program], cwd=ROOT, env=environment, capture_output=True, text=True)
+    environment = {**os.environ, "PYTHONPATH": str(tmp_path / "scripts")}
+    done = subprocess.run(
+        [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+    )
     assert done.returncode == 0, done.stderr
+    assert (tmp_path / "src" / "whence" / "_core.py").read_text() == "built = True"
     with zipfile.ZipFile(tmp_path / done.stdout.splitlines()[-1]) as wheel:
         names = wheel.namelist()
         (path,) = (name for name in names if name.endswith(".pth"))
-        assert wheel.read(path).decode().splitlines() == [str(ROOT / "src"), "import _whence_rebuild"]
+        assert wheel.read(path).decode().splitlines() == [str(tmp_path / "src"), "import _whence_rebuild"]
         assert wheel.read("_whence_rebuild.py") == HOOK.read_bytes()
         (scripts,) = (name for name in names if name.endswith("entry_points.txt"))
         assert "whence.cli:main" in wheel.read(scripts).decode()

@@ -124,6 +124,29 @@ def test_cvar_splits_the_atom_where_the_tail_begins():
     assert CVaR(0.5).of([10.0, 0.0, 4.0], [0.3, 0.3, 0.4]) == pytest.approx((0.3 * 10 + 0.2 * 4) / 0.5)
 
 
+@PROPERTY
+@given(weighted_costs(), LEVELS, st.integers(0, 2**32 - 1))
+def test_several_weights_at_once(case, alpha, seed):
+    """The risk under each of them is that of `of` to the last bit, also where weights are a hair short of the tail."""
+    costs, weights = case
+    rng = np.random.default_rng(seed)
+    several = [weights, rng.permutation(weights), (1.0 - alpha) * (1.0 - 1e-13) * weights, np.eye(costs.size)[0]]
+    for risk in (CVaR(alpha), Expectation()):
+        assert risk.of_each(costs, several) == [risk.of(costs, one) for one in several]
+    assert CVaR(alpha).of_each(costs, []) == []
+
+
+def test_several_weights_under_a_risk_of_the_users_own():
+    """A risk that computes `of` by itself is asked for each of them."""
+
+    class Worst(CVaR):
+        def of(self, costs, weights):
+            return float(np.max(np.asarray(costs)[np.asarray(weights) > 0]))
+
+    costs, several = np.array([1.0, 5.0, 3.0]), [np.array([0.5, 0.0, 0.5]), np.array([0.0, 1.0, 0.0])]
+    assert Worst(0.5).of_each(costs, several) == [3.0, 5.0]
+
+
 def test_tail_flow_fills_the_tail_exactly():
     """The flow takes whole weights, splits the last one, and stretches weights that fall a hair short."""
     np.testing.assert_allclose(tail_flow(np.array([0.3, 0.4, 0.3]), 0.5), [0.3, 0.2, 0.0], atol=1e-15)

@@ -1,5 +1,6 @@
 """The compiled core of whence: searches over the boxes of a forest and of nearest neighbours."""
 
+from collections.abc import Sequence
 from enum import Enum
 from typing import ClassVar
 
@@ -355,8 +356,8 @@ class Reach:
 
     def __init__(self, located: Located) -> None: ...
     def gather(self, box: Box) -> None: ...
-    def keep_column(self, box: Box, column: int) -> None: ...
-    def drop_far(self, box: Box, cells: Ints, room: float) -> None: ...
+    def gather_near(self, box: Box, cells: Ints, room: float) -> None: ...
+    def keep_box(self, box: Box) -> None: ...
     @property
     def leaves(self) -> Ints: ...
 
@@ -448,7 +449,7 @@ class Faces:
     def __init__(self, located: Located) -> None: ...
     def pulling(self, open: OpenBox) -> tuple[int, int] | None: ...
     def around(self, open: OpenBox) -> tuple[int, int] | None: ...
-    def sharpest(self, open: OpenBox, criterion: Criterion) -> tuple[int, int] | None: ...
+    def sharpest(self, open: OpenBox, criterion: Criterion, cutoff: float = ...) -> tuple[int, int] | None: ...
 
 class KernelShape(Enum):
     """How a kernel falls."""
@@ -717,6 +718,27 @@ class TreeGrower:
     def grow(
         self, count: Floats, counted: NDArray[np.bool_] | None, seed: int
     ) -> tuple[NDArray[np.int64], Floats, NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]: ...
+
+class Descent:
+    """The leaves of one context in all trees of several forests."""
+
+    def __init__(
+        self,
+        column: NDArray[np.int64],
+        threshold: Floats,
+        left: NDArray[np.int64],
+        right: NDArray[np.int64],
+        missing_left: NDArray[np.int64],
+        roots: NDArray[np.int64],
+        first: NDArray[np.int64],
+        size: NDArray[np.int64],
+        orders: Sequence[NDArray[np.int32]],
+    ) -> None: ...
+    def leaves(self, row: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The leaf of every tree, numbered on from tree to tree."""
+
+    def weights(self, row: NDArray[np.float32]) -> Floats:
+        """By forest, one per row, the weights of its samples where all of them count alike."""
 
 def leaves(
     feature: NDArray[np.int64],

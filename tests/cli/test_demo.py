@@ -12,10 +12,6 @@ from pathlib import Path
 import pytest
 from tests.cli.support import program
 
-# One process runs the demo for all of them.
-pytestmark = pytest.mark.xdist_group("demo")
-
-
 REPORTS = {"bakery-relative.html", "bakery-absolute.html", "city-relative.html", "city-absolute.html"}
 
 

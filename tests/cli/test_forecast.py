@@ -5,21 +5,19 @@ from __future__ import annotations
 import json
 from pathlib import Path
 
-import pytest
 from tests.cli.support import refused, run
 from tests.project.samples import PROJECT, write_project
 
 
-@pytest.fixture(scope="module")
-def boosted(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The days, with weights that forecast by boosted trees."""
-    weights = '[weights]\nkind = "forecast"\nmodel = "forest"\nresiduals = "cross"\ncv = 3'
-    return write_project(tmp_path_factory.mktemp("days"), PROJECT.replace('[weights]\nkind = "knn"\nk = 5', weights))
+def forecasting(folder: Path, model: str) -> Path:
+    """The days, with weights that forecast by a model."""
+    weights = f'[weights]\nkind = "forecast"\nmodel = "{model}"\nresiduals = "cross"\ncv = 3'
+    return write_project(folder, PROJECT.replace('[weights]\nkind = "knn"\nk = 5', weights))
 
 
-def test_when_the_forecast_crosses_a_value(boosted: Path, tmp_path: Path) -> None:
+def test_when_the_forecast_crosses_a_value(tmp_path: Path) -> None:
     """The sentences are on stdout, the report in its file; JSON tells the same; proved is exit code 0 or 3."""
-    asked = ("forecast", boosted, "-c", "1", "--outcome", "rolls")
+    asked = ("forecast", forecasting(tmp_path, "forest"), "-c", "1", "--outcome", "rolls")
     told = run(*asked, "--at-least", "47", "--report", tmp_path / "when.html")
     assert told.exit_code == 0, told.output
     assert told.stdout.startswith("The forecast of rolls would be at least 47 if ")
@@ -32,8 +30,9 @@ def test_when_the_forecast_crosses_a_value(boosted: Path, tmp_path: Path) -> Non
     assert "'outcome' must be one of 'rolls', 'cakes'. Got None" in refused(run(*asked[:4], "--at-most", "3"))
 
 
-def test_what_every_project_has(boosted: Path, tmp_path: Path) -> None:
+def test_what_every_project_has(tmp_path: Path) -> None:
     """The project is sound, decides, explains, is saved and judged."""
+    boosted = forecasting(tmp_path, "boosted")
     assert run("check", boosted).exit_code == 0
     assert run("fit", boosted, "--save", tmp_path / "policy.joblib").exit_code == 0
     asked = (boosted, "-c", "1", "--policy", tmp_path / "policy.joblib")

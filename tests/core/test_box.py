@@ -69,7 +69,7 @@ def test_tightening_loses_nothing_near() -> None:
 
 
 def test_reach_is_what_the_box_meets() -> None:
-    """Gathered, or kept column by column, the leaves are those whose paths meet the box."""
+    """Gathered, or kept of those of a larger box, the leaves are those whose paths meet the box."""
     rng = np.random.default_rng(4)
     for scene in scenes(30, 300):
         for box in scene.random_boxes(rng, 5):
@@ -78,11 +78,10 @@ def test_reach_is_what_the_box_meets() -> None:
             wanted = reached(scene.kept, scene.located.dead, box)
             assert set(reach.leaves.tolist()) == wanted
             assert set(scene.leaves[scene.inside(box)].ravel().tolist()) <= wanted
-            stepwise = _core.Reach(scene.located)
-            stepwise.gather(scene.box())
-            for j in range(scene.grid.columns):
-                stepwise.keep_column(box, j)
-            assert stepwise.leaves.tolist() == reach.leaves.tolist()
+            kept = _core.Reach(scene.located)
+            kept.gather(scene.box())
+            kept.keep_box(box)
+            assert kept.leaves.tolist() == reach.leaves.tolist()
 
 
 def test_far_leaves_hold_no_near_cell() -> None:
@@ -96,7 +95,7 @@ def test_far_leaves_hold_no_near_cell() -> None:
             reach = _core.Reach(scene.located)
             reach.gather(box)
             before = set(reach.leaves.tolist())
-            reach.drop_far(box, cells, room)
+            reach.gather_near(box, cells, room)
             after = set(reach.leaves.tolist())
             close = scene.inside(box) & (scene.distance < near + room - 1e-12)
             assert set(scene.leaves[close].ravel().tolist()) <= after <= before
@@ -113,8 +112,7 @@ def test_the_hull_is_that_of_the_leaves_left() -> None:
         for box in scene.random_boxes(rng, 5):
             _, cells = box.project()
             reach = _core.Reach(scene.located)
-            reach.gather(box)
-            reach.drop_far(box, cells, float(rng.uniform(0.02, 0.6)))
+            reach.gather_near(box, cells, float(rng.uniform(0.02, 0.6)))
             left = reach.leaves.tolist()
             low, high = box.low.copy(), box.high.copy()
             for t in range(scene.grid.trees):

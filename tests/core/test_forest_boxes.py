@@ -162,7 +162,7 @@ def test_a_box_meets_the_leaves_of_its_cells() -> None:
 
 
 def test_a_restricted_column_drops_the_leaves_beyond_it() -> None:
-    """Dropping by one column after a restriction leaves what gathering again would."""
+    """Dropping what a restriction rules out leaves what gathering again would."""
     dropped = 0
     for scene, rng in scenes(SCENES):
         for _ in range(20):
@@ -173,9 +173,7 @@ def test_a_restricted_column_drops_the_leaves_beyond_it() -> None:
             if not box.restrict(j, first, last):
                 continue
             before = reach.leaves.size
-            group = scene.located.group
-            for i in np.flatnonzero((group == group[j]) & (group >= 0)).tolist() or [j]:
-                reach.keep_column(box, i)
+            reach.keep_box(box)
             assert reach.leaves.tolist() == _reached(scene, box)
             dropped += before - reach.leaves.size
     assert dropped > 100
@@ -194,7 +192,7 @@ def test_far_leaves_are_dropped_at_the_room_and_not_before() -> None:
             room = float(rng.choice(ways)) * float(rng.choice([0.95, 1.05])) if ways else 0.5
             reach = scene.reach(box)
             before = reach.leaves.tolist()
-            reach.drop_far(box, cells, room)
+            reach.gather_near(box, cells, room)
             assert reach.leaves.tolist() == [leaf for leaf in before if far[leaf] < room]
             near = scene.inside(box) & (scene.distance - distance < room - 1e-12)
             assert np.isin(scene.leaves[near], reach.leaves).all()
@@ -223,7 +221,7 @@ def test_the_hull_holds_all_cells_of_the_leaves_left() -> None:
             box = scene.box(rng, 1)
             _, cells = box.project()
             reach = scene.reach(box)
-            reach.drop_far(box, cells, float(rng.choice([0.05, 0.2, 0.5])))
+            reach.gather_near(box, cells, float(rng.choice([0.05, 0.2, 0.5])))
             low, high = box.low.tolist(), box.high.tolist()
             kept = scene.inside(box) & np.isin(scene.leaves, reach.leaves).all(axis=1)
             expected = _hull(scene, reach, box)

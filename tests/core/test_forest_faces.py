@@ -98,25 +98,40 @@ def _gains(scene: ForestScene, box: Box, open_: OpenBox, j: int, cut: int) -> tu
     return gains[0], gains[1]
 
 
-def test_the_sharpest_face_lifts_both_halves_most() -> None:
-    """Its score, the smaller gain and a tenth of the larger one, is the highest of all faces inside the box."""
-    chosen = 0
+def _moved(scene: ForestScene, open_: OpenBox, j: int, cut: int) -> tuple[float, float]:
+    """How much farther than the projection each half is, along the column."""
+    own = scene.columns[j][int(open_.cells[j])]
+    halves = scene.columns[j][: cut + 1], scene.columns[j][cut + 1 :]
+    before, after = (max(0.0, float(half.min() - own)) if np.isfinite(half).any() else 0.0 for half in halves)
+    return (0.0, after) if open_.cells[j] <= cut else (before, 0.0)
+
+
+def test_the_sharpest_face_settles_both_halves_most() -> None:
+    """The product of the shares by which its halves are settled is the highest of all faces that lift a bound."""
+    chosen = farther = 0
     for scene, rng in scenes(SCENES):
         faces = Faces(scene.located)
-        for _ in range(6):
+        for number in range(6):
             if (opened := _opened(scene, rng)) is None:
                 continue
             box, open_ = opened
-            need = open_.slack
-            scores = {}
-            for j in range(len(scene.columns)):
+            room = np.inf if number % 2 else float(rng.choice([0.2, 1.0]))
+            near = box.project()[0]
+            scores, lifted = {}, {j for leaf in open_.best.tolist() for j in scene.spans(leaf)}
+            for j in lifted:
                 for cut in range(int(box.low[j]), int(box.high[j])):
-                    gains = _gains(scene, box, open_, j, cut)
-                    scores[j, cut] = min(*gains, need) + 0.1 * min(max(gains), need)
-            face = faces.sharpest(open_, scene.criterion)
+                    gains, ways = _gains(scene, box, open_, j, cut), _moved(scene, open_, j, cut)
+                    rises = (gain / open_.slack if open_.slack > 0.0 else 0.0 for gain in gains)
+                    shares = (min(1.0, rise + way / room) for rise, way in zip(rises, ways, strict=True))
+                    scores[j, cut] = float(np.prod([max(share, 1e-3) for share in shares]))
+            face = faces.sharpest(open_, scene.criterion, near + room)
             best = max(scores.values(), default=0.0)
-            assert (face is None) == (best <= 1e-8 * need)
-            if face is not None:
-                assert scores[face] == pytest.approx(best, abs=1e-7 * (need + 1.0))
+            if best > 1.001e-6:
+                assert face is not None
+                assert scores[face] == pytest.approx(best, rel=1e-6)
                 chosen += 1
+                farther += room < np.inf
+            elif face is not None:
+                assert scores[face] == pytest.approx(1e-6, rel=1e-2)
     assert chosen > 30
+    assert farther > 10

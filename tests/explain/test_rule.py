@@ -66,19 +66,23 @@ def over(case: Case, why: wh.Explanation, table: pd.DataFrame) -> np.ndarray:
     """By how much the alternative costs more than it may, context by context."""
     policy, risk = case.policy, case.policy.risk_
     rows = policy._inputs(table)
-    weights = policy.weights_.weights(rows)
+    # Contexts in the same leaves of all trees are alike: one of them is judged.
+    leaves = np.array([tree.apply(rows.astype(np.float32)) for tree in policy.weights_.trees]).T
+    _, first, same = np.unique(leaves, axis=0, return_index=True, return_inverse=True)
     costs = policy.Y_.T
     rivals = costs if why.kind == "absolute" else costs[case.decision : case.decision + 1]
     if why.confidence:
         found = []
-        for row in rows:
+        for row in rows[first]:
             trees = policy.weights_.per_tree(row)
             assert trees is not None
             values = risk.by_tree(costs[case.instead], trees) - risk.by_tree(rivals[0], trees)
             spread = values.std(ddof=1) / np.sqrt(len(values)) if len(values) > 1 else 0.0
             found.append(values.mean() + why.confidence * spread)
-        return np.array(found)
-    return np.array([risk.of(costs[case.instead], w) - min(risk.of(rival, w) for rival in rivals) for w in weights])
+    else:
+        weights = policy.weights_.weights(rows[first])
+        found = [risk.of(costs[case.instead], w) - min(risk.of(rival, w) for rival in rivals) for w in weights]
+    return np.array(found)[same.ravel()]
 
 
 def inside(condition: Condition, value: Any) -> bool:

@@ -12,6 +12,7 @@ from tests.context_cases import TooMany
 from tests.forests import paper_forest
 
 import whence as wh
+from whence.errors import InputError
 
 EACH, DATES = 4, 24
 
@@ -147,3 +148,11 @@ def test_going_round_is_a_change_even_to_the_end_of_the_line() -> None:
         assert why.status == "optimal"
         assert set(why.changes["feature"]) == {"hour", name}
         assert why.context["hour"] == 0
+
+
+def test_what_cannot_be_filled_in_is_refused() -> None:
+    """A missing number whose steps leave no value in its range: brute force, too, has nothing to fill in."""
+    case = calendar_case(5008, "ms")
+    with pytest.raises(InputError, match=r"Got 'heat', whose steps leave none\."):
+        case.explain()
+    assert disagreement(case) == ""

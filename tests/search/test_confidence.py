@@ -20,9 +20,10 @@ KAPPAS = (0.3, 1.0, 2.0, 4.0)
 #: All ways to search, as in test_forest.py.
 WAYS: list[dict[str, Any]] = [
     {},
-    {"PATIENCE": (1, 1), "SHARP_FROM": 0.0},
-    {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
-    {"PATIENCE": (2, 2), "STALLED": 3, "STRONG_FROM": (1, 1)},
+    {"PATIENCE_SURE": (500, 500)},
+    {"PATIENCE_SURE": (1, 1), "SHARP_FROM": (0, 0)},
+    {"PATIENCE_SURE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0},
+    {"PATIENCE_SURE": (2, 2), "STALLED": 3, "STRONG_FROM": (1, 1)},
 ]
 
 

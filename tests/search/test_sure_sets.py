@@ -23,7 +23,7 @@ from whence.search import knn_plan_sets
 from whence.search.listed_best import ListedBest
 
 #: Other ways to search, which large questions take.
-WAYS = ({}, {"PATIENCE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0})
+WAYS = ({}, {"PATIENCE_SURE": (0, 0), "STALLED": 0, "STRONG_FROM": (1, 1), "SHARP_TO": 0})
 
 
 @pytest.mark.parametrize("block", range(4))

@@ -12,7 +12,8 @@ from playwright.sync_api import Browser, Page, Route, TimeoutError, expect
 from tests.web.browser import STRANGE, Server, asked, opened, write_project
 
 
-@pytest.fixture(scope="module")
+# For the session: where parallel processes take tests from each other, a module begins more than once.
+@pytest.fixture(scope="session")
 def server(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Server]:
     """`whence serve` with a project whose names are markup and whose questions are hard."""
     started = Server(str(write_project(tmp_path_factory.mktemp("project")))).wait_for_workers()

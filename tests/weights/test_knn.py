@@ -125,3 +125,11 @@ def test_no_rounding_box_at_a_tie() -> None:
 
     assert box([0.5, 0.2], [0.5, 0.9]) is None
     assert box([0.2, 0.2], [0.2, 0.2]) is None
+
+
+def test_words() -> None:
+    """One neighbour is a row, several are rows."""
+    points = np.arange(4.0)[:, None]
+    assert KNNWeights(k=1).fit(points).describe() == "the nearest row"
+    assert KNNWeights(k=1, weights="distance", scaled=False).fit(points).describe() == "the nearest row in your units"
+    assert KNNWeights(k=3).fit(points).describe() == "the 3 nearest rows"

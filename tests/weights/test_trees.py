@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from itertools import product
+from typing import Any
 
 import numpy as np
 import pytest
@@ -78,3 +79,29 @@ def test_thresholds_between_neighbouring_single_numbers_are_one() -> None:
     assert sorted(tree.leaf[tree.leaf >= 0].tolist()) == [1, 4]
     apart = laid(raw, [Place(0)], single=False)
     assert sorted(apart.leaf[apart.leaf >= 0].tolist()) == [1, 3, 4]
+
+
+def test_a_context_is_put_down_the_trees_once() -> None:
+    """Weights and those of every tree come from the same leaves; another context, or a policy read again, is asked."""
+    rng = np.random.default_rng(0)
+    X, Y = rng.random((40, 2)), rng.random((40, 1))
+    weights = paper_forest(n_trees=5, random_state=0).fit(X, Y)
+
+    class Counting:
+        asked = 0
+
+        def __init__(self, tree: Any) -> None:
+            self.tree = tree
+
+        def apply(self, rows: np.ndarray) -> np.ndarray:
+            Counting.asked += 1
+            return np.asarray(self.tree.apply(rows))
+
+    wanted = weights.weights(X[:2])
+    weights.members_.trees = [Counting(tree) for tree in weights.members_.trees]
+    for i, calls in ((0, 5), (0, 5), (1, 10), (0, 15)):
+        apart = weights.per_tree(X[i])
+        assert apart is not None
+        np.testing.assert_array_equal(weights.at(X[i]), wanted[i])
+        np.testing.assert_allclose(apart.mean(axis=0), wanted[i], atol=1e-15)
+        assert Counting.asked == calls

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, NamedTuple
 
@@ -21,6 +21,8 @@ from whence.weights.refits import RefitKind, refits_of
 if TYPE_CHECKING:
     from whence.explain.explanation import Explanation
     from whence.policy import Policy
+    from whence.problems.base import DecisionProblem
+    from whence.problems.sets import PlanSet
 
 __all__ = [
     "CHOOSING",
@@ -235,25 +237,33 @@ class Refitted:
             self.refits.of(number)
             made.append(number)
         row = self.source.inputs(explanation.context)
-        found = [self._excess(explanation, weights, within) for weights in self.refits.weights_of(made, row)]
-        return np.array(found, dtype=np.float64)
+        return self._excesses(explanation, self.refits.weights_of(made, row), within)
 
-    def _excess(self, explanation: Explanation, weights: Floats, within: float) -> float:
-        """The same under the weights of one refit."""
+    def _excesses(self, explanation: Explanation, refits: Sequence[Floats], within: float) -> Floats:
+        """The same under the weights of each refit."""
         source, decision, alternative = self.source, explanation.costs_decision, explanation.costs_alternative
         assert decision is not None and alternative is not None  # noqa: PT018
         risk, (share, amount) = source.risk, explanation.margin
-        if explanation.plans is not None:
+        if explanation.plans is None:
+            cost = risk.of_each(alternative, refits)
+        else:
             # Of a set, some plan has to do: the best one in the refit.
-            alternative = sample_costs(source.problem, explanation.plans.solve(source.Y, weights, risk), source.Y)
+            cost = [self._least(explanation.plans, weights) for weights in refits]
             share = share_below(explanation.plans, share)
-        cost, over = risk.of(alternative, weights), -np.inf
+        over = np.full(len(refits), -np.inf)
         if explanation.kind == "absolute":
-            best = sample_costs(source.problem, source.problem.solve(source.Y, weights, risk), source.Y)
-            over = cost - (1.0 + max(within, explanation.within)) * risk.of(best, weights)
+            best = np.array([self._least(source.problem, weights) for weights in refits])
+            over = np.array(cost) - (1.0 + max(within, explanation.within)) * best
         if explanation.kind == "relative" or share or amount:
-            over = max(over, cost - ((1.0 - share) * risk.of(decision, weights) - amount))
-        return float(over)
+            rival = (1.0 - share) * np.array(risk.of_each(decision, refits)) - amount
+            over = np.maximum(over, np.array(cost) - rival)
+        return over
+
+    def _least(self, plans: PlanSet | DecisionProblem, weights: Floats) -> float:
+        """What the best plan, or the best one of a set, costs under these weights."""
+        source = self.source
+        best = sample_costs(source.problem, plans.solve(source.Y, weights, source.risk), source.Y)
+        return source.risk.of(best, weights)
 
     def standard_error(self, explanation: Explanation) -> float | None:
         """Of the difference between both plans in the context found, over trees or neighbours; None if not known."""

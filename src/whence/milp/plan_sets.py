@@ -81,13 +81,8 @@ def _chosen_cost(model: Model, weighting: Weighting, question: Question) -> Line
     return _solved_alone(weighting, question)
 
 
-class SomePlan:
-    """Expected cost of some plan of a list: that which is chosen costs no more than any rival."""
-
-    def __init__(self, model: Model, weighting: Weighting, question: Question, rows: Floats) -> None:
-        self.rows, self.weighting, self.tau = rows, weighting, question.tau
-        self.chosen = model.variables(len(rows), integer=True)
-        model.row(Linear(self.chosen, np.ones(len(rows))), 1.0, 1.0)
+class NoVariables:
+    """Part of a criterion whose rivals need no variables of their own."""
 
     def reserve(self, sets: int) -> None:
         """No rival needs variables of its own."""
@@ -95,6 +90,15 @@ class SomePlan:
     def spare(self) -> bool:
         """Whether the next rival's rows need no new variables."""
         return True
+
+
+class SomePlan(NoVariables):
+    """Expected cost of some plan of a list: that which is chosen costs no more than any rival."""
+
+    def __init__(self, model: Model, weighting: Weighting, question: Question, rows: Floats) -> None:
+        self.rows, self.weighting, self.tau = rows, weighting, question.tau
+        self.chosen = model.variables(len(rows), integer=True)
+        model.row(Linear(self.chosen, np.ones(len(rows))), 1.0, 1.0)
 
     def against(self, rival: Floats) -> list[Row]:
         """The rows that say: the plan that is chosen costs at most tau more than one with the sample costs `rival`."""
@@ -109,18 +113,11 @@ class SomePlan:
         return found
 
 
-class Chosen:
+class Chosen(NoVariables):
     """Expected cost of the best plan of a set, as an expression that is at most that and can be as little."""
 
     def __init__(self, weighting: Weighting, question: Question, cost: Linear) -> None:
         self.weighting, self.tau, self.cost = weighting, question.tau, cost
-
-    def reserve(self, sets: int) -> None:
-        """No rival needs variables of its own."""
-
-    def spare(self) -> bool:
-        """Whether the next rival's row needs no new variables."""
-        return True
 
     def against(self, rival: Floats) -> list[Row]:
         """The row that says: the plan that is chosen costs at most tau more than one with the sample costs `rival`."""
@@ -154,11 +151,10 @@ class Flows:
         return flow, cost
 
 
-class ChosenTail:
-    """CVaR of the best plan of a set, as an expression that is at most that."""
+class ByFlows:
+    """Part of a criterion whose rivals each need a flow."""
 
-    def __init__(self, question: Question, cost: Linear, flows: Flows) -> None:
-        self.tau, self.cost, self.flows = question.tau, cost, flows
+    flows: Flows
 
     def reserve(self, sets: int) -> None:
         """Add the variables that `sets` further rivals will need."""
@@ -167,6 +163,13 @@ class ChosenTail:
     def spare(self) -> bool:
         """Whether the next rival's rows need no new variables."""
         return bool(self.flows.spare)
+
+
+class ChosenTail(ByFlows):
+    """CVaR of the best plan of a set, as an expression that is at most that."""
+
+    def __init__(self, question: Question, cost: Linear, flows: Flows) -> None:
+        self.tau, self.cost, self.flows = question.tau, cost, flows
 
     def against(self, rival: Floats) -> list[Row]:
         """The rows that say: the plan that is chosen costs at most tau more than one with the sample costs `rival`."""
@@ -174,21 +177,13 @@ class ChosenTail:
         return [row, scaled(self.cost - limit, self.tau)]
 
 
-class SomeLevel:
+class SomeLevel(ByFlows):
     """CVaR of some plan of a list: the pair of a plan and a level that is chosen costs no more than any rival."""
 
     def __init__(self, model: Model, weighting: Weighting, question: Question, pairs: Floats, flows: Flows) -> None:
         self.pairs, self.weighting, self.tau, self.flows = pairs, weighting, question.tau, flows
         self.chosen = model.variables(len(pairs), integer=True)
         model.row(Linear(self.chosen, np.ones(len(pairs))), 1.0, 1.0)
-
-    def reserve(self, sets: int) -> None:
-        """Add the variables that `sets` further rivals will need."""
-        self.flows.reserve(sets)
-
-    def spare(self) -> bool:
-        """Whether the next rival's rows need no new variables."""
-        return bool(self.flows.spare)
 
     def against(self, rival: Floats) -> list[Row]:
         """The rows that say: the plan that is chosen costs at most tau more than one with the sample costs `rival`."""

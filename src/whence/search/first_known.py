@@ -130,10 +130,8 @@ def alive_leaves(located: _core.Located, kept: KeptGrid, cutoff: float) -> tuple
     """The leaves of the forest that hold an allowed context nearer than `cutoff`, and the tree of each."""
     box = _core.Box(located)
     reach = _core.Reach(located)
-    reach.gather(box)
     near, cells = box.project()
-    if np.isfinite(cutoff):
-        reach.drop_far(box, cells, cutoff - near)
+    reach.gather_near(box, cells, cutoff - near)
     leaves = np.sort(reach.leaves)
     leaves = leaves[leaves < kept.leaves]
     tree = np.searchsorted(kept.grid.first_leaf[: kept.trees + 1], leaves, side="right") - 1

@@ -27,18 +27,20 @@ __all__ = ["ForestFrontier", "explain", "prepared"]
 
 Ints = NDArray[np.int32]
 
-#: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR.
+#: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR; and the same with standard
+#: errors. The first boxes are the largest: what is found makes them smaller, and with standard errors that pays sooner.
 PATIENCE = (500, 64)
+PATIENCE_SURE = (64, 0)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
 #: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
 STRONG_FROM = (8, 25)
-#: Coordinates up to which boxes are split where both halves gain most, and the distance of the best explanation known
-#: from which that is done: as long as there is none.
-SHARP_TO, SHARP_FROM = 24, np.inf
-#: Boxes after which they are split like that with the strong bound, whatever is known, and leaves a tree (on average)
-#: up to which that pays: all that a box meets are gone through for a split.
-SHARPER_FROM, SHARPER_LEAVES = 16_000, 64
+#: Boxes after which they are split where both halves come nearest to being settled, and no longer next to the nearest
+#: point: expected cost, CVaR; and with the strong bound.
+SHARP_FROM, SHARPER_FROM = (500, 64), 16_000
+#: Leaves a tree, on average, above which a question about one plan begins with that (about a set of them, large boxes
+#: would be dear), and coordinates up to which it is done with the plain bound.
+MANY_LEAVES, SHARP_TO = 64, 24
 #: Leaves above which a proposal is looked for before the first box is opened, where so many seconds are left.
 LARGE, SHORT = 200_000, 0.25
 #: Of an absolute question: rivals that all boxes share before they have their own, and boxes after which the search
@@ -66,6 +68,7 @@ class ForestFrontier:
         self.plausible = plausible
         self.tail = question.risk.tail is not None
         self.absolute = question.kind == "absolute"
+        self.patience = (PATIENCE_SURE if question.confidence > 0.0 else PATIENCE)[self.tail]
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.tail and question.confidence > 0.0
         self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
@@ -96,8 +99,7 @@ class ForestFrontier:
         self.proposing = False
         self.refuted = 0
         self.shares: _core.Shares | None = None
-        plain = not (self.tail or self.absolute or question.confidence > 0.0)
-        self.sharper = plain and kept.grid.leaves <= SHARPER_LEAVES * kept.grid.trees
+        self.deep = kept.grid.leaves > MANY_LEAVES * kept.grid.trees
 
     @property
     def nodes(self) -> int:
@@ -136,22 +138,26 @@ class ForestFrontier:
         dear = self.tail or self.question.confidence > 0.0
         if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
-        # What was looked for without proof and not found is far away, or does not exist; and boxes that ask for the
-        # best plan settle nothing next to the start alone.
-        sharp = self.proposed > 0 and self.columns <= SHARP_TO and cutoff >= SHARP_FROM
-        # A search with the strong bound that has come this far has to rule out nearly everything nearer, too.
-        sharp = sharp or (self.sharper and self.shares is not None and self.nodes >= SHARPER_FROM)
+        sharp = self._is_sharp(dear)
         if self.absolute:
             self._ask_in_boxes()
+            # Boxes that ask for the best plan settle nothing next to the start alone.
             sharp = sharp or self.eager
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
-        for milestone in (FIRST_LOOK, EAGER_FROM, PATIENCE[self.tail], STALLED, SHARPER_FROM):
+        for milestone in (FIRST_LOOK, EAGER_FROM, self.patience, STALLED, SHARP_FROM[self.tail], SHARPER_FROM):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         seconds = self.question.limits.remaining
         reached, bound = self.search.advance(nodes, cutoff, self.shares, sharp, seconds)
         self.bound = max(self.bound, bound)
         return self._keeping_rows(self.search.cells) if reached else None
+
+    def _is_sharp(self, dear: bool) -> bool:
+        """Whether boxes are split where both halves come nearest to being settled."""
+        if self.shares is None:
+            begun = self.nodes >= SHARP_FROM[self.tail] or (self.deep and self.question.plans is None)
+            return begun and self.columns <= SHARP_TO
+        return self.deep or (not dear and not self.absolute and self.nodes >= SHARPER_FROM)
 
     def _keeping_rows(self, cells: Ints) -> Floats | None:
         """The point of cells that were reached; None, with a proposal that waits, where it breaks a row."""
@@ -211,7 +217,7 @@ class ForestFrontier:
             return 2 - stage % 2 if self.nodes >= after else 0
         if stage > 2:
             return 0
-        return stage if large or self.nodes >= (PATIENCE[self.tail], STALLED)[stage - 1] else 0
+        return stage if large or self.nodes >= (self.patience, STALLED)[stage - 1] else 0
 
     def propose(self, cutoff: float) -> Floats | None:
         """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""

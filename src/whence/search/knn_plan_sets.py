@@ -11,6 +11,7 @@ from whence.errors import InputError
 from whence.problems._deadline import check_time, until
 from whence.question import Answer, Question
 from whence.search import driver
+from whence.search.around import Around
 from whence.search.knn import NOWHERE, NeighbourFrontier, nothing_moves, within_gap
 from whence.search.one_by_one import LISTED, OneByOne
 from whence.search.sure_sets import confidently
@@ -43,11 +44,13 @@ def explain(question: Question) -> Answer:
         return driver.run(question, _Foreseen(question))
 
 
-class _Foreseen:
+class _Foreseen(Around):
     """Contexts in which foresight would do: whoever knew the outcome could not do better than its best plan.
 
     No plan costs less under an observation than the best one for it, so that every explanation is among them.
     """
+
+    inner: NeighbourFrontier
 
     def __init__(self, question: Question) -> None:
         self.question = question
@@ -55,25 +58,7 @@ class _Foreseen:
         self.plans = question.plans
         n = question.alternative.size
         foreseen = np.array([self.plans.best(row)[i] for i, row in enumerate(np.eye(n))])
-        self.inner = NeighbourFrontier(replace(question, alternative=foreseen))
-
-    @property
-    def nodes(self) -> int:
-        """Boxes examined so far."""
-        return self.inner.nodes
-
-    @property
-    def bound(self) -> float:
-        """No context that satisfies all cuts lies nearer."""
-        return self.inner.bound
-
-    def cut(self, rival: Floats) -> None:
-        """From now on the set's best plan must cost no more than a plan with these sample costs."""
-        self.inner.cut(rival)
-
-    def exclude(self, point: Floats) -> None:
-        """Leave out the contexts that have the same neighbours as `point`."""
-        self.inner.exclude(point)
+        super().__init__(NeighbourFrontier(replace(question, alternative=foreseen)))
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """The nearest context left, once the set's own best plan stands there."""
@@ -90,14 +75,6 @@ class _Foreseen:
         """Some context that foresight allows, where the set's own best plan stands."""
         found = self.inner.propose(cutoff)
         return found if found is not None and self._stands(found) else None
-
-    def weights(self, point: Floats) -> Floats:
-        """Weights of the past observations at `point`."""
-        return self.inner.weights(point)
-
-    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """No box is known in which the neighbours stay the same."""
-        return self.inner.cell(point)
 
     def _stands(self, point: Floats) -> bool:
         question, weights = self.question, self.weights(point)

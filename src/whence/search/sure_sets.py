@@ -17,6 +17,7 @@ from whence.problems._deadline import OutOfTime, check_time, until
 from whence.question import Answer, Question
 from whence.question.sureness import APART, rivals_there, worst_rival
 from whence.search import driver
+from whence.search.around import Around
 from whence.search.driver import Frontier
 from whence.search.one_by_one import OneByOne
 
@@ -76,7 +77,7 @@ def _one_by_one(question: Question, rows: Floats, alone: Callable[[Question], Fr
     return against, OneByOne(against, standing)
 
 
-class _Standing:
+class _Standing(Around):
     """A frontier (see :class:`whence.search.driver.Frontier`) of which only contexts count in which a plan is sure.
 
     It is one of the plans with these sample costs, or the best one of the set where there are none. A frontier that is
@@ -84,26 +85,9 @@ class _Standing:
     """
 
     def __init__(self, question: Question, inner: Frontier, rows: Floats | None, apart: bool) -> None:
-        self.question, self.inner, self.rows, self.apart = question, inner, rows, apart
+        super().__init__(inner)
+        self.question, self.rows, self.apart = question, rows, apart
         self.refused: Floats | None = None
-
-    @property
-    def nodes(self) -> int:
-        """Boxes examined so far."""
-        return self.inner.nodes
-
-    @property
-    def bound(self) -> float:
-        """No context that may do lies nearer."""
-        return self.inner.bound
-
-    def cut(self, rival: Floats) -> None:
-        """No plan may cost more than this one."""
-        self.inner.cut(rival)
-
-    def exclude(self, point: Floats) -> None:
-        """Leave out the contexts that have the same weights as `point`."""
-        self.inner.exclude(point)
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """The nearest context left, if it was reached and a plan is sure there."""
@@ -125,14 +109,6 @@ class _Standing:
         """A context in which a plan is sure, found without proof."""
         point = self.inner.propose(cutoff)
         return point if point is not None and self._refuting(point) is None else None
-
-    def weights(self, point: Floats) -> Floats:
-        """Weights of the past observations at `point`."""
-        return self.inner.weights(point)
-
-    def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
-        """A box around `point` in which the weights stay the same, where the engine knows one."""
-        return self.inner.cell(point)
 
     def _refuting(self, point: Floats) -> Floats | None:
         """The rival that the plan is not sure to beat at the point handed out last, if there is one."""

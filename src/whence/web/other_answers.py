@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import zlib
 from collections.abc import Callable, Mapping
+from typing import Any
 
 from whence.explain.comparison import Comparison
 from whence.explain.crossing import Crossing
@@ -41,7 +42,13 @@ def answer_of(scene: Scene, asked: Asked, on_progress: Callable[..., bool]) -> T
     if asked.question == "compare":
         before, after = scene.row_of(asked.more["before"]), scene.row_of(asked.context)
         return policy.compare(before, after, time_limit=asked.time_limit, on_progress=on_progress)
-    answer: Told = getattr(policy, asked.question)(
+    answer: Told = put(getattr(policy, asked.question), scene, asked, on_progress=on_progress, **asked.more)
+    return answer
+
+
+def put(ask: Callable[..., Any], scene: Scene, asked: Asked, **more: Any) -> Any:
+    """What the policy says to a question about a plan, or a set of plans, asked of one of its methods."""
+    return ask(
         scene.row_of(asked.context),
         scene.instead_of(asked.plan, asked.instead),
         kind=asked.kind,
@@ -51,11 +58,9 @@ def answer_of(scene: Scene, asked: Asked, on_progress: Callable[..., bool]) -> T
         engine=scene.engine,
         time_limit=asked.time_limit,
         threads=asked.threads,
-        on_progress=on_progress,
         **asked.conditions,
-        **asked.more,
+        **more,
     )
-    return answer
 
 
 def answered(scene: Scene, found: Told | Crossing, stopped: bool) -> Answered:

@@ -24,7 +24,7 @@ from whence.errors import WhenceError
 from whence.explain.explanation import Explanation
 from whence.question import Progress
 from whence.web.messages import Answered, Asked, Cancel, Failed, FoundNearest, Ready, packed, receive
-from whence.web.other_answers import answer_of, answered
+from whence.web.other_answers import answer_of, answered, put
 from whence.web.results import packed_result, result_of
 from whence.web.scenes import Scene
 
@@ -95,19 +95,12 @@ class Worker:
             return Failed(f"The explanation failed: {type(error).__name__}: {error}")
 
     def _explained(self, scene: Scene, asked: Asked, on_progress: Callable[[Progress], bool]) -> Answered:
-        explanation = scene.policy.explain(
-            scene.row_of(asked.context),
-            scene.instead_of(asked.plan, asked.instead),
-            kind=asked.kind,
-            within=asked.within,
-            fixed=asked.fixed,
-            bounds=scene.bounds_of(asked.bounds),
-            engine=scene.engine,
-            time_limit=asked.time_limit,
-            threads=asked.threads,
+        explanation: Explanation = put(
+            scene.policy.explain,
+            scene,
+            asked,
             on_progress=on_progress,
             on_nearest=lambda found: self._send(FoundNearest(packed_result(result_of(scene, found)))),
-            **asked.conditions,
         )
         stopped = asked.number in self._cancelled
         # Without all of its refits an answer is not what was asked for, however exact it is.

@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from whence import _core
 from whence.aliases import Floats
 from whence.weights.grown_tree import GrownTree
 from whence.weights.trees import LeafMembers, shares_of
@@ -40,30 +41,38 @@ class Descent:
         self.forests = tuple(forests)
         trees = [tree for forest in forests for tree in forest.trees]
         counts = np.array([tree.node_count for tree in trees])
-        self._root = np.cumsum(counts) - counts
-        own = np.array([len(forest.trees) for forest in forests])
-        self._last = np.cumsum(own) - 1
-        self._count = np.repeat(own, own)
-        self._first, self._size = (np.concatenate(part) for part in zip(*(f.slices() for f in forests), strict=True))
-        column = np.concatenate([tree.feature for tree in trees])
+        roots = np.cumsum(counts) - counts
+        first, size = (np.concatenate(part) for part in zip(*(f.slices() for f in forests), strict=True))
         left, right = (
-            np.concatenate([getattr(tree, name) + root for tree, root in zip(trees, self._root, strict=True)])
+            np.concatenate([getattr(tree, name) + root for tree, root in zip(trees, roots, strict=True)])
             for name in ("children_left", "children_right")
         )
-        # Whatever comes to a leaf stays there.
-        leaf = column < 0
-        self._column = np.where(leaf, 0, column)
-        self._threshold = np.where(leaf, np.inf, np.concatenate([tree.threshold for tree in trees]))
-        self._left = np.where(leaf, np.arange(leaf.size), left)
-        self._right = np.where(leaf, np.arange(leaf.size), right)
-        self._missing_left = np.concatenate([_missing_left(tree) for tree in trees])
+        self._core = _core.Descent(
+            np.concatenate([tree.feature for tree in trees]).astype(np.int64),
+            np.concatenate([tree.threshold for tree in trees]).astype(np.float64),
+            left.astype(np.int64),
+            right.astype(np.int64),
+            np.concatenate([_missing_left(tree) for tree in trees]).astype(np.int64),
+            roots.astype(np.int64),
+            first.astype(np.int64),
+            size.astype(np.int64),
+            tuple(np.ascontiguousarray(forest.order, dtype=np.int32) for forest in forests),
+        )
         self._mass: Floats | None = None
         if any(f.mass is not None for f in forests):
             self._mass = np.concatenate([np.ones(f.n_samples) if f.mass is None else f.mass for f in forests])
+            own = np.array([len(forest.trees) for forest in forests])
+            self._last, self._count = np.cumsum(own) - 1, np.repeat(own, own)
+            self._first, self._size = first, size
 
     def weights(self, row: Floats) -> Floats:
         """By forest, one per row, the weights of its samples in a context that the trees see as `row`."""
-        leaf = self._leaves(np.asarray(row, dtype=np.float32))
+        seen = np.ascontiguousarray(row, dtype=np.float32)
+        return self._core.weights(seen) if self._mass is None else self._by_mass(seen, self._mass)
+
+    def _by_mass(self, seen: NDArray[np.float32], mass: Floats) -> Floats:
+        """The same where samples do not count alike."""
+        leaf = self._core.leaves(seen)
         size, first = self._size[leaf], self._first[leaf]
         ends = np.cumsum(size)
         places = np.arange(ends[-1]) + np.repeat(first - (ends - size), size)
@@ -75,23 +84,9 @@ class Descent:
                 for i, (f, part) in enumerate(zip(self.forests, parts, strict=True))
             ]
         )
-        if self._mass is None:
-            shares = np.repeat(1.0 / (self._count * size), size)
-        else:
-            shares = shares_of(samples, size, self._mass) / np.repeat(self._count, size)
+        shares = shares_of(samples, size, mass) / np.repeat(self._count, size)
         found = np.bincount(samples, shares, minlength=n * len(self.forests))
         return found.astype(np.float64, copy=False).reshape(-1, n)
-
-    def _leaves(self, seen: NDArray[np.float32]) -> NDArray[np.int64]:
-        """The leaf of every tree, numbered on from tree to tree."""
-        at: NDArray[np.int64] = self._root
-        while True:
-            values = seen[self._column[at]]
-            left = np.where(np.isnan(values), self._missing_left[at], values <= self._threshold[at])
-            onward = np.where(left, self._left[at], self._right[at])
-            if np.array_equal(onward, at):
-                return at
-            at = onward
 
 
 def _missing_left(tree: Any) -> NDArray[np.bool_]:

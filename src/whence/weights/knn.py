@@ -457,5 +457,6 @@ class KNNWeights(Weights):
         by = "" if self.metric_.matrix is None else " by Euclidean distance"
         if not isinstance(self.metric, str):
             by = " by a metric of your own"
-        counted = ", each by the inverse of its distance" if self.by_distance else ""
-        return f"the {self.k} nearest rows{by}{'' if self.scaled else ' in your units'}{counted}"
+        counted = ", each by the inverse of its distance" if self.by_distance and self.k > 1 else ""
+        rows = "nearest row" if self.k == 1 else f"{self.k} nearest rows"
+        return f"the {rows}{by}{'' if self.scaled else ' in your units'}{counted}"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, ClassVar, Protocol, Self
+from weakref import WeakKeyDictionary
 
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
@@ -14,6 +15,9 @@ from whence.weights.array_trees import ArrayTree, single_turns
 from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
 
 __all__ = ["LeafMembers", "Tree", "TreeWeights", "common_cell", "shares_of", "turning_points"]
+
+#: Samples of leaves that are held at once, at most, for the weights of several contexts.
+TOGETHER = 1 << 14
 
 
 class Tree(Protocol):
@@ -111,29 +115,53 @@ class LeafMembers:
 
     def weights(self, inputs: NDArray[np.float32]) -> Floats:
         """Weights of every sample for each row of `inputs`, of shape (rows, n)."""
-        leaves = np.array([tree.apply(inputs) for tree in self.trees])
-        return np.array([self.at_leaves(column) for column in leaves.T])
+        if len(inputs) == 1:
+            return self.at_leaves(self.leaves_of(inputs[0])[None, :])
+        return self.at_leaves(np.array([tree.apply(inputs) for tree in self.trees]).T)
+
+    def leaves_of(self, row: NDArray[np.float32]) -> NDArray[np.int64]:
+        """The leaf of one context in every tree, by the trees themselves."""
+        # A context that was found is asked for its weights, for those of every tree, and for both once more.
+        asked, leaves = _LAST.get(self, (None, None))
+        if leaves is None or asked != row.tobytes():
+            seen = row[None, :]
+            leaves = np.array([tree.apply(seen)[0] for tree in self.trees])
+            _LAST[self] = row.tobytes(), leaves
+        return leaves
 
     def at_leaves(self, leaves: NDArray[np.int64]) -> Floats:
-        """Weights of every sample for a context that falls into these leaves, one per tree."""
+        """Weights of every sample for contexts that fall into these leaves, one row of a leaf per tree each."""
+        found = np.empty((len(leaves), self.n_samples))
+        # Some contexts at a time: what they share a leaf with is held for all of them at once.
+        step = max(1, TOGETHER // self.order.size)
+        for first in range(0, len(leaves), step):
+            found[first : first + step] = self._at_leaves(leaves[first : first + step])
+        return found
+
+    def _at_leaves(self, leaves: NDArray[np.int64]) -> Floats:
+        """The same for as many contexts as fit together."""
+        rows, trees = leaves.shape
         samples, size = self._standing_in(leaves)
         if self.mass is None:
-            shares = np.repeat(1.0 / (leaves.size * size), size)
+            shares = np.repeat(1.0 / (trees * size), size)
         else:
-            shares = shares_of(samples, size, self.mass) / leaves.size
-        return np.asarray(np.bincount(samples, shares, minlength=self.n_samples), dtype=np.float64)
+            shares = shares_of(samples, size, self.mass) / trees
+        row = np.repeat(np.arange(rows), size.reshape(rows, trees).sum(axis=1))
+        flat = np.bincount(row * self.n_samples + samples, shares, minlength=rows * self.n_samples)
+        return np.asarray(flat.reshape(rows, -1), dtype=np.float64)
 
     def by_tree(self, leaves: NDArray[np.int64]) -> Floats:
         """The same by each tree alone, one per row."""
-        samples, size = self._standing_in(leaves)
+        samples, size = self._standing_in(leaves[None, :])
         found = np.zeros((leaves.size, self.n_samples))
         found[np.repeat(np.arange(leaves.size), size), samples] = shares_of(samples, size, self.mass)
         return found
 
     def _standing_in(self, leaves: NDArray[np.int64]) -> tuple[NDArray[np.int32], NDArray[np.int64]]:
-        """The samples in these leaves, one tree after the other, and how many there are in each."""
-        size = self._size[self._root + leaves]
-        first = self._first[self._root + leaves] + self.n_samples * np.arange(leaves.size)
+        """The samples in these leaves, one tree of a row after the other, and how many there are in each."""
+        nodes = self._root + leaves
+        size = self._size[nodes].ravel()
+        first = (self._first[nodes] + self.n_samples * np.arange(len(self.trees))).ravel()
         skipped = first - (np.cumsum(size) - size)
         places = np.arange(int(size.sum())) + np.repeat(skipped, size)
         return self.order.ravel()[places], size
@@ -149,6 +177,10 @@ class LeafMembers:
         padded = np.append(self.mass[self.order[t]], 0.0)
         ends = np.stack([self.first[t], self.first[t] + self.size[t]], axis=1).ravel()
         return np.where(self.size[t] > 0, np.add.reduceat(padded, ends)[::2], 0.0)
+
+
+#: The context that members were asked about last, as its bytes, and its leaves. Not saved with them.
+_LAST: WeakKeyDictionary[LeafMembers, tuple[bytes, NDArray[np.int64]]] = WeakKeyDictionary()
 
 
 def shares_of(samples: NDArray[np.integer], size: NDArray[np.int64], mass: Floats | None) -> Floats:
@@ -264,9 +296,7 @@ class TreeWeights(Weights):
 
     def per_tree(self, row: Floats) -> Floats | None:
         """Weights in a context by each tree alone: those in the same leaf speak alike."""
-        seen, members = np.asarray(row, dtype=np.float32)[None, :], self.members_
-        leaves = np.array([tree.apply(seen)[0] for tree in self.trees])
-        return members.by_tree(leaves)
+        return self.members_.by_tree(self.members_.leaves_of(np.asarray(row, dtype=np.float32)))
 
     def thresholds(self, column: int) -> Floats:
         """The thresholds of all splits on a column."""
