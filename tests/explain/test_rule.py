@@ -184,6 +184,9 @@ def test_the_sentence_claims_what_was_asked() -> None:
     assert told(kind="absolute", within=0.3).startswith("Your plan is within 30 % of the best whenever ")
     assert told(margin=0.1).startswith("Your plan is at least 10 % cheaper than the decision whenever ")
     assert told(margin=(3, "cost")).startswith("Your plan is at least 3 € cheaper than the decision whenever ")
+    # What the question rules out is not among the conditions.
+    within = policy.explain(example.today, plan, bounds={"temperature": (5.0, 9.0)})
+    assert ", within your restrictions: " in str(within.region())
     assert "the decision costs over 1 % more than the other plan" in str(policy.explain(example.today).region()).lower()
 
 

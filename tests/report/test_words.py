@@ -236,6 +236,15 @@ def test_none_claims_no_more_than_was_asked(make: Make, asked: dict[str, Any], s
     assert "as good as the decision." not in found or "plausible" in asked
 
 
+def test_restrictions_are_part_of_what_is_proved(make: Make, weekday: Change) -> None:
+    """Where contexts were ruled out, neither that there is none nor how far a plan stays is said of all contexts."""
+    stays = {"among": "another plan", "margin": (0.01, 0.0), "distance": 1.0, "bound": 1.0}
+    said = "stays within 1 % of the best in every context nearer than 1"
+    assert f"{said} that your restrictions allow." in str(make([weekday], restricted=True, **stays))
+    assert f"{said}. " in str(make([weekday], **stays))
+    assert "Within the ranges of the history and your restrictions, there" in str(make(status="none", restricted=True))
+
+
 def test_absolute_none(make: Make) -> None:
     """Where the plan is best nowhere, the text says that another one is better everywhere."""
     assert "some other plan is better than yours in every context" in str(make(status="none", kind="absolute"))

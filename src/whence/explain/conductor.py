@@ -229,10 +229,16 @@ def _draft(
         separation=question.separation if policy.weights_.needs_separation else None,
         costs_decision=question.decision,
         costs_alternative=question.alternative,
+        restricted=_restricted(policy, request, question, initial),
         asked=request.as_plain(),
         source=Source.of(policy),
         **before_of(question, before, len(policy.X_)),
     )
+
+
+def _restricted(policy: Policy, request: Request, question: Question, initial: pd.Series) -> bool:
+    """Whether the schema or the call rules out contexts within the range of the history."""
+    return bool(request.relations) or not question.space.same_as(policy.schema_.space(initial, restricted=False))
 
 
 def _found(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
@@ -299,4 +305,5 @@ def _without_restrictions(
             explanation.initial, schema.encode_row(relaxed.context), request.fixed, request.bounds
         )
     )
-    return replace(explanation, unrestricted=replace(relaxed, asked={}), blocking=blocking)
+    relaxed = replace(relaxed, asked={}, restricted=bool(request.relations))
+    return replace(explanation, unrestricted=relaxed, blocking=blocking)

@@ -55,6 +55,7 @@ SAME = (
     "blocking",
     "note",
     "among",
+    "restricted",
 )
 #: One entry per past observation each, and what stands for those without any weight.
 SILENT = {"weights_before": 0.0, "weights_after": 0.0, "costs_decision": np.nan, "costs_alternative": np.nan}
@@ -155,6 +156,8 @@ class Explanation:
     note: str = ""
     #: Where some plan of a set had to be better: what one of them is called, such as "a route through Ring Road".
     among: str = ""
+    #: Whether the schema or the call ruled out contexts within the range of the history.
+    restricted: bool = False
     #: The set itself; None in a light explanation.
     plans: PlanSet | None = None
     #: The question in plain values, apart from context and plans: what may be asked again.

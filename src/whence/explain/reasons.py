@@ -363,7 +363,8 @@ class _Inquiry:
                 needed[name] = min(own, key=lambda why: why.distance)
         written = tuple(f"{name} is {value(values[name], kinds[name], schema.unit(name))}" for name in facts)
         subject, claim = _claim(asker.policy, asker.request)
-        free = schema.space(row, restricted=False).same_as(schema.space(row, asker.request.fixed, asker.request.bounds))
+        allowed = schema.space(row, asker.request.fixed, asker.request.bounds)
+        free = not asker.request.relations and schema.space(row, restricted=False).same_as(allowed)
         return Reasons(
             facts=values,
             status=status,

@@ -56,6 +56,7 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
             raise
         request = replace(request, engine=str(said.asked["engine"]))
         draft = explain(policy, request, search=remember)
+    draft = _as_told(draft, said, said.asked)
     # By how many standard errors it holds at the start, and how usual that is, is computed again below.
     to_search = bool(asked) and not (asked[0].confidence or asked[0].plausible)
     faults = _faults_of_status(said, draft, to_search) if to_search or not asked else []
@@ -66,7 +67,8 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
     if asked and said.unrestricted is not None:
         further = policy.schema_.related(request.relations, policy.X_)
         free = replace(asked[0], space=policy.schema_.space(draft.initial, restricted=False, relations=further))
-        inner = _completed(said.unrestricted, policy, draft, free, faults)
+        inner = _as_told(replace(draft, restricted=bool(request.relations)), said.unrestricted, said.asked)
+        inner = _completed(said.unrestricted, policy, inner, free, faults)
         faults += _faults_of_numbers(said.unrestricted, policy)
         blocking = [] if said.asked else said.blocking
         if said.asked and inner.context is not None:
@@ -85,7 +87,8 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
     if said.nearest is not None and asked:
         plain = explain(policy, replace(request, confidence=0.0), search=remember)
         assert plain.question is not None
-        near = _completed(said.nearest, policy, replace(plain, asked={}), plain.question, faults)
+        near = _as_told(replace(plain, asked={}), said.nearest, said.asked)
+        near = _completed(said.nearest, policy, near, plain.question, faults)
         faults += _faults_of_numbers(said.nearest, policy)
         if said.reliance is not None and said.nearest.agreed is not None:
             numbers = (*CHOOSING, *JUDGING)[: said.nearest.agreed.refits]
@@ -95,6 +98,15 @@ def recomputed(said: Explanation, policy: Policy) -> tuple[Explanation, list[str
         ladder = _ladder(said, fresh, Refitted.of(policy, fresh.reliance.refits))
         fresh = replace(fresh, reliance=replace(fresh.reliance, ladder=ladder))
     return replace(_ruled(said, fresh, faults), **_of_the_search(said)), faults
+
+
+def _as_told(fresh: Explanation, said: Explanation, question: Mapping[str, Any]) -> Explanation:
+    """`fresh`, restricted as it is told where that cannot be known.
+
+    Documents without their question do not say what was fixed or bounded, and some from before do not say that contexts
+    were ruled out.
+    """
+    return replace(fresh, restricted=said.restricted and (fresh.restricted or not question))
 
 
 def _ruled(said: Explanation, fresh: Explanation, faults: list[str]) -> Explanation:

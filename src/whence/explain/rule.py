@@ -318,4 +318,7 @@ def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], insid
     if inside == 0.0:
         return f"No rule worth telling: {better} around the explanation, but no past context lies there."
     told = f"{better} whenever {' and '.join(one.text for one in conditions)}" if conditions else f"{better} everywhere"
+    if explanation.restricted:
+        # Conditions say nothing of what the question itself rules out.
+        told += ", within your restrictions"
     return f"{told[:1].upper()}{told[1:]}: {share(inside)} of past contexts."

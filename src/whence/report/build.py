@@ -80,6 +80,7 @@ def report_of(explanation: Explanation) -> Report:
         tolerance=float(explanation.tolerance),
         separation=None if explanation.separation is None else float(explanation.separation),
         among=explanation.among,
+        restricted=bool(explanation.restricted),
         blocking=list(explanation.blocking),
         unrestricted=None if inner is None else inner.report,
         question=dict(explanation.asked),

@@ -392,6 +392,7 @@ class Report(Struct, frozen=True, kw_only=True, omit_defaults=True):
     blocking: Annotated[list[str], about("Features whose restrictions rule out every explanation.")]
     unrestricted: Annotated[Report | None, about("The explanation without restrictions, where they rule out any.")]
     among: Annotated[str, about("Of a question about a set of plans: what one of them is called.")] = ""
+    restricted: Annotated[bool, about("Whether contexts within the range of the history were ruled out.")] = False
     question: Annotated[dict[str, Any], about("Every option of the question, apart from context and plans.")] = {}
     versions: Annotated[dict[str, str], about("Versions of everything that had a part in the result.")]
     risk_words: Annotated[str, about("What is minimised, with the meaning of its name.")] = ""

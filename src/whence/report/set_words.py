@@ -75,7 +75,8 @@ def set_certainty(report: Report) -> str:
         return ""
     few = "" if report.max_changes is None else " with so few changes"
     every = f"every context{usual_enough(report)}{few}"
-    return f"{_today(report)} stays {_kept(report)} in {every} nearer than {at_least(bound, 3)}."
+    allowed = " that your restrictions allow" if report.restricted else ""
+    return f"{_today(report)} stays {_kept(report)} in {every} nearer than {at_least(bound, 3)}{allowed}."
 
 
 def _today(report: Report) -> str:

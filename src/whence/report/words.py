@@ -267,7 +267,7 @@ def _without_context(report: Report) -> str:
     if report.status != "none":
         return f"No context{usual_enough(report)} was found in which {_asked(report)}."
     where = "Within the ranges of the history"
-    if report.unrestricted is not None:
+    if report.unrestricted is not None or (report.restricted and not report.note):
         where += " and your restrictions"
     if report.max_changes is not None:
         where += f" and with {few_changes(report)}"
