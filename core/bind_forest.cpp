@@ -429,6 +429,7 @@ void bind_plan_sets(nb::module_& m) {
                                 all == nullptr ? nullptr : std::make_shared<const RouteTable>(*all));
             },
             "routes"_a, "all"_a.none() = nb::none(), "The set is all routes of a network, and so are the rivals.")
+        .def_prop_ro("edges", &PlanList::edges)
         .def_prop_ro("plans", &PlanList::plans)
         .def_prop_ro("rival_rows", &PlanList::rival_rows);
     nb::class_<RouteTable>(m, "RouteTable", "Routes of an acyclic network, and what each leaf says about its edges.")
@@ -642,6 +643,15 @@ void bind_search(nb::module_& m) {
                 proposals.pull_back(view(starts), improved);
             },
             "starts"_a.noconvert(), "improved"_a)
+        .def(
+            "exchange",
+            [](Proposals& proposals, MatrixOf<std::int32_t> starts, std::int32_t improved, std::int32_t finer) {
+                require(starts.shape(1) == proposals.cells().size(), "'starts' must have one cell a column.");
+                require(finer >= 1, "'finer' must be positive.");
+                nb::gil_scoped_release released;
+                proposals.exchange(view(starts), improved, finer);
+            },
+            "starts"_a.noconvert(), "improved"_a, "finer"_a = 1)
         .def("climb", &Proposals::climb, "cutoff"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 

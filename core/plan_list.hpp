@@ -38,6 +38,10 @@ public:
     // possible, as soon as these are few.
     void set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all);
 
+    // Edges of the networks, where the set is all routes of one.
+    std::int32_t edges() const {
+        return (routes_ == nullptr ? 0 : routes_->edges()) + (all_routes_ == nullptr ? 0 : all_routes_->edges());
+    }
     std::int64_t plans() const { return plans_.count(); }
     std::int64_t rival_rows() const { return rivals_.count(); }
 

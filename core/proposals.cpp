@@ -13,6 +13,10 @@ namespace {
 constexpr int ROUNDS = 8;
 // Cells that are looked at along a line, about.
 constexpr std::int32_t ALONG_A_LINE = 64;
+// Parts of its way that a column is set nearer by, and contexts that are looked at to make up for it, about.
+constexpr std::int32_t PARTS = 4, TO_MAKE_UP = 12;
+// A context so many times as far away as the nearest one known is not worth exchanges.
+constexpr double HOPELESS = 1.25;
 
 }  // namespace
 
@@ -134,7 +138,17 @@ bool Proposals::pull_all() {
     return moved;
 }
 
-void Proposals::pull_back(std::span<const std::int32_t> starts, std::int32_t improved) {
+// Pull a context that holds towards the start, until no column moves any more.
+void Proposals::pull() {
+    for (int round = 0; round < ROUNDS && pull_all(); ++round) {
+    }
+    const double total = located_.distance_of(cells_);
+    if (total < found_) keep(total);
+}
+
+// Improve those of the contexts that hold, until so many of them were worth it.
+template <class Improve>
+void Proposals::each_start(std::span<const std::int32_t> starts, std::int32_t improved, Improve improve) {
     const std::size_t d = cells_.size();
     if (starts.size() % d != 0) throw std::invalid_argument("'starts' must have a cell of every column in each row.");
     for (std::size_t i = 0; i < starts.size() && looks_ > 0 && improved > 0; i += d) {
@@ -144,13 +158,24 @@ void Proposals::pull_back(std::span<const std::int32_t> starts, std::int32_t imp
                 throw std::invalid_argument("'starts' must hold allowed cells.");
             cells_[j] = starts[i + j];
         }
-        if (!holds()) continue;
-        --improved;
-        for (int round = 0; round < ROUNDS && pull_all(); ++round) {
-        }
-        const double total = located_.distance_of(cells_);
-        if (total < found_) keep(total);
+        if (holds() && improve()) --improved;
     }
+}
+
+void Proposals::pull_back(std::span<const std::int32_t> starts, std::int32_t improved) {
+    each_start(starts, improved, [&] {
+        pull();
+        return true;
+    });
+}
+
+void Proposals::exchange(std::span<const std::int32_t> starts, std::int32_t improved, std::int32_t finer) {
+    each_start(starts, improved, [&] {
+        pull();
+        if (located_.distance_of(cells_) > HOPELESS * found_) return false;
+        for (from_ = cells_; looks_ > 0 && exchange_once(finer); from_ = cells_) pull();
+        return true;
+    });
 }
 
 // Try the category of column j instead of the initial one.
@@ -240,6 +265,62 @@ bool Proposals::climb(double cutoff) {
         now = step.excess;
     }
     return now <= tau_;
+}
+
+// Move column j away from the start by less than `most`, until the context holds; true where it does.
+bool Proposals::pay_with(std::int32_t j, double most, std::int32_t finer) {
+    const Column& column = located_.column(j);
+    const std::int32_t own = cells_[j];
+    const double before = located_.distance(j, own);
+    for (const int direction : {-1, 1}) {
+        if (own != column.start && (own > column.start) != (direction > 0)) continue;
+        const auto allowed = [&](std::int32_t c) {
+            return column.first <= c && c <= column.last && located_.distance(j, c) - before < most;
+        };
+        // The cells that are near enough lie together.
+        std::int32_t near = 0, far = direction > 0 ? column.last - own : own - column.first;
+        while (near < far) {
+            const std::int32_t middle = (near + far + 1) / 2, c = own + direction * middle;
+            const std::int32_t to = direction > 0 ? located_.down(j, c) : located_.up(j, c);
+            if (to >= 0 && allowed(to))
+                near = middle;
+            else
+                far = middle - 1;
+        }
+        const std::int32_t stride = std::max(1, near / (TO_MAKE_UP * finer));
+        for (std::int32_t way = stride; way <= near && looks_ > 0; way += stride) {
+            const std::int32_t c = own + direction * way, to = direction > 0 ? located_.up(j, c) : located_.down(j, c);
+            if (to < 0 || !allowed(to)) break;
+            cells_[j] = to;
+            if (holds()) return true;
+        }
+    }
+    cells_[j] = own;
+    return false;
+}
+
+// Take the first exchange at `from_` after which the context holds; false where there is none.
+bool Proposals::exchange_once(std::int32_t finer) {
+    const std::int32_t parts = PARTS * finer;
+    const auto d = static_cast<std::int32_t>(cells_.size());
+    for (std::int32_t i = 0; i < d; ++i) {
+        const Column& column = located_.column(i);
+        const std::int32_t own = from_[i], way = own - column.start;
+        if (column.group >= 0 || way == 0) continue;
+        for (std::int32_t part = 0; part < parts; ++part) {
+            std::int32_t to = column.start + way * part / parts;
+            to = way > 0 ? located_.up(i, to) : located_.down(i, to);
+            if (to == own) break;
+            const double saved = located_.distance(i, own) - located_.distance(i, to);
+            for (std::int32_t j = 0; j < d && looks_ > 0; ++j) {
+                if (j == i || located_.column(j).group >= 0) continue;
+                cells_ = from_;
+                cells_[i] = to;
+                if (few_with(j) && pay_with(j, saved, finer)) return true;
+            }
+        }
+    }
+    return false;
 }
 
 }  // namespace whence

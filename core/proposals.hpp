@@ -34,9 +34,14 @@ public:
     // at most so many of them.
     void pull_back(std::span<const std::int32_t> starts, std::int32_t improved);
 
+    // The same, and from there: set one column nearer to the start and another one farther away, by less, and pull what
+    // holds then towards the start, as long as that leads nearer. Where it is `finer`, steps of both are smaller.
+    void exchange(std::span<const std::int32_t> starts, std::int32_t improved, std::int32_t finer = 1);
+
     // From the start, take the step that gains most for its way until the criterion holds; true where it arrived, and
     // `cells()` is then such a context. Steps that lead `cutoff` away or farther are not taken.
     bool climb(double cutoff);
+
     const Cells& cells() const { return cells_; }
 
 private:
@@ -53,8 +58,13 @@ private:
     bool set_group_back(std::int32_t group);
     std::int32_t next_column() const;
     bool pull_all();
+    template <class Improve>
+    void each_start(std::span<const std::int32_t> starts, std::int32_t improved, Improve improve);
+    void pull();
     void try_category(std::int32_t j);
     void try_line(std::int32_t j);
+    bool exchange_once(std::int32_t finer);
+    bool pay_with(std::int32_t j, double most, std::int32_t finer);
     Step best_step(double excess_now, double walked, double cutoff);
 
     const Located& located_;
@@ -68,7 +78,7 @@ private:
     std::size_t trees_;    // that the criterion is about
     double missed_ = 1.0;  // by how much the criterion was missed at the start: the weight of plausibility beside it
     double found_;
-    Cells best_, cells_, before_;
+    Cells best_, cells_, before_, from_;
     Leaves leaves_;
     std::vector<std::int32_t> levels_;
     std::int32_t eta_ = -1;  // the alternative's threshold at the context before

@@ -18,7 +18,7 @@ from whence.search.criteria import add_rival, criterion_of, rival_row, without_t
 from whence.search.earlier import earlier, remember
 from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
 from whence.search.plausibility import isolated, related
-from whence.search.proposals import climbed, contexts_in_time, past_cells, pulled
+from whence.search.proposals import climbed, contexts_in_time, exchanged, past_cells, pulled
 from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
@@ -33,6 +33,9 @@ PATIENCE = (500, 64)
 PATIENCE_SURE = (64, 0)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
+#: Boxes after which a question about a set of plans and deep trees is worth proposals by exchanges, and how many times
+#: the looks of other ones.
+EXCHANGE_FROM, EXCHANGES = 2500, 5
 #: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
 STRONG_FROM = (8, 25)
 #: Boxes after which they are split where both halves come nearest to being settled, and no longer next to the nearest
@@ -68,7 +71,11 @@ class ForestFrontier:
         self.plausible = plausible
         self.tail = question.risk.tail is not None
         self.absolute = question.kind == "absolute"
-        self.patience = (PATIENCE_SURE if question.confidence > 0.0 else PATIENCE)[self.tail]
+        patience = (PATIENCE_SURE if question.confidence > 0.0 else PATIENCE)[self.tail]
+        #: Boxes to examine before each proposal.
+        self.deep = kept.grid.leaves > MANY_LEAVES * kept.grid.trees
+        searched = self.deep and question.plans is not None
+        self.stages = (patience, STALLED, EXCHANGE_FROM) if searched else (patience, STALLED)
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.tail and question.confidence > 0.0
         self.given = criterion is None and (self.in_common or (self.tail and not self.absolute))
@@ -98,8 +105,9 @@ class ForestFrontier:
         self.eager = False
         self.proposing = False
         self.refuted = 0
+        #: Cells of the latest proposal.
+        self.near: Ints | None = None
         self.shares: _core.Shares | None = None
-        self.deep = kept.grid.leaves > MANY_LEAVES * kept.grid.trees
 
     @property
     def nodes(self) -> int:
@@ -144,7 +152,7 @@ class ForestFrontier:
             # Boxes that ask for the best plan settle nothing next to the start alone.
             sharp = sharp or self.eager
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
-        for milestone in (FIRST_LOOK, EAGER_FROM, self.patience, STALLED, SHARP_FROM[self.tail], SHARPER_FROM):
+        for milestone in (FIRST_LOOK, EAGER_FROM, *self.stages, SHARP_FROM[self.tail], SHARPER_FROM):
             if self.nodes < milestone:
                 nodes = min(nodes, milestone - self.nodes)
         seconds = self.question.limits.remaining
@@ -209,18 +217,18 @@ class ForestFrontier:
         return point
 
     def _due(self) -> int:
-        """Which proposal should be looked for before the search goes on: 1 or 2, or 0 for none."""
+        """Which proposal should be looked for before the search goes on: 1, 2 or 3, or 0 for none."""
         large = self.kept.grid.leaves > LARGE and self.question.limits.remaining > SHORT
         stage = self.proposed + 1
         if self.absolute:
             after = FIRST_LOOK * LATER**self.proposed
             return 2 - stage % 2 if self.nodes >= after else 0
-        if stage > 2:
+        if stage > len(self.stages):
             return 0
-        return stage if large or self.nodes >= (self.patience, STALLED)[stage - 1] else 0
+        return stage if (large and stage <= 2) or self.nodes >= self.stages[stage - 1] else 0
 
     def propose(self, cutoff: float) -> Floats | None:
-        """A context that satisfies all cuts: a past one pulled towards the start; where that stalls, by climbing."""
+        """A context that satisfies all cuts: a past one pulled towards the start; later by climbing, and exchanges."""
         if self.pending is not None:
             point, self.shown = self.pending
             self.pending, self.proposing = None, True
@@ -236,6 +244,7 @@ class ForestFrontier:
             self.refuted = 0
         if cells is None:
             return None
+        self.near = cells
         point = self.point_of(cells)
         if self.rows is None or self.rows.keeps_rows(point):
             return point
@@ -254,6 +263,9 @@ class ForestFrontier:
         if self.kept.past is None:
             seen = cast(TreeWeights, self.question.weights).inputs_
             self.kept.past = past_cells(self.kept, seen, self.question.inputs)
+        if stage == 3:
+            proposals.looks *= EXCHANGES
+            return exchanged(self.kept, self.located, proposals, self.kept.past, self.near, cutoff)
         return pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
 
     @property

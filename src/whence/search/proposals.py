@@ -9,12 +9,14 @@ from whence import _core
 from whence.question import InputMap
 from whence.search.grid import KeptGrid
 
-__all__ = ["allowed_cells", "climbed", "contexts_in_time", "past_cells", "pulled"]
+__all__ = ["allowed_cells", "climbed", "contexts_in_time", "exchanged", "past_cells", "pulled"]
 
 Ints = NDArray[np.int32]
 
 #: Past contexts that are tried, nearest first, and how many of those that satisfy the criterion are improved.
 TRIED, IMPROVED = 4000, 6
+#: How many are improved by exchanges, which take about ten times as long, and by how much finer ones the best of them.
+EXCHANGED, FINER = 10, 2
 #: Seconds that one proposal may take, about.
 SECONDS = 0.1
 
@@ -38,7 +40,8 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
     depth = np.log2(max(2, kept.grid.leaves / kept.grid.trees))
     values: float = criterion.all_etas if isinstance(criterion, _core.TailCriterion) else criterion.rivals
     if isinstance(criterion, _core.PlanList):
-        values = 4.0 * (criterion.plans + criterion.rival_rows)  # which lie far apart in memory
+        # The cheapest of all routes is found by what edges cost; plans of a list lie far apart in memory.
+        values = criterion.edges or 4.0 * (criterion.plans + criterion.rival_rows)
     elif isinstance(criterion, _core.StockCriterion):
         values = criterion.breakpoints
     one = kept.grid.trees * (10e-9 * depth + 1e-9 * values) + 1e-7
@@ -49,12 +52,37 @@ def pulled(
     kept: KeptGrid, located: _core.Located, proposals: _core.Proposals, past: Ints, cutoff: float
 ) -> Ints | None:
     """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts."""
-    cells = allowed_cells(kept, located, past)
-    order = np.argsort(located.distance[kept.places(cells)].sum(axis=1), kind="stable")[:TRIED]
     proposals.found = cutoff
     proposals.try_lines()
-    proposals.pull_back(np.ascontiguousarray(cells[order]), IMPROVED)
+    proposals.pull_back(_nearest_first(kept, located, past), IMPROVED)
     return proposals.best if proposals.found < cutoff else None
+
+
+def exchanged(
+    kept: KeptGrid, located: _core.Located, proposals: _core.Proposals, past: Ints, known: Ints | None, cutoff: float
+) -> Ints | None:
+    """Cells of a context nearer than `cutoff` that satisfies the criterion, from what is known and past contexts.
+
+    Where pulling single columns towards the start ends, one is pulled while another one makes up for it.
+    """
+    proposals.found = cutoff
+    if known is not None:
+        proposals.exchange(known[None, :], 1)
+    half = proposals.looks // 2
+    proposals.looks -= half
+    proposals.exchange(_nearest_first(kept, located, past), EXCHANGED)
+    proposals.looks += half
+    best = proposals.best if proposals.found < cutoff else known
+    if best is not None:
+        proposals.exchange(best[None, :], 1, FINER)
+    return proposals.best if proposals.found < cutoff else None
+
+
+def _nearest_first(kept: KeptGrid, located: _core.Located, past: Ints) -> Ints:
+    """Allowed cells like those of the nearest past contexts."""
+    cells = allowed_cells(kept, located, past)
+    order = np.argsort(located.distance[kept.places(cells)].sum(axis=1), kind="stable")[:TRIED]
+    return np.ascontiguousarray(cells[order])
 
 
 def allowed_cells(kept: KeptGrid, located: _core.Located, past: Ints) -> Ints:
