@@ -217,6 +217,7 @@ void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_
     if (rival_rows() != 1) throw std::invalid_argument("There must be one rival, the decision.");
     routes_ = std::move(routes);
     all_routes_ = std::move(all);
+    many_ = routes_->routes() > static_cast<double>(MOST_ROUTES);
 }
 
 // The row of a route, which is made where it is new.
@@ -233,6 +234,23 @@ std::int32_t PlanList::number(std::map<Route, std::int32_t>& known, PlanRows& ro
 // Whether a box, or one that holds it, has listed its routes.
 static bool has_listed(const OpenBox& open) { return open.plans && is_list(*open.plans); }
 
+// The tolls, which are learned at the first box where there may be too many routes to list.
+std::shared_ptr<const RouteTable::Tolls> PlanList::tolls(const OpenBox& open, double tau) const {
+    std::lock_guard lock(mutex_);
+    if (tolls_ != nullptr) return tolls_;
+    std::vector<std::int32_t> first;
+    for (std::int32_t t = 0; t <= open.trees; ++t) first.push_back(open.reach.located().grid().first_leaf(t));
+    if (!many_) {
+        tolls_ = std::make_shared<const RouteTable::Tolls>(routes_->no_tolls(first));
+        return tolls_;
+    }
+    const Flat flat(open);
+    std::vector<double> rival;
+    for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
+    tolls_ = std::make_shared<const RouteTable::Tolls>(routes_->tolls({flat.leaves, flat.first, rival}, first, tau));
+    return tolls_;
+}
+
 // List the routes that the box leaves possible; false where there are too many.
 bool PlanList::listed(OpenBox& open, double tau) const {
     if (has_listed(open)) return true;
@@ -242,8 +260,8 @@ bool PlanList::listed(OpenBox& open, double tau) const {
     std::vector<double> rival;
     for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
     const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / std::max<std::size_t>(1, flat.leaves.size()));
-    const auto found = routes_->list({flat.leaves, flat.first, rival}, routes_->sum(open.counted()), tau, MOST_ROUTES,
-                                     static_cast<std::int64_t>(steps));
+    const auto found = routes_->list({flat.leaves, flat.first, rival}, *tolls(open, tau), routes_->sum(open.counted()),
+                                     tau, MOST_ROUTES, static_cast<std::int64_t>(steps));
     if (!found.whole || !plans_.has_room(found.routes.size())) {
         const auto met = static_cast<std::int32_t>(flat.leaves.size());
         open.plans = std::make_shared<const std::vector<std::int32_t>>(std::vector<std::int32_t>{TOO_MANY, met});
@@ -255,8 +273,43 @@ bool PlanList::listed(OpenBox& open, double tau) const {
     return true;
 }
 
+// Bound the box by the cheapest route of every tree, with tolls.
+bool PlanList::bound_apart(OpenBox& open, double tau) const {
+    const auto tolls = this->tolls(open, tau);
+    const std::span<const double> ways = routes_->from_source(*tolls);
+    const double* rival = this->rival(open.levels[0]);
+    const auto trees = static_cast<std::size_t>(open.trees);
+    std::vector<double> least(trees, INFINITE);
+    open.rows.resize(1);
+    open.rows[0].resize(count());
+    double total = -tolls->rounding;
+    for (std::size_t t = 0; t < trees; ++t) {
+        open.reach.each(static_cast<std::int32_t>(t), [&](std::int32_t leaf) {
+            const double own = ways[leaf] - rival[leaf];
+            open.rows[0][leaf] = own;
+            if (own < least[t]) {
+                least[t] = own;
+                open.best[t] = leaf;
+            }
+        });
+        total += least[t];
+    }
+    if (total > tau) return false;
+    open.slack = tau - total;
+    open.plan = -1;
+    for (std::size_t t = 0; t < trees; ++t) {
+        const std::int32_t leaf = open.here[t];
+        open.rows[0][leaf] = ways[leaf] - rival[leaf];
+        open.gains[t] = open.rows[0][leaf] - least[t];
+        open.reach.drop(static_cast<std::int32_t>(t),
+                        [&](std::int32_t one) { return open.rows[0][one] > least[t] + open.slack; });
+    }
+    return true;
+}
+
 // Bound the box for all routes together.
 bool PlanList::bound_all(OpenBox& open, double tau) const {
+    if (many_) return bound_apart(open, tau);
     const Flat flat(open);
     const double* rival = this->rival(open.levels[0]);
     std::vector<double> against;
@@ -378,7 +431,8 @@ std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<
 }
 
 bool PlanList::bound(OpenBox& open, double tau) const {
-    if (routes_ != nullptr && !listed(open, tau)) return bound_all(open, tau);
+    if (routes_ != nullptr && many_ && !has_listed(open) && !bound_all(open, tau)) return false;
+    if (routes_ != nullptr && !listed(open, tau)) return many_ || bound_all(open, tau);
     const Bounds found = bounds(open, tau);
     if (found.plans.empty()) return false;
     if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))

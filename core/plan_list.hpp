@@ -73,8 +73,10 @@ private:
         return open.plan < 0 ? open.rows[0][leaf] : plan(open.plan)[leaf] - rival(open.levels[0])[leaf];
     }
     std::size_t count() const { return static_cast<std::size_t>(leaves_); }
+    std::shared_ptr<const RouteTable::Tolls> tolls(const OpenBox& open, double tau) const;
     bool listed(OpenBox& open, double tau) const;
     bool bound_all(OpenBox& open, double tau) const;
+    bool bound_apart(OpenBox& open, double tau) const;
     std::int32_t number(std::map<Route, std::int32_t>& known, PlanRows& rows, const RouteTable& routes,
                         const Route& route) const;
     const double* plan(std::int32_t z) const { return plans_[z]; }
@@ -89,7 +91,9 @@ private:
     std::int32_t leaves_;
     mutable PlanRows plans_, rivals_;
     std::shared_ptr<const RouteTable> routes_, all_routes_;
-    mutable std::mutex mutex_;                                    // of what is known
+    bool many_ = false;  // whether there are more routes than a box may list
+    mutable std::mutex mutex_;  // of what is known
+    mutable std::shared_ptr<const RouteTable::Tolls> tolls_;
     mutable std::map<Route, std::int32_t> known_, known_rivals_;  // routes that have a row
 };
 
