@@ -24,8 +24,12 @@ constexpr std::size_t SUMMED = 16;
 // By how much of the tail counted shares may be wrong.
 constexpr double ROUNDING = 1e-9;
 
-// Stands before the number of leaves that a box with too many routes met.
+// Of a box with too many routes, what stands in place of a list: this, how many leaves it met, and its row of ways.
 constexpr std::int32_t TOO_MANY = -1;
+constexpr std::size_t MET = 1, ROW = 2;
+
+// How often tolls are changed at the first box, and at others.
+constexpr int FIRST_ROUNDS = 30, FURTHER_ROUNDS = 8;
 
 bool is_list(const std::vector<std::int32_t>& plans) { return plans.empty() || plans.front() != TOO_MANY; }
 
@@ -234,55 +238,65 @@ std::int32_t PlanList::number(std::map<Route, std::int32_t>& known, PlanRows& ro
 // Whether a box, or one that holds it, has listed its routes.
 static bool has_listed(const OpenBox& open) { return open.plans && is_list(*open.plans); }
 
-// The tolls, which are learned at the first box where there may be too many routes to list.
-std::shared_ptr<const RouteTable::Tolls> PlanList::tolls(const OpenBox& open, double tau) const {
-    std::lock_guard lock(mutex_);
-    if (tolls_ != nullptr) return tolls_;
-    std::vector<std::int32_t> first;
-    for (std::int32_t t = 0; t <= open.trees; ++t) first.push_back(open.reach.located().grid().first_leaf(t));
-    if (!many_) {
-        tolls_ = std::make_shared<const RouteTable::Tolls>(routes_->no_tolls(first));
-        return tolls_;
+// The tolls for a box: those of the first one, which are learned there, and a few steps more.
+Tolls PlanList::agreed(const RouteTable::Reached& reached, std::int32_t trees, double tau) const {
+    std::unique_lock lock(mutex_);
+    if (!tolls_) {
+        tolls_.emplace(routes_, trees);
+        tolls_->agree(reached, tau, FIRST_ROUNDS);
+        return *tolls_;
     }
-    const Flat flat(open);
-    std::vector<double> rival;
-    for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
-    tolls_ = std::make_shared<const RouteTable::Tolls>(routes_->tolls({flat.leaves, flat.first, rival}, first, tau));
-    return tolls_;
+    Tolls own = *tolls_;
+    lock.unlock();
+    own.agree(reached, tau, FURTHER_ROUNDS);
+    return own;
 }
 
-// List the routes that the box leaves possible; false where there are too many.
-bool PlanList::listed(OpenBox& open, double tau) const {
-    if (has_listed(open)) return true;
+// A row with the cheapest ways of the leaves that a box meets. It and its parts have no explanation in any other.
+std::int32_t PlanList::row_of_ways(std::span<const std::int32_t> leaves, const std::vector<double>& ways) const {
+    std::vector<double> row(count(), INFINITE);
+    const double* own = ways.data() + static_cast<std::size_t>(routes_->source()) * leaves.size();
+    for (std::size_t i = 0; i < leaves.size(); ++i) row[leaves[i]] = own[i];
+    return ways_.add(row);
+}
+
+// Bound the box for all routes together, or list those that it leaves possible; false where there are none.
+bool PlanList::bound_routes(OpenBox& open, double tau) const {
+    const PlansLeft before = open.plans;
+    if (before && !bound_apart(open, tau, (*before)[ROW])) return false;
     const Flat flat(open);
-    const auto size = static_cast<double>(flat.leaves.size());
-    if (open.plans && size > TRY_AGAIN * static_cast<double>(open.plans->back())) return false;
+    if (before && static_cast<double>(flat.leaves.size()) > TRY_AGAIN * (*before)[MET]) return true;
     std::vector<double> rival;
     for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
+    const RouteTable::Reached reached{flat.leaves, flat.first, rival};
+    // Few routes can be listed at once, in most boxes.
+    const bool first_try = !before && !many_;
+    const Tolls tolls = first_try ? Tolls(routes_, open.trees) : agreed(reached, open.trees, tau);
+    const std::vector<double> ways = tolls.ways(reached);
+    const bool room = ways_.has_room(1);
+    if (!room && !before) throw std::length_error("There are too many leaves.");
+    const std::int32_t row = room ? row_of_ways(flat.leaves, ways) : (*before)[ROW];
+    if (!bound_apart(open, tau, row)) return false;
     const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / std::max<std::size_t>(1, flat.leaves.size()));
-    const auto found = routes_->list({flat.leaves, flat.first, rival}, *tolls(open, tau), routes_->sum(open.counted()),
-                                     tau, MOST_ROUTES, static_cast<std::int64_t>(steps));
-    if (!found.whole || !plans_.has_room(found.routes.size())) {
-        const auto met = static_cast<std::int32_t>(flat.leaves.size());
-        open.plans = std::make_shared<const std::vector<std::int32_t>>(std::vector<std::int32_t>{TOO_MANY, met});
-        return false;
-    }
+    const auto found = routes_->list(reached, ways, routes_->sum(open.counted()), tau, MOST_ROUTES,
+                                     static_cast<std::int64_t>(steps));
     std::vector<std::int32_t> plans;
-    for (const Route& route : found.routes) plans.push_back(number(known_, plans_, *routes_, route));
+    if (found.whole && plans_.has_room(found.routes.size()))
+        for (const Route& route : found.routes) plans.push_back(number(known_, plans_, *routes_, route));
+    else
+        plans = {TOO_MANY, static_cast<std::int32_t>(flat.leaves.size()), row};
     open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(plans));
     return true;
 }
 
-// Bound the box by the cheapest route of every tree, with tolls.
-bool PlanList::bound_apart(OpenBox& open, double tau) const {
-    const auto tolls = this->tolls(open, tau);
-    const std::span<const double> ways = routes_->from_source(*tolls);
-    const double* rival = this->rival(open.levels[0]);
+// Bound the box by the cheapest route of every tree, given a row of ways under tolls.
+bool PlanList::bound_apart(OpenBox& open, double tau, std::int32_t row) const {
+    const double *ways = ways_[row], *rival = this->rival(open.levels[0]);
     const auto trees = static_cast<std::size_t>(open.trees);
     std::vector<double> least(trees, INFINITE);
     open.rows.resize(1);
     open.rows[0].resize(count());
-    double total = -tolls->rounding;
+    double total = 0.0;
     for (std::size_t t = 0; t < trees; ++t) {
         open.reach.each(static_cast<std::int32_t>(t), [&](std::int32_t leaf) {
             const double own = ways[leaf] - rival[leaf];
@@ -299,52 +313,10 @@ bool PlanList::bound_apart(OpenBox& open, double tau) const {
     open.plan = -1;
     for (std::size_t t = 0; t < trees; ++t) {
         const std::int32_t leaf = open.here[t];
+        const double most = least[t] + open.slack;
         open.rows[0][leaf] = ways[leaf] - rival[leaf];
-        open.gains[t] = open.rows[0][leaf] - least[t];
-        open.reach.drop(static_cast<std::int32_t>(t),
-                        [&](std::int32_t one) { return open.rows[0][one] > least[t] + open.slack; });
-    }
-    return true;
-}
-
-// Bound the box for all routes together.
-bool PlanList::bound_all(OpenBox& open, double tau) const {
-    if (many_) return bound_apart(open, tau);
-    const Flat flat(open);
-    const double* rival = this->rival(open.levels[0]);
-    std::vector<double> against;
-    for (const std::int32_t leaf : flat.leaves) against.push_back(rival[leaf]);
-    const std::vector<double> here = routes_->sum(open.counted());
-    const RouteTable::Tableau tableau = routes_->tableau({flat.leaves, flat.first, against}, here);
-    Route route;
-    routes_->cheapest(here, &route);
-    const std::vector<double> best_row = routes_->row(route);
-    double total = tableau.gain;
-    const auto trees = static_cast<std::size_t>(open.trees);
-    std::vector<double> least(trees, INFINITE);
-    for (std::size_t t = 0; t < trees; ++t) {
-        for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
-            if (tableau.ways[i] < least[t]) {
-                least[t] = tableau.ways[i];
-                open.best[t] = flat.leaves[i];
-            }
-        total += least[t];
-    }
-    if (total > tau) return false;
-    open.slack = tau - total;
-    open.plan = -1;
-    open.rows.resize(1);
-    open.rows[0].resize(count());
-    for (std::size_t t = 0; t < trees; ++t) {
-        const std::int32_t leaf = open.here[t];
-        const double own = best_row[leaf] - rival[leaf];
-        open.gains[t] = own - least[t];
-        open.rows[0][leaf] = own + tableau.gain / static_cast<double>(trees);
-        for (std::size_t i = flat.first[t]; i < flat.first[t + 1]; ++i)
-            open.rows[0][flat.leaves[i]] = tableau.ways[i] + tableau.gain / static_cast<double>(trees);
-        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t one) {
-            return best_row[one] - rival[one] > least[t] + open.slack;
-        });
+        open.gains[t] = std::min(open.rows[0][leaf], most) - least[t];
+        open.reach.drop(static_cast<std::int32_t>(t), [&](std::int32_t one) { return open.rows[0][one] > most; });
     }
     return true;
 }
@@ -389,7 +361,15 @@ void PlanList::lean(OpenBox& open) const {
     // Nothing is dropped: whoever asks for the sum bounds the box by it.
     const Reach before = open.reach;
     const double slack = open.slack;
-    bound_all(open, INFINITE);
+    std::int32_t row = -1;
+    if (open.plans) {
+        row = (*open.plans)[ROW];
+    } else {
+        const Flat flat(open);
+        const std::vector<double> nothing(flat.leaves.size(), 0.0);
+        row = row_of_ways(flat.leaves, Tolls(routes_, open.trees).ways({flat.leaves, flat.first, nothing}));
+    }
+    bound_apart(open, INFINITE, row);
     open.reach = before;
     open.slack = slack;
 }
@@ -431,8 +411,10 @@ std::int32_t PlanList::cheapest_eta(OpenBox& open, double multiplier, std::span<
 }
 
 bool PlanList::bound(OpenBox& open, double tau) const {
-    if (routes_ != nullptr && many_ && !has_listed(open) && !bound_all(open, tau)) return false;
-    if (routes_ != nullptr && !listed(open, tau)) return many_ || bound_all(open, tau);
+    if (routes_ != nullptr && !has_listed(open)) {
+        if (!bound_routes(open, tau)) return false;
+        if (!has_listed(open)) return true;
+    }
     const Bounds found = bounds(open, tau);
     if (found.plans.empty()) return false;
     if (static_cast<double>(found.plans.size()) <= WORTH_KEEPING * static_cast<double>(found.asked))

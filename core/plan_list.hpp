@@ -10,6 +10,7 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -17,12 +18,13 @@
 #include "plan_rows.hpp"
 #include "route_table.hpp"
 #include "tail_criterion.hpp"
+#include "tolls.hpp"
 
 namespace whence {
 
 class PlanList final : public Criterion {
 public:
-    explicit PlanList(std::int32_t leaves) : leaves_(leaves), plans_(count()), rivals_(count()) {}
+    explicit PlanList(std::int32_t leaves) : leaves_(leaves), plans_(count()), rivals_(count()), ways_(count()) {}
 
     // What each leaf adds to the cost of a plan of the set, or of a rival: one number a leaf.
     void add_plan(std::span<const double> row);
@@ -59,7 +61,7 @@ public:
     }
     std::int32_t eta_at(LeafView, EtaRange etas) const override { return etas.first; }
     void show(std::span<const double* const>, bool) override {}
-    // For routes that are too many to list, a sum over trees that stays below the excess of all of them.
+    // For routes that are not listed yet, a sum over trees that stays below the excess of all of them.
     void lean(OpenBox& open) const override;
     bool bound(OpenBox& open, double tau) const override;
     bool bound_again(OpenBox&, double) const override { return true; }
@@ -73,10 +75,10 @@ private:
         return open.plan < 0 ? open.rows[0][leaf] : plan(open.plan)[leaf] - rival(open.levels[0])[leaf];
     }
     std::size_t count() const { return static_cast<std::size_t>(leaves_); }
-    std::shared_ptr<const RouteTable::Tolls> tolls(const OpenBox& open, double tau) const;
-    bool listed(OpenBox& open, double tau) const;
-    bool bound_all(OpenBox& open, double tau) const;
-    bool bound_apart(OpenBox& open, double tau) const;
+    bool bound_routes(OpenBox& open, double tau) const;
+    bool bound_apart(OpenBox& open, double tau, std::int32_t row) const;
+    Tolls agreed(const RouteTable::Reached& reached, std::int32_t trees, double tau) const;
+    std::int32_t row_of_ways(std::span<const std::int32_t> leaves, const std::vector<double>& ways) const;
     std::int32_t number(std::map<Route, std::int32_t>& known, PlanRows& rows, const RouteTable& routes,
                         const Route& route) const;
     const double* plan(std::int32_t z) const { return plans_[z]; }
@@ -93,7 +95,8 @@ private:
     std::shared_ptr<const RouteTable> routes_, all_routes_;
     bool many_ = false;  // whether there are more routes than a box may list
     mutable std::mutex mutex_;  // of what is known
-    mutable std::shared_ptr<const RouteTable::Tolls> tolls_;
+    mutable std::optional<Tolls> tolls_;  // of the first box with many routes
+    mutable PlanRows ways_;               // the cheapest ways of leaves under tolls
     mutable std::map<Route, std::int32_t> known_, known_rivals_;  // routes that have a row
 };
 

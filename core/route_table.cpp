@@ -1,7 +1,6 @@
 #include "route_table.hpp"
 
 #include <algorithm>
-#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -10,12 +9,6 @@ namespace whence {
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-// Sums of as many prices as a route has edges, over the trees, are wrong by less than this share of them.
-constexpr double ROUNDING = 1e-15;
-// How often tolls are changed, and by how much of what is missing: the bound aims at a little more than is needed, and a
-// step at no less than such a share of what it began with.
-constexpr int ROUNDS = 30;
-constexpr double MORE = 0.02, LEAST_STEP = 0.05;
 
 // Sum over trees of the least value among the reached leaves.
 template <class Value>
@@ -71,116 +64,6 @@ double RouteTable::routes() const {
     ways[target_] = 1.0;
     for (const Arc& arc : arcs_) ways[arc.tail] += ways[arc.head];
     return ways[source_];
-}
-
-RouteTable::Tolls RouteTable::no_tolls(std::span<const std::int32_t> first_leaf) const {
-    return with_ways(std::vector<double>(static_cast<std::size_t>(edges_) * (first_leaf.size() - 1), 0.0), first_leaf);
-}
-
-RouteTable::Tolls RouteTable::tolls(const Reached& reached, std::span<const std::int32_t> first_leaf,
-                                    double tau) const {
-    return with_ways(agreed(reached, tau), first_leaf);
-}
-
-// The cheapest ways of all leaves with these tolls.
-RouteTable::Tolls RouteTable::with_ways(const std::vector<double>& toll, std::span<const std::int32_t> first_leaf) const {
-    const std::size_t count = static_cast<std::size_t>(leaves()), trees = first_leaf.size() - 1;
-    Tolls made{std::vector<double>(static_cast<std::size_t>(nodes_) * count, INFINITE)};
-    std::fill_n(made.way.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(target_) * count), count, 0.0);
-    double largest = 0.0;
-    for (const Arc& arc : arcs_) {
-        double* tail = made.way.data() + static_cast<std::size_t>(arc.tail) * count;
-        const double* head = made.way.data() + static_cast<std::size_t>(arc.head) * count;
-        const double* cost = edge(arc.edge);
-        const double* tolls = toll.data() + static_cast<std::size_t>(arc.edge) * trees;
-        for (std::size_t t = 0; t < trees; ++t) {
-            const double own = tolls[t];
-            for (std::int32_t l = first_leaf[t]; l < first_leaf[t + 1]; ++l) {
-                const double price = cost[l] + own;
-                largest = std::max(largest, std::abs(price));
-                tail[l] = std::min(tail[l], price + head[l]);
-            }
-        }
-    }
-    made.rounding = ROUNDING * largest * static_cast<double>(nodes_) * static_cast<double>(trees);
-    return made;
-}
-
-// Tolls by edge and tree, by subgradients: every tree takes the cheapest route of its best leaf, and an edge becomes
-// dearer for those that take it and cheaper for the others.
-std::vector<double> RouteTable::agreed(const Reached& reached, double tau) const {
-    const std::size_t count = reached.leaves.size(), trees = reached.first.size() - 1;
-    const auto edges = static_cast<std::size_t>(edges_);
-    // Tolls of any size will do: they are found with half the digits.
-    std::vector<float> price(edges * count), way(static_cast<std::size_t>(nodes_) * count);
-    for (std::size_t e = 0; e < edges; ++e) {
-        const double* cost = edge(static_cast<std::int32_t>(e));
-        for (std::size_t i = 0; i < count; ++i) price[e * count + i] = static_cast<float>(cost[reached.leaves[i]]);
-    }
-    std::vector<double> toll(edges * trees, 0.0), best_toll = toll;
-    std::vector<char> taken(edges * trees, 0);
-    std::vector<std::int32_t> takers(edges, 0);
-    double best = -INFINITE, scale = 0.0;
-    for (int round = 0; round < ROUNDS; ++round) {
-        std::fill(way.begin(), way.end(), std::numeric_limits<float>::infinity());
-        std::fill_n(way.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(target_) * count), count, 0.0f);
-        for (const Arc& arc : arcs_) {
-            float* tail = way.data() + static_cast<std::size_t>(arc.tail) * count;
-            const float* head = way.data() + static_cast<std::size_t>(arc.head) * count;
-            const float* own = price.data() + static_cast<std::size_t>(arc.edge) * count;
-            for (std::size_t i = 0; i < count; ++i) tail[i] = std::min(tail[i], own[i] + head[i]);
-        }
-        std::fill(taken.begin(), taken.end(), 0);
-        std::fill(takers.begin(), takers.end(), 0);
-        const float* source = way.data() + static_cast<std::size_t>(source_) * count;
-        double total = 0.0;
-        for (std::size_t t = 0; t < trees; ++t) {
-            std::size_t chosen = reached.first[t];
-            double least = INFINITE;
-            for (std::size_t i = reached.first[t]; i < reached.first[t + 1]; ++i)
-                if (source[i] - reached.rival[i] < least) {
-                    least = source[i] - reached.rival[i];
-                    chosen = i;
-                }
-            total += least;
-            for (std::int32_t node = source_; node != target_;) {
-                const Arc* on = nullptr;
-                float cheapest = std::numeric_limits<float>::infinity();
-                for (const Arc& arc : leaving_[node]) {
-                    const float through = price[static_cast<std::size_t>(arc.edge) * count + chosen] +
-                                          way[static_cast<std::size_t>(arc.head) * count + chosen];
-                    if (on == nullptr || through < cheapest) {
-                        on = &arc;
-                        cheapest = through;
-                    }
-                }
-                taken[static_cast<std::size_t>(on->edge) * trees + t] = 1;
-                ++takers[on->edge];
-                node = on->head;
-            }
-        }
-        if (round == 0) scale = std::abs(total);
-        if (total > best) {
-            best = total;
-            best_toll = toll;
-        }
-        if (getenv("TOLLS")) fprintf(stderr, "%d %.4f\n", round, total);
-        double apart = 0.0;  // squared length of the step's direction
-        for (const std::int32_t n : takers) apart += n - static_cast<double>(n) * n / static_cast<double>(trees);
-        if (total > tau || apart < 0.5) break;
-        const double step = std::max(tau + MORE * scale - total, LEAST_STEP * scale) / apart;
-        for (std::size_t e = 0; e < edges; ++e) {
-            if (takers[e] == 0 || takers[e] == static_cast<std::int32_t>(trees)) continue;
-            const double share = takers[e] / static_cast<double>(trees);
-            for (std::size_t t = 0; t < trees; ++t) {
-                const double more = step * (taken[e * trees + t] - share);
-                toll[e * trees + t] += more;
-                for (std::size_t i = reached.first[t]; i < reached.first[t + 1]; ++i)
-                    price[e * count + i] += static_cast<float>(more);
-            }
-        }
-    }
-    return best_toll;
 }
 
 std::vector<double> RouteTable::sum(LeafView leaves) const {
@@ -259,19 +142,11 @@ RouteTable::Potentials RouteTable::potentials(const Reached& reached, const std:
     return found;
 }
 
-RouteTable::Tableau RouteTable::tableau(const Reached& reached, const std::vector<double>& here) const {
+RouteTable::Listing RouteTable::list(const Reached& reached, const std::vector<double>& own,
+                                     const std::vector<double>& here, double tau, std::size_t most,
+                                     std::int64_t steps) const {
     const Potentials found = potentials(reached, here);
     const std::size_t count = reached.leaves.size();
-    Tableau made{std::vector<double>(count), found.gain[source_]};
-    for (std::size_t i = 0; i < count; ++i)
-        made.ways[i] = found.way[static_cast<std::size_t>(source_) * count + i] - reached.rival[i];
-    return made;
-}
-
-RouteTable::Listing RouteTable::list(const Reached& reached, const Tolls& tolls, const std::vector<double>& here,
-                                     double tau, std::size_t most, std::int64_t steps) const {
-    const Potentials found = potentials(reached, here);
-    const std::size_t count = reached.leaves.size(), all = static_cast<std::size_t>(leaves());
     struct Step {
         std::int32_t node;
         std::size_t next;  // arc to try
@@ -300,13 +175,11 @@ RouteTable::Listing RouteTable::list(const Reached& reached, const Tolls& tolls,
         const double* own_cost = edge(arc.edge);
         for (std::size_t i = 0; i < count; ++i) cost[i] = before[i] + own_cost[reached.leaves[i]];
         const double* way = found.way.data() + static_cast<std::size_t>(arc.head) * count;
-        const double* own = tolls.way.data() + static_cast<std::size_t>(arc.head) * all;
+        const double* rest = own.data() + static_cast<std::size_t>(arc.head) * count;
         const double along = found.gain[arc.head] +
                              least_sum(reached.first, [&](std::size_t i) { return cost[i] + way[i]; });
         if (along > tau) continue;
-        // What the trees charge for the edges so far adds up to nothing.
-        const double apart = least_sum(reached.first, [&](std::size_t i) { return cost[i] + own[reached.leaves[i]]; });
-        if (apart > tau + tolls.rounding) continue;
+        if (least_sum(reached.first, [&](std::size_t i) { return cost[i] + rest[i]; }) > tau) continue;
         route.push_back(arc.edge);
         if (arc.head != target_) {
             stack.push_back({arc.head, 0});
