@@ -430,6 +430,7 @@ void bind_plan_sets(nb::module_& m) {
             },
             "routes"_a, "all"_a.none() = nb::none(), "The set is all routes of a network, and so are the rivals.")
         .def_prop_ro("edges", &PlanList::edges)
+        .def_prop_ro("many", &PlanList::many)
         .def_prop_ro("plans", &PlanList::plans)
         .def_prop_ro("rival_rows", &PlanList::rival_rows);
     nb::class_<RouteTable>(m, "RouteTable", "Routes of an acyclic network, and what each leaf says about its edges.")

@@ -278,8 +278,7 @@ bool PlanList::bound_routes(OpenBox& open, double tau) const {
     const std::int32_t row = room ? row_of_ways(flat.leaves, ways) : (*before)[ROW];
     if (!bound_apart(open, tau, row)) return false;
     const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / std::max<std::size_t>(1, flat.leaves.size()));
-    const auto found = routes_->list(reached, ways, routes_->sum(open.counted()), tau, MOST_ROUTES,
-                                     static_cast<std::int64_t>(steps));
+    const auto found = routes_->list(reached, ways, tau, MOST_ROUTES, static_cast<std::int64_t>(steps));
     std::vector<std::int32_t> plans;
     if (found.whole && plans_.has_room(found.routes.size()))
         for (const Route& route : found.routes) plans.push_back(number(known_, plans_, *routes_, route));

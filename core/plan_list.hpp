@@ -44,6 +44,8 @@ public:
     std::int32_t edges() const {
         return (routes_ == nullptr ? 0 : routes_->edges()) + (all_routes_ == nullptr ? 0 : all_routes_->edges());
     }
+    // Whether there are more routes than a box may list.
+    bool many() const { return many_; }
     std::int64_t plans() const { return plans_.count(); }
     std::int64_t rival_rows() const { return rivals_.count(); }
 
@@ -93,7 +95,7 @@ private:
     std::int32_t leaves_;
     mutable PlanRows plans_, rivals_;
     std::shared_ptr<const RouteTable> routes_, all_routes_;
-    bool many_ = false;  // whether there are more routes than a box may list
+    bool many_ = false;
     mutable std::mutex mutex_;  // of what is known
     mutable std::optional<Tolls> tolls_;  // of the first box with many routes
     mutable PlanRows ways_;               // the cheapest ways of leaves under tolls

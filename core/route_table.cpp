@@ -24,12 +24,6 @@ double least_sum(std::span<const std::size_t> first, Value value) {
 
 }  // namespace
 
-// By node and reached leaf: the way to the target along the tree of the projection; by node: what other edges can gain.
-struct RouteTable::Potentials {
-    std::vector<double> way;
-    std::vector<double> gain;
-};
-
 RouteTable::RouteTable(std::shared_ptr<const std::vector<double>> costs, std::int32_t edges, std::vector<Arc> arcs,
                        std::int32_t nodes, std::int32_t source, std::int32_t target)
     : costs_(std::move(costs)),
@@ -111,41 +105,8 @@ std::vector<double> RouteTable::row(const Route& route) const {
     return found;
 }
 
-RouteTable::Potentials RouteTable::potentials(const Reached& reached, const std::vector<double>& here) const {
-    const std::size_t count = reached.leaves.size();
-    std::vector<std::int32_t> next;
-    to_target(here, next);
-    Potentials found{std::vector<double>(static_cast<std::size_t>(nodes_) * count, 0.0),
-                     std::vector<double>(static_cast<std::size_t>(nodes_), INFINITE)};
-    found.gain[target_] = 0.0;
-    std::vector<char> known(static_cast<std::size_t>(nodes_), 0);
-    known[target_] = 1;
-    // A node's own arcs come together, after those of all its heads.
-    for (std::size_t a = 0; a < arcs_.size(); ++a) {
-        const Arc& arc = arcs_[a];
-        double* tail = found.way.data() + static_cast<std::size_t>(arc.tail) * count;
-        if (!known[arc.tail]) {
-            known[arc.tail] = 1;
-            const Arc& chosen = arcs_[next[arc.tail]];
-            const double* head = found.way.data() + static_cast<std::size_t>(chosen.head) * count;
-            const double* cost = edge(chosen.edge);
-            for (std::size_t i = 0; i < count; ++i) tail[i] = cost[reached.leaves[i]] + head[i];
-        }
-        double gain = 0.0;
-        if (static_cast<std::int32_t>(a) != next[arc.tail]) {
-            const double* head = found.way.data() + static_cast<std::size_t>(arc.head) * count;
-            const double* cost = edge(arc.edge);
-            gain = least_sum(reached.first, [&](std::size_t i) { return cost[reached.leaves[i]] + head[i] - tail[i]; });
-        }
-        found.gain[arc.tail] = std::min(found.gain[arc.tail], gain + found.gain[arc.head]);
-    }
-    return found;
-}
-
-RouteTable::Listing RouteTable::list(const Reached& reached, const std::vector<double>& own,
-                                     const std::vector<double>& here, double tau, std::size_t most,
-                                     std::int64_t steps) const {
-    const Potentials found = potentials(reached, here);
+RouteTable::Listing RouteTable::list(const Reached& reached, const std::vector<double>& ways, double tau,
+                                     std::size_t most, std::int64_t steps) const {
     const std::size_t count = reached.leaves.size();
     struct Step {
         std::int32_t node;
@@ -172,13 +133,9 @@ RouteTable::Listing RouteTable::list(const Reached& reached, const std::vector<d
         if (spent.size() == stack.size()) spent.emplace_back(count);
         const std::vector<double>& before = spent[stack.size() - 1];
         std::vector<double>& cost = spent[stack.size()];
-        const double* own_cost = edge(arc.edge);
-        for (std::size_t i = 0; i < count; ++i) cost[i] = before[i] + own_cost[reached.leaves[i]];
-        const double* way = found.way.data() + static_cast<std::size_t>(arc.head) * count;
-        const double* rest = own.data() + static_cast<std::size_t>(arc.head) * count;
-        const double along = found.gain[arc.head] +
-                             least_sum(reached.first, [&](std::size_t i) { return cost[i] + way[i]; });
-        if (along > tau) continue;
+        const double* own = edge(arc.edge);
+        for (std::size_t i = 0; i < count; ++i) cost[i] = before[i] + own[reached.leaves[i]];
+        const double* rest = ways.data() + static_cast<std::size_t>(arc.head) * count;
         if (least_sum(reached.first, [&](std::size_t i) { return cost[i] + rest[i]; }) > tau) continue;
         route.push_back(arc.edge);
         if (arc.head != target_) {

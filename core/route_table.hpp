@@ -2,9 +2,7 @@
 // lists of the routes that can still be cheap enough in a box.
 //
 // A route that begins with some edges and is at a node costs at least, over the leaves that a box meets, the sum over trees
-// of the least cost so far plus the way on, leaf by leaf. The way on is bounded twice: by each leaf's own cheapest way, and
-// by one tree of ways for all leaves (the cheapest ones at the box's projection) with what every edge off that tree gains
-// in each tree of the forest. The second is exact for the tree's own routes.
+// of the least cost so far plus the way on, leaf by leaf: each leaf's own cheapest way, with tolls (see tolls.hpp).
 #pragma once
 
 #include <cstdint>
@@ -59,19 +57,16 @@ public:
         bool whole = true;          // whether all routes were looked at
         std::vector<Route> routes;  // that can be cheap enough
     };
-    // The routes whose bound over the box is at most `tau`, given the totals at its projection and each leaf's own
-    // cheapest way, by node and reached leaf (see Tolls::ways); at most so many, by at most so many steps.
-    Listing list(const Reached& reached, const std::vector<double>& own, const std::vector<double>& here, double tau,
-                 std::size_t most, std::int64_t steps) const;
+    // The routes whose bound over the box is at most `tau`, given the cheapest way of each leaf, by node and reached leaf
+    // (see Tolls::ways); at most so many, by at most so many steps.
+    Listing list(const Reached& reached, const std::vector<double>& ways, double tau, std::size_t most,
+                 std::int64_t steps) const;
 
 private:
-    struct Potentials;
-
     const double* costs_of(std::int32_t leaf) const {
         return costs_->data() + static_cast<std::size_t>(leaf) * static_cast<std::size_t>(edges_);
     }
     double to_target(const std::vector<double>& total, std::vector<std::int32_t>& next) const;
-    Potentials potentials(const Reached& reached, const std::vector<double>& here) const;
 
     std::shared_ptr<const std::vector<double>> costs_, by_edge_;  // by leaf and edge, and the other way round
     std::int32_t edges_;

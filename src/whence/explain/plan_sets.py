@@ -19,7 +19,7 @@ from whence.problems._deadline import check_time
 from whence.problems.base import DecisionProblem
 from whence.problems.newsvendor import Newsvendor
 from whence.problems.quantity_sets import QuantitySet
-from whence.problems.route_sets import RouteSet
+from whence.problems.route_sets import RouteSet, all_arcs
 from whence.problems.sets import AnyPlan, PlanSet, set_from_plain
 from whence.problems.shortest_path import ShortestPath
 from whence.question import Answer, Question
@@ -217,8 +217,9 @@ def any_plan(problem: DecisionProblem, outcomes: Floats, risk: Risk) -> Plans:
 def _routes(plans: PlanSet, outcomes: Floats) -> Routes | None:
     """The set as the routes of a network without cycles."""
     if isinstance(plans, AnyPlan) and isinstance(plans.problem, ShortestPath):
-        plans = RouteSet(plans.problem)
-    found = plans.arcs() if isinstance(plans, RouteSet) else None
+        found = all_arcs(plans.problem)
+    else:
+        found = plans.arcs() if isinstance(plans, RouteSet) else None
     return None if found is None else Routes(*found, costs=outcomes)
 
 

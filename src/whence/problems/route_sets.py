@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from whence.problems.linear import Polytope
     from whence.problems.shortest_path import ShortestPath
 
-__all__ = ["RouteSet", "restricted"]
+__all__ = ["RouteSet", "all_arcs", "restricted"]
 
 How = Literal["through", "using", "avoiding"]
 #: Places that a route may be asked to visit: every one doubles the network.
@@ -52,6 +52,18 @@ def restricted(routes: ShortestPath | RouteSet, how: How, items: Sequence[Any]) 
         raise InputError(f"{how!r} must be given at least one node, edge or street. Got none.", parameter=how)
     found = [_resolved(problem, how, item) for item in items]
     return RouteSet(problem, (*before, *(one for one in found if one is not None)))
+
+
+#: Tail, edge and head of arcs, from the target backwards; how many nodes there are; source and target.
+Arcs = tuple[Any, int, int, int]
+
+
+def all_arcs(problem: ShortestPath) -> Arcs | None:
+    """The arcs that routes of a problem can use; None where there are cycles."""
+    network = problem._network()
+    if not network.acyclic:
+        return None
+    return np.array(network.backwards, dtype=np.int32), len(network.nodes), network.source, network.target
 
 
 class RouteSet(PlanSet):
@@ -155,17 +167,16 @@ class RouteSet(PlanSet):
         b_ub = np.append(space.b_ub, -np.ones(len(visits)))
         return replace(space, upper=upper, A_ub=A_ub, b_ub=b_ub, integrality=np.ones(upper.size, dtype=bool))
 
-    def arcs(self) -> tuple[Any, int, int, int] | None:
+    def arcs(self) -> Arcs | None:
         """Tail, edge and head of every arc of the layers, from the target backwards; how many nodes; both ends.
 
         None where there are cycles.
         """
         inner, edges = self._layered()
-        network = inner._network()
-        if not network.acyclic:
-            return None
-        arcs = np.array([(u, edges[e], v) for u, e, v in network.backwards], dtype=np.int32)
-        return arcs, len(network.nodes), network.source, network.target
+        found = all_arcs(inner)
+        if found is not None:
+            found[0][:, 1] = edges[found[0][:, 1]]
+        return found
 
     def _manner(self) -> str:
         by_how: dict[str, list[str]] = {}

@@ -35,6 +35,8 @@ Ints = NDArray[np.int32]
 TABLE_LIMIT = 12_000_000
 #: Plans that are listed at most; with thresholds under CVaR.
 LISTED, LISTED_TAIL = 4_000, 1_000
+#: Boxes to examine before the first proposal where there are more routes than a box can list: such boxes are dear.
+EARLY = 8
 #: Numbers that a table over all leaves would hold, from which on it pays to know an explanation before it is made.
 LARGE = 500_000
 
@@ -107,6 +109,8 @@ class PlanFrontier(ForestFrontier):
     ) -> None:
         super().__init__(question, kept, plausible, criterion)
         self.relaxed, self.known = relaxed, known
+        if isinstance(criterion, _core.PlanList) and criterion.many:
+            self.stages = (EARLY, *self.stages[1:])
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached and stands."""
