@@ -13,6 +13,8 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Routes that a box lists at most, and looks at a leaf that it may take to find them, at least so many steps.
 constexpr std::size_t MOST_ROUTES = 600;
 constexpr std::size_t MOST_LOOKS = 3'000'000, LEAST_STEPS = 200;
+// Routes above which not even a small question lists them at its first box.
+constexpr double MANY_ROUTES = 10'000.0;
 // A box tries again where it meets at most this share of the leaves of the last one that had too many routes.
 constexpr double TRY_AGAIN = 0.8;
 // A box writes down its plans where they are at most this share of those that it was handed.
@@ -221,7 +223,7 @@ void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_
     if (rival_rows() != 1) throw std::invalid_argument("There must be one rival, the decision.");
     routes_ = std::move(routes);
     all_routes_ = std::move(all);
-    many_ = routes_->routes() > static_cast<double>(MOST_ROUTES);
+    many_ = routes_->routes() > MANY_ROUTES;
 }
 
 // The row of a route, which is made where it is new.
@@ -269,7 +271,7 @@ bool PlanList::bound_routes(OpenBox& open, double tau) const {
     std::vector<double> rival;
     for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
     const RouteTable::Reached reached{flat.leaves, flat.first, rival};
-    // Few routes can be listed at once, in most boxes.
+    // Few routes can often be listed at once.
     const bool first_try = !before && !many_;
     const Tolls tolls = first_try ? Tolls(routes_, open.trees) : agreed(reached, open.trees, tau);
     const std::vector<double> ways = tolls.ways(reached);

@@ -44,7 +44,7 @@ public:
     std::int32_t edges() const {
         return (routes_ == nullptr ? 0 : routes_->edges()) + (all_routes_ == nullptr ? 0 : all_routes_->edges());
     }
-    // Whether there are more routes than a box may list.
+    // Whether there are so many routes that the first box will not list them.
     bool many() const { return many_; }
     std::int64_t plans() const { return plans_.count(); }
     std::int64_t rival_rows() const { return rivals_.count(); }

@@ -35,7 +35,7 @@ Ints = NDArray[np.int32]
 TABLE_LIMIT = 12_000_000
 #: Plans that are listed at most; with thresholds under CVaR.
 LISTED, LISTED_TAIL = 4_000, 1_000
-#: Boxes to examine before the first proposal where there are more routes than a box can list: such boxes are dear.
+#: Boxes to examine before the first proposal where there are very many routes: such boxes are dear.
 EARLY = 8
 #: Numbers that a table over all leaves would hold, from which on it pays to know an explanation before it is made.
 LARGE = 500_000
