@@ -376,6 +376,20 @@ void require_alive(const PlanList& list, const Integers& alive) {
                 "'alive' must be leaves in their order.");
 }
 
+// Where the leaves of each tree begin, and the end.
+std::vector<std::size_t> tree_starts(const Tolls& tolls, const Integers& leaves, const Ints& first) {
+    require_size(first, tolls.trees() + 1, "first");
+    for (std::size_t i = 0; i < leaves.size(); ++i)
+        require(leaves(i) >= 0 && leaves(i) < tolls.routes().leaves(), "'leaves' must be those of the routes.");
+    std::vector<std::size_t> from;
+    for (std::size_t t = 0; t < first.size(); ++t) {
+        require(first(t) >= (t == 0 ? 0 : first(t - 1)) && static_cast<std::size_t>(first(t)) <= leaves.size(),
+                "'first' must be where the leaves of each tree begin.");
+        from.push_back(static_cast<std::size_t>(first(t)));
+    }
+    return from;
+}
+
 void bind_plan_sets(nb::module_& m) {
     nb::class_<PlanList, Criterion>(m, "PlanList", "Some plan of a list must not cost more than the best rival.")
         .def(nb::init<std::int32_t>(), "leaves"_a)
@@ -462,6 +476,29 @@ void bind_plan_sets(nb::module_& m) {
                 return std::pair(cost, array_of(route));
             },
             "total"_a.noconvert(), "Least total of a route, and its edges.");
+    nb::class_<Tolls>(m, "Tolls", "What trees charge for the edges of a network, so that they agree on a route.")
+        .def(
+            "__init__",
+            [](Tolls* self, const RouteTable& routes, std::int32_t trees) {
+                require(trees > 0, "'trees' must be positive.");
+                new (self) Tolls(std::make_shared<const RouteTable>(routes), trees);
+            },
+            "routes"_a, "trees"_a)
+        .def(
+            "agree",
+            [](Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau, int rounds) {
+                const std::vector<std::size_t> from = tree_starts(tolls, leaves, first);
+                require_size(rival, leaves.size(), "rival");
+                tolls.agree({view(leaves), from, view(rival)}, tau, rounds);
+            },
+            "leaves"_a.noconvert(), "first"_a.noconvert(), "rival"_a.noconvert(), "tau"_a, "rounds"_a)
+        .def(
+            "ways",
+            [](const Tolls& tolls, Integers leaves, Ints first) {
+                const std::vector<std::size_t> from = tree_starts(tolls, leaves, first);
+                return to_numpy_rows(tolls.ways({view(leaves), from, {}}), leaves.size());
+            },
+            "leaves"_a.noconvert(), "first"_a.noconvert(), "Cheapest ways to the target, by node and leaf.");
     nb::class_<StockTable>(m, "StockTable", "What every breakpoint of every product costs in each leaf.")
         .def(
             "__init__",

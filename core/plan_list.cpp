@@ -30,8 +30,8 @@ constexpr double ROUNDING = 1e-9;
 constexpr std::int32_t TOO_MANY = -1;
 constexpr std::size_t MET = 1, ROW = 2;
 
-// How often tolls are changed at the first box, and at others.
-constexpr int FIRST_ROUNDS = 30, FURTHER_ROUNDS = 8;
+// How often tolls are changed at the first box, and at others; and prices that are added up for that at most.
+constexpr std::size_t FIRST_ROUNDS = 30, FURTHER_ROUNDS = 8, MOST_PRICES = 60'000'000;
 
 bool is_list(const std::vector<std::int32_t>& plans) { return plans.empty() || plans.front() != TOO_MANY; }
 
@@ -242,15 +242,19 @@ static bool has_listed(const OpenBox& open) { return open.plans && is_list(*open
 
 // The tolls for a box: those of the first one, which are learned there, and a few steps more.
 Tolls PlanList::agreed(const RouteTable::Reached& reached, std::int32_t trees, double tau) const {
+    const std::size_t prices = reached.leaves.size() * static_cast<std::size_t>(routes_->edges());
+    const auto at_most = [&](std::size_t rounds) {
+        return static_cast<int>(std::min(rounds, 1 + MOST_PRICES / std::max<std::size_t>(1, prices)));
+    };
     std::unique_lock lock(mutex_);
     if (!tolls_) {
         tolls_.emplace(routes_, trees);
-        tolls_->agree(reached, tau, FIRST_ROUNDS);
+        tolls_->agree(reached, tau, at_most(FIRST_ROUNDS));
         return *tolls_;
     }
     Tolls own = *tolls_;
     lock.unlock();
-    own.agree(reached, tau, FURTHER_ROUNDS);
+    own.agree(reached, tau, at_most(FURTHER_ROUNDS));
     return own;
 }
 

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <memory>
 #include <vector>
 
 #include "route_table.hpp"
@@ -17,6 +18,9 @@ class Tolls {
 public:
     // None at first.
     Tolls(std::shared_ptr<const RouteTable> routes, std::int32_t trees);
+
+    const RouteTable& routes() const { return *routes_; }
+    std::size_t trees() const { return trees_; }
 
     // Raise the bound over the leaves that a box meets, as long as it is at most `tau`, so many times.
     void agree(const RouteTable::Reached& reached, double tau, int rounds);

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import networkx as nx
@@ -10,7 +11,7 @@ import pytest
 from tests.core.forest_cells import Floats, ForestScene
 
 from whence import ShortestPath
-from whence._core import Box, ForestSearch, OpenBox, PlanList, RouteTable, StockCriterion, StockTable
+from whence._core import Box, ForestSearch, OpenBox, PlanList, RouteTable, StockCriterion, StockTable, Tolls
 from whence.problems.route_sets import RouteSet
 from whence.search.first_known import alive_leaves
 from whence.search.plan_sets import list_criterion, row_of_plans
@@ -135,9 +136,10 @@ def test_routes_are_listed_box_by_box(absolute: bool) -> None:
         check_search(scene, criterion, excess)
 
 
-def test_routes_that_are_too_many_to_be_listed() -> None:
+@pytest.mark.parametrize("width", [8, 10])
+def test_routes_that_are_too_many_to_be_listed(width: int) -> None:
     """Boxes are bounded for all routes together, against the shortest route at every cell."""
-    problem = ShortestPath.grid(8)
+    problem = ShortestPath.grid(width)
     edge = {pair: e for e, pair in enumerate(problem.graph.edges)}
     arcs = RouteSet(problem).arcs()
     assert arcs is not None
@@ -149,7 +151,7 @@ def test_routes_that_are_too_many_to_be_listed() -> None:
         far = {(0, 0): np.zeros(len(means))}
         for node in list(nx.topological_sort(problem.graph))[1:]:
             far[node] = np.min([far[p] + means[:, edge[p, node]] for p in problem.graph.predecessors(node)], axis=0)
-        shortest = far[7, 7]
+        shortest = far[width - 1, width - 1]
         # A rival that costs about as much as the shortest route does in a cell between the best and the worst.
         decision = rng.normal(float(np.quantile(shortest, 0.2)), 1.0, n)
         criterion = PlanList(scene.grid.leaves)
@@ -158,6 +160,38 @@ def test_routes_that_are_too_many_to_be_listed() -> None:
         excess = shortest - scene.weights @ decision
         check_bounds(scene, criterion, excess, seed)
         check_search(scene, criterion, excess)
+
+
+def sum_of_least(rows: Floats, first: np.ndarray) -> Floats:
+    """The sum over trees of the least number of each row among the leaves of each tree."""
+    return np.asarray(np.sum([rows[..., a:b].min(axis=-1, initial=np.inf) for a, b in pairwise(first)], axis=0))
+
+
+def test_tolls_bound_all_routes_together() -> None:
+    """The sum over trees never exceeds that of any route, and is the better for tolls."""
+    problem = ShortestPath.grid(4)
+    arcs = RouteSet(problem).arcs()
+    assert arcs is not None
+    every = np.array([problem.vector(list(r)) for r in nx.all_simple_paths(problem.graph, (0, 0), (3, 3))])
+    better = 0
+    for seed in range(40):
+        rng = np.random.default_rng(seed)
+        trees, each = 5, 4
+        costs = rng.integers(-2, 9, (trees * each, 24)) + rng.normal(size=24) * (seed % 2)
+        rival = rng.normal(size=trees * each)
+        leaves = np.flatnonzero(rng.random(trees * each) < 0.8).astype(np.int32)
+        first = np.searchsorted(leaves, each * np.arange(trees + 1))
+        tolls = Tolls(RouteTable(costs, *arcs), trees)
+
+        least = sum_of_least(every @ costs[leaves].T - rival[leaves], first).min()
+        plain = sum_of_least(tolls.ways(leaves, first)[arcs[2]] - rival[leaves], first)
+        for rounds in (1, 5, 30):
+            tolls.agree(leaves, first, rival[leaves], float(least), rounds)
+            found = sum_of_least(tolls.ways(leaves, first)[arcs[2]] - rival[leaves], first)
+            assert found <= least
+            assert found >= plain - 1e-4
+        better += found > plain + 0.1
+    assert better > 20
 
 
 def test_the_cheapest_route_of_a_table() -> None:
