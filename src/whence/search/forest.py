@@ -28,9 +28,12 @@ __all__ = ["ForestFrontier", "explain", "prepared"]
 Ints = NDArray[np.int32]
 
 #: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR; and the same with standard
-#: errors. The first boxes are the largest: what is found makes them smaller, and with standard errors that pays sooner.
-PATIENCE = (500, 64)
+#: errors. The first boxes are the largest: what is found makes them smaller, and the dearer boxes are, the sooner that
+#: pays.
+PATIENCE = (500, 0)
 PATIENCE_SURE = (64, 0)
+#: Past contexts that satisfy the criterion and are pulled towards the start for that: expected cost, CVaR.
+IMPROVED = (6, 2)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
 #: Coordinates from which the strong bound pays: expected cost, CVaR; with standard errors as with CVaR.
@@ -249,12 +252,13 @@ class ForestFrontier:
         left = contexts_in_time(self.kept, self.criterion, seconds)
         tau = float(self.question.tau)
         proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible, self.few)
+        proposals.none_nearer = self.bound
         if stage == 2:
             return climbed(proposals, cutoff)
         if self.kept.past is None:
             seen = cast(TreeWeights, self.question.weights).inputs_
             self.kept.past = past_cells(self.kept, seen, self.question.inputs)
-        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
+        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff, IMPROVED[self.tail])
 
     @property
     def leaves(self) -> Ints:

@@ -13,8 +13,8 @@ __all__ = ["allowed_cells", "climbed", "contexts_in_time", "past_cells", "pulled
 
 Ints = NDArray[np.int32]
 
-#: Past contexts that are tried, nearest first, and how many of those that satisfy the criterion are improved.
-TRIED, IMPROVED = 4000, 6
+#: Past contexts that are tried, nearest first.
+TRIED = 4000
 #: Seconds that one proposal may take, about.
 SECONDS = 0.1
 
@@ -46,14 +46,17 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
 
 
 def pulled(
-    kept: KeptGrid, located: _core.Located, proposals: _core.Proposals, past: Ints, cutoff: float
+    kept: KeptGrid, located: _core.Located, proposals: _core.Proposals, past: Ints, cutoff: float, improved: int
 ) -> Ints | None:
-    """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts."""
+    """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts.
+
+    So many of the past ones that satisfy it are improved.
+    """
     cells = allowed_cells(kept, located, past)
     order = np.argsort(located.distance[kept.places(cells)].sum(axis=1), kind="stable")[:TRIED]
     proposals.found = cutoff
     proposals.try_lines()
-    proposals.pull_back(np.ascontiguousarray(cells[order]), IMPROVED)
+    proposals.pull_back(np.ascontiguousarray(cells[order]), improved)
     return proposals.best if proposals.found < cutoff else None
 
 
