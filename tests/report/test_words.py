@@ -552,6 +552,25 @@ def test_heading_of_what_holds(chosen: tuple[int, int], judged: tuple[int, int],
 
 
 @pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (17, "By a hair: only 17 of 20 refits agree."),
+        (18, "By a hair: 18 of 20 refits agree, but too narrowly to expect it of others."),
+        (20, "By a hair: 20 of 20 refits agree, but too narrowly to expect it of others."),
+    ],
+)
+def test_as_many_refits_as_were_wanted_are_not_few(times: int, said: str) -> None:
+    """Where the nearest explanation was passed over although enough refits agree, the sentence says why."""
+    X = np.linspace(0, 1, 40)[:, None]
+    policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(n_trees=5, random_state=0)).fit(X, 10 + 20 * X)
+    why = policy.explain([0.2], instead=[20.0], holds=0.9)
+    near = replace(why, reliance=None, nearest=None, agreed=Held(times, 20))
+    assert near.report.shown is not None
+    assert near.report.shown.agreed == said
+    assert said in str(replace(why, nearest=near))
+
+
+@pytest.mark.parametrize(
     ("status", "kappa", "said"),
     [
         ("none", 4.0, "By 4 standard errors your plan is better in no context that is allowed."),

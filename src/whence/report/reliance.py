@@ -40,6 +40,8 @@ __all__ = [
 
 #: By how much fewer of all refits may agree than were wanted of those that choose.
 SLACK = 0.1
+#: So large a share of refits is not few, unless more were asked for.
+MANY = 0.9
 #: What was drawn anew, in words.
 DRAWN = {"seed": "other random numbers, same data", "bootstrap": "data drawn anew"}
 
@@ -152,11 +154,14 @@ def by_a_hair(report: Report) -> str:
     if near is None or found is None:
         return ""
     held = near.held or found.ladder[0].held
-    return "" if held is None else _hair(held)
+    return "" if held is None else _hair(held, found.wanted)
 
 
-def _hair(held: ShownHeld) -> str:
-    return f"By a hair: only {held.times} of {held.refits} refits agree."
+def _hair(held: ShownHeld, wanted: float = MANY) -> str:
+    if held.refits == 0 or held.times < wanted * held.refits - 1e-9:
+        return f"By a hair: only {held.times} of {held.refits} refits agree."
+    # As many as were wanted, but by so little that as many further ones cannot be expected to.
+    return f"By a hair: {held.times} of {held.refits} refits agree, but too narrowly to expect it of others."
 
 
 def gain_in_words(report: Report) -> str:
@@ -203,7 +208,9 @@ def followed(report: Report) -> str:
         return "\n".join(filter(None, [shown.reliance, shown.rule]))
     first, _, _ = shown.reliance.partition("\n")
     there = f"{where_to_rely(report)}: {_lowered(shown.verdict)}".rstrip()
-    parts = [f"{by_a_hair(report)}\n", joined(there, another_plan(report, report.nearest)), shown.exact, shown.costs]
+    near = report.nearest.shown
+    turning = "\n".join(filter(None, [by_a_hair(report), "" if near is None else near.rule]))
+    parts = [f"{turning}\n", joined(there, another_plan(report, report.nearest)), shown.exact, shown.costs]
     parts += [shown.certainty, first]
     return "\n".join(filter(None, [*parts, shown.usual, shown.rule]))
 
