@@ -16,7 +16,8 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.explain.explanation import Costs
-from whence.explain.reliance import Held, Rung
+from whence.explain.reliance import WITHIN, Held, Rung
+from whence.report.reliance import NEARLY
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]
@@ -568,6 +569,12 @@ def test_as_many_refits_as_were_wanted_are_not_few(times: int, said: str) -> Non
     assert near.report.shown is not None
     assert near.report.shown.agreed == said
     assert said in str(replace(why, nearest=near))
+    # Of absolute explanations refits are asked for less, which is said.
+    assert NEARLY == WITHIN
+    for within, share in ((0.0, "1 %"), (0.05, "5 %")):
+        best = replace(near, kind="absolute", within=within)
+        assert best.report.shown is not None
+        assert f"{times} of 20 refits agree that it is within {share} of the best" in best.report.shown.agreed
 
 
 @pytest.mark.parametrize(
