@@ -243,6 +243,9 @@ def test_restrictions_are_part_of_what_is_proved(make: Make, weekday: Change) ->
     said = "stays within 1 % of the best in every context nearer than 1"
     assert f"{said} that your restrictions allow." in str(make([weekday], restricted=True, **stays))
     assert f"{said}. " in str(make([weekday], **stays))
+    usual = f"{said} that is at least as usual as 10 % of the history"
+    assert f"{usual}. " in str(make([weekday], plausible=0.1, **stays))
+    assert f"{usual} and your restrictions allow." in str(make([weekday], plausible=0.1, restricted=True, **stays))
     assert "Within the ranges of the history and your restrictions, there" in str(make(status="none", restricted=True))
 
 
