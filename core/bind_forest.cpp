@@ -670,6 +670,7 @@ void bind_search(nb::module_& m) {
             nb::keep_alive<1, 3>(), nb::keep_alive<1, 7>(), nb::keep_alive<1, 8>())
         .def_prop_rw("looks", &Proposals::looks, &Proposals::set_looks)
         .def_prop_rw("found", &Proposals::found, &Proposals::set_cutoff)
+        .def_prop_rw("none_nearer", &Proposals::none_nearer, &Proposals::set_none_nearer)
         .def_prop_ro("best", [](const Proposals& proposals) { return array_of(proposals.best()); })
         .def_prop_ro("cells", [](const Proposals& proposals) { return array_of(proposals.cells()); })
         .def("try_lines", &Proposals::try_lines, nb::call_guard<nb::gil_scoped_release>())

@@ -146,6 +146,7 @@ void make_descent(Descent* self, const Ints& column, const Vector& threshold, co
                   const Ints& missing_left, const Ints& roots, const Ints& first, const Ints& size,
                   const Orders& orders) {
     const auto nodes = static_cast<std::int64_t>(column.size());
+    require(nodes <= std::numeric_limits<std::int32_t>::max(), "There must be fewer than 2**31 nodes.");
     require_size(threshold, column.size(), "threshold");
     require_size(left, column.size(), "left");
     require_size(right, column.size(), "right");
@@ -184,7 +185,12 @@ void make_descent(Descent* self, const Ints& column, const Vector& threshold, co
         forests.push_back({static_cast<std::int64_t>(order.shape(0)), view(order)});
     }
     require(tree == roots.size(), "'roots' must have a node of every tree.");
-    Descent::Nodes all{copied(column), copied(threshold), copied(left), copied(right), copied(missing_left)};
+    std::vector<Descent::Node> all;
+    all.reserve(column.size());
+    for (std::size_t i = 0; i < column.size(); ++i)
+        all.push_back({threshold.data()[i], static_cast<std::int32_t>(left.data()[i]),
+                       static_cast<std::int32_t>(right.data()[i]), static_cast<std::int32_t>(column.data()[i]),
+                       missing_left.data()[i] != 0});
     new (self) Descent(std::move(all), copied(roots), copied(first), copied(size), std::move(forests), samples);
 }
 
@@ -194,9 +200,10 @@ void check_row(const Descent& descent, const Floats32& row) {
 
 auto leaves_at(const Descent& descent, const Floats32& row) {
     check_row(descent, row);
-    std::vector<std::int64_t> found(descent.trees());
-    for (std::size_t t = 0; t < found.size(); ++t) found[t] = descent.leaf(t, view(row));
-    return to_numpy(found.data(), found.size());
+    std::vector<std::int32_t> found(descent.trees());
+    descent.leaves(view(row), found);
+    const std::vector<std::int64_t> wide(found.begin(), found.end());
+    return to_numpy(wide.data(), wide.size());
 }
 
 auto weights_at(const Descent& descent, const Floats32& row) {

@@ -119,7 +119,12 @@ bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
     lean_listed(open);
     const double most = raised(tau);
     const EtaRange suited = bracket(open, alternative(), open.etas, SAME, open.etas);
-    const EtaRange range = halve_levels(open, most, possible(open, most, suited));
+    EtaRange range = possible(open, most, suited);
+    // As long as one half of the levels is ruled out, the other one may be cut in half again.
+    for (std::int32_t levels = 0; !range.empty() && levels != open.level_ranges[open.worst].size();) {
+        levels = open.level_ranges[open.worst].size();
+        range = halve_levels(open, most, range);
+    }
     return settle(open, most, range) && lean_to_projection(open, most);
 }
 
@@ -179,10 +184,6 @@ EtaRange ConfidentTailCriterion::halve_levels(OpenBox& open, double tau, EtaRang
     if (below.empty() && above.empty()) return {1, 0};
     open.level_ranges[r] = below.empty() ? EtaRange{middle + 1, all.last} : EtaRange{all.first, middle};
     return possible(open, tau, below.empty() ? above : below);
-}
-
-bool ConfidentTailCriterion::bound_again(OpenBox& open, double tau) const {
-    return TailCriterion::bound_again(open, raised(tau));
 }
 
 // See ConfidentMeanCriterion.

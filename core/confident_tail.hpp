@@ -8,7 +8,8 @@
 // Over a box the thresholds vary. The difference itself is bounded as without confidence, by any level; the spread,
 // for which a centred direction stands, by the levels that are possible in the box, of which the ends suffice: beside
 // the level itself, which cancels out, B falls with the level. A box that this leaves possible is bounded once more with
-// either half of its levels: the fewer there are, the closer is the bound.
+// either half of its levels, and with the halves of a half if the other one is ruled out: the fewer there are, the closer
+// is the bound.
 #pragma once
 
 #include "tail_criterion.hpp"
@@ -25,7 +26,8 @@ public:
     void show(std::span<const double* const> rows, bool mixed) override;
     void lean(OpenBox& open) const override;
     bool bound(OpenBox& open, double tau) const override;
-    bool bound_again(OpenBox& open, double tau) const override;
+    // Another level for the rival hardly moves a bound that takes all possible levels into account.
+    bool bound_again(OpenBox&, double) const override { return true; }
     Excess excess_near(LeafView leaves, EtaRange etas, std::span<std::int32_t> levels,
                        std::int32_t guess) const override;
 

@@ -71,11 +71,12 @@ Faces::Asked Faces::asked(const OpenBox& open) {
 // The reached leaves of a tree and what each of them is worth.
 void Faces::list_leaves(const OpenBox& open, const Criterion& criterion, std::int32_t tree) {
     listed_.clear();
-    open.reach.each(tree, [&](std::int32_t leaf) {
-        price_[leaf] = tree < open.trees ? criterion.worth(open, open.worst, tree, leaf, open.eta)
-                                         : open.plausible->value(leaf);
-        listed_.push_back(leaf);
-    });
+    open.reach.each(tree, [&](std::int32_t leaf) { listed_.push_back(leaf); });
+    if (listed_.size() < 2) return;  // nothing to compare a lone leaf with
+    for (const std::int32_t leaf : listed_)
+        price_[leaf] = tree >= open.trees      ? open.plausible->value(leaf)
+                       : !open.prices.empty() ? open.prices[leaf]
+                                              : criterion.worth(open, open.worst, tree, leaf, open.eta);
 }
 
 // The smallest value among the listed leaves that reach beyond `edge` in column j, and how far it reaches: towards the

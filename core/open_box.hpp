@@ -72,6 +72,7 @@ struct OpenBox {
     std::vector<double> gains;
     double slack = 0.0;
     std::int32_t eta = 0;
+    std::vector<double> prices;  // of each reached leaf, what it is worth under that eta, where the bound says so
 
     // For every eta: sums over trees, one tree's part of it, the largest sum of all rivals, the values of a leaf, and
     // the sums against the worst rival.

@@ -26,6 +26,9 @@ public:
     const Cells& best() const { return best_; }
     // Only contexts nearer than this count from now on.
     void set_cutoff(double cutoff) { found_ = cutoff; }
+    // It is known that none nearer than this holds: it is not looked at. What climbs may pass it.
+    double none_nearer() const { return none_nearer_; }
+    void set_none_nearer(double distance) { none_nearer_ = distance; }
 
     // Try the contexts that differ from the start in one feature.
     void try_lines();
@@ -51,7 +54,7 @@ private:
     };
 
     double excess();
-    bool holds() { return excess() <= tau_; }
+    bool holds() { return !(located_.distance_of(cells_) < none_nearer_) && excess() <= tau_; }
     void keep(double distance);
     bool few_with(std::int32_t column);
     bool move_nearer(std::int32_t j);
@@ -77,6 +80,7 @@ private:
     FewChanges::Features changed_;
     std::size_t trees_;    // that the criterion is about
     double missed_ = 1.0;  // by how much the criterion was missed at the start: the weight of plausibility beside it
+    double none_nearer_ = 0.0;
     double found_;
     Cells best_, cells_, before_, from_;
     Leaves leaves_;

@@ -11,7 +11,7 @@ namespace {
 
 // Steps in which the common level of the trees is closed in on, and how close is enough, as a share of where it may lie.
 // Any level gives a valid bound.
-constexpr int STEPS = 12;
+constexpr int STEPS = 4;
 constexpr double CLOSE = 1e-4;
 // Parabolas that are tried for a box, and the least width of one beside the values.
 constexpr int PARABOLAS = 4;

@@ -59,13 +59,13 @@ TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::
     : samples_(samples), etas_(std::move(etas)), rank_(std::move(rank)), tail_(tail), trees_(trees), kept_(kept) {
     if (!kept_) return;
     const std::size_t leaves = samples_.size.size();
-    values_.resize(leaves * etas_.size());
+    values_ = std::make_unique_for_overwrite<double[]>(leaves * etas_.size());
     for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
-        fill(leaf, {0, this->etas() - 1}, values_.data() + at(leaf, 0));
+        fill(leaf, {0, this->etas() - 1}, values_.get() + at(leaf, 0));
     if (samples_.mass.empty()) {
         count_above();
         for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
-            share_.push_back({samples_.divisor(leaf), tail_ * (samples_.share(leaf) - 1.0)});
+            share_.push_back({1.0 / samples_.divisor(leaf), tail_ * (samples_.share(leaf) - 1.0)});
         return;
     }
     shares_.resize(leaves * etas_.size());
@@ -152,7 +152,7 @@ double TailTable::with_shares(std::int32_t eta, Use use) const {
     if (share_.empty()) return use([&](std::int32_t leaf) { return share_above(leaf, eta); });
     const std::uint32_t* above = above_.data() + below(eta, 0);
     const Share* share = share_.data();
-    return use([&](std::int32_t leaf) { return static_cast<double>(above[leaf]) / share[leaf].divisor - share[leaf].less; });
+    return use([&](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf].each - share[leaf].less; });
 }
 
 // Shares are not negative, unless weights are pooled, so that a sum that exceeds something does so to its end.
@@ -379,12 +379,14 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
 // projection.
 void TailCriterion::choose_best(OpenBox& open) const {
     const std::int32_t r = open.worst;
+    open.prices.resize(static_cast<std::size_t>(leaves()));
     for (std::int32_t t = 0; t < trees_; ++t) {
         const double factor = tilt(open, r, t);
         double least = INFINITE;
         for (std::int32_t i = open.listed.from[t]; i < open.listed.from[t + 1]; ++i) {
             const std::int32_t leaf = open.listed.leaves[i];
             const double value = factor * alternative().value(leaf, open.eta) - open.taken_off[i];
+            open.prices[leaf] = value;
             if (value < least) {
                 least = value;
                 open.best[t] = leaf;

@@ -60,7 +60,7 @@ public:
 
     // The values of a leaf for the etas of a range, at their places; `buffer` is used where no table is kept.
     const double* row(std::int32_t leaf, EtaRange range, std::vector<double>& buffer) const {
-        if (kept_) return values_.data() + at(leaf, 0);
+        if (kept_) return values_.get() + at(leaf, 0);
         fill(leaf, range, buffer.data());
         return buffer.data();
     }
@@ -70,7 +70,7 @@ public:
     double share_above(std::int32_t leaf, std::int32_t eta) const {
         if (!samples_.mass.empty()) return kept_ ? shares_[below(eta, leaf)] : summed_above(leaf, eta);
         const auto above = static_cast<double>(kept_ ? above_[below(eta, leaf)] : counted_above(leaf, eta));
-        return above / samples_.divisor(leaf) - tail_ * (samples_.share(leaf) - 1.0);
+        return above * (1.0 / samples_.divisor(leaf)) - tail_ * (samples_.share(leaf) - 1.0);
     }
 
     // Sum over trees of the smallest, or the largest, such share among their leaves. It may end as soon as it exceeds
@@ -118,11 +118,11 @@ private:
     std::int32_t trees_;
     bool kept_;
     // Values are asked for of one leaf and many etas, shares of one eta and many leaves: so they lie.
-    std::vector<double> values_;        // by leaf and eta
+    std::unique_ptr<double[]> values_;  // by leaf and eta
     std::vector<std::uint32_t> above_;  // how many samples of the leaf cost more than eta, by eta and leaf
     std::vector<double> shares_;        // what share of its mass these have, where samples do not count alike
     struct Share {
-        double divisor, less;  // of a leaf's count, and what is taken off the ratio
+        double each, less;  // of a sample of the leaf, and what is taken off their sum
     };
     std::vector<Share> share_;
 };

@@ -331,6 +331,7 @@ class Proposals:
 
     looks: int
     found: float
+    none_nearer: float
 
     def __init__(
         self,

@@ -93,11 +93,10 @@ class Risk:
         if not len(weights):
             return []
         values = self._known_values(np.asarray(costs, dtype=np.float64))
-        # Costs are sorted once for all of them; what has no weight is left out of the sums, as if it had never been.
+        # Costs are sorted once for all of them.
         order = np.argsort(-values, kind="stable")
-        values, own = values[order], np.stack(weights)[:, order]
-        flow = tail_flow(own, self.tail)
-        return [float(one[some] @ values[some] / self.tail) for one, some in zip(flow, own != 0, strict=True)]
+        flow = tail_flow(np.array(weights)[:, order], self.tail)
+        return [float(one) for one in flow @ values[order] / self.tail]
 
     def contributions(self, costs: ArrayLike, weights: ArrayLike) -> Floats | None:
         """What each observation adds to the risk: they sum to it. None where it is not a sum over the observations.

@@ -151,32 +151,38 @@ def _check_finite(array: NDArray[Any], name: str, columns: Sequence[str] | None 
     )
 
 
-def as_row(context: Any, columns: Sequence[str]) -> pd.Series:
-    """One context as a Series over `columns`; a Series, mapping, one-row table or 1-D array is accepted."""
+def as_row(context: Any, columns: Sequence[str], name: str = "context") -> pd.Series:
+    """One context as a Series over `columns`; a Series, mapping, one-row table or 1-D array is accepted.
+
+    `name` is that of the argument, for errors.
+    """
     context = as_pandas(context)
     if isinstance(context, pd.DataFrame):
         if len(context) != 1:
-            raise InputError(f"The 'context' must be a single row. Got a table of {len(context)} rows instead.")
+            rows = len(context)
+            raise InputError(f"The {name!r} must be a single row. Got a table of {rows} rows instead.", parameter=name)
         # By column, so that a row of numbers and bools does not become one of objects or floats.
-        names = _names(context.columns, "context")
-        context = {name: context.iloc[0, j] for j, name in enumerate(names)}
+        labels = _names(context.columns, name)
+        context = {label: context.iloc[0, j] for j, label in enumerate(labels)}
     if isinstance(context, pd.Series | Mapping):
-        values = _arranged_values(context, columns)
+        values = _arranged_values(context, columns, name)
     else:
         array = np.asarray(context, dtype=object if not isinstance(context, np.ndarray) else None)
         if array.ndim == 2 and array.shape[0] == 1:
             array = array[0]
         if array.ndim != 1 or array.shape[0] != len(columns):
-            raise InputError(f"The 'context' must hold {len(columns)} values. Got shape {array.shape} instead.")
+            raise InputError(
+                f"The {name!r} must hold {len(columns)} values. Got shape {array.shape} instead.", parameter=name
+            )
         values = array.tolist()
     return pd.Series(values, index=list(columns), dtype=object)
 
 
-def _arranged_values(context: pd.Series | Mapping[Any, Any], columns: Sequence[str]) -> list[Any]:
-    given = dict(zip(_names(context.keys(), "context"), (v for _, v in context.items()), strict=True))
+def _arranged_values(context: pd.Series | Mapping[Any, Any], columns: Sequence[str], name: str) -> list[Any]:
+    given = dict(zip(_names(context.keys(), name), (v for _, v in context.items()), strict=True))
     if len(given) != len(columns) or not all(c in given for c in columns):
         raise _misnamed(
-            list(given), columns, "The 'context' gives {!r}, which is unknown", "The 'context' must give {!r}"
+            list(given), columns, f"The {name!r} gives {{!r}}, which is unknown", f"The {name!r} must give {{!r}}"
         )
     return [given[c] for c in columns]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,9 @@ def test_where_it_turns_and_where_to_rely_on_it(bakery: Path, tmp_path: Path) ->
         "Your plan is better whenever temperature is at most 15.7",
     ):
         assert expected in reliable
+    # Each answer has its rule.
+    assert "whenever" not in nearest
+    assert re.match(r"\n(Your plan is better whenever|No short rule|No rule) .*\n\nWhere you may", reliable)
     page = (tmp_path / "why.html").read_text("utf-8")
     for expected in ("Where it turns", "Where you may rely on it", "How far you can rely on it", "13 of 20", "7 of 10"):
         assert expected in page
@@ -124,6 +128,8 @@ def test_one_document_with_the_nearest_inside(bakery: Path) -> None:
     assert document["nearest"]["distance"] < document["distance"]
     why = wh.Explanation.from_dict(document)
     assert why.rule is not None
+    assert why.nearest is not None
+    assert str(why.nearest.rule) == document["nearest"]["region"]["sentence"]
     assert (str(why.rule), why.agreed) == (document["region"]["sentence"], (20, 20))
     assert why.verify(Project.load(bakery).fitted()).differences == []
 

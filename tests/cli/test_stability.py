@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pandas as pd
@@ -33,6 +34,23 @@ def test_some_rows_and_a_margin(small: Path) -> None:
     told = run("stability", small, "--rows", "2-4", "--margin", "5%")
     assert told.exit_code == 0, told.output
     assert told.stdout.startswith("3 rows: ")
+
+
+def test_as_json_and_in_refits(small: Path, tmp_path: Path) -> None:
+    """The same table for programs, with how usual contexts are, and with --holds in how many refits answers hold."""
+    told = json.loads(run("stability", small, "--rows", "2-4", "--json", "--csv", tmp_path / "all.csv").stdout)
+    table = pd.read_csv(tmp_path / "all.csv")
+    assert [one["row"] for one in told] == table["row"].tolist()
+    assert [one["usual"] for one in told] == pytest.approx(table["usual"].tolist())
+    assert "held" not in table
+    project = Project.load(small)
+    for one in told:
+        why = project.fitted().explain(project.context(one["row"]))
+        assert (one["status"], one["distance"]) == (why.status, pytest.approx(why.distance))
+    sure = json.loads(run("stability", small, "--rows", "2-4", "--json", "--holds", "0.9").stdout)
+    assert all(one["refits"] == 20 and 0 <= one["held"] <= 20 for one in sure)
+    nearest = {one["row"]: one["distance"] for one in told}
+    assert all(one["distance"] >= nearest[one["row"]] - 1e-9 for one in sure)
 
 
 @pytest.mark.parametrize("rows", ["0-3", "5-2", "one", "1-9999"])

@@ -59,6 +59,26 @@ def test_only_what_is_nearer_than_the_cutoff_counts() -> None:
             assert proposals.found == pytest.approx(wanted, abs=1e-12)
 
 
+def test_what_is_known_not_to_hold_is_not_looked_at() -> None:
+    """Where nothing nearer than the nearest change of one feature holds, it is found with fewer looks, or as many."""
+    fewer = 0
+    for scene, _ in scenes(SCENES, plain=True):
+        expected = float(scene.distance[scene.holds & _one_feature_away(scene)].min(initial=np.inf))
+        if expected == np.inf:
+            continue
+        looks = []
+        for none_nearer in (0.0, expected - 1e-12):
+            proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+            assert proposals.none_nearer == 0.0
+            proposals.none_nearer = none_nearer
+            proposals.try_lines()
+            assert proposals.found == pytest.approx(expected, abs=1e-12)
+            looks.append(MANY - proposals.looks)
+        assert looks[1] <= looks[0]
+        fewer += looks[1] < looks[0]
+    assert fewer > 4
+
+
 def test_pulling_back_leads_to_nearer_explanations() -> None:
     """From explanations that lie far, one is reached that stands and from which no single number can go back."""
     pulled_back = 0
@@ -185,7 +205,7 @@ def test_past_contexts_become_allowed_cells() -> None:
             scene.question, space=replace(space, levels=levels, upper=np.where(banned, 0.0, space.upper))
         )
         told = _Told()
-        pulled(scene.kept, locate(question, scene.kept), told, past, np.inf)  # type: ignore[arg-type]
+        pulled(scene.kept, locate(question, scene.kept), told, past, np.inf, 6)  # type: ignore[arg-type]
         allowed = {row.tobytes() for row in scene.cells[~(scene.cells[:, banned] > 0).any(axis=1)]}
         assert all(row.tobytes() in allowed for row in told.starts)
         ruled_out += int((past[:, banned] > 0).any(axis=1).sum())

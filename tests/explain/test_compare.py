@@ -162,6 +162,13 @@ def test_limits_and_refusals(bakery: wh.Policy) -> None:
         with pytest.raises(InputError) as error:
             bakery.compare(bakery.X_.iloc[10], bakery.X_.iloc[190], **given)  # type: ignore[arg-type]
         assert error.value.parameter == next(iter(given))
+    today = bakery.X_.iloc[10].to_dict()
+    short = {name: value for name, value in today.items() if name != "rain"}
+    for wrong in (short, {**today, "moon": 1}, [1, 2]):
+        with pytest.raises(InputError, match="The 'before' "):
+            bakery.compare(wrong, today)
+        with pytest.raises(InputError, match="The 'after' "):
+            bakery.compare(today, wrong)
     risky = wh.Policy(bakery.problem, bakery.weights, wh.CVaR(0.8)).fit(bakery.X_, bakery.Y_)
     late = risky.compare(bakery.X_.iloc[10], bakery.X_.iloc[190], time_limit=1e-9)
     assert late.contributions is None

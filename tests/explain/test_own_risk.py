@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 from dataclasses import replace
 from typing import Any
 
@@ -61,7 +62,7 @@ OWN: list[Risk] = [Squared(), Overrun(9.0), WorstHalf()]
 def asked(seed: int, risk: Risk, **options: Any) -> tuple[wh.Policy, Any, dict[str, Any]]:
     """A small policy with the risk of a user's own, and a question about it."""
     case = cases(seed, 1, **options)[0]
-    policy = case.policy
+    policy = copy.copy(case.policy)  # which other tests ask as it is
     policy.risk_ = risk
     decision = policy.decide(case.context)
     instead = (decision + 1 + seed % (policy.Y_.shape[1] - 1)) % policy.Y_.shape[1]

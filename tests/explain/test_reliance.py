@@ -257,6 +257,10 @@ def test_the_integer_program_knows_no_confidence(policy: wh.Policy, options: dic
         ({"confidence": float("inf")}, "confidence"),
         ({"holds": 0.9, "confidence": 2}, "confidence"),
         ({"holds": 0.9, "refits": "jackknife"}, "refits"),
+        ({"on_progress": "loudly"}, "on_progress"),
+        ({"holds": 0.9, "on_nearest": 3}, "on_nearest"),
+        ({"fixed": ["moon"]}, "fixed"),
+        ({"bounds": {"moon": (0, 1)}}, "bounds"),
     ],
 )
 def test_what_cannot_be_asked(policy: wh.Policy, options: dict[str, Any], parameter: str) -> None:
@@ -272,6 +276,21 @@ def test_refits_are_counted(why: wh.Explanation, refits: Any) -> None:
     """A whole number of them, at least one."""
     with pytest.raises(InputError, match="'refits' must be an int >= 1"):
         why.held(refits)
+
+
+@pytest.mark.parametrize(("argument", "value"), [("kind", "jackknife"), ("within", -0.1), ("within", "little")])
+def test_what_refits_cannot_be_asked(why: wh.Explanation, argument: str, value: Any) -> None:
+    """The argument is named, also where the explanation would not need it."""
+    with pytest.raises(InputError, match=f"'{argument}' must be .* Got {value!r} instead") as caught:
+        why.held(5, **{argument: value})
+    assert caught.value.parameter == argument
+
+
+@pytest.mark.parametrize("limit", [0, -1.0, "long", float("nan")])
+def test_a_region_needs_time(why: wh.Explanation, limit: Any) -> None:
+    """A positive number of seconds, or None."""
+    with pytest.raises(InputError, match="'time_limit' must be a positive number or None"):
+        why.region(limit)
 
 
 def test_what_has_no_context_holds_nowhere(policy: wh.Policy) -> None:

@@ -170,6 +170,10 @@ def test_words() -> None:
     assert "temperature is at least 26.4 °C" in str(region)
     assert region.frame.columns.tolist() == ["feature", "low", "high", "values"]
     assert str(region).endswith("of past contexts.")
+    # One's own decision is not better than itself.
+    today = {"temperature": 20.0, "day": "Mon"}
+    same = policy.explain(today, policy.decide(today)).region()
+    assert str(same) == "Both plans cost the same everywhere: 100 % of past contexts."
 
 
 def test_the_sentence_claims_what_was_asked() -> None:

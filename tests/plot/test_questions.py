@@ -59,6 +59,10 @@ def test_contributions(example: Example) -> None:
     found = example.policy.compare(before, example.today)
     ax = found.plot()
     assert sum(bar.get_width() for bar in ax.patches) == pytest.approx(found.turn)
+    figure = ax.get_figure()
+    assert figure is not None
+    figure.draw_without_rendering()
+    assert ax.xaxis.label.get_window_extent().x1 <= figure.bbox.x1
     short = wh.plot.contributions(found, most=1)
     assert len(short.patches) == 2
     assert sum(bar.get_width() for bar in short.patches) == pytest.approx(found.turn)

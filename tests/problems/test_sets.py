@@ -182,6 +182,16 @@ def test_a_rule_needs_a_restricted_solve() -> None:
         wh.Newsvendor(1, 2).at_least(0, "many")  # type: ignore[arg-type]
     with pytest.raises(InputTypeError, match="'with_rows' needs a LinearProblem"):
         wh.Newsvendor(1, 2).at_least(0, 3).with_rows([[1]], [2])
+    linear = wh.LinearProblem(A_eq=[[1, 1, 1]], b_eq=[1])
+    for plans in (linear, linear.at_least(0, 0.5)):
+        with pytest.raises(InputError, match="a column for each of the 3 variables"):
+            plans.with_rows([[0, 1]], [1])
+        with pytest.raises(InputError, match="one number per row of A_ub"):
+            plans.with_rows([[0, 1, 0]], [1, 2])
+        with pytest.raises(InputTypeError, match="must hold numbers"):
+            plans.with_rows("x", [1])
+        with pytest.raises(InputError, match="Got neither"):
+            plans.with_rows(None, None)
 
 
 @pytest.mark.parametrize(

@@ -56,8 +56,9 @@ def test_used_where_no_plan_is_given(tmp_path: Path, instead: str, words: str) -
 @pytest.mark.parametrize(
     ("instead", "said"),
     [
-        ("through:Ring", "'through' is not for the plans of Newsvendor"),
+        ("through:Ring", "'through' is not for the plans of Newsvendor: use at-least, at-most, between, any"),
         ("at-least:scones=3", "scones"),
+        ("at-least:rolls", "Got 'at-least:rolls' instead"),
         ("rolls=1e9", "100"),
         ("row:99999", "row"),
         ("plan.json", "instead"),

@@ -23,6 +23,15 @@ CUT_OFF = """() => [...document.querySelectorAll('svg text')].filter(text => {
         || own.top < chart.top - 2 || own.bottom > chart.bottom + 2);
 }).map(text => text.textContent)"""
 WIDTH = "() => document.documentElement.scrollWidth"
+# Tables of which a part can be seen only by scrolling sideways.
+SCROLLED = """() => [...document.querySelectorAll('.wh-scroll')].filter(one => one.scrollWidth > one.clientWidth + 1)
+    .map(one => one.textContent)"""
+# Chips whose text reaches out of its frame.
+BURST = """() => [...document.querySelectorAll('rect.wh-inside[rx="9"]')].filter(frame => {
+    let text = frame.nextElementSibling;
+    while (text.tagName !== 'text') text = text.nextElementSibling;
+    return text.getBoundingClientRect().right > frame.getBoundingClientRect().right - 3;
+}).map(frame => frame.parentElement.textContent)"""
 
 
 @pytest.fixture(scope="module")
@@ -59,6 +68,31 @@ def crowded(make: Make) -> wh.Explanation:
         units=dict.fromkeys(names, "kilowatt hours"),
         problem=wh.Newsvendor(holding=1.0, backorder=2.0, names=products),
     )
+
+
+@pytest.mark.parametrize("width", [390, 1100])
+def test_answers_to_other_questions_are_read_without_scrolling(browser: Browser, tmp_path: Path, width: int) -> None:
+    """Tables of a front, a menu, reasons and a comparison fit, and so do the chips of a rule."""
+    example = bakery.load(n=300)
+    policy, today = example.policy.fit(example.X, example.Y), {**example.today.to_dict(), "weekday": "Wednesday"}
+    mine = policy.decide({**today, "temperature": 20.0, "rain": True})
+    answers = (
+        policy.front(today, mine, kind="absolute"),
+        policy.menu(today, mine),
+        policy.reasons(today, mine),
+        policy.compare({**today, "weekday": "Saturday", "temperature": 20.0, "promotion": True}, today),
+        policy.explain(today, mine),
+    )
+    page = browser.new_page(viewport={"width": width, "height": 800})
+    for number, answer in enumerate(answers):
+        path = tmp_path / f"{number}.html"
+        answer.to_html(path)
+        page.goto(path.as_uri())
+        assert page.evaluate(WIDTH) == width
+        assert page.evaluate(BURST) == []
+        if number < 4:
+            assert page.evaluate(SCROLLED) == []
+    page.close()
 
 
 @pytest.mark.parametrize("name", ["bakery", "city", "crowded"])

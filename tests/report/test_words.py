@@ -16,7 +16,8 @@ from tests.forests import paper_forest
 
 import whence as wh
 from whence.explain.explanation import Costs
-from whence.explain.reliance import Held, Rung
+from whence.explain.reliance import WITHIN, Held, Rung
+from whence.report.reliance import NEARLY
 
 Make = Callable[..., wh.Explanation]
 Change = tuple[Any, ...]
@@ -242,6 +243,9 @@ def test_restrictions_are_part_of_what_is_proved(make: Make, weekday: Change) ->
     said = "stays within 1 % of the best in every context nearer than 1"
     assert f"{said} that your restrictions allow." in str(make([weekday], restricted=True, **stays))
     assert f"{said}. " in str(make([weekday], **stays))
+    usual = f"{said} that is at least as usual as 10 % of the history"
+    assert f"{usual}. " in str(make([weekday], plausible=0.1, **stays))
+    assert f"{usual} and your restrictions allow." in str(make([weekday], plausible=0.1, restricted=True, **stays))
     assert "Within the ranges of the history and your restrictions, there" in str(make(status="none", restricted=True))
 
 
@@ -549,6 +553,31 @@ def test_heading_of_what_holds(chosen: tuple[int, int], judged: tuple[int, int],
     assert shown.agreed.startswith("You may rely on it: ") == shown.reliable
     if chosen == (9, 10) and not shown.reliable:
         assert shown.agreed.endswith("; of the 10 that had no say, 6.")
+
+
+@pytest.mark.parametrize(
+    ("times", "said"),
+    [
+        (17, "By a hair: only 17 of 20 refits agree."),
+        (18, "By a hair: 18 of 20 refits agree, but too narrowly to expect it of others."),
+        (20, "By a hair: 20 of 20 refits agree, but too narrowly to expect it of others."),
+    ],
+)
+def test_as_many_refits_as_were_wanted_are_not_few(times: int, said: str) -> None:
+    """Where the nearest explanation was passed over although enough refits agree, the sentence says why."""
+    X = np.linspace(0, 1, 40)[:, None]
+    policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(n_trees=5, random_state=0)).fit(X, 10 + 20 * X)
+    why = policy.explain([0.2], instead=[20.0], holds=0.9)
+    near = replace(why, reliance=None, nearest=None, agreed=Held(times, 20))
+    assert near.report.shown is not None
+    assert near.report.shown.agreed == said
+    assert said in str(replace(why, nearest=near))
+    # Of absolute explanations refits are asked for less, which is said.
+    assert NEARLY == WITHIN
+    for within, share in ((0.0, "1 %"), (0.05, "5 %")):
+        best = replace(near, kind="absolute", within=within)
+        assert best.report.shown is not None
+        assert f"{times} of 20 refits agree that it is within {share} of the best" in best.report.shown.agreed
 
 
 @pytest.mark.parametrize(

@@ -158,7 +158,10 @@ def test_time_is_up_among_the_refits(client: httpx.Client) -> None:
     ("change", "words"),
     [
         ({"holds": 0}, "'holds'"),
-        ({"holds": 1.5}, "'holds'"),
+        ({"holds": 1.5}, "'holds' must be less than or equal to 1. Got 1.5 instead."),
+        ({"holds": "most"}, "'holds' must be a valid number or false. Got 'most' instead."),
+        ({"margin": [10, "x"]}, "'margin' must be a valid number or a valid string. Got [10, 'x'] instead."),
+        ({"moon": 1}, "'moon' is not known here."),
         ({"holds": True}, "'holds'"),
         ({"holds": 0.9, "confidence": 2}, "'holds' looks for the 'confidence' by itself"),
         ({"confidence": -1}, "'confidence'"),

@@ -110,6 +110,9 @@ def explain(
         why = ready.fitted().explain(
             given, plan, on_progress=on_progress, on_nearest=on_nearest, rule=True, **arguments
         )
+        if not search.stopping:
+            # Both answers are told with their rule; that of the nearest was not waited for.
+            why = why.with_rule(nearest=True)
     told.all_of(why, unknown)
     if report is not None:
         if not search.stopping:

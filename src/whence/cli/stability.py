@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -16,6 +17,7 @@ from whence.cli.screen import console, counting, note, print_text
 from whence.errors import InputError
 from whence.explain.explanations import Explanations
 from whence.files import write_text
+from whence.plain_values import to_plain
 from whence.project import Project
 from whence.project.batches import as_text
 
@@ -49,18 +51,21 @@ def stability(
         Path | None, typer.Option("--csv", metavar="FILE", help="Write the whole table here.", show_default=False)
     ] = None,
     policy: options.PolicyOption = None,
+    as_json: options.JsonOption = False,
 ) -> None:
     """Which decisions are fragile: how far every past context is from one in which its plan changes.
 
     The time limit is for every row, 10 s unless said otherwise. The margin is how far from the best a plan may be, 1 %
     unless said otherwise. A distance of 0.02 is a change of 2 % of one feature's range; where a row says
-    "none", no context of the history's range changes its plan.
+    "none", no context of the history's range changes its plan. With --holds, the table says in how many refits each
+    row's answer holds.
 
     [bold]Examples[/bold]
 
       whence stability whence.toml
       whence stability whence.toml --margin 5% --csv fragile.csv --jobs 2
       whence stability whence.toml --rows 1-30 -i "through:Ring Road"
+      whence stability whence.toml --holds 0.9 --json
     """
     if jobs == 0:
         raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
@@ -80,7 +85,11 @@ def stability(
             chosen, plans, n_jobs=jobs, on_progress=lambda done, total: show(done), **arguments
         )
     table = _table(found)
-    _print(table, top)
+    if as_json:
+        rows_told = [{"row": int(number), **row} for number, row in zip(table.index, to_plain(table), strict=True)]
+        print(json.dumps(rows_told, indent=2, ensure_ascii=False), flush=True)
+    else:
+        _print(table, top)
     if csv is not None:
         safe = table.map(lambda cell: as_text(cell, "."))
         write_text(csv, safe.to_csv(index_label="row", lineterminator="\n"), "the table")
@@ -108,7 +117,10 @@ def _rows(project: Project, rows: str | None) -> pd.DataFrame:
 def _table(found: Explanations) -> pd.DataFrame:
     frame: pd.DataFrame = found.frame
     kept = ["status", "distance", "bound", "changes", "decision", "alternative", "cost_decision_after"]
-    return frame[[*kept, "cost_alternative_after", "error"]].sort_values("distance", kind="stable", na_position="last")
+    kept += ["cost_alternative_after", "usual"]
+    if frame["held"].notna().any():
+        kept += ["held", "refits", "confidence"]
+    return frame[[*kept, "error"]].sort_values("distance", kind="stable", na_position="last")
 
 
 def _print(table: pd.DataFrame, top: int) -> None:

@@ -56,7 +56,7 @@ class _Comparing:
     def __init__(self, policy: Policy, before: Any, after: Any, tolerance: float, limits: Limits) -> None:
         self.policy, self.limits = policy, limits
         schema = policy.schema_
-        self.rows = schema.row(before), schema.row(after)
+        self.rows = schema.row(before, "before"), schema.row(after, "after")
         self.made: tuple[Decision, Decision] = (policy.decision_in(self.rows[0]), policy.decision_in(self.rows[1]))
         #: What either plan costs under every past observation.
         self.costs = self._costs()

@@ -75,6 +75,10 @@ class Request:
                 raise _refused(name, "a positive number or None", value)
         if self.threads is not None and not (_is_int(self.threads) and 0 < self.threads <= 256):
             raise _refused("threads", "an int from 1 to 256, or None", self.threads)
+        for name in ("on_progress", "on_nearest"):
+            told = getattr(self, name)
+            if told is not None and not callable(told):
+                raise _refused(name, "a function or None", told)
         if self.max_changes is not None and not (_is_int(self.max_changes) and self.max_changes > 0):
             raise _refused("max_changes", "an int >= 1, or None", self.max_changes)
         self._check_options()

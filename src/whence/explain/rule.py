@@ -309,8 +309,16 @@ def _or(words: list[str]) -> str:
     return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} or {words[-1]}"
 
 
+def _same_costs(explanation: Explanation) -> bool:
+    """Whether both plans cost the same under every past observation, such as where they are one plan."""
+    one, other = explanation.costs_decision, explanation.costs_alternative
+    return one is not None and other is not None and np.array_equal(one, other)
+
+
 def _sentence(explanation: Explanation, conditions: tuple[Condition, ...], inside: float, box: Box) -> str:
     better = rule_claim(explanation)
+    if explanation.kind == "relative" and not any(explanation.margin) and _same_costs(explanation):
+        better = "both plans cost the same"
     if not box.proved:
         return "No rule: there were too many contexts around the explanation to look at all of them."
     if len(conditions) > SHORT:

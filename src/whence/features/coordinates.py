@@ -132,7 +132,8 @@ class Coordinates:
             return self._columns[str(name)]
         except KeyError:
             known, hint = ", ".join(map(repr, self.names)), nearest(str(name), self.names)
-            raise InputError(f"{argument!r} must name features among {known}. Got {name!r} instead.{hint}") from None
+            said = f"{argument!r} must name features among {known}. Got {name!r} instead.{hint}"
+            raise InputError(said, parameter=argument) from None
 
     # ---- units to coordinates ----------------------------------------------------------------
 
@@ -168,10 +169,13 @@ class Coordinates:
     def _table(self, X: Any) -> pd.DataFrame:
         return as_table(X, "X", self._order, self._missing)
 
-    def row(self, context: Any) -> pd.Series:
-        """One context (Series, mapping, one-row table or 1-D array) as a Series in the user's units."""
+    def row(self, context: Any, name: str = "context") -> pd.Series:
+        """One context (Series, mapping, one-row table or 1-D array) as a Series in the user's units.
+
+        `name` is that of the argument, for errors.
+        """
         self._check_fitted()
-        return as_row(context, self._order)
+        return as_row(context, self._order, name)
 
     def encode_row(self, row: pd.Series, unknown: Unknown = "error") -> Floats:
         """Coordinates of one context as given by :meth:`row`; `unknown` as in :meth:`encode`."""
@@ -256,7 +260,9 @@ class Coordinates:
             values.update(column.decoded(point[at], low[at], high[at]))
             if ends is not None and isinstance(column, NumberColumn) and column.is_continuous:
                 values[column.name] = column.clipped(values[column.name], ends[0][at.start], ends[1][at.start])
-        return pd.Series([values[name] for name in self._order], index=list(self._order), dtype=object)
+        # To make an index of names takes longer than all of the above.
+        index = list(self._order) if like is None else like.index
+        return pd.Series([values[name] for name in self._order], index=index, dtype=object)
 
     def related_values(self, row: pd.Series) -> dict[str, Any]:
         """Value of everything that relations may name in a context: of every feature, and of the parts of dates."""

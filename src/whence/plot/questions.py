@@ -138,7 +138,8 @@ def contributions(found: Any, *, most: int = 12, ax: Axes | None = None) -> Axes
     ax.margins(x=0.16)
     unit = f" ({found.cost_unit})" if found.cost_unit else ""
     what = "cost" if found.same else "gain of the new plan on the old one"
-    ax.set_xlabel(written(f"contribution to the {what}{unit}; together {_signed(found.turn)}"))
+    # In two lines: one of them is wider than the chart.
+    ax.set_xlabel(written(f"contribution to the {what}{unit};\ntogether {_signed(found.turn)}"))
     return ax
 
 

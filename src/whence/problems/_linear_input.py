@@ -13,7 +13,7 @@ from scipy.optimize import Bounds
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError, parameter_error
 
-__all__ = ["read_bounds", "read_cost_map", "read_integrality", "read_rows"]
+__all__ = ["check_further_rows", "read_bounds", "read_cost_map", "read_integrality", "read_rows"]
 
 _wrong = partial(parameter_error, "LinearProblem")
 
@@ -35,6 +35,18 @@ def read_rows(kind: str, A: Any, b: Any, sizes: dict[str, int]) -> tuple[sparse.
         raise _wrong(f"b_{kind}", "be finite", "NaN or infinity")
     sizes[f"A_{kind}"] = matrix.shape[1]
     return sparse.csr_array(matrix), limits
+
+
+def check_further_rows(A: Any, b: Any, variables: int | None) -> None:
+    """Refuse further rows that cannot be read, or that are not about as many variables, where that is known."""
+    matrix, _ = read_rows("ub", A, b, {})
+    if matrix is None:
+        raise InputError("'with_rows' must be given 'A_ub' and 'b_ub'. Got neither.", parameter="A_ub")
+    if variables is not None and matrix.shape[1] != variables:
+        raise InputError(
+            f"'A_ub' must have a column for each of the {variables} variables. Got {matrix.shape[1]} columns instead.",
+            parameter="A_ub",
+        )
 
 
 def read_bounds(bounds: Any) -> tuple[Floats, Floats]:

@@ -14,7 +14,13 @@ from sklearn.base import BaseEstimator
 
 from whence.aliases import Floats
 from whence.errors import InputError, argument_error
-from whence.problems._linear_input import read_bounds, read_cost_map, read_integrality, read_rows
+from whence.problems._linear_input import (
+    check_further_rows,
+    read_bounds,
+    read_cost_map,
+    read_integrality,
+    read_rows,
+)
 from whence.problems._minimise import LinearProgram, minimise, with_tail
 from whence.problems.base import DecisionProblem, check_outcomes, check_samples, cost_unit_of
 from whence.problems.plan_forms import QuantityLimits, plan_numbers
@@ -167,7 +173,12 @@ class LinearProblem(BaseEstimator, DecisionProblem, Quantities):  # type: ignore
         >>> LinearProblem(A_eq=[[1, 1]], b_eq=[1]).with_rows([[1, 0]], [0.5]).check([0.75, 0.25])
         'The plan breaks condition 1 by 0.25.'
         """
+        self.check_rows(A_ub, b_ub)
         return QuantitySet(self, rows=[(A_ub, b_ub)])
+
+    def check_rows(self, A_ub: Any, b_ub: Any) -> None:
+        """Refuse further rows that cannot be read, or that are about other variables than the problem's."""
+        check_further_rows(A_ub, b_ub, self._variables())
 
     def quantities(self, columns: int) -> int:
         """How many variables there are where outcomes have so many columns."""

@@ -118,6 +118,7 @@ class QuantitySet(PlanSet, Quantities):
 
         if not isinstance(self.problem, LinearProblem):
             raise InputTypeError(f"'with_rows' needs a LinearProblem. Got {type(self.problem).__name__} instead.")
+        self.problem.check_rows(A_ub, b_ub)
         return QuantitySet(self.problem, self.limits, (*self.rows, (A_ub, b_ub)), self._outcomes)
 
     @property

@@ -19,6 +19,9 @@ SETS = (
     "between:PART=LOW:HIGH"
 )
 
+#: The methods of problems that make one.
+METHODS = ("through", "using", "avoiding", "at_least", "at_most", "between")
+
 _MARK = re.compile(r"(through|using|avoiding|at[-_]least|at[-_]most|between)\s*:\s*(.*)", re.IGNORECASE | re.DOTALL)
 
 
@@ -55,7 +58,11 @@ def read_plan_set(
         name, rest = mark[1].lower().replace("-", "_"), mark[2].strip()
         method = getattr(found, name, None)
         if method is None:
-            raise InputError(f"'{mark[1]}' is not for the plans of {type(problem).__name__}.", parameter="instead")
+            known = [one.replace("_", "-") for one in METHODS if hasattr(problem, one)]
+            raise InputError(
+                f"{mark[1]!r} is not for the plans of {type(problem).__name__}: use {', '.join([*known, 'any'])}.",
+                parameter="instead",
+            )
         found = method(*_arguments(name, rest, number))
         if isinstance(found, PlanSet):
             found = found.named(outcomes)
@@ -70,7 +77,8 @@ def _arguments(name: str, rest: str, number: Callable[[str], float]) -> tuple[An
         return (rest,)
     part, equals, limit = rest.rpartition("=")
     if not equals or not part.strip():
-        raise InputError(f"A set of plans must be {SETS}. Got {quoted(f'{name}:{rest}')} instead.", parameter="instead")
+        given = quoted(f"{name.replace('_', '-')}:{rest}")
+        raise InputError(f"A set of plans must be {SETS}. Got {given} instead.", parameter="instead")
     if name != "between":
         return part.strip(), number(limit.strip())
     low, colon, high = limit.partition(":")

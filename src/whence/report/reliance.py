@@ -40,6 +40,10 @@ __all__ = [
 
 #: By how much fewer of all refits may agree than were wanted of those that choose.
 SLACK = 0.1
+#: In a refit an absolute explanation holds where the plan costs at most this share more than the best one there.
+NEARLY = 0.01
+#: So large a share of refits is not few, unless more were asked for.
+MANY = 0.9
 #: What was drawn anew, in words.
 DRAWN = {"seed": "other random numbers, same data", "bootstrap": "data drawn anew"}
 
@@ -118,9 +122,9 @@ def agreed_in_words(report: Report) -> str:
     """In how many refits it holds; of one that had to hold in this fit alone, where that was found out."""
     found = report.reliance
     if found is None:
-        return "" if report.held is None else _hair(report.held)
+        return "" if report.held is None else _hair(report, report.held)
     times, refits = found.chosen.times + found.judged.times, found.chosen.refits + found.judged.refits
-    agree = f"{times} of {refits} refits agree ({DRAWN[found.refits]})"
+    agree = f"{times} of {refits} refits agree{_nearly(report)} ({DRAWN[found.refits]})"
     if found.judged.refits == 0:
         so_far = f", and it holds in {times} of those {refits}" if refits else ""
         return f"How far you may rely on it is not known: there was time for {refits} refits{so_far}."
@@ -152,11 +156,20 @@ def by_a_hair(report: Report) -> str:
     if near is None or found is None:
         return ""
     held = near.held or found.ladder[0].held
-    return "" if held is None else _hair(held)
+    return "" if held is None else _hair(near, held, found.wanted)
 
 
-def _hair(held: ShownHeld) -> str:
-    return f"By a hair: only {held.times} of {held.refits} refits agree."
+def _hair(report: Report, held: ShownHeld, wanted: float = MANY) -> str:
+    agree = f"{held.times} of {held.refits} refits agree{_nearly(report)}"
+    if held.refits == 0 or held.times < wanted * held.refits - 1e-9:
+        return f"By a hair: only {agree}."
+    # As many as were wanted, but by so little that as many further ones cannot be expected to.
+    return f"By a hair: {agree}, but too narrowly to expect it of others."
+
+
+def _nearly(report: Report) -> str:
+    """What refits agree to, where that is less than was asked: the very best plan is another one in most of them."""
+    return f" that it is within {share(max(NEARLY, report.within))} of the best" if report.kind == "absolute" else ""
 
 
 def gain_in_words(report: Report) -> str:
@@ -203,7 +216,9 @@ def followed(report: Report) -> str:
         return "\n".join(filter(None, [shown.reliance, shown.rule]))
     first, _, _ = shown.reliance.partition("\n")
     there = f"{where_to_rely(report)}: {_lowered(shown.verdict)}".rstrip()
-    parts = [f"{by_a_hair(report)}\n", joined(there, another_plan(report, report.nearest)), shown.exact, shown.costs]
+    near = report.nearest.shown
+    turning = "\n".join(filter(None, [by_a_hair(report), "" if near is None else near.rule]))
+    parts = [f"{turning}\n", joined(there, another_plan(report, report.nearest)), shown.exact, shown.costs]
     parts += [shown.certainty, first]
     return "\n".join(filter(None, [*parts, shown.usual, shown.rule]))
 

@@ -74,9 +74,11 @@ def set_certainty(report: Report) -> str:
     if report.among != ANY or report.status in ("none", "already") or bound <= 0.0 or report.confidence:
         return ""
     few = "" if report.max_changes is None else " with so few changes"
-    every = f"every context{usual_enough(report)}{few}"
-    allowed = " that your restrictions allow" if report.restricted else ""
-    return f"{_today(report)} stays {_kept(report)} in {every} nearer than {at_least(bound, 3)}{allowed}."
+    where = [f"is{usual}"] if (usual := usual_enough(report)) else []
+    where += ["your restrictions allow"] if report.restricted else []
+    which = f" that {' and '.join(where)}" if where else ""
+    near = f"every context{few} nearer than {at_least(bound, 3)}"
+    return f"{_today(report)} stays {_kept(report)} in {near}{which}."
 
 
 def _today(report: Report) -> str:

@@ -130,7 +130,8 @@ def _chips(drawn: ShownRange, top: int) -> tuple[list[dict[str, Any]], int]:
     x, y = 1.0, top
     for text, one in texts:
         text = _fitting(text, 0.6 * WIDTH)
-        width = 1.1 * LETTER * len(text) + (28 if one.was or one.found else 14)
+        # Values that the rule allows for are written larger.
+        width = (1.2 if one.inside else 1.1) * LETTER * len(text) + (28 if one.was or one.found else 14)
         if chips and x + width > WIDTH - 1:
             x, y = 1.0, y + 24
         chips.append({"x": x, "y": y, "width": width, "text": text, "one": one, "plain": not one.text})

@@ -136,7 +136,7 @@ class _Search:
         if boxes > 0:
             # A slice that examined no box says nothing about how long boxes take.
             wanted = min(SLICE, max(0.25 * limits.remaining, 0.002))
-            self.budget = int(np.clip(wanted * boxes / max(spent, 1e-6), 1, GROWTH * boxes))
+            self.budget = int(max(1.0, min(wanted * boxes / max(spent, 1e-6), GROWTH * boxes)))
         return point
 
     def stopped(self, status: Status) -> Answer:

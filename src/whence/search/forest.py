@@ -28,9 +28,12 @@ __all__ = ["ForestFrontier", "explain", "prepared"]
 Ints = NDArray[np.int32]
 
 #: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR; and the same with standard
-#: errors. The first boxes are the largest: what is found makes them smaller, and with standard errors that pays sooner.
-PATIENCE = (500, 64)
+#: errors. The first boxes are the largest: what is found makes them smaller, and the dearer boxes are, the sooner that
+#: pays.
+PATIENCE = (500, 0)
 PATIENCE_SURE = (64, 0)
+#: Past contexts that satisfy the criterion and are pulled towards the start for that: expected cost, CVaR.
+IMPROVED = (6, 2)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
 #: Boxes after which a question about a set of plans and deep trees is worth proposals by exchanges, and how many times
@@ -72,9 +75,9 @@ class ForestFrontier:
         self.tail = question.risk.tail is not None
         self.absolute = question.kind == "absolute"
         patience = (PATIENCE_SURE if question.confidence > 0.0 else PATIENCE)[self.tail]
-        #: Boxes to examine before each proposal.
         self.deep = kept.grid.leaves > MANY_LEAVES * kept.grid.trees
         searched = self.deep and question.plans is not None
+        #: Boxes to examine before each proposal.
         self.stages = (patience, STALLED, EXCHANGE_FROM) if searched else (patience, STALLED)
         # The spread of a CVaR over the trees is known from whole tables only: all boxes share the rivals.
         self.in_common = self.tail and question.confidence > 0.0
@@ -258,6 +261,7 @@ class ForestFrontier:
         left = contexts_in_time(self.kept, self.criterion, seconds)
         tau = float(self.question.tau)
         proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible, self.few)
+        proposals.none_nearer = self.bound
         if stage == 2:
             return climbed(proposals, cutoff)
         if self.kept.past is None:
@@ -266,7 +270,7 @@ class ForestFrontier:
         if stage == 3:
             proposals.looks *= EXCHANGES
             return exchanged(self.kept, self.located, proposals, self.kept.past, self.near, cutoff)
-        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff)
+        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff, IMPROVED[self.tail])
 
     @property
     def leaves(self) -> Ints:

@@ -13,8 +13,8 @@ __all__ = ["allowed_cells", "climbed", "contexts_in_time", "exchanged", "past_ce
 
 Ints = NDArray[np.int32]
 
-#: Past contexts that are tried, nearest first, and how many of those that satisfy the criterion are improved.
-TRIED, IMPROVED = 4000, 6
+#: Past contexts that are tried, nearest first.
+TRIED = 4000
 #: How many are improved by exchanges, which take about ten times as long, and by how much finer ones the best of them.
 EXCHANGED, FINER = 10, 2
 #: Seconds that one proposal may take, about.
@@ -49,12 +49,15 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
 
 
 def pulled(
-    kept: KeptGrid, located: _core.Located, proposals: _core.Proposals, past: Ints, cutoff: float
+    kept: KeptGrid, located: _core.Located, proposals: _core.Proposals, past: Ints, cutoff: float, improved: int
 ) -> Ints | None:
-    """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts."""
+    """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts.
+
+    So many of the past ones that satisfy it are improved.
+    """
     proposals.found = cutoff
     proposals.try_lines()
-    proposals.pull_back(_nearest_first(kept, located, past), IMPROVED)
+    proposals.pull_back(_nearest_first(kept, located, past), improved)
     return proposals.best if proposals.found < cutoff else None
 
 

@@ -10,7 +10,7 @@ import json
 import re
 from collections.abc import AsyncIterator, Sequence
 from contextlib import asynccontextmanager
-from typing import Annotated
+from typing import Annotated, Any
 
 from anyio import CapacityLimiter
 from fastapi import APIRouter, FastAPI, HTTPException, Path, Query, Request, Response
@@ -20,6 +20,7 @@ from starlette.exceptions import HTTPException as StarletteHTTPException
 
 from whence import __version__
 from whence.errors import WhenceError
+from whence.plain_values import quoted
 from whence.web import assets, models
 from whence.web.explanations import router as explanations
 from whence.web.lookup import IsJson, find_scene, in_thread
@@ -184,10 +185,32 @@ def _malformed(request: Request, error: Exception) -> Response:
     elif len(where) > 1 and where[0] in VALUES:
         told = f"The feature {where[1]!r} of {where[0]!r} must be {VALUES[where[0]]}."
     else:
-        # Where several types would do, pydantic names the one that it tried.
-        named = [part for part in where if not re.fullmatch(r"constrained-\w+|literal\[.*\]", part)]
-        told = f"{'.'.join(named) or 'request'!r} cannot be read: {first['msg']}."
+        told = _refusal(first, error.errors())
     return JSONResponse({"detail": told}, 422)
+
+
+def _refusal(first: dict[str, Any], every: Sequence[dict[str, Any]]) -> str:
+    """What a field must be, and what came, where pydantic may have tried several types."""
+    name = _field(first)
+    if not name:
+        return f"'request' cannot be read: {first['msg']}."
+    if first["type"] in ("missing", "extra_forbidden"):
+        return f"{name!r} {'must be given' if first['type'] == 'missing' else 'is not known here'}."
+    tried = [one for one in every if _field(one) == name]
+    # What is of the right type and too large is no reason to speak of other types.
+    near = [one for one in tried if not one["type"].endswith(("_type", "_error"))]
+    wanted = [re.fullmatch(r"(?:Input should|Value error, must) be (.*)", one["msg"]) for one in near or tried]
+    told = dict.fromkeys(said[1] for said in wanted if said is not None)
+    if not told:
+        return f"{name!r} cannot be read: {first['msg']}."
+    return f"{name!r} must be {' or '.join(told)}. Got {quoted(first['input'])} instead."
+
+
+def _field(error: dict[str, Any]) -> str:
+    """The name of the field that an error is about, without the types that pydantic tried."""
+    parts = [str(part)[:200] for part in error["loc"] if part not in ("body", "query", "path")]
+    types = r"constrained-\w+|literal\[.*\]|function-\w+\[.*\]|str|bool|int|float|dict\[.*\]"
+    return ".".join(part for number, part in enumerate(parts) if number == 0 or not re.fullmatch(types, part))
 
 
 def _unreadable(request: Request, error: Exception) -> Response:
