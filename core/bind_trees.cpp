@@ -1,6 +1,9 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/vector.h>
 
+#include <cmath>
+#include <limits>
+
 #include "arrays.hpp"
 #include "bindings.hpp"
 #include "descent.hpp"
@@ -142,11 +145,21 @@ void leaves(const Ints& feature, const Vector& threshold, const Ints& left, cons
 using Floats32 = VectorOf<float>;
 using Orders = std::vector<MatrixOf<std::int32_t>>;
 
+// The largest float that is not above a number: contexts are floats, which are at most the one where they are at most the
+// other.
+float single_below(double number) {
+    const auto near = static_cast<float>(number);
+    return static_cast<double>(near) > number ? std::nextafter(near, -std::numeric_limits<float>::infinity()) : near;
+}
+
 void make_descent(Descent* self, const Ints& column, const Vector& threshold, const Ints& left, const Ints& right,
                   const Ints& missing_left, const Ints& roots, const Ints& first, const Ints& size,
                   const Orders& orders) {
     const auto nodes = static_cast<std::int64_t>(column.size());
     require(nodes <= std::numeric_limits<std::int32_t>::max(), "There must be fewer than 2**31 nodes.");
+    for (const auto& order : orders)
+        require(order.size() <= static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()),
+                "A forest must have fewer than 2**31 samples in all its trees.");
     require_size(threshold, column.size(), "threshold");
     require_size(left, column.size(), "left");
     require_size(right, column.size(), "right");
@@ -187,11 +200,14 @@ void make_descent(Descent* self, const Ints& column, const Vector& threshold, co
     require(tree == roots.size(), "'roots' must have a node of every tree.");
     std::vector<Descent::Node> all;
     all.reserve(column.size());
-    for (std::size_t i = 0; i < column.size(); ++i)
-        all.push_back({threshold.data()[i], static_cast<std::int32_t>(left.data()[i]),
-                       static_cast<std::int32_t>(right.data()[i]), static_cast<std::int32_t>(column.data()[i]),
-                       missing_left.data()[i] != 0});
-    new (self) Descent(std::move(all), copied(roots), copied(first), copied(size), std::move(forests), samples);
+    for (std::size_t i = 0; i < column.size(); ++i) {
+        const bool leaf = column.data()[i] < 0;
+        all.push_back({single_below(threshold.data()[i]),
+                       static_cast<std::int32_t>(leaf ? first.data()[i] : left.data()[i]),
+                       static_cast<std::int32_t>(leaf ? size.data()[i] : right.data()[i]),
+                       leaf ? -1 : static_cast<std::int32_t>(column.data()[i]), missing_left.data()[i] != 0});
+    }
+    new (self) Descent(std::move(all), copied(roots), std::move(forests), samples);
 }
 
 void check_row(const Descent& descent, const Floats32& row) {

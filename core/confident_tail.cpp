@@ -76,7 +76,8 @@ void ConfidentTailCriterion::lean(OpenBox& open) const {
     lean_listed(open);
 }
 
-void ConfidentTailCriterion::lean_listed(OpenBox& open) const {
+// False where a rival has no threshold left: then the box holds no explanation.
+bool ConfidentTailCriterion::lean_listed(OpenBox& open) const {
     const auto trees = static_cast<std::size_t>(this->trees());
     std::vector<double>&low = open.low, &high = open.high;
     low.resize(trees);
@@ -84,10 +85,13 @@ void ConfidentTailCriterion::lean_listed(OpenBox& open) const {
     const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
     open.tilts.resize(static_cast<std::size_t>(rivals()));
     open.level_ranges.resize(static_cast<std::size_t>(rivals()));
+    bool left = true;
     for (std::int32_t r = 0; r < rivals(); ++r) {
         // Fewer leaves leave fewer thresholds.
         const EtaRange possible = open.ranges_known ? open.level_ranges[r] : all_of(rival(r));
-        open.level_ranges[r] = bracket(open, rival(r), possible, SAME, open.level_ranges[r]);
+        const EtaRange suited = bracket(open, rival(r), possible, SAME, open.level_ranges[r]);
+        left = left && !suited.empty();
+        open.level_ranges[r] = suited.empty() ? possible : suited;
         const auto value = [&](std::int32_t leaf) {
             return alternative().value(leaf, eta) - rival(r).value(leaf, open.levels[r]);
         };
@@ -106,6 +110,7 @@ void ConfidentTailCriterion::lean_listed(OpenBox& open) const {
         lean_between(low, high, steep_, open.tilts[r]);
     }
     open.ranges_known = true;
+    return left;
 }
 
 double ConfidentTailCriterion::raised(double tau) const {
@@ -116,9 +121,10 @@ double ConfidentTailCriterion::raised(double tau) const {
 
 bool ConfidentTailCriterion::bound(OpenBox& open, double tau) const {
     list(open);
-    lean_listed(open);
+    if (!lean_listed(open)) return false;
     const double most = raised(tau);
     const EtaRange suited = bracket(open, alternative(), open.etas, SAME, open.etas);
+    if (suited.empty()) return false;
     EtaRange range = possible(open, most, suited);
     // As long as one half of the levels is ruled out, the other one may be cut in half again.
     for (std::int32_t levels = 0; !range.empty() && levels != open.level_ranges[open.worst].size();) {

@@ -38,7 +38,7 @@ protected:
     }
 
 private:
-    void lean_listed(OpenBox& open) const;
+    bool lean_listed(OpenBox& open) const;
     double raised(double tau) const;
     EtaRange halve_levels(OpenBox& open, double tau, EtaRange range) const;
     bool lean_to_projection(OpenBox& open, double tau) const;

@@ -20,7 +20,7 @@ void Descent::descend(std::span<const float> row, std::span<std::int32_t> found)
             for (std::int32_t& here : at) {
                 const Node& node = nodes_[here];
                 if (node.column < 0) continue;
-                const double value = row[node.column];
+                const float value = row[node.column];
                 const bool to_left = missing && std::isnan(value) ? node.missing_left : value <= node.threshold;
                 here = to_left ? node.left : node.right;
                 moved = true;
@@ -43,10 +43,11 @@ void Descent::add_weights(std::span<const float> row, std::span<double> found) c
     std::size_t tree = 0;
     for (const Forest& forest : forests_) {
         for (std::int64_t i = 0; i < forest.trees; ++i) {
-            const std::int32_t leaf = leaves[tree++];
-            const double share = 1.0 / static_cast<double>(forest.trees * size_[leaf]);
-            const std::int32_t* own = forest.order.data() + first_[leaf];
-            for (std::int64_t k = 0; k < size_[leaf]; ++k) found[own[k]] += share;
+            const Node& leaf = nodes_[leaves[tree++]];
+            const std::int32_t first = leaf.left, size = leaf.right;
+            const double share = 1.0 / static_cast<double>(forest.trees * size);
+            const std::int32_t* own = forest.order.data() + first;
+            for (std::int32_t k = 0; k < size; ++k) found[own[k]] += share;
         }
         found = found.subspan(samples_);
     }

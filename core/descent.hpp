@@ -12,13 +12,13 @@ namespace whence {
 class Descent {
 public:
     // A node of a tree; nodes are numbered on from tree to tree. A context goes to the left where it is at most the
-    // threshold; where what is missing goes, the node says itself. All that a step needs lies together, and takes little
-    // room: a context goes through thousands of trees.
+    // threshold, the largest float that is not above that of the tree; where what is missing goes, the node says itself.
+    // All that a step needs lies together, and takes little room: a context goes through thousands of trees.
     struct Node {
-        double threshold;
-        std::int32_t left, right;
-        std::int32_t column;  // negative: a leaf
-        bool missing_left;
+        float threshold;
+        std::int32_t left, right;  // of a leaf: where its samples begin in its forest's order, and how many there are
+        std::int32_t column : 31;  // negative: a leaf
+        bool missing_left : 1;
     };
     // Of a forest: how many trees it has, and its samples, tree by tree and sorted by leaf.
     struct Forest {
@@ -26,16 +26,10 @@ public:
         std::span<const std::int32_t> order;
     };
 
-    // `roots` are those of all trees; the samples of a node are `size` ones from `first` on in its forest's order.
-    Descent(std::vector<Node> nodes, std::vector<std::int64_t> roots, std::vector<std::int64_t> first,
-            std::vector<std::int64_t> size, std::vector<Forest> forests, std::size_t samples)
-        : nodes_(std::move(nodes)),
-          roots_(std::move(roots)),
-          first_(std::move(first)),
-          size_(std::move(size)),
-          forests_(std::move(forests)),
-          samples_(samples) {
-        for (const Node& node : nodes_) columns_ = std::max(columns_, node.column + 1);
+    // `roots` are those of all trees.
+    Descent(std::vector<Node> nodes, std::vector<std::int64_t> roots, std::vector<Forest> forests, std::size_t samples)
+        : nodes_(std::move(nodes)), roots_(std::move(roots)), forests_(std::move(forests)), samples_(samples) {
+        for (const Node& node : nodes_) columns_ = std::max<std::int32_t>(columns_, node.column + 1);
     }
 
     std::size_t columns() const { return static_cast<std::size_t>(columns_); }  // that a context must have
@@ -55,7 +49,7 @@ private:
     void descend(std::span<const float> row, std::span<std::int32_t> found) const;
 
     std::vector<Node> nodes_;
-    std::vector<std::int64_t> roots_, first_, size_;
+    std::vector<std::int64_t> roots_;
     std::vector<Forest> forests_;
     std::size_t samples_;
     std::int32_t columns_ = 0;

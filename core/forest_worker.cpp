@@ -107,7 +107,7 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     const auto [key, link] = entry;
     open_.key = key;
     open_.link = link;
-    open_.ranges_known = false;
+    recall_levels();
     if (!queue_.rebuild(link, open_.box)) return false;
     open_.plans = queue_.plans(link);
     open_.etas = link == Queue::WHOLE ? EtaRange{0, criterion_.etas() - 1} : queue_.etas(link);
@@ -122,6 +122,13 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     if (absolute_ || shares_) criterion_.lean(open_);  // otherwise it is bounded next, which does the same
     if (absolute_) mix();
     return true;
+}
+
+// The thresholds of a lone rival that a box around this one has left: contexts with others are no explanations.
+void ForestWorker::recall_levels() {
+    const EtaRange levels = queue_.levels(open_.link);
+    open_.ranges_known = criterion_.rivals() == 1 && !levels.empty();
+    if (open_.ranges_known) open_.level_ranges.assign(1, levels);
 }
 
 void ForestWorker::ask_in_boxes(bool eager) {
@@ -240,6 +247,7 @@ ForestWorker::Verdict ForestWorker::examine(Hard hard, double cutoff) {
 ForestWorker::Verdict ForestWorker::refine(double cutoff) {
     const PlansLeft known = open_.plans;
     if (!criterion_.bound(open_, tau_)) return Verdict::done;
+    if (open_.ranges_known && criterion_.rivals() == 1) queue_.set_levels(open_.link, open_.level_ranges[0]);
     if (open_.plans != known) queue_.set_plans(open_.link, open_.plans);
     if (open_.plausible != nullptr) {
         if (!open_.plausible->bound(open_)) return Verdict::done;

@@ -86,6 +86,7 @@ private:
     void leave();
     void look();
     bool strengthen(double cutoff, const Deadline& deadline);
+    void recall_levels();
     void recall();
     void mix();
     Verdict hand_out();

@@ -88,7 +88,7 @@ struct OpenBox {
     // number, and of each rival the thresholds by which it is judged somewhere in the box.
     std::vector<std::vector<double>> tilts, rows;
     std::vector<EtaRange> level_ranges;
-    bool ranges_known = false;  // whether these are those of a box around this one, and not merely of the one before
+    bool ranges_known = false;  // whether these are what a box around this one has left, and not merely the one before
     std::vector<double> low, high;  // room for a number a tree
     std::vector<double> half_sums;  // for every eta, the sums with either half of the levels
 

@@ -38,9 +38,20 @@ public:
     std::int32_t link(std::int32_t parent, std::int32_t column, std::int32_t first, std::int32_t last, EtaRange etas) {
         std::lock_guard lock(mutex_);
         const bool whole = parent == WHOLE;
-        chain_.push_back({parent, column, {first, last}, etas, false, whole ? -1 : chain_[parent].note,
-                          whole ? 0 : chain_[parent].plans});
+        chain_.push_back({parent, column, {first, last}, etas, whole ? UNKNOWN : chain_[parent].levels, false,
+                          whole ? -1 : chain_[parent].note, whole ? 0 : chain_[parent].plans});
         return static_cast<std::int32_t>(chain_.size()) - 1;
+    }
+
+    // The thresholds of a lone rival by which it is judged where the box of a link holds an explanation, an empty range
+    // where they are not known; a new link knows what its parent did.
+    EtaRange levels(std::int32_t link) const {
+        std::lock_guard lock(mutex_);
+        return link == WHOLE ? UNKNOWN : chain_[link].levels;
+    }
+    void set_levels(std::int32_t link, EtaRange levels) {
+        std::lock_guard lock(mutex_);
+        if (link != WHOLE) chain_[link].levels = levels;
     }
 
     // What the box of a link knows about plans; a new link knows what its parent did.
@@ -102,10 +113,12 @@ public:
     }
 
 private:
+    static constexpr EtaRange UNKNOWN = {0, -1};
+
     struct Link {
         std::int32_t parent, column;
         Interval cells;
-        EtaRange etas;
+        EtaRange etas, levels;
         bool strong;
         std::int32_t note;   // -1 for none
         std::int32_t plans;  // which of `plans_`

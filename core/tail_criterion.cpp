@@ -80,7 +80,7 @@ TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::
 // Costs are etas themselves: counted by their ranks, the excess grows from each eta down to the next one below it.
 void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     const auto own = samples_.of(leaf);
-    const double scale = 1.0 / (samples_.divisor(leaf) * tail_), share = samples_.share(leaf);
+    const double scale = 1.0 / (samples_.divisor(leaf) * tail_ * trees_), share = samples_.share(leaf) / trees_;
     std::fill(row + range.first, row + range.last + 1, 0.0);
     double above = 0.0, over = 0.0;
     for (const std::int32_t sample : own) {
@@ -95,7 +95,7 @@ void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     }
     for (std::int32_t k = range.last; k >= range.first; --k) {
         const double count = row[k];
-        row[k] = (share * etas_[k] + over * scale) / trees_;
+        row[k] = share * etas_[k] + over * scale;
         if (k > range.first) {
             above += count;
             over += above * (etas_[k] - etas_[k - 1]);
@@ -266,6 +266,9 @@ EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaR
     const double tail = (tail_ + slack) * trees_;
     const auto some = [&](std::int32_t k) { return !(plan.smallest_above(open.listed, k, tail) > tail); };
     const auto all = [&](std::int32_t k) { return !(plan.largest_above(open.listed, k, tail) > tail); };
+    // All etas suit beyond the last one, none before the first one: a range in the midst may have been passed by.
+    if (range.last < plan.etas() - 1 && !some(range.last)) return {1, 0};
+    if (range.first > 0 && all(range.first - 1)) return {1, 0};
     const std::int32_t first = first_suitable(range.first, range.last, guess.first, some);
     return {first, first_suitable(first, range.last, guess.last, all)};
 }

@@ -176,7 +176,8 @@ protected:
     // Go through the reach of a box once; the functions below read ``open.listed``.
     void list(OpenBox& open) const { open.reach.list(trees_, open.listed); }
     // The etas of a range that suit some context of the box, by one plan's table: at which at most the tail, and this
-    // much more per tree, lies above, but not at the eta before. With luck they are not far from a guess.
+    // much more per tree, lies above, but not at the eta before. With luck they are not far from a guess. An empty range
+    // where none suits.
     EtaRange bracket(const OpenBox& open, const TailTable& plan, EtaRange range, double slack, EtaRange guess) const;
     std::int32_t trees() const { return trees_; }
     const TailTable& alternative() const { return *plans_.front(); }

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from functools import lru_cache
 from typing import Any
 
 import numpy as np
@@ -175,7 +176,13 @@ def as_row(context: Any, columns: Sequence[str], name: str = "context") -> pd.Se
                 f"The {name!r} must hold {len(columns)} values. Got shape {array.shape} instead.", parameter=name
             )
         values = array.tolist()
-    return pd.Series(values, index=list(columns), dtype=object)
+    return pd.Series(values, index=_index(tuple(columns)).view(), dtype=object)
+
+
+@lru_cache(maxsize=256)
+def _index(names: tuple[str, ...]) -> pd.Index:
+    """The names of columns as an index: to make one takes longer than to read a context."""
+    return pd.Index(list(names))
 
 
 def _arranged_values(context: pd.Series | Mapping[Any, Any], columns: Sequence[str], name: str) -> list[Any]:

@@ -260,8 +260,8 @@ class Coordinates:
             values.update(column.decoded(point[at], low[at], high[at]))
             if ends is not None and isinstance(column, NumberColumn) and column.is_continuous:
                 values[column.name] = column.clipped(values[column.name], ends[0][at.start], ends[1][at.start])
-        # To make an index of names takes longer than all of the above.
-        index = list(self._order) if like is None else like.index
+        # To make an index of names takes longer than all of the above; a view of one may be given another name.
+        index = list(self._order) if like is None else like.index.view()
         return pd.Series([values[name] for name in self._order], index=index, dtype=object)
 
     def related_values(self, row: pd.Series) -> dict[str, Any]:

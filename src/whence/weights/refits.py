@@ -61,7 +61,7 @@ class Refits:
                 "ask with 'confidence' instead of 'holds'.",
                 parameter="refits",
             )
-        if kind == "seed" and "random_state" not in weights.get_params():
+        if kind == "seed" and not _draws(weights):
             raise InputError(
                 f"{type(weights).__name__} has no random numbers to draw anew: use refits='bootstrap'.",
                 parameter="refits",
@@ -146,6 +146,11 @@ class Refits:
         return _Refit(_fitted(fresh, self._X[rows], self._Y[rows], drawn), rows)
 
 
+def _draws(weights: Weights) -> bool:
+    """Whether fitting draws random numbers: by scikit-learn's rules, every parameter is an attribute."""
+    return hasattr(weights, "random_state")
+
+
 def _fitted(weights: Weights, X: Floats, Y: Floats, counts: Floats | None) -> Weights:
     """Weights fitted to rows that count alike, or for so much each."""
     # Weights of the user's own may know nothing of that.
@@ -182,5 +187,5 @@ class _Refit:
 def refits_of(weights: Weights, X: Floats | Callable[[], Floats], Y: Floats, kind: RefitKind | None = None) -> Refits:
     """The refits of fitted weights; where no kind is named, other random numbers where there are any."""
     if kind is None:
-        kind = "seed" if "random_state" in weights.get_params() else "bootstrap"
+        kind = "seed" if _draws(weights) else "bootstrap"
     return Refits(weights, X, Y, kind)
