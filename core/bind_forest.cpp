@@ -684,13 +684,14 @@ void bind_search(nb::module_& m) {
             "starts"_a.noconvert(), "improved"_a)
         .def(
             "exchange",
-            [](Proposals& proposals, MatrixOf<std::int32_t> starts, std::int32_t improved, std::int32_t finer) {
+            [](Proposals& proposals, MatrixOf<std::int32_t> starts, std::int32_t improved, std::int32_t parts,
+               std::int32_t looks) {
                 require(starts.shape(1) == proposals.cells().size(), "'starts' must have one cell a column.");
-                require(finer >= 1, "'finer' must be positive.");
+                require(parts >= 1 && looks >= 1, "'parts' and 'looks' must be positive.");
                 nb::gil_scoped_release released;
-                proposals.exchange(view(starts), improved, finer);
+                proposals.exchange(view(starts), improved, {parts, looks});
             },
-            "starts"_a.noconvert(), "improved"_a, "finer"_a = 1)
+            "starts"_a.noconvert(), "improved"_a, "parts"_a, "looks"_a)
         .def("climb", &Proposals::climb, "cutoff"_a, nb::call_guard<nb::gil_scoped_release>());
 }
 

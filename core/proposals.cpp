@@ -13,8 +13,6 @@ namespace {
 constexpr int ROUNDS = 8;
 // Cells that are looked at along a line, about.
 constexpr std::int32_t ALONG_A_LINE = 64;
-// Parts of its way that a column is set nearer by, and contexts that are looked at to make up for it, about.
-constexpr std::int32_t PARTS = 4, TO_MAKE_UP = 12;
 // A context so many times as far away as the nearest one known is not worth exchanges.
 constexpr double HOPELESS = 1.25;
 
@@ -169,11 +167,11 @@ void Proposals::pull_back(std::span<const std::int32_t> starts, std::int32_t imp
     });
 }
 
-void Proposals::exchange(std::span<const std::int32_t> starts, std::int32_t improved, std::int32_t finer) {
+void Proposals::exchange(std::span<const std::int32_t> starts, std::int32_t improved, Fineness fine) {
     each_start(starts, improved, [&] {
         pull();
         if (located_.distance_of(cells_) > HOPELESS * found_) return false;
-        for (from_ = cells_; looks_ > 0 && exchange_once(finer); from_ = cells_) pull();
+        for (from_ = cells_; looks_ > 0 && exchange_once(fine); from_ = cells_) pull();
         return true;
     });
 }
@@ -268,7 +266,7 @@ bool Proposals::climb(double cutoff) {
 }
 
 // Move column j away from the start by less than `most`, until the context holds; true where it does.
-bool Proposals::pay_with(std::int32_t j, double most, std::int32_t finer) {
+bool Proposals::pay_with(std::int32_t j, double most, std::int32_t looks) {
     const Column& column = located_.column(j);
     const std::int32_t own = cells_[j];
     const double before = located_.distance(j, own);
@@ -287,7 +285,7 @@ bool Proposals::pay_with(std::int32_t j, double most, std::int32_t finer) {
             else
                 far = middle - 1;
         }
-        const std::int32_t stride = std::max(1, near / (TO_MAKE_UP * finer));
+        const std::int32_t stride = std::max(1, near / looks);
         for (std::int32_t way = stride; way <= near && looks_ > 0; way += stride) {
             const std::int32_t c = own + direction * way, to = direction > 0 ? located_.up(j, c) : located_.down(j, c);
             if (to < 0 || !allowed(to)) break;
@@ -300,15 +298,14 @@ bool Proposals::pay_with(std::int32_t j, double most, std::int32_t finer) {
 }
 
 // Take the first exchange at `from_` after which the context holds; false where there is none.
-bool Proposals::exchange_once(std::int32_t finer) {
-    const std::int32_t parts = PARTS * finer;
+bool Proposals::exchange_once(Fineness fine) {
     const auto d = static_cast<std::int32_t>(cells_.size());
     for (std::int32_t i = 0; i < d; ++i) {
         const Column& column = located_.column(i);
         const std::int32_t own = from_[i], way = own - column.start;
         if (column.group >= 0 || way == 0) continue;
-        for (std::int32_t part = 0; part < parts; ++part) {
-            std::int32_t to = column.start + way * part / parts;
+        for (std::int32_t part = 0; part < fine.parts; ++part) {
+            std::int32_t to = column.start + way * part / fine.parts;
             to = way > 0 ? located_.up(i, to) : located_.down(i, to);
             if (to == own) break;
             const double saved = located_.distance(i, own) - located_.distance(i, to);
@@ -316,7 +313,7 @@ bool Proposals::exchange_once(std::int32_t finer) {
                 if (j == i || located_.column(j).group >= 0) continue;
                 cells_ = from_;
                 cells_[i] = to;
-                if (few_with(j) && pay_with(j, saved, finer)) return true;
+                if (few_with(j) && pay_with(j, saved, fine.looks)) return true;
             }
         }
     }

@@ -13,6 +13,12 @@ namespace whence {
 
 class Proposals {
 public:
+    // Of exchanges: parts of its way that a column is set nearer by, and contexts that are looked at, about, for another
+    // one to make up for it.
+    struct Fineness {
+        std::int32_t parts, looks;
+    };
+
     // Every look at a context counts against `looks`; there are none left after the deadline. So proposals end in time
     // on forests of any size.
     Proposals(const Located& located, const Criterion& criterion, double tau, std::int64_t looks, Deadline deadline,
@@ -38,8 +44,8 @@ public:
     void pull_back(std::span<const std::int32_t> starts, std::int32_t improved);
 
     // The same, and from there: set one column nearer to the start and another one farther away, by less, and pull what
-    // holds then towards the start, as long as that leads nearer. Where it is `finer`, steps of both are smaller.
-    void exchange(std::span<const std::int32_t> starts, std::int32_t improved, std::int32_t finer = 1);
+    // holds then towards the start, as long as that leads nearer.
+    void exchange(std::span<const std::int32_t> starts, std::int32_t improved, Fineness fine);
 
     // From the start, take the step that gains most for its way until the criterion holds; true where it arrived, and
     // `cells()` is then such a context. Steps that lead `cutoff` away or farther are not taken.
@@ -66,8 +72,8 @@ private:
     void pull();
     void try_category(std::int32_t j);
     void try_line(std::int32_t j);
-    bool exchange_once(std::int32_t finer);
-    bool pay_with(std::int32_t j, double most, std::int32_t finer);
+    bool exchange_once(Fineness fine);
+    bool pay_with(std::int32_t j, double most, std::int32_t looks);
     Step best_step(double excess_now, double walked, double cutoff);
 
     const Located& located_;

@@ -10,7 +10,7 @@ from tests.core.forest_cells import ForestScene, Ints, Mask, forest_scene, scene
 
 from whence._core import Proposals
 from whence.search.grid import locate
-from whence.search.proposals import pulled
+from whence.search.proposals import FINE, LONG, PASSING, pulled
 
 SCENES = 20
 MANY = 1_000_000
@@ -102,8 +102,8 @@ def test_pulling_back_leads_to_nearer_explanations() -> None:
     assert pulled_back > 20
 
 
-@pytest.mark.parametrize("finer", [1, 2])
-def test_exchanges_lead_nearer_than_pulling_back(finer: int) -> None:
+@pytest.mark.parametrize("fine", [PASSING, LONG, FINE])
+def test_exchanges_lead_nearer_than_pulling_back(fine: tuple[int, int]) -> None:
     """What is found stands, is never farther away than without exchanges, and sometimes nearer."""
     nearer = 0
     for scene, rng in scenes(SCENES):
@@ -113,7 +113,7 @@ def test_exchanges_lead_nearer_than_pulling_back(finer: int) -> None:
         for start in rng.choice(starts, 6):
             pulled, exchanged = (Proposals(scene.located, scene.criterion, scene.tau, MANY) for _ in range(2))
             pulled.pull_back(scene.cells[[start]], 1)
-            exchanged.exchange(scene.cells[[start]], 1, finer)
+            exchanged.exchange(scene.cells[[start]], 1, *fine)
             at = _at(scene, exchanged.best)
             assert scene.holds[at]
             assert scene.distance[at] == pytest.approx(exchanged.found, abs=1e-12)

@@ -32,7 +32,8 @@ Ints = NDArray[np.int32]
 #: pays.
 PATIENCE = (500, 0)
 PATIENCE_SURE = (64, 0)
-#: Past contexts that satisfy the criterion and are pulled towards the start for that: expected cost, CVaR.
+#: Past contexts that satisfy the criterion and are pulled towards the start for that: expected cost, CVaR (where the best
+#: one is improved further by exchanges).
 IMPROVED = (6, 2)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
@@ -270,7 +271,8 @@ class ForestFrontier:
         if stage == 3:
             proposals.looks *= EXCHANGES
             return exchanged(self.kept, self.located, proposals, self.kept.past, self.near, cutoff)
-        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff, IMPROVED[self.tail])
+        improved = IMPROVED[self.tail]
+        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff, improved, exchange=self.tail)
 
     @property
     def leaves(self) -> Ints:

@@ -15,8 +15,11 @@ Ints = NDArray[np.int32]
 
 #: Past contexts that are tried, nearest first.
 TRIED = 4000
-#: How many are improved by exchanges, which take about ten times as long, and by how much finer ones the best of them.
-EXCHANGED, FINER = 10, 2
+#: How many are improved by exchanges, which take about ten times as long.
+EXCHANGED = 10
+#: Of exchanges: parts of its way that a column is set nearer by, and contexts that are looked at for another one to make
+#: up for it, about: in passing, before a long proof, and for the best one there.
+PASSING, LONG, FINE = (2, 4), (4, 12), (8, 24)
 #: Seconds that one proposal may take, about.
 SECONDS = 0.1
 
@@ -49,15 +52,23 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
 
 
 def pulled(
-    kept: KeptGrid, located: _core.Located, proposals: _core.Proposals, past: Ints, cutoff: float, improved: int
+    kept: KeptGrid,
+    located: _core.Located,
+    proposals: _core.Proposals,
+    past: Ints,
+    cutoff: float,
+    improved: int,
+    exchange: bool = False,
 ) -> Ints | None:
     """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts.
 
-    So many of the past ones that satisfy it are improved.
+    So many of the past ones that satisfy it are improved, and the best one by exchanges, if wanted.
     """
     proposals.found = cutoff
     proposals.try_lines()
     proposals.pull_back(_nearest_first(kept, located, past), improved)
+    if exchange and proposals.found < cutoff:
+        proposals.exchange(proposals.best[None, :], 1, *PASSING)
     return proposals.best if proposals.found < cutoff else None
 
 
@@ -70,14 +81,14 @@ def exchanged(
     """
     proposals.found = cutoff
     if known is not None:
-        proposals.exchange(known[None, :], 1)
+        proposals.exchange(known[None, :], 1, *LONG)
     half = proposals.looks // 2
     proposals.looks -= half
-    proposals.exchange(_nearest_first(kept, located, past), EXCHANGED)
+    proposals.exchange(_nearest_first(kept, located, past), EXCHANGED, *LONG)
     proposals.looks += half
     best = proposals.best if proposals.found < cutoff else known
     if best is not None:
-        proposals.exchange(best[None, :], 1, FINER)
+        proposals.exchange(best[None, :], 1, *FINE)
     return proposals.best if proposals.found < cutoff else None
 
 
