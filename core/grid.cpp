@@ -107,6 +107,25 @@ void Grid::lay_rows() {
     }
 }
 
+// Several trees at a time: which way one turns need not be known before others go on.
+void Grid::leaves_at(const Cells& cells, Leaves& leaves) const {
+    constexpr std::size_t TOGETHER = 16;
+    for (std::size_t first = 0; first < roots_.size(); first += TOGETHER) {
+        const std::size_t last = std::min(first + TOGETHER, roots_.size());
+        for (std::size_t t = first; t < last; ++t) leaves[t] = roots_[t];
+        for (bool moved = true; moved;) {
+            moved = false;
+            for (std::size_t t = first; t < last; ++t) {
+                const Node& node = nodes_[leaves[t]];
+                if (node.column < 0) continue;
+                leaves[t] = cells[node.column] <= node.split ? node.left : node.right;
+                moved = true;
+            }
+        }
+        for (std::size_t t = first; t < last; ++t) leaves[t] = nodes_[leaves[t]].left;
+    }
+}
+
 void Grid::cells_alike(const Cells& cells, Cells& low, Cells& high) const {
     low.assign(cells.size(), 0);
     high.resize(cells.size());

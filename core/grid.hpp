@@ -100,13 +100,7 @@ public:
     std::int32_t leaf_of_bit(std::int32_t bit) const { return leaf_of_bit_[bit]; }
 
     // Leaf of every tree at a cell.
-    void leaves_at(const Cells& cells, Leaves& leaves) const {
-        for (std::size_t t = 0; t < roots_.size(); ++t) {
-            const Node* node = &nodes_[roots_[t]];
-            while (node->column >= 0) node = &nodes_[cells[node->column] <= node->split ? node->left : node->right];
-            leaves[t] = node->left;
-        }
-    }
+    void leaves_at(const Cells& cells, Leaves& leaves) const;
 
     // The cells, from `low` to `high` in every column, in which each tree has the same leaf as at this one.
     void cells_alike(const Cells& cells, Cells& low, Cells& high) const;
