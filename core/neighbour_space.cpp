@@ -161,8 +161,9 @@ double Box::shrink(const Space& space, double room) {
             const Interval ball = reached(axis, nearest[j], room);
             const Interval left =
                 allowed_interval(axis, std::max(low[j], ball.low), std::min(high[j], ball.high), kHair);
-            low[j] = left.low;
-            high[j] = left.high;
+            // The allowance is for the ball alone: a box must not grow back to a value that was split off from it.
+            low[j] = std::max(low[j], left.low);
+            high[j] = std::min(high[j], left.high);
             price[j] = axis.weight * axis.curve.slope(low[j], high[j]);
             if (moves(j)) lightest = std::min(lightest, price[j]);
         }

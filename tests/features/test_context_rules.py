@@ -66,6 +66,26 @@ def test_many_steps_are_not_listed_for_a_forest_and_refused_for_neighbours() -> 
         knn.explain(ROW, instead=[40.0])
 
 
+@pytest.mark.parametrize("step", [0.5, 1e-5])
+@pytest.mark.parametrize("bounds", [(-5.0, 3.0), (21.0, 28.0), (10.0, 14.0), (11.9, 12.1)])
+def test_what_lies_between_today_and_the_bounds_is_not_allowed(step: float, bounds: tuple[float, float]) -> None:
+    """On a grid, with a least change: all values but today's are within the bounds, and far enough from today."""
+    schema = wh.Schema({"temperature": wh.Continuous(step=step, least_change=1.5)})
+    Y = pd.DataFrame({"ice": 10 + X["temperature"].clip(0)})
+    policy = wh.Policy(wh.Newsvendor(1, 3), paper_forest(random_state=0), schema=schema).fit(X, Y)
+    levels = policy.schema_.space(policy.schema_.row(ROW), bounds={"temperature": bounds}).levels[1]
+    assert levels is not None
+    offset, scale = policy.schema_.affine()
+    values = levels * scale[1] + offset[1]
+    own = values[np.abs(values - ROW["temperature"]) > 1e-9]
+    assert own.size == values.size - 1
+    assert ((own >= bounds[0] - 1e-9) & (own <= bounds[1] + 1e-9)).all()
+    assert (np.abs(own - ROW["temperature"]) >= 1.5 - 1e-9).all()
+    # The nearest ones that are far enough are among them.
+    nearest = [v for v in (max(bounds[0], 13.5), min(bounds[1], 10.5)) if bounds[0] <= v <= bounds[1]]
+    assert all(np.abs(own - v).min() < 1e-9 for v in nearest if abs(v - ROW["temperature"]) >= 1.5)
+
+
 @pytest.mark.parametrize(
     ("how", "says"),
     [

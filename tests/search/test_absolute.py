@@ -99,6 +99,21 @@ def test_a_share_of_the_best_equals_brute_force(block: int) -> None:
     assert away >= 30
 
 
+@pytest.mark.parametrize("block", range(4))
+def test_a_margin_counts_beside_the_best(block: int) -> None:
+    """The best plan is no answer where it does not save enough against the decision, however boxes are searched."""
+    farther = 0
+    for seed in range(400_000 + 25 * block, 400_000 + 25 * (block + 1)):
+        for case in cases(seed, 2):
+            plain = case.but(kind="absolute").question()
+            asked = replace(plain, margin=(0.0, 0.1 * float(np.ptp(plain.decision))))
+            truth, without = nearest(asked), nearest(plain)
+            farther += without is not None and (truth is None or truth.distance > without.distance)
+            for found in by_every_way(partial(forest.explain, asked)):
+                assert_same(asked, found, truth)
+    assert farther >= 5
+
+
 @pytest.mark.parametrize(("problem", "alpha"), list(product((one_product, two_products, small_grid, own), (None, 0.7))))
 def test_plans_without_end_equal_brute_force(problem: Any, alpha: float | None) -> None:
     """Plans from a continuum, from routes and of a problem of one's own, against the true optimum in every cell."""

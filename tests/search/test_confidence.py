@@ -92,9 +92,16 @@ def test_more_confidence_is_never_nearer(block: int) -> None:
                 before = answer.distance
 
 
+@pytest.mark.parametrize("eager", [False, True])
 @pytest.mark.parametrize("block", range(8))
-def test_absolute_questions(block: int) -> None:
-    """The answer stands against the best plan there; nothing nearer stands against all plans, nor against those met."""
+def test_absolute_questions(block: int, eager: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The answer stands against the best plan there; nothing nearer stands against all plans, nor against those met.
+
+    Against the decision it stands as well, also where boxes ask for the best plan.
+    """
+    if eager:
+        for name, value in {"COMMON": 0, "EAGER_FROM": 0}.items():
+            monkeypatch.setattr(forest_search, name, value)
     found = 0
     for seed in range(2000 + 25 * block, 2000 + 25 * (block + 1)):
         for i, case in enumerate(cases(seed, EACH)):

@@ -38,6 +38,13 @@ def test_the_end_of_the_range_is_far_enough(engine: str) -> None:
     assert disagreement(soaked(2116), engine=engine) == ""
 
 
+@pytest.mark.parametrize("seed", [8_800_294, 8_801_225])
+def test_values_that_differ_in_the_last_digit_are_told_apart(seed: int) -> None:
+    """Today is a rounding error beside a value on the grid: such boxes of neighbours were split for ever."""
+    case = soaked(seed)
+    assert disagreement(case, node_limit=10_000) == ""
+
+
 @pytest.mark.parametrize("kinds", KINDS)
 def test_neighbour_search_against_brute_force(kinds: str) -> None:
     """Numbers in steps, so that all contexts can be listed: among neighbours the nearest one that can exist."""

@@ -184,13 +184,12 @@ class Numbers:
                 continue
             last, first = min(below[i] + hair, upper[i]), max(above[i] - hair, lower[i])
             every = levels[j]
-            if i in self._unlisted:
-                every = np.unique(
-                    np.concatenate([every, column.within(lower[i], last), column.within(first, upper[i])])
-                )
-            elif i in self._lattices:
-                between = self._lattices[i].between
-                every = np.unique(np.concatenate([every, between(lower[i], last), between(first, upper[i])]))
+            # A start outside the bounds is an end of the range, but what lies between it and the bounds is not allowed.
+            others = every[every != start[i]]
+            if others.size and (i in self._unlisted or i in self._lattices):
+                between = column.within if i in self._unlisted else self._lattices[i].between
+                ends = (others[0], min(last, others[-1])), (max(first, others[0]), others[-1])
+                every = np.unique(np.concatenate([every, *(between(*pair) for pair in ends)]))
             left[j] = every[(every <= last) | (every == start[i]) | (every >= first)]
         return below, above, left
 

@@ -14,7 +14,7 @@ from whence.question import Answer, nearest_of
 from whence.question.pricing import BandPricing, CurvePricing, ForecastQuestion, LinearPricing
 from whence.question.shortfalls import Broken
 from whence.search import driver
-from whence.search.forest import ForestFrontier, prepared
+from whence.search.forest import ForestFrontier, against_decision, prepared
 from whence.search.grid import KeptGrid
 from whence.weights.forecast import ForecastTrees
 
@@ -118,7 +118,8 @@ def explain(question: ForecastQuestion) -> Answer:
     else:
         assert isinstance(pricing, LinearPricing)
         criterion = _core.MeanCriterion(kept.leaves)
-    return driver.run(question, ForecastFrontier(question, kept, plausible, criterion))
+    frontier = ForecastFrontier(question, kept, plausible, criterion)
+    return driver.run(against_decision(question, frontier), frontier)
 
 
 def _add_curves(criterion: _core.CurveCriterion, curves: list[Broken], amount: float) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import cast
+from typing import TypeVar, cast
 
 import numpy as np
 from numpy.typing import NDArray
@@ -23,9 +23,10 @@ from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
 
-__all__ = ["ForestFrontier", "explain", "prepared"]
+__all__ = ["ForestFrontier", "against_decision", "explain", "prepared"]
 
 Ints = NDArray[np.int32]
+Asked = TypeVar("Asked", bound=Question)
 
 #: Boxes to examine before looking for a good explanation without proof: expected cost, CVaR; and the same with standard
 #: errors. The first boxes are the largest: what is found makes them smaller, and the dearer boxes are, the sooner that
@@ -328,6 +329,26 @@ def prepared(question: Question) -> tuple[KeptGrid | None, _core.Plausibility | 
     return kept, plausible
 
 
+def against_decision(question: Asked, frontier: ForestFrontier) -> Asked:
+    """The question whose `better` also names the decision, where a margin or standard errors are missing.
+
+    Boxes that ask for the best plan hand out points that need not hold against the decision. Where no plan is better,
+    the alternative costs no more than the decision, but it may have to cost less.
+    """
+    if not (question.confidence or any(question.margin)):
+        return question
+
+    def better(weights: Floats) -> Floats | None:
+        found = question.better(weights)
+        if found is not None or not frontier.eager:
+            return found
+        sure = question.confidence > 0.0
+        stands = _holds_at(question, frontier.kept, frontier.leaves) if sure else question.holds(weights)
+        return None if stands else question.rival_decision
+
+    return replace(question, better=better)
+
+
 def explain(question: Question) -> Answer:
     """Answer a question about a forest policy."""
     kept, plausible = prepared(question)
@@ -342,7 +363,7 @@ def explain(question: Question) -> Answer:
     if question.confidence > 0.0 and frontier.absolute:
         question = confidently(question, kept, question.confidence, lambda: frontier.leaves)
         frontier.question = question
-    answer = driver.run(question, frontier)
+    answer = driver.run(against_decision(question, frontier), frontier)
     remember(question, answer, None if answer.point is None else frontier.leaves_of(answer.point))
     return answer
 
