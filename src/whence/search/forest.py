@@ -33,8 +33,8 @@ Asked = TypeVar("Asked", bound=Question)
 #: pays.
 PATIENCE = (500, 0)
 PATIENCE_SURE = (64, 0)
-#: Past contexts that satisfy the criterion and are pulled towards the start for that: expected cost, CVaR (where the best
-#: one is improved further by exchanges).
+#: Past contexts that satisfy the criterion and are pulled towards the start for that: expected cost, CVaR (where
+#: exchanges improve the best one).
 IMPROVED = (6, 2)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000

@@ -17,8 +17,8 @@ Ints = NDArray[np.int32]
 TRIED = 4000
 #: How many are improved by exchanges, which take about ten times as long.
 EXCHANGED = 10
-#: Of exchanges: parts of its way that a column is set nearer by, and contexts that are looked at for another one to make
-#: up for it, about: in passing, before a long proof, and for the best one there.
+#: Of exchanges: parts of its way that a column is set nearer by, and contexts that are looked at, about, for another
+#: one to make up for it. In passing, before a long proof, and for the best one there.
 PASSING, LONG, FINE = (2, 4), (4, 12), (8, 24)
 #: Seconds that one proposal may take, about.
 SECONDS = 0.1
