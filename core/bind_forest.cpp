@@ -11,6 +11,7 @@
 
 #include "arrays.hpp"
 #include "bindings.hpp"
+#include "box_routes.hpp"
 #include "breach.hpp"
 #include "confident_mean.hpp"
 #include "confident_tail.hpp"
@@ -450,23 +451,33 @@ void bind_plan_sets(nb::module_& m) {
     nb::class_<RouteTable>(m, "RouteTable", "Routes of an acyclic network, and what each leaf says about its edges.")
         .def(
             "__init__",
-            [](RouteTable* self, Matrix costs, MatrixOf<std::int32_t> arcs, std::int32_t nodes, std::int32_t source,
-               std::int32_t target) {
+            [](RouteTable* self, Matrix costs, Integers samples, Ints first, Ints size, Vector divisor,
+               MatrixOf<std::int32_t> arcs, std::int32_t nodes, std::int32_t source, std::int32_t target) {
                 require(arcs.shape(1) == 3, "'arcs' must have tail, edge and head.");
-                const auto edges = static_cast<std::int32_t>(costs.shape(1));
+                const std::size_t edges = costs.shape(1);
                 require(edges > 0 && nodes > 0 && source >= 0 && source < nodes && target >= 0 && target < nodes,
                         "Source and target must be nodes.");
-                std::vector<RouteTable::Arc> each;
+                std::vector<Arc> each;
                 for (std::size_t a = 0; a < arcs.shape(0); ++a) {
                     require(arcs(a, 0) >= 0 && arcs(a, 0) < nodes && arcs(a, 2) >= 0 && arcs(a, 2) < nodes &&
-                                arcs(a, 1) >= 0 && arcs(a, 1) < edges,
+                                arcs(a, 1) >= 0 && static_cast<std::size_t>(arcs(a, 1)) < edges,
                             "'arcs' must be about the nodes and edges.");
                     each.push_back({arcs(a, 0), arcs(a, 1), arcs(a, 2)});
                 }
-                new (self) RouteTable(std::make_shared<const std::vector<double>>(copied(costs)), edges, std::move(each),
-                                      nodes, source, target);
+                require_size(size, first.size(), "size");
+                require_size(divisor, first.size(), "divisor");
+                for (std::size_t l = 0; l < first.size(); ++l)
+                    require(first(l) >= 0 && size(l) >= 0 &&
+                                static_cast<std::size_t>(first(l) + size(l)) <= samples.size(),
+                            "'first' and 'size' must be about the samples.");
+                for (std::size_t i = 0; i < samples.size(); ++i)
+                    require(samples(i) >= 0 && static_cast<std::size_t>(samples(i)) < costs.shape(0),
+                            "'costs' must have one row a sample.");
+                new (self) RouteTable({costs.data(), edges, view(samples), view(first), view(size), view(divisor)},
+                                      Network(each, nodes, source, target));
             },
-            "costs"_a.noconvert(), "arcs"_a.noconvert(), "nodes"_a, "source"_a, "target"_a)
+            "costs"_a.noconvert(), "samples"_a.noconvert(), "first"_a.noconvert(), "size"_a.noconvert(),
+            "divisor"_a.noconvert(), "arcs"_a.noconvert(), "nodes"_a, "source"_a, "target"_a)
         .def(
             "cheapest",
             [](const RouteTable& table, Vector total) {
@@ -489,16 +500,36 @@ void bind_plan_sets(nb::module_& m) {
             [](Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau, int rounds) {
                 const std::vector<std::size_t> from = tree_starts(tolls, leaves, first);
                 require_size(rival, leaves.size(), "rival");
-                tolls.agree({view(leaves), from, view(rival)}, tau, rounds);
+                return array_of(tolls.agree(LeafSlots({view(leaves), from, view(rival)}), tau, rounds));
             },
-            "leaves"_a.noconvert(), "first"_a.noconvert(), "rival"_a.noconvert(), "tau"_a, "rounds"_a)
+            "leaves"_a.noconvert(), "first"_a.noconvert(), "rival"_a.noconvert(), "tau"_a, "rounds"_a,
+            "Raise the bound over these leaves; the numbers of the arcs that a route within tau can take.")
         .def(
-            "ways",
-            [](const Tolls& tolls, Integers leaves, Ints first) {
-                const std::vector<std::size_t> from = tree_starts(tolls, leaves, first);
-                return to_numpy_rows(tolls.ways({view(leaves), from, {}}), leaves.size());
+            "on",
+            [](const Tolls& tolls, Integers arcs) {
+                for (std::size_t i = 0; i < arcs.size(); ++i)
+                    require(arcs(i) >= 0 && static_cast<std::size_t>(arcs(i)) < tolls.network().arcs().size() &&
+                                (i == 0 || arcs(i - 1) < arcs(i)),
+                            "'arcs' must be numbers of arcs in their order.");
+                return tolls.on(view(arcs));
             },
-            "leaves"_a.noconvert(), "first"_a.noconvert(), "Cheapest ways to the target, by node and leaf.");
+            "arcs"_a.noconvert(), "The same on a part of the network.")
+        .def(
+            "routes",
+            [](const Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau) {
+                const std::vector<std::size_t> from = tree_starts(tolls, leaves, first);
+                require_size(rival, leaves.size(), "rival");
+                const LeafSlots slots({view(leaves), from, view(rival)});
+                if (!tolls.network().has_route() || !slots.whole())
+                    return std::pair(std::numeric_limits<double>::infinity(), std::vector<Route>());
+                const BoxRoutes routes(tolls, slots);
+                std::vector<double> worth = routes.cheapest(), least(slots.trees());
+                for (std::size_t i = 0; i < worth.size(); ++i) worth[i] -= slots.rival[i];
+                const std::int64_t steps = std::numeric_limits<std::int64_t>::max();
+                return std::pair(slots.least_sum(worth.data(), least.data()), routes.list(tau, 1'000'000, steps).routes);
+            },
+            "leaves"_a.noconvert(), "first"_a.noconvert(), "rival"_a.noconvert(), "tau"_a,
+            "What bounds all routes over these leaves, and those that can be within tau.");
     nb::class_<StockTable>(m, "StockTable", "What every breakpoint of every product costs in each leaf.")
         .def(
             "__init__",

@@ -5,6 +5,8 @@
 #include <memory>
 #include <stdexcept>
 
+#include "box_routes.hpp"
+
 namespace whence {
 
 namespace {
@@ -21,17 +23,23 @@ constexpr double TRY_AGAIN = 0.8;
 constexpr double WORTH_KEEPING = 0.8;
 
 // Routes up to which their costs are summed up one by one, where otherwise the cheapest of all would be found.
-constexpr std::size_t SUMMED = 16;
+constexpr std::size_t SUMMED = 100;
 
 // By how much of the tail counted shares may be wrong.
 constexpr double ROUNDING = 1e-9;
 
-// Of a box with too many routes, what stands in place of a list: this, how many leaves it met, and its row of ways.
+// Of a box with too many routes, what stands in place of a list: this, how many leaves it met, its row of ways, the number
+// of its tolls, and then the arcs that its routes can take.
 constexpr std::int32_t TOO_MANY = -1;
-constexpr std::size_t MET = 1, ROW = 2;
+constexpr std::size_t MET = 1, ROW = 2, TOLLS = 3, ARCS = 4;
+// Tolls that are held for the parts of boxes, at most, and what stands in place of the number of those that are not.
+constexpr std::size_t MOST_TOLLS = 8'000'000;
+constexpr std::int32_t NOT_HELD = -1;
 
 // How often tolls are changed at the first box, and at others; and prices that are added up for that at most.
-constexpr std::size_t FIRST_ROUNDS = 30, FURTHER_ROUNDS = 8, MOST_PRICES = 60'000'000;
+constexpr std::size_t FIRST_ROUNDS = 16, FURTHER_ROUNDS = 8, MOST_PRICES = 60'000'000;
+// Routes are listed where for each arc of a route there are at most so many to take.
+constexpr std::size_t WIDE = 9;
 
 bool is_list(const std::vector<std::int32_t>& plans) { return plans.empty() || plans.front() != TOO_MANY; }
 
@@ -186,7 +194,7 @@ Criterion::Excess PlanList::least(LeafView leaves, const std::vector<std::int32_
             Route route;
             // Rivals may count for a share more than they cost.
             cheapest = all_routes_->cheapest(all_routes_->sum(leaves), &route);
-            levels[0] = number(known_rivals_, rivals_, *all_routes_, route);
+            levels[0] = numbers(known_rivals_, rivals_, *all_routes_, {&route, 1}).front();
             // The decision, which has the first row, may count for less than it costs.
             const double given = sum_at(rival(0), leaves);
             if (given <= cheapest) {
@@ -223,46 +231,63 @@ void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_
     if (rival_rows() != 1) throw std::invalid_argument("There must be one rival, the decision.");
     routes_ = std::move(routes);
     all_routes_ = std::move(all);
-    many_ = routes_->routes() > MANY_ROUTES;
+    many_ = routes_->network().routes() > MANY_ROUTES;
 }
 
-// The row of a route, which is made where it is new.
-std::int32_t PlanList::number(std::map<Route, std::int32_t>& known, PlanRows& rows, const RouteTable& routes,
-                              const Route& route) const {
+// The rows of routes, which are made where they are new.
+std::vector<std::int32_t> PlanList::numbers(std::map<Route, std::int32_t>& known, PlanRows& rows,
+                                            const RouteTable& routes, std::span<const Route> asked) const {
     std::lock_guard lock(mutex_);
-    const auto found = known.find(route);
-    if (found != known.end()) return found->second;
-    const std::int32_t next = rows.add(routes.row(route));
-    known.emplace(route, next);
-    return next;
+    std::vector<Route> fresh;
+    for (const Route& route : asked)
+        if (!known.contains(route)) fresh.push_back(route);
+    const std::vector<std::vector<double>> made = routes.rows(fresh);
+    for (std::size_t i = 0; i < fresh.size(); ++i)
+        if (!known.contains(fresh[i])) known.emplace(fresh[i], rows.add(made[i]));
+    std::vector<std::int32_t> found;
+    for (const Route& route : asked) found.push_back(known.at(route));
+    return found;
 }
 
 // Whether a box, or one that holds it, has listed its routes.
 static bool has_listed(const OpenBox& open) { return open.plans && is_list(*open.plans); }
 
-// The tolls for a box: those of the first one, which are learned there, and a few steps more.
-Tolls PlanList::agreed(const RouteTable::Reached& reached, std::int32_t trees, double tau) const {
-    const std::size_t prices = reached.leaves.size() * static_cast<std::size_t>(routes_->edges());
-    const auto at_most = [&](std::size_t rounds) {
-        return static_cast<int>(std::min(rounds, 1 + MOST_PRICES / std::max<std::size_t>(1, prices)));
+// The tolls for a box: those of the one that it is a part of, and a few steps more, on the arcs that routes can take. They
+// are learned at the first box.
+Tolls PlanList::tolls_of(const OpenBox& open, const LeafSlots& slots, double tau) const {
+    const auto rounds = [&](std::size_t most, const Tolls& tolls) {
+        const std::size_t prices = std::max<std::size_t>(1, slots.count() * tolls.network().arcs().size());
+        return static_cast<int>(std::min(most, 1 + MOST_PRICES / prices));
     };
     std::unique_lock lock(mutex_);
     if (!tolls_) {
-        tolls_.emplace(routes_, trees);
-        tolls_->agree(reached, tau, at_most(FIRST_ROUNDS));
-        return *tolls_;
+        Tolls first(routes_, open.trees);
+        const std::vector<std::int32_t> arcs = first.agree(slots, tau, rounds(FIRST_ROUNDS, first));
+        tolls_.emplace(std::move(first));
+        return tolls_->on(arcs);
     }
-    Tolls own = *tolls_;
+    // Tolls that are held stay as they are.
+    Tolls own = !open.plans                         ? *tolls_
+                : (*open.plans)[TOLLS] != NOT_HELD ? *held_[(*open.plans)[TOLLS]]
+                                                    : tolls_->on(std::span(*open.plans).subspan(ARCS));
     lock.unlock();
-    own.agree(reached, tau, at_most(FURTHER_ROUNDS));
-    return own;
+    return own.on(own.agree(slots, tau, rounds(FURTHER_ROUNDS, own)));
+}
+
+// The number of tolls that are held from now on.
+std::int32_t PlanList::hold(const Tolls& tolls) const {
+    const std::size_t numbers = tolls.trees() * tolls.network().arcs().size();
+    std::lock_guard lock(mutex_);
+    if (tolls_held_ + numbers > MOST_TOLLS) return NOT_HELD;
+    tolls_held_ += numbers;
+    held_.push_back(std::make_unique<const Tolls>(tolls));
+    return static_cast<std::int32_t>(held_.size()) - 1;
 }
 
 // A row with the cheapest ways of the leaves that a box meets. It and its parts have no explanation in any other.
-std::int32_t PlanList::row_of_ways(std::span<const std::int32_t> leaves, const std::vector<double>& ways) const {
+std::int32_t PlanList::row_of_ways(const LeafSlots& slots, const std::vector<double>& cheapest) const {
     std::vector<double> row(count(), INFINITE);
-    const double* own = ways.data() + static_cast<std::size_t>(routes_->source()) * leaves.size();
-    for (std::size_t i = 0; i < leaves.size(); ++i) row[leaves[i]] = own[i];
+    for (std::size_t i = 0; i < slots.count(); ++i) row[slots.leaf[i]] = cheapest[i];
     return ways_.add(row);
 }
 
@@ -274,22 +299,29 @@ bool PlanList::bound_routes(OpenBox& open, double tau) const {
     if (before && static_cast<double>(flat.leaves.size()) > TRY_AGAIN * (*before)[MET]) return true;
     std::vector<double> rival;
     for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
-    const RouteTable::Reached reached{flat.leaves, flat.first, rival};
+    const LeafSlots slots({flat.leaves, flat.first, rival});
     // Few routes can often be listed at once.
     const bool first_try = !before && !many_;
-    const Tolls tolls = first_try ? Tolls(routes_, open.trees) : agreed(reached, open.trees, tau);
-    const std::vector<double> ways = tolls.ways(reached);
+    const Tolls tolls = first_try ? Tolls(routes_, open.trees) : tolls_of(open, slots, tau);
+    if (!tolls.network().has_route()) return false;
+    const BoxRoutes routes(tolls, slots);
     const bool room = ways_.has_room(1);
     if (!room && !before) throw std::length_error("There are too many leaves.");
-    const std::int32_t row = room ? row_of_ways(flat.leaves, ways) : (*before)[ROW];
+    const std::int32_t row = room ? row_of_ways(slots, routes.cheapest()) : (*before)[ROW];
     if (!bound_apart(open, tau, row)) return false;
-    const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / std::max<std::size_t>(1, flat.leaves.size()));
-    const auto found = routes_->list(reached, ways, tau, MOST_ROUTES, static_cast<std::int64_t>(steps));
+    const std::vector<Arc>& arcs = tolls.network().arcs();
+    BoxRoutes::Listing found{false, {}};
+    if (first_try || arcs.size() <= WIDE * static_cast<std::size_t>(tolls.network().longest())) {
+        const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / std::max<std::size_t>(1, flat.leaves.size()));
+        found = routes.list(tau, MOST_ROUTES, static_cast<std::int64_t>(steps));
+    }
     std::vector<std::int32_t> plans;
-    if (found.whole && plans_.has_room(found.routes.size()))
-        for (const Route& route : found.routes) plans.push_back(number(known_, plans_, *routes_, route));
-    else
-        plans = {TOO_MANY, static_cast<std::int32_t>(flat.leaves.size()), row};
+    if (found.whole && plans_.has_room(found.routes.size())) {
+        plans = numbers(known_, plans_, *routes_, found.routes);
+    } else {
+        plans = {TOO_MANY, static_cast<std::int32_t>(flat.leaves.size()), row, hold(tolls)};
+        for (const Arc& arc : arcs) plans.push_back(arc.place);
+    }
     open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(plans));
     return true;
 }
@@ -372,7 +404,8 @@ void PlanList::lean(OpenBox& open) const {
     } else {
         const Flat flat(open);
         const std::vector<double> nothing(flat.leaves.size(), 0.0);
-        row = row_of_ways(flat.leaves, Tolls(routes_, open.trees).ways({flat.leaves, flat.first, nothing}));
+        const LeafSlots slots({flat.leaves, flat.first, nothing});
+        row = row_of_ways(slots, BoxRoutes(Tolls(routes_, open.trees), slots).cheapest());
     }
     bound_apart(open, INFINITE, row);
     open.reach = before;

@@ -79,10 +79,11 @@ private:
     std::size_t count() const { return static_cast<std::size_t>(leaves_); }
     bool bound_routes(OpenBox& open, double tau) const;
     bool bound_apart(OpenBox& open, double tau, std::int32_t row) const;
-    Tolls agreed(const RouteTable::Reached& reached, std::int32_t trees, double tau) const;
-    std::int32_t row_of_ways(std::span<const std::int32_t> leaves, const std::vector<double>& ways) const;
-    std::int32_t number(std::map<Route, std::int32_t>& known, PlanRows& rows, const RouteTable& routes,
-                        const Route& route) const;
+    Tolls tolls_of(const OpenBox& open, const LeafSlots& slots, double tau) const;
+    std::int32_t hold(const Tolls& tolls) const;
+    std::int32_t row_of_ways(const LeafSlots& slots, const std::vector<double>& cheapest) const;
+    std::vector<std::int32_t> numbers(std::map<Route, std::int32_t>& known, PlanRows& rows, const RouteTable& routes,
+                                      std::span<const Route> asked) const;
     const double* plan(std::int32_t z) const { return plans_[z]; }
     const double* rival(std::int32_t r) const { return rivals_[r]; }
     EtaRange attained(const TailTable& table, const Grid& grid, std::span<const std::int32_t> alive) const;
@@ -97,7 +98,9 @@ private:
     std::shared_ptr<const RouteTable> routes_, all_routes_;
     bool many_ = false;
     mutable std::mutex mutex_;  // of what is known
-    mutable std::optional<Tolls> tolls_;  // of the first box with many routes
+    mutable std::optional<Tolls> tolls_;  // of the first box with many routes,
+    mutable std::vector<std::unique_ptr<const Tolls>> held_;  // and of others,
+    mutable std::size_t tolls_held_ = 0;                      // which are so many numbers
     mutable PlanRows ways_;               // the cheapest ways of leaves under tolls
     mutable std::map<Route, std::int32_t> known_, known_rivals_;  // routes that have a row
 };

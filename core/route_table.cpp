@@ -1,6 +1,7 @@
 #include "route_table.hpp"
 
 #include <algorithm>
+#include <cmath>
 #include <limits>
 #include <stdexcept>
 
@@ -10,146 +11,91 @@ namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 
-// Sum over trees of the least value among the reached leaves.
-template <class Value>
-double least_sum(std::span<const std::size_t> first, Value value) {
-    double total = 0.0;
-    for (std::size_t t = 0; t + 1 < first.size(); ++t) {
-        double least = INFINITE;
-        for (std::size_t i = first[t]; i < first[t + 1]; ++i) least = std::min(least, value(i));
-        total += least;
+// Numbers that are compared side by side: one by one, each would wait for the one before.
+constexpr std::size_t LANES = 8;
+
+// Add up the rows of so many numbers, four at a time: sums are read and written less often.
+template <class Row>
+void add_rows(std::span<const std::int32_t> numbers, Row row, double* __restrict sums, std::size_t width) {
+    std::size_t i = 0;
+    for (; i + 4 <= numbers.size(); i += 4) {
+        const double *one = row(numbers[i]), *two = row(numbers[i + 1]);
+        const double *three = row(numbers[i + 2]), *four = row(numbers[i + 3]);
+        for (std::size_t e = 0; e < width; ++e) sums[e] = sums[e] + one[e] + two[e] + three[e] + four[e];
     }
-    return total;
+    for (; i < numbers.size(); ++i) {
+        const double* own = row(numbers[i]);
+        for (std::size_t e = 0; e < width; ++e) sums[e] += own[e];
+    }
 }
 
 }  // namespace
 
-RouteTable::RouteTable(std::shared_ptr<const std::vector<double>> costs, std::int32_t edges, std::vector<Arc> arcs,
-                       std::int32_t nodes, std::int32_t source, std::int32_t target)
-    : costs_(std::move(costs)),
-      edges_(edges),
-      arcs_(std::move(arcs)),
-      nodes_(nodes),
-      source_(source),
-      target_(target),
-      leaving_(static_cast<std::size_t>(nodes)) {
-    std::vector<char> settled(static_cast<std::size_t>(nodes), 0);
-    settled[target_] = 1;
-    for (const Arc& arc : arcs_) {
-        if (!settled[arc.head]) throw std::invalid_argument("The arcs must come from the target backwards.");
-        settled[arc.tail] = 1;
-        leaving_[arc.tail].push_back(arc);
+RouteTable::RouteTable(const Observed& observed, Network network)
+    : leaves_(observed.first.size()),
+      edges_(observed.edges),
+      costs_(large_array<double>(leaves_ * edges_)),
+      network_(std::move(network)) {
+    if (!network_.has_route()) throw std::invalid_argument("There must be a route.");
+    double largest[LANES] = {};
+    for (std::size_t leaf = 0; leaf < leaves_; ++leaf) {
+        double* const __restrict own = costs_.get() + leaf * edges_;
+        std::fill_n(own, edges_, 0.0);
+        add_rows(observed.samples.subspan(static_cast<std::size_t>(observed.first[leaf]),
+                                          static_cast<std::size_t>(observed.size[leaf])),
+                 [&](std::int32_t sample) { return observed.costs + static_cast<std::size_t>(sample) * edges_; }, own,
+                 edges_);
+        const double divisor = observed.divisor[leaf];
+        for (std::size_t e = 0; e < edges_; ++e) own[e] /= divisor;
+        for (std::size_t e = 0; e + LANES <= edges_; e += LANES)
+            for (std::size_t i = 0; i < LANES; ++i) largest[i] = std::max(largest[i], std::abs(own[e + i]));
+        for (std::size_t e = edges_ - edges_ % LANES; e < edges_; ++e) largest[0] = std::max(largest[0], std::abs(own[e]));
     }
-    if (!settled[source_]) throw std::invalid_argument("There must be a route.");
-    const auto count = static_cast<std::size_t>(leaves());
-    auto turned = std::make_shared<std::vector<double>>(costs_->size());
-    // A few edges at a time, so that what is written stays at hand.
-    constexpr std::size_t TOGETHER = 8;
-    const auto width = static_cast<std::size_t>(edges_);
-    for (std::size_t from = 0; from < width; from += TOGETHER)
-        for (std::size_t l = 0; l < count; ++l)
-            for (std::size_t e = from; e < std::min(width, from + TOGETHER); ++e)
-                (*turned)[e * count + l] = (*costs_)[l * width + e];
-    by_edge_ = std::move(turned);
-}
-
-double RouteTable::routes() const {
-    std::vector<double> ways(static_cast<std::size_t>(nodes_), 0.0);
-    ways[target_] = 1.0;
-    for (const Arc& arc : arcs_) ways[arc.tail] += ways[arc.head];
-    return ways[source_];
+    dearest_ = *std::max_element(largest, largest + LANES);
 }
 
 std::vector<double> RouteTable::sum(LeafView leaves) const {
-    std::vector<double> total(static_cast<std::size_t>(edges_), 0.0);
-    for (const std::int32_t leaf : leaves) {
-        const double* own = costs_of(leaf);
-        for (std::size_t e = 0; e < total.size(); ++e) total[e] += own[e];
-    }
+    std::vector<double> total(edges_, 0.0);
+    add_rows(leaves, [&](std::int32_t leaf) { return costs(leaf); }, total.data(), edges_);
     return total;
 }
 
-// The least total from every node, of which that of the source; the arc, by its place, by which to leave each.
-double RouteTable::to_target(const std::vector<double>& total, std::vector<std::int32_t>& next) const {
-    std::vector<double> distance(static_cast<std::size_t>(nodes_), INFINITE);
-    distance[target_] = 0.0;
-    next.assign(static_cast<std::size_t>(nodes_), -1);
-    for (std::size_t a = 0; a < arcs_.size(); ++a) {
-        const Arc& arc = arcs_[a];
-        const double through = total[arc.edge] + distance[arc.head];
-        if (through < distance[arc.tail]) {
-            distance[arc.tail] = through;
-            next[arc.tail] = static_cast<std::int32_t>(a);
+double RouteTable::cheapest(const std::vector<double>& total, Route* route) const {
+    const std::vector<Arc>& arcs = network_.arcs();
+    std::vector<double> distance(static_cast<std::size_t>(network_.nodes()), INFINITE);
+    std::vector<std::size_t> next(distance.size(), 0);  // the arc by which to leave each node
+    distance[Network::target()] = 0.0;
+    for (std::size_t a = 0; a < arcs.size(); ++a) {
+        const double through = total[arcs[a].edge] + distance[arcs[a].head];
+        if (through < distance[arcs[a].tail]) {
+            distance[arcs[a].tail] = through;
+            next[arcs[a].tail] = a;
         }
     }
-    return distance[source_];
-}
-
-double RouteTable::cheapest(const std::vector<double>& total, Route* route) const {
-    std::vector<std::int32_t> next;
-    const double least = to_target(total, next);
     if (route != nullptr) {
         route->clear();
-        for (std::int32_t node = source_; node != target_; node = arcs_[next[node]].head)
-            route->push_back(arcs_[next[node]].edge);
+        for (std::int32_t node = network_.source(); node != Network::target(); node = arcs[next[node]].head)
+            route->push_back(arcs[next[node]].edge);
     }
-    return least;
+    return distance[network_.source()];
 }
 
-std::vector<double> RouteTable::row(const Route& route) const {
-    std::vector<double> found(static_cast<std::size_t>(leaves()), 0.0);
-    for (const std::int32_t e : route) {
-        const double* cost = edge(e);
-        for (std::size_t l = 0; l < found.size(); ++l) found[l] += cost[l];
+std::vector<std::vector<double>> RouteTable::rows(std::span<const Route> routes) const {
+    std::vector<std::vector<double>> found(routes.size(), std::vector<double>(leaves_, 0.0));
+    // A few leaves at a time: the table is large, and its columns lie far apart.
+    for (std::size_t from = 0; from < leaves_; from += 4) {
+        // The last ones may be added up more than once.
+        const double* own[4];
+        for (std::size_t i = 0; i < 4; ++i)
+            own[i] = costs(static_cast<std::int32_t>(std::min(from + i, leaves_ - 1)));
+        for (std::size_t r = 0; r < routes.size(); ++r) {
+            double total[4] = {};
+            for (const std::int32_t e : routes[r])
+                for (std::size_t i = 0; i < 4; ++i) total[i] += own[i][e];
+            for (std::size_t i = 0; i < 4 && from + i < leaves_; ++i) found[r][from + i] = total[i];
+        }
     }
     return found;
-}
-
-RouteTable::Listing RouteTable::list(const Reached& reached, const std::vector<double>& ways, double tau,
-                                     std::size_t most, std::int64_t steps) const {
-    const std::size_t count = reached.leaves.size();
-    struct Step {
-        std::int32_t node;
-        std::size_t next;  // arc to try
-    };
-    Listing listing;
-    Route route;
-    std::vector<Step> stack{{source_, 0}};
-    // By length of the route so far: its cost in every reached leaf, less the rival.
-    std::vector<std::vector<double>> spent(1, std::vector<double>(count));
-    for (std::size_t i = 0; i < count; ++i) spent[0][i] = -reached.rival[i];
-    while (!stack.empty()) {
-        Step& top = stack.back();
-        if (top.next == leaving_[top.node].size()) {
-            stack.pop_back();
-            if (!route.empty()) route.pop_back();
-            continue;
-        }
-        if (--steps < 0) {
-            listing.whole = false;
-            return listing;
-        }
-        const Arc arc = leaving_[top.node][top.next++];
-        if (spent.size() == stack.size()) spent.emplace_back(count);
-        const std::vector<double>& before = spent[stack.size() - 1];
-        std::vector<double>& cost = spent[stack.size()];
-        const double* own = edge(arc.edge);
-        for (std::size_t i = 0; i < count; ++i) cost[i] = before[i] + own[reached.leaves[i]];
-        const double* rest = ways.data() + static_cast<std::size_t>(arc.head) * count;
-        if (least_sum(reached.first, [&](std::size_t i) { return cost[i] + rest[i]; }) > tau) continue;
-        route.push_back(arc.edge);
-        if (arc.head != target_) {
-            stack.push_back({arc.head, 0});
-            continue;
-        }
-        if (listing.routes.size() == most) {
-            listing.whole = false;
-            return listing;
-        }
-        listing.routes.push_back(route);
-        route.pop_back();
-    }
-    return listing;
 }
 
 }  // namespace whence

@@ -3,163 +3,236 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <numeric>
+#include <utility>
 
 namespace whence {
 
 namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
-constexpr float FAR = std::numeric_limits<float>::infinity();
-// Sums of as many prices as there are nodes, over the trees, are wrong by less than this share of the largest for each.
-constexpr double ROUNDING = 1e-15;
 // A step leads towards a bound that is more than enough by such a share of what it began with, but not less than such a
 // share; the first one by this factor, every further one by less.
 constexpr double MORE = 0.02, LEAST_STEP = 0.05, FIRST = 1.1, NEXT = 0.95;
 
-}  // namespace
+// What leaves are worth under tolls: their cheapest route less the rival.
+std::vector<float> worth_of(const PricedArcs<float>& prices) {
+    const LeafSlots& slots = prices.slots();
+    std::vector<float> worth(slots.count());
+    for (std::size_t i = 0; i < worth.size(); ++i)
+        worth[i] = prices.from_source()[i] - static_cast<float>(slots.rival[i]);
+    return worth;
+}
 
-// What edges and ways cost in the leaves that a box meets, and the routes that the trees would take. Any tolls are valid:
-// they are found with half the digits.
-struct Tolls::Prices {
-    Prices(const RouteTable& table, const RouteTable::Reached& reached, const std::vector<double>& toll)
-        : routes(table),
-          leaves(reached),
-          count(reached.leaves.size()),
-          trees(reached.first.size() - 1),
-          price(static_cast<std::size_t>(table.edges()) * count),
-          way(static_cast<std::size_t>(table.nodes()) * count),
-          taken(static_cast<std::size_t>(table.edges()) * trees),
-          takers(static_cast<std::size_t>(table.edges())) {
-        for (std::size_t e = 0; e < takers.size(); ++e) {
-            const double* cost = routes.edge(static_cast<std::int32_t>(e));
-            for (std::size_t t = 0; t < trees; ++t)
-                for (std::size_t i = leaves.first[t]; i < leaves.first[t + 1]; ++i)
-                    price[e * count + i] = static_cast<float>(cost[leaves.leaves[i]] + toll[e * trees + t]);
-        }
-    }
+// The routes that the trees would take, and how tolls change for that.
+class Takers {
+public:
+    explicit Takers(PricedArcs<float>& prices)
+        : prices_(prices),
+          network_(prices.network()),
+          slots_(prices.slots()),
+          takers_(network_.arcs().size()),
+          least_(slots_.trees()),
+          at_(slots_.trees()),
+          leaf_(slots_.trees()) {}
 
     // The bound; every tree takes the cheapest route of its best leaf.
     double take() {
-        find_ways();
-        std::fill(taken.begin(), taken.end(), 0);
-        std::fill(takers.begin(), takers.end(), 0);
-        const float* source = way.data() + static_cast<std::size_t>(routes.source()) * count;
-        double total = 0.0;
-        for (std::size_t t = 0; t < trees; ++t) {
-            std::size_t best = leaves.first[t];
-            double least = INFINITE;
-            for (std::size_t i = leaves.first[t]; i < leaves.first[t + 1]; ++i)
-                if (source[i] - leaves.rival[i] < least) {
-                    least = source[i] - leaves.rival[i];
-                    best = i;
-                }
-            total += least;
-            if (least < INFINITE) follow(t, best);
-        }
+        prices_.find_ways();
+        const std::vector<float> worth = worth_of(prices_);
+        const double total = slots_.least_sum(worth.data(), least_.data());
+        for (std::size_t s = slots_.slots(); s-- > 0;)
+            for (std::size_t k = 0; k < slots_.width(s); ++k)
+                if (worth[slots_.from[s] + k] == least_[k]) leaf_[k] = slots_.from[s] + k;
+        follow();
         return total;
-    }
-
-    void find_ways() {
-        std::fill(way.begin(), way.end(), FAR);
-        std::fill_n(way.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(routes.target()) * count), count,
-                    0.0f);
-        for (const RouteTable::Arc& arc : routes.arcs()) {
-            float* tail = way.data() + static_cast<std::size_t>(arc.tail) * count;
-            const float* head = way.data() + static_cast<std::size_t>(arc.head) * count;
-            const float* own = price.data() + static_cast<std::size_t>(arc.edge) * count;
-            for (std::size_t i = 0; i < count; ++i) tail[i] = std::min(tail[i], own[i] + head[i]);
-        }
-    }
-
-    void follow(std::size_t tree, std::size_t leaf) {
-        for (std::int32_t node = routes.source(); node != routes.target();) {
-            const RouteTable::Arc* on = nullptr;
-            float cheapest = FAR;
-            for (const RouteTable::Arc& arc : routes.leaving(node)) {
-                const float through = price[static_cast<std::size_t>(arc.edge) * count + leaf] +
-                                      way[static_cast<std::size_t>(arc.head) * count + leaf];
-                if (on == nullptr || through < cheapest) {
-                    on = &arc;
-                    cheapest = through;
-                }
-            }
-            taken[static_cast<std::size_t>(on->edge) * trees + tree] = 1;
-            ++takers[on->edge];
-            node = on->head;
-        }
     }
 
     // By how much the trees are apart: the squared length of the direction in which tolls change.
     double apart() const {
+        const auto trees = static_cast<double>(slots_.trees());
         double total = 0.0;
-        for (const std::int32_t n : takers) total += n - static_cast<double>(n) * n / static_cast<double>(trees);
+        for (const std::int32_t n : takers_) total += n - static_cast<double>(n) * n / trees;
         return total;
     }
 
-    void change(double step, std::vector<double>& toll) {
-        for (std::size_t e = 0; e < takers.size(); ++e) {
-            if (takers[e] == 0) continue;
-            const double share = takers[e] / static_cast<double>(trees);
-            for (std::size_t t = 0; t < trees; ++t) {
-                const double more = step * (taken[e * trees + t] - share);
-                toll[e * trees + t] += more;
-                for (std::size_t i = leaves.first[t]; i < leaves.first[t + 1]; ++i)
-                    price[e * count + i] += static_cast<float>(more);
+    void change(double step) {
+        const std::size_t trees = slots_.trees();
+        for (std::size_t a = 0; a < takers_.size(); ++a) {
+            if (takers_[a] == 0) continue;
+            const auto less = static_cast<float>(step * takers_[a] / static_cast<double>(trees));
+            float* const toll = prices_.toll(a);
+            for (std::size_t k = 0; k < trees; ++k) toll[k] -= less;
+        }
+        const auto more = static_cast<float>(step);
+        for (const auto& [a, k] : taken_) prices_.toll(a)[k] += more;
+    }
+
+private:
+    // All trees go on by one arc, again and again: what they look at is far apart, and so they wait for it together.
+    void follow() {
+        taken_.clear();
+        std::fill(takers_.begin(), takers_.end(), 0);
+        std::fill(at_.begin(), at_.end(), network_.source());
+        walking_.resize(slots_.trees());
+        std::iota(walking_.begin(), walking_.end(), std::size_t{0});
+        while (!walking_.empty()) {
+            std::size_t left = 0;
+            for (const std::size_t k : walking_) {
+                const std::size_t on = cheapest_arc(k);
+                taken_.emplace_back(on, k);
+                ++takers_[on];
+                at_[k] = network_.arcs()[on].head;
+                if (at_[k] != Network::target()) walking_[left++] = k;
             }
+            walking_.resize(left);
         }
     }
 
-    const RouteTable& routes;
-    const RouteTable::Reached& leaves;
-    std::size_t count, trees;
-    std::vector<float> price, way;     // by edge, or node, and reached leaf
-    std::vector<char> taken;           // by edge and tree
-    std::vector<std::int32_t> takers;  // of each edge
+    std::size_t cheapest_arc(std::size_t k) const {
+        const std::int32_t node = at_[k];
+        std::size_t on = network_.first(node);
+        if (network_.last(node) - on == 1) return on;
+        float least = through(on, k);
+        for (std::size_t a = on + 1; a < network_.last(node); ++a) {
+            const float other = through(a, k);
+            if (other < least) {
+                least = other;
+                on = a;
+            }
+        }
+        return on;
+    }
+    float through(std::size_t a, std::size_t k) const {
+        return prices_.cost(a)[leaf_[k]] + prices_.toll(a)[k] + prices_.way(network_.arcs()[a].head)[leaf_[k]];
+    }
+
+    PricedArcs<float>& prices_;
+    const Network& network_;
+    const LeafSlots& slots_;
+    std::vector<std::int32_t> takers_;                        // of each arc
+    std::vector<float> least_;                                // of each tree: what its best leaf is worth,
+    std::vector<std::int32_t> at_;                            // the node where it is on its route,
+    std::vector<std::size_t> leaf_, walking_;                 // and its leaf; trees that are on their way
+    std::vector<std::pair<std::size_t, std::size_t>> taken_;  // arcs, and the trees that take them
 };
+
+// The numbers of the arcs that lie on a route whose bound is at most so much.
+std::vector<std::int32_t> arcs_within(const PricedArcs<float>& prices, double most) {
+    const Network& network = prices.network();
+    const LeafSlots& slots = prices.slots();
+    const std::size_t count = slots.count(), arcs = network.arcs().size();
+    // By node and leaf: the cheapest way from the source, less the rival.
+    const auto spent = large_array<float>(static_cast<std::size_t>(network.nodes()) * count);
+    const auto from = [&](std::int32_t node) { return spent.get() + static_cast<std::size_t>(node) * count; };
+    std::vector<char> met(static_cast<std::size_t>(network.nodes()), 0), leads(met), kept(arcs, 0);
+    std::vector<float> through(count), whole(count), least(slots.trees());
+    met[network.source()] = 1;
+    for (std::size_t i = 0; i < count; ++i) from(network.source())[i] = -static_cast<float>(slots.rival[i]);
+    for (std::size_t a = arcs; a-- > 0;) {
+        const Arc& arc = network.arcs()[a];
+        if (!met[arc.tail]) continue;
+        prices.extend(a, from(arc.tail), through.data());
+        const float* rest = prices.way(arc.head);
+        for (std::size_t i = 0; i < count; ++i) whole[i] = through[i] + rest[i];
+        if (slots.least_sum(whole.data(), least.data()) > most) continue;
+        kept[a] = 1;
+        float* head = from(arc.head);
+        if (met[arc.head])
+            for (std::size_t i = 0; i < count; ++i) head[i] = std::min(head[i], through[i]);
+        else
+            std::copy(through.begin(), through.end(), head);
+        met[arc.head] = 1;
+    }
+    // Arcs that lead to none of the others are not on a route.
+    std::vector<std::int32_t> found;
+    leads[Network::target()] = 1;
+    for (std::size_t a = 0; a < arcs; ++a) {
+        const Arc& arc = network.arcs()[a];
+        if (!kept[a] || !leads[arc.head]) continue;
+        leads[arc.tail] = 1;
+        found.push_back(static_cast<std::int32_t>(a));
+    }
+    return found;
+}
+
+}  // namespace
 
 Tolls::Tolls(std::shared_ptr<const RouteTable> routes, std::int32_t trees)
     : routes_(std::move(routes)),
+      network_(routes_->network()),
       trees_(static_cast<std::size_t>(trees)),
-      toll_(static_cast<std::size_t>(routes_->edges()) * trees_, 0.0) {}
+      toll_(network_.arcs().size() * trees_, 0.0) {}
 
-void Tolls::agree(const RouteTable::Reached& reached, double tau, int rounds) {
-    Prices prices(*routes_, reached, toll_);
-    std::vector<double> toll = toll_;
-    double best = -INFINITE, scale = 0.0, factor = FIRST;
-    for (int round = 0; round <= rounds; ++round, factor *= NEXT) {
-        const double total = prices.take();
-        if (round == 0) scale = std::abs(total);
-        if (total > best) {
-            best = total;
-            toll_ = toll;
+Tolls Tolls::on(std::span<const std::int32_t> arcs) const {
+    Network part = network_.part(arcs);
+    // Those that are left of them keep their order.
+    std::vector<double> toll;
+    toll.reserve(part.arcs().size() * trees_);
+    auto next = arcs.begin();
+    for (const Arc& arc : part.arcs()) {
+        while (network_.arcs()[*next].place != arc.place) ++next;
+        const double* own = toll_.data() + static_cast<std::size_t>(*next) * trees_;
+        toll.insert(toll.end(), own, own + trees_);
+    }
+    return {routes_, std::move(part), trees_, std::move(toll), dearest_};
+}
+
+template <class Number>
+PricedArcs<Number> Tolls::prices(const LeafSlots& slots) const {
+    return {network_, slots, [&](std::int32_t leaf) { return routes_->costs(leaf); },
+            [&](std::size_t a) { return toll_.data() + a * trees_; }};
+}
+
+template PricedArcs<float> Tolls::prices(const LeafSlots& slots) const;
+template PricedArcs<double> Tolls::prices(const LeafSlots& slots) const;
+
+std::vector<std::int32_t> Tolls::agree(const LeafSlots& slots, double tau, int rounds) {
+    if (!network_.has_route() || !slots.whole()) return {};
+    PricedArcs<float> prices = this->prices<float>(slots);
+    Takers takers(prices);
+    double best = takers.take();
+    const double scale = std::abs(best);
+    double total = best, factor = FIRST;
+    std::vector<float> found;
+    for (int round = 0; round < rounds && total <= tau; ++round, factor *= NEXT) {
+        const double apart = takers.apart();
+        if (apart < 0.5) break;
+        takers.change(factor * std::max(tau + MORE * scale - total, LEAST_STEP * scale) / apart);
+        total = takers.take();
+        if (total <= best) continue;
+        best = total;
+        found.assign(prices.toll(0), prices.toll(network_.arcs().size()));
+    }
+    if (total < best) {
+        std::copy(found.begin(), found.end(), prices.toll(0));
+        prices.find_ways();
+    }
+    if (!found.empty()) keep(prices);
+    return arcs_within(prices, tau + rounding(network_.longest(), std::numeric_limits<float>::epsilon()));
+}
+
+// Take over the tolls that were found, without what rounding has left of their sum over trees.
+void Tolls::keep(const PricedArcs<float>& prices) {
+    const std::vector<std::size_t>& tree = prices.slots().tree;
+    dearest_ = 0.0;
+    for (std::size_t a = 0; a < network_.arcs().size(); ++a) {
+        const float* found = prices.toll(a);
+        double total = 0.0;
+        for (std::size_t k = 0; k < trees_; ++k) total += static_cast<double>(found[k]);
+        const double mean = total / static_cast<double>(trees_);
+        for (std::size_t k = 0; k < trees_; ++k) {
+            const double toll = static_cast<double>(found[k]) - mean;
+            toll_[a * trees_ + tree[k]] = toll;
+            dearest_ = std::max(dearest_, std::abs(toll));
         }
-        const double apart = prices.apart();
-        if (round == rounds || total > tau || apart < 0.5) break;
-        prices.change(factor * std::max(tau + MORE * scale - total, LEAST_STEP * scale) / apart, toll);
     }
 }
 
-std::vector<double> Tolls::ways(const RouteTable::Reached& reached) const {
-    const std::size_t count = reached.leaves.size();
-    std::vector<double> way(static_cast<std::size_t>(routes_->nodes()) * count, INFINITE);
-    std::fill_n(way.begin() + static_cast<std::ptrdiff_t>(static_cast<std::size_t>(routes_->target()) * count), count,
-                0.0);
-    double largest = 0.0;
-    for (const RouteTable::Arc& arc : routes_->arcs()) {
-        double* tail = way.data() + static_cast<std::size_t>(arc.tail) * count;
-        const double* head = way.data() + static_cast<std::size_t>(arc.head) * count;
-        const double* cost = routes_->edge(arc.edge);
-        const double* toll = toll_.data() + static_cast<std::size_t>(arc.edge) * trees_;
-        for (std::size_t t = 0; t < trees_; ++t)
-            for (std::size_t i = reached.first[t]; i < reached.first[t + 1]; ++i) {
-                const double price = cost[reached.leaves[i]] + toll[t];
-                largest = std::max(largest, std::abs(price));
-                tail[i] = std::min(tail[i], price + head[i]);
-            }
-    }
-    const double rounding = ROUNDING * largest * static_cast<double>(routes_->nodes());  // of each tree
-    for (double& one : way) one -= rounding;
-    return way;
+double Tolls::rounding(double longest, double epsilon) const {
+    const double along = epsilon * (longest + 4.0);
+    const double over_trees = std::numeric_limits<double>::epsilon() * static_cast<double>(trees_);
+    return static_cast<double>(trees_) * (routes_->dearest() + dearest_) * longest * (along + over_trees);
 }
 
 }  // namespace whence

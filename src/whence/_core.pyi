@@ -190,15 +190,29 @@ class PlanList(Criterion):
 class RouteTable:
     """Routes of an acyclic network, and what each leaf says about its edges."""
 
-    def __init__(self, costs: Floats, arcs: Ints, nodes: int, source: int, target: int) -> None: ...
+    def __init__(
+        self,
+        costs: Floats,
+        samples: Ints,
+        first: NDArray[np.int64],
+        size: NDArray[np.int64],
+        divisor: Floats,
+        arcs: Ints,
+        nodes: int,
+        source: int,
+        target: int,
+    ) -> None: ...
     def cheapest(self, total: Floats) -> tuple[float, Ints]: ...
 
 class Tolls:
     """What trees charge for the edges of a network, so that they agree on a route."""
 
     def __init__(self, routes: RouteTable, trees: int) -> None: ...
-    def agree(self, leaves: Ints, first: NDArray[np.int64], rival: Floats, tau: float, rounds: int) -> None: ...
-    def ways(self, leaves: Ints, first: NDArray[np.int64]) -> Floats: ...
+    def agree(self, leaves: Ints, first: NDArray[np.int64], rival: Floats, tau: float, rounds: int) -> Ints: ...
+    def on(self, arcs: Ints) -> Tolls: ...
+    def routes(
+        self, leaves: Ints, first: NDArray[np.int64], rival: Floats, tau: float
+    ) -> tuple[float, list[list[int]]]: ...
 
 class StockTable:
     """What every breakpoint of every product costs in each leaf."""

@@ -19,6 +19,13 @@ from whence.search.plan_sets import list_criterion, row_of_plans
 TAU = 1e-6
 
 
+def table_of(costs: Any, arcs: Any) -> RouteTable:
+    """A table of what edges cost in every leaf: each has one observation of its own."""
+    leaves = len(costs)
+    samples, first, ones = np.arange(leaves, dtype=np.int32), np.arange(leaves), np.ones(leaves)
+    return RouteTable(np.ascontiguousarray(costs), samples, first, ones.astype(int), ones, *arcs)
+
+
 def random_box(rng: np.random.Generator, scene: ForestScene) -> Box | None:
     """Some part of what the question allows."""
     box = Box(scene.located)
@@ -119,7 +126,7 @@ def test_routes_are_listed_box_by_box(absolute: bool) -> None:
         edges = np.ascontiguousarray(row_of_plans(scene.kept, Y.T).T)
         decision = Y @ every[seed % 6] * 0.9
         tables = [
-            RouteTable(edges, *one.arcs())  # type: ignore[misc]
+            table_of(edges, one.arcs())
             for one in ([routes, RouteSet(problem)] if absolute else [routes])
         ]
         criterion = PlanList(scene.grid.leaves)
@@ -156,7 +163,7 @@ def test_routes_that_are_too_many_to_be_listed(width: int) -> None:
         decision = rng.normal(float(np.quantile(shortest, 0.2)), 1.0, n)
         criterion = PlanList(scene.grid.leaves)
         criterion.add_rivals(row_of_plans(scene.kept, decision[None, :]))
-        criterion.set_routes(RouteTable(np.ascontiguousarray(row_of_plans(scene.kept, Y.T).T), *arcs))
+        criterion.set_routes(table_of(row_of_plans(scene.kept, Y.T).T, arcs))
         excess = shortest - scene.weights @ decision
         check_bounds(scene, criterion, excess, seed)
         check_search(scene, criterion, excess)
@@ -168,30 +175,41 @@ def sum_of_least(rows: Floats, first: np.ndarray) -> Floats:
 
 
 def test_tolls_bound_all_routes_together() -> None:
-    """The sum over trees never exceeds that of any route, and is the better for tolls."""
+    """Against all routes: the bound, the arcs that are kept, and lists of routes, also on a part of the network."""
     problem = ShortestPath.grid(4)
     arcs = RouteSet(problem).arcs()
-    assert arcs is not None
     every = np.array([problem.vector(list(r)) for r in nx.all_simple_paths(problem.graph, (0, 0), (3, 3))])
-    better = 0
-    for seed in range(40):
+    better = kept = 0
+    for seed in range(80):
         rng = np.random.default_rng(seed)
         trees, each = 5, 4
         costs = rng.integers(-2, 9, (trees * each, 24)) + rng.normal(size=24) * (seed % 2)
         rival = rng.normal(size=trees * each)
         leaves = np.flatnonzero(rng.random(trees * each) < 0.8).astype(np.int32)
         first = np.searchsorted(leaves, each * np.arange(trees + 1))
-        tolls = Tolls(RouteTable(costs, *arcs), trees)
-
-        least = sum_of_least(every @ costs[leaves].T - rival[leaves], first).min()
-        plain = sum_of_least(tolls.ways(leaves, first)[arcs[2]] - rival[leaves], first)
-        for rounds in (1, 5, 30):
-            tolls.agree(leaves, first, rival[leaves], float(least), rounds)
-            found = sum_of_least(tolls.ways(leaves, first)[arcs[2]] - rival[leaves], first)
-            assert found <= least
+        given = (leaves, first, rival[leaves])
+        totals = sum_of_least(every @ costs[leaves].T - rival[leaves], first)
+        if np.diff(first).min() == 0:
+            assert not Tolls(table_of(costs, arcs), trees).agree(*given, 0.0, 5).size
+            continue
+        least = totals.min()
+        plain, _ = Tolls(table_of(costs, arcs), trees).routes(*given, -np.inf)
+        tolls = Tolls(table_of(costs, arcs), trees)
+        for rounds, more in ((0, 3.0), (1, 1.0), (5, 0.5), (30, 0.0), (30, -1e-6)):
+            left = tolls.agree(*given, least + more, rounds)
+            part = tolls.on(left)
+            found, routes = part.routes(*given, least + more)
             assert found >= plain - 1e-4
+            assert (found <= least) or more < 0.0  # there is no route left within less than the least
+            listed = {tuple(sorted(route)) for route in routes}
+            within = {tuple(np.flatnonzero(one)) for one in every[totals <= least + more]}
+            assert within <= listed
+            kept += left.size
+            if more >= 0.0:
+                tolls = part  # routes that are within `least` can still be taken
         better += found > plain + 0.1
-    assert better > 20
+    assert better > 40
+    assert 0 < kept < 80 * 5 * 12
 
 
 def test_the_cheapest_route_of_a_table() -> None:
@@ -199,7 +217,7 @@ def test_the_cheapest_route_of_a_table() -> None:
     problem = ShortestPath.grid(4)
     arcs = RouteSet(problem).arcs()
     assert arcs is not None
-    table = RouteTable(np.zeros((1, 24)), *arcs)
+    table = table_of(np.zeros((1, 24)), arcs)
     for seed in range(20):
         total = np.random.default_rng(seed).normal(size=24)
         cost, route = table.cheapest(total)
@@ -341,10 +359,19 @@ def test_arrays_of_another_shape_are_refused() -> None:
         criterion.add_rivals(np.zeros((2, 5)))
     arcs = np.array([[0, 0, 1]], dtype=np.int32)
     with pytest.raises(ValueError, match="about the nodes and edges"):
-        RouteTable(np.zeros((4, 1)), np.array([[0, 3, 1]], dtype=np.int32), 2, 0, 1)
+        table_of(np.zeros((4, 1)), (np.array([[0, 3, 1]], dtype=np.int32), 2, 0, 1))
     with pytest.raises(ValueError, match="from the target backwards"):
-        RouteTable(np.zeros((4, 1)), arcs, 3, 0, 2)
-    table = RouteTable(np.zeros((4, 1)), arcs, 2, 0, 1)
+        table_of(np.zeros((4, 1)), (arcs, 3, 0, 2))
+    with pytest.raises(ValueError, match="There must be a route"):
+        table_of(np.zeros((4, 1)), (arcs, 3, 2, 1))
+    samples, first = np.arange(4, dtype=np.int32), np.arange(4)
+    with pytest.raises(ValueError, match="'costs' must have one row a sample"):
+        RouteTable(np.zeros((3, 1)), samples, first, np.ones(4, dtype=int), np.ones(4), arcs, 2, 0, 1)
+    with pytest.raises(ValueError, match="'first' and 'size' must be about the samples"):
+        RouteTable(np.zeros((4, 1)), samples, first, np.full(4, 2), np.ones(4), arcs, 2, 0, 1)
+    table = table_of(np.zeros((4, 1)), (arcs, 2, 0, 1))
+    with pytest.raises(ValueError, match="'arcs' must be numbers of arcs"):
+        Tolls(table, 2).on(np.array([1], dtype=np.int32))
     with pytest.raises(ValueError, match="There must be one rival"):
         criterion.set_routes(table)
     one = np.ones(1)

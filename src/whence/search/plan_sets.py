@@ -36,7 +36,7 @@ TABLE_LIMIT = 12_000_000
 #: Plans that are listed at most; with thresholds under CVaR.
 LISTED, LISTED_TAIL = 4_000, 1_000
 #: Boxes to examine before the first proposal where there are very many routes: such boxes are dear.
-EARLY = 8
+EARLY = 0
 #: Numbers that a table over all leaves would hold, from which on it pays to know an explanation before it is made.
 LARGE = 500_000
 
@@ -286,4 +286,8 @@ def _route_criterion(
 
 
 def _route_table(kept: KeptGrid, routes: Routes) -> _core.RouteTable:
-    return _core.RouteTable(_means(kept, routes.costs), routes.arcs, routes.nodes, routes.source, routes.target)
+    costs = routes.costs if kept.mass is None else routes.costs * kept.mass[:, None]
+    return _core.RouteTable(
+        np.ascontiguousarray(costs), kept.samples.ravel(), kept.first, kept.size, kept.total * kept.trees,
+        routes.arcs, routes.nodes, routes.source, routes.target,
+    )  # fmt: skip

@@ -1,0 +1,65 @@
+#include "box_routes.hpp"
+
+#include <limits>
+
+namespace whence {
+
+BoxRoutes::BoxRoutes(const Tolls& tolls, const LeafSlots& slots)
+    : prices_(tolls.prices<double>(slots)),
+      rounding_(tolls.rounding(tolls.network().longest(), std::numeric_limits<double>::epsilon())),
+      cheapest_(slots.count()) {
+    prices_.find_ways();
+    const double less = rounding_ / static_cast<double>(slots.trees());
+    for (std::size_t i = 0; i < cheapest_.size(); ++i) cheapest_[i] = prices_.from_source()[i] - less;
+}
+
+BoxRoutes::Listing BoxRoutes::list(double tau, std::size_t most, std::int64_t steps) const {
+    const Network& network = prices_.network();
+    const LeafSlots& slots = prices_.slots();
+    const std::size_t count = slots.count();
+    struct Step {
+        std::size_t next, last;  // arc to try, and the end of them
+    };
+    const auto from = [&](std::int32_t node) { return Step{network.first(node), network.last(node)}; };
+    Listing listing;
+    Route route;
+    std::vector<Step> stack{from(network.source())};
+    // By length of the route so far: its cost in every leaf, less the rival.
+    std::vector<std::vector<double>> spent(1, std::vector<double>(count));
+    std::vector<double> whole(count), least(slots.trees());
+    for (std::size_t i = 0; i < count; ++i) spent[0][i] = -slots.rival[i];
+    while (!stack.empty()) {
+        Step& top = stack.back();
+        if (top.next == top.last) {
+            stack.pop_back();
+            if (!route.empty()) route.pop_back();
+            continue;
+        }
+        if (--steps < 0) {
+            listing.whole = false;
+            return listing;
+        }
+        const std::size_t a = top.next++;
+        const Arc& arc = network.arcs()[a];
+        if (spent.size() == stack.size()) spent.emplace_back(count);
+        double* cost = spent[stack.size()].data();
+        prices_.extend(a, spent[stack.size() - 1].data(), cost);
+        const double* rest = prices_.way(arc.head);
+        for (std::size_t i = 0; i < count; ++i) whole[i] = cost[i] + rest[i];
+        if (slots.least_sum(whole.data(), least.data()) > tau + rounding_) continue;
+        route.push_back(arc.edge);
+        if (arc.head != Network::target()) {
+            stack.push_back(from(arc.head));
+            continue;
+        }
+        if (listing.routes.size() == most) {
+            listing.whole = false;
+            return listing;
+        }
+        listing.routes.push_back(route);
+        route.pop_back();
+    }
+    return listing;
+}
+
+}  // namespace whence

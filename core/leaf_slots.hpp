@@ -1,0 +1,71 @@
+// The leaves that a box meets, laid out for numbers that are compared within each tree and added up over all of them.
+//
+// The first slot has a leaf of every tree, the second one another leaf of every tree that has two, and so on; trees with
+// more leaves come first. So the trees lie side by side, and what is done for one is done for several at once.
+#pragma once
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <numeric>
+#include <span>
+#include <vector>
+
+namespace whence {
+
+// Those of tree t from first[t] on, and what the rival costs in each of them.
+struct ReachedLeaves {
+    std::span<const std::int32_t> leaves;
+    std::span<const std::size_t> first;
+    std::span<const double> rival;
+
+    std::size_t trees() const { return first.size() - 1; }
+    std::size_t of(std::size_t tree) const { return first[tree + 1] - first[tree]; }
+};
+
+struct LeafSlots {
+    explicit LeafSlots(const ReachedLeaves& reached) {
+        tree.resize(reached.trees());
+        std::iota(tree.begin(), tree.end(), std::size_t{0});
+        std::stable_sort(tree.begin(), tree.end(),
+                         [&](std::size_t a, std::size_t b) { return reached.of(a) > reached.of(b); });
+        from.push_back(0);
+        for (std::size_t s = 0; tree.size() > 0 && s < reached.of(tree[0]); ++s) {
+            for (std::size_t k = 0; k < tree.size() && reached.of(tree[k]) > s; ++k) {
+                const std::size_t i = reached.first[tree[k]] + s;
+                leaf.push_back(reached.leaves[i]);
+                rival.push_back(reached.rival[i]);
+            }
+            from.push_back(leaf.size());
+        }
+    }
+
+    std::size_t count() const { return leaf.size(); }
+    std::size_t trees() const { return tree.size(); }
+    std::size_t slots() const { return from.size() - 1; }
+    std::size_t width(std::size_t slot) const { return from[slot + 1] - from[slot]; }
+    // Whether every tree has a leaf: a context has.
+    bool whole() const { return slots() > 0 && width(0) == trees(); }
+
+    // Of each tree, the least of what its leaves have; the sum of them. There is room for a number a tree.
+    template <class T>
+    double least_sum(const T* values, T* least) const {
+        std::copy(values, values + width(0), least);
+        for (std::size_t s = 1; s < slots(); ++s) {
+            const T* own = values + from[s];
+            const std::size_t n = width(s);
+            for (std::size_t k = 0; k < n; ++k) least[k] = own[k] < least[k] ? own[k] : least[k];
+        }
+        // Four sums side by side: a single one waits for every addition.
+        double sums[4] = {0.0, 0.0, 0.0, 0.0};
+        for (std::size_t k = 0; k < trees(); ++k) sums[k % 4] += static_cast<double>(least[k]);
+        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
+    }
+
+    std::vector<std::size_t> tree;   // in the order of their leaves
+    std::vector<std::size_t> from;   // where each slot begins, and the end
+    std::vector<std::int32_t> leaf;  // by slot and tree
+    std::vector<double> rival;
+};
+
+}  // namespace whence

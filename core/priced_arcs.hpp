@@ -1,0 +1,113 @@
+// What the arcs of a network cost in the leaves that a box meets, the tolls of the trees for them, and the cheapest ways to
+// the target.
+#pragma once
+
+#include <cstdint>
+#include <vector>
+
+#include "large_array.hpp"
+#include "leaf_slots.hpp"
+#include "network.hpp"
+
+namespace whence {
+
+template <class Number>
+class PricedArcs {
+public:
+    // `costs(leaf)` by edge, and `tolls(arc)` by tree.
+    template <class Costs, class Tolls>
+    PricedArcs(const Network& network, const LeafSlots& slots, Costs costs, Tolls tolls)
+        : network_(&network),
+          slots_(&slots),
+          count_(slots.count()),
+          trees_(slots.trees()),
+          cost_(large_array<Number>(network.arcs().size() * count_)),
+          toll_(large_array<Number>(network.arcs().size() * trees_)),
+          way_(large_array<Number>(static_cast<std::size_t>(network.nodes()) * count_)) {
+        const std::size_t arcs = network.arcs().size();
+        // A few leaves at a time: what is read and what is written lie in different orders.
+        const double* own[TOGETHER];
+        for (std::size_t from = 0; from < count_; from += TOGETHER) {
+            const std::size_t width = std::min(TOGETHER, count_ - from);
+            for (std::size_t i = 0; i < width; ++i) own[i] = costs(slots.leaf[from + i]);
+            for (std::size_t a = 0; a < arcs; ++a) {
+                const std::int32_t edge = network.arcs()[a].edge;
+                Number* const into = cost_.get() + a * count_ + from;
+                if (width == TOGETHER)
+                    for (std::size_t i = 0; i < TOGETHER; ++i) into[i] = static_cast<Number>(own[i][edge]);
+                else
+                    for (std::size_t i = 0; i < width; ++i) into[i] = static_cast<Number>(own[i][edge]);
+            }
+        }
+        for (std::size_t a = 0; a < arcs; ++a)
+            for (std::size_t k = 0; k < trees_; ++k) toll(a)[k] = static_cast<Number>(tolls(a)[slots.tree[k]]);
+    }
+
+    const Network& network() const { return *network_; }
+    const LeafSlots& slots() const { return *slots_; }
+    const Number* cost(std::size_t arc) const { return cost_.get() + arc * count_; }
+    // By tree, in the order of the slots.
+    Number* toll(std::size_t arc) { return toll_.get() + arc * trees_; }
+    const Number* toll(std::size_t arc) const { return toll_.get() + arc * trees_; }
+    // By leaf, after `find_ways`.
+    const Number* way(std::int32_t node) const { return way_.get() + static_cast<std::size_t>(node) * count_; }
+    const Number* from_source() const { return way(network_->source()); }
+
+    void find_ways() {
+        const Arc* arcs = network_->arcs().data();
+        std::fill_n(way_.get(), count_, Number{0});
+        for (std::int32_t node = 1; node < network_->nodes(); ++node) {
+            Number* const own = way_.get() + static_cast<std::size_t>(node) * count_;
+            std::size_t a = network_->first(node);
+            if (network_->last(node) - a == 1) {
+                extend(a, way(arcs[a].head), own);
+                continue;
+            }
+            cheaper_of(a, a + 1, own);
+            for (a += 2; a < network_->last(node); ++a) take_cheaper(a, own);
+        }
+    }
+
+    // A way that has cost `before` in every leaf, and goes on by an arc.
+    void extend(std::size_t arc, const Number* before, Number* __restrict after) const {
+        const Number *price = cost(arc), *more = toll(arc);
+        for (std::size_t s = 0; s < slots_->slots(); ++s) {
+            const std::size_t from = slots_->from[s], width = slots_->width(s);
+            for (std::size_t k = 0; k < width; ++k) after[from + k] = price[from + k] + more[k] + before[from + k];
+        }
+    }
+
+private:
+    static constexpr std::size_t TOGETHER = 8;
+
+    void cheaper_of(std::size_t one, std::size_t other, Number* __restrict own) const {
+        const Number *price0 = cost(one), *more0 = toll(one), *rest0 = way(network_->arcs()[one].head);
+        const Number *price1 = cost(other), *more1 = toll(other), *rest1 = way(network_->arcs()[other].head);
+        for (std::size_t s = 0; s < slots_->slots(); ++s) {
+            const std::size_t from = slots_->from[s], width = slots_->width(s);
+            for (std::size_t k = 0; k < width; ++k) {
+                const Number a = price0[from + k] + more0[k] + rest0[from + k];
+                const Number b = price1[from + k] + more1[k] + rest1[from + k];
+                own[from + k] = a < b ? a : b;
+            }
+        }
+    }
+
+    void take_cheaper(std::size_t arc, Number* __restrict own) const {
+        const Number *price = cost(arc), *more = toll(arc), *rest = way(network_->arcs()[arc].head);
+        for (std::size_t s = 0; s < slots_->slots(); ++s) {
+            const std::size_t from = slots_->from[s], width = slots_->width(s);
+            for (std::size_t k = 0; k < width; ++k) {
+                const Number other = price[from + k] + more[k] + rest[from + k];
+                own[from + k] = other < own[from + k] ? other : own[from + k];
+            }
+        }
+    }
+
+    const Network* network_;
+    const LeafSlots* slots_;
+    std::size_t count_, trees_;
+    LargeArray<Number> cost_, toll_, way_;  // by arc and leaf, arc and tree, node and leaf
+};
+
+}  // namespace whence
