@@ -497,32 +497,32 @@ void bind_plan_sets(nb::module_& m) {
             "routes"_a, "trees"_a)
         .def(
             "agree",
-            [](Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau, int rounds) {
+            [](const Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau, int rounds) {
                 const std::vector<std::size_t> from = tree_starts(tolls, leaves, first);
                 require_size(rival, leaves.size(), "rival");
-                return array_of(tolls.agree(LeafSlots({view(leaves), from, view(rival)}), tau, rounds));
+                const LeafSlots slots({view(leaves), from, view(rival)});
+                require(slots.whole(), "Every tree must have a leaf.");
+                const Tolls::Agreement agreed = tolls.agree(slots, tau, rounds);
+                return agreed.arcs.empty() ? std::nullopt : std::optional(tolls.after(agreed));
             },
             "leaves"_a.noconvert(), "first"_a.noconvert(), "rival"_a.noconvert(), "tau"_a, "rounds"_a,
-            "Raise the bound over these leaves; the numbers of the arcs that a route within tau can take.")
-        .def(
-            "on",
-            [](const Tolls& tolls, Integers arcs) {
-                for (std::size_t i = 0; i < arcs.size(); ++i)
-                    require(arcs(i) >= 0 && static_cast<std::size_t>(arcs(i)) < tolls.network().arcs().size() &&
-                                (i == 0 || arcs(i - 1) < arcs(i)),
-                            "'arcs' must be numbers of arcs in their order.");
-                return tolls.on(view(arcs));
-            },
-            "arcs"_a.noconvert(), "The same on a part of the network.")
+            "Tolls that bound routes over these leaves better, on the arcs of routes within tau; None without any.")
+        .def_prop_ro("arcs",
+                     [](const Tolls& tolls) {
+                         std::vector<std::int32_t> places;
+                         for (const Arc& arc : tolls.network().arcs()) places.push_back(arc.place);
+                         return array_of(places);
+                     })
         .def(
             "routes",
             [](const Tolls& tolls, Integers leaves, Ints first, Vector rival, double tau) {
                 const std::vector<std::size_t> from = tree_starts(tolls, leaves, first);
                 require_size(rival, leaves.size(), "rival");
                 const LeafSlots slots({view(leaves), from, view(rival)});
-                if (!tolls.network().has_route() || !slots.whole())
-                    return std::pair(std::numeric_limits<double>::infinity(), std::vector<Route>());
-                const BoxRoutes routes(tolls, slots);
+                require(slots.whole(), "Every tree must have a leaf.");
+                PricedArcs<double> prices = tolls.prices<double>(slots);
+                prices.find_ways();
+                const BoxRoutes<double> routes(std::move(prices), tolls.rounding());
                 std::vector<double> worth = routes.cheapest(), least(slots.trees());
                 for (std::size_t i = 0; i < worth.size(); ++i) worth[i] -= slots.rival[i];
                 const std::int64_t steps = std::numeric_limits<std::int64_t>::max();

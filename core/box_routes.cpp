@@ -1,19 +1,18 @@
 #include "box_routes.hpp"
 
-#include <limits>
-
 namespace whence {
 
-BoxRoutes::BoxRoutes(const Tolls& tolls, const LeafSlots& slots)
-    : prices_(tolls.prices<double>(slots)),
-      rounding_(tolls.rounding(tolls.network().longest(), std::numeric_limits<double>::epsilon())),
-      cheapest_(slots.count()) {
-    prices_.find_ways();
+template <class Number>
+std::vector<double> BoxRoutes<Number>::cheapest() const {
+    const LeafSlots& slots = prices_.slots();
     const double less = rounding_ / static_cast<double>(slots.trees());
-    for (std::size_t i = 0; i < cheapest_.size(); ++i) cheapest_[i] = prices_.from_source()[i] - less;
+    std::vector<double> found(slots.count());
+    for (std::size_t i = 0; i < found.size(); ++i) found[i] = static_cast<double>(prices_.from_source()[i]) - less;
+    return found;
 }
 
-BoxRoutes::Listing BoxRoutes::list(double tau, std::size_t most, std::int64_t steps) const {
+template <class Number>
+typename BoxRoutes<Number>::Listing BoxRoutes<Number>::list(double tau, std::size_t most, std::int64_t steps) const {
     const Network& network = prices_.network();
     const LeafSlots& slots = prices_.slots();
     const std::size_t count = slots.count();
@@ -25,9 +24,9 @@ BoxRoutes::Listing BoxRoutes::list(double tau, std::size_t most, std::int64_t st
     Route route;
     std::vector<Step> stack{from(network.source())};
     // By length of the route so far: its cost in every leaf, less the rival.
-    std::vector<std::vector<double>> spent(1, std::vector<double>(count));
-    std::vector<double> whole(count), least(slots.trees());
-    for (std::size_t i = 0; i < count; ++i) spent[0][i] = -slots.rival[i];
+    std::vector<std::vector<Number>> spent(1, std::vector<Number>(count));
+    std::vector<Number> whole(count), least(slots.trees());
+    for (std::size_t i = 0; i < count; ++i) spent[0][i] = -static_cast<Number>(slots.rival[i]);
     while (!stack.empty()) {
         Step& top = stack.back();
         if (top.next == top.last) {
@@ -42,9 +41,9 @@ BoxRoutes::Listing BoxRoutes::list(double tau, std::size_t most, std::int64_t st
         const std::size_t a = top.next++;
         const Arc& arc = network.arcs()[a];
         if (spent.size() == stack.size()) spent.emplace_back(count);
-        double* cost = spent[stack.size()].data();
+        Number* cost = spent[stack.size()].data();
         prices_.extend(a, spent[stack.size() - 1].data(), cost);
-        const double* rest = prices_.way(arc.head);
+        const Number* rest = prices_.way(arc.head);
         for (std::size_t i = 0; i < count; ++i) whole[i] = cost[i] + rest[i];
         if (slots.least_sum(whole.data(), least.data()) > tau + rounding_) continue;
         route.push_back(arc.edge);
@@ -61,5 +60,8 @@ BoxRoutes::Listing BoxRoutes::list(double tau, std::size_t most, std::int64_t st
     }
     return listing;
 }
+
+template class BoxRoutes<float>;
+template class BoxRoutes<double>;
 
 }  // namespace whence

@@ -11,13 +11,15 @@
 
 namespace whence {
 
+template <class Number>
 class BoxRoutes {
 public:
-    BoxRoutes(const Tolls& tolls, const LeafSlots& slots);
+    // Prices with their ways, and by how much sums over trees of what a route costs can be wrong.
+    BoxRoutes(PricedArcs<Number> prices, double rounding) : prices_(std::move(prices)), rounding_(rounding) {}
 
     // Of the leaves in their slots: the cheapest route, tolls included. For every route, the sum over trees of the least of
     // them is below what it costs, also with rounding.
-    const std::vector<double>& cheapest() const { return cheapest_; }
+    std::vector<double> cheapest() const;
 
     struct Listing {
         bool whole = true;          // whether all routes were looked at
@@ -27,9 +29,8 @@ public:
     Listing list(double tau, std::size_t most, std::int64_t steps) const;
 
 private:
-    PricedArcs<double> prices_;
-    double rounding_;  // of sums over all trees
-    std::vector<double> cheapest_;
+    PricedArcs<Number> prices_;
+    double rounding_;
 };
 
 }  // namespace whence

@@ -32,9 +32,10 @@ constexpr double ROUNDING = 1e-9;
 // of its tolls, and then the arcs that its routes can take.
 constexpr std::int32_t TOO_MANY = -1;
 constexpr std::size_t MET = 1, ROW = 2, TOLLS = 3, ARCS = 4;
-// Tolls that are held for the parts of boxes, at most, and what stands in place of the number of those that are not.
+// Numbers of tolls that are held for the parts of boxes, about, at most.
 constexpr std::size_t MOST_TOLLS = 8'000'000;
-constexpr std::int32_t NOT_HELD = -1;
+// Bounds are found with half the digits, unless they are as near to tau as so many times what that may be wrong by.
+constexpr double CLOSE = 4.0;
 
 // How often tolls are changed at the first box, and at others; and prices that are added up for that at most.
 constexpr std::size_t FIRST_ROUNDS = 16, FURTHER_ROUNDS = 8, MOST_PRICES = 60'000'000;
@@ -249,38 +250,32 @@ std::vector<std::int32_t> PlanList::numbers(std::map<Route, std::int32_t>& known
     return found;
 }
 
+static BoxRoutes<double> with_all_digits(const Tolls& tolls, const LeafSlots& slots) {
+    PricedArcs<double> prices = tolls.prices<double>(slots);
+    prices.find_ways();
+    return {std::move(prices), tolls.rounding()};
+}
+
 // Whether a box, or one that holds it, has listed its routes.
 static bool has_listed(const OpenBox& open) { return open.plans && is_list(*open.plans); }
 
-// The tolls for a box: those of the one that it is a part of, and a few steps more, on the arcs that routes can take. They
-// are learned at the first box.
-Tolls PlanList::tolls_of(const OpenBox& open, const LeafSlots& slots, double tau) const {
-    const auto rounds = [&](std::size_t most, const Tolls& tolls) {
-        const std::size_t prices = std::max<std::size_t>(1, slots.count() * tolls.network().arcs().size());
-        return static_cast<int>(std::min(most, 1 + MOST_PRICES / prices));
-    };
+// The tolls to begin with at a box: those of the one that it is a part of.
+Tolls PlanList::tolls_of(const OpenBox& open) const {
+    if (!open.plans) return {routes_, open.trees};
+    const auto places = std::span(*open.plans).subspan(ARCS);
     std::unique_lock lock(mutex_);
-    if (!tolls_) {
-        Tolls first(routes_, open.trees);
-        const std::vector<std::int32_t> arcs = first.agree(slots, tau, rounds(FIRST_ROUNDS, first));
-        tolls_.emplace(std::move(first));
-        return tolls_->on(arcs);
-    }
-    // Tolls that are held stay as they are.
-    Tolls own = !open.plans                         ? *tolls_
-                : (*open.plans)[TOLLS] != NOT_HELD ? *held_[(*open.plans)[TOLLS]]
-                                                    : tolls_->on(std::span(*open.plans).subspan(ARCS));
-    lock.unlock();
-    return own.on(own.agree(slots, tau, rounds(FURTHER_ROUNDS, own)));
+    const Tolls& held = *held_[(*open.plans)[TOLLS]];
+    lock.unlock();  // what is held stays as it is
+    return held.on(places);
 }
 
-// The number of tolls that are held from now on.
-std::int32_t PlanList::hold(const Tolls& tolls) const {
+// The number of tolls that are held from now on; where there is no room for them, that of those before.
+std::int32_t PlanList::hold(Tolls tolls, const PlansLeft& before) const {
     const std::size_t numbers = tolls.trees() * tolls.network().arcs().size();
     std::lock_guard lock(mutex_);
-    if (tolls_held_ + numbers > MOST_TOLLS) return NOT_HELD;
+    if (before && tolls_held_ + numbers > MOST_TOLLS) return (*before)[TOLLS];
     tolls_held_ += numbers;
-    held_.push_back(std::make_unique<const Tolls>(tolls));
+    held_.push_back(std::make_unique<const Tolls>(std::move(tolls)));
     return static_cast<std::int32_t>(held_.size()) - 1;
 }
 
@@ -300,27 +295,43 @@ bool PlanList::bound_routes(OpenBox& open, double tau) const {
     std::vector<double> rival;
     for (const std::int32_t leaf : flat.leaves) rival.push_back(this->rival(open.levels[0])[leaf]);
     const LeafSlots slots({flat.leaves, flat.first, rival});
+    if (!slots.whole()) return false;
+    Tolls tolls = tolls_of(open);
     // Few routes can often be listed at once.
-    const bool first_try = !before && !many_;
-    const Tolls tolls = first_try ? Tolls(routes_, open.trees) : tolls_of(open, slots, tau);
-    if (!tolls.network().has_route()) return false;
-    const BoxRoutes routes(tolls, slots);
+    if (!before && !many_) return list_routes(open, slots, with_all_digits(tolls, slots), tolls, tau);
+    const std::size_t prices = slots.count() * tolls.network().arcs().size();
+    const std::size_t rounds = std::min(before ? FURTHER_ROUNDS : FIRST_ROUNDS, 1 + MOST_PRICES / prices);
+    const Tolls::Agreement agreed = tolls.agree(slots, tau, static_cast<int>(rounds));
+    if (agreed.arcs.empty()) return false;
+    Tolls after = tolls.after(agreed);
+    if (tau - agreed.bound < CLOSE * agreed.rounding)
+        return list_routes(open, slots, with_all_digits(after, slots), after, tau);
+    const BoxRoutes<float> routes({agreed.prices, after.network(), agreed.arcs}, agreed.rounding);
+    return list_routes(open, slots, routes, after, tau);
+}
+
+// Bound the box by what routes cost, and list them if they are few; false where there are none. The tolls may be kept.
+template <class Number>
+bool PlanList::list_routes(OpenBox& open, const LeafSlots& slots, const BoxRoutes<Number>& routes, Tolls& tolls,
+                           double tau) const {
+    const PlansLeft before = open.plans;
     const bool room = ways_.has_room(1);
     if (!room && !before) throw std::length_error("There are too many leaves.");
     const std::int32_t row = room ? row_of_ways(slots, routes.cheapest()) : (*before)[ROW];
     if (!bound_apart(open, tau, row)) return false;
     const std::vector<Arc>& arcs = tolls.network().arcs();
-    BoxRoutes::Listing found{false, {}};
-    if (first_try || arcs.size() <= WIDE * static_cast<std::size_t>(tolls.network().longest())) {
-        const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / std::max<std::size_t>(1, flat.leaves.size()));
+    typename BoxRoutes<Number>::Listing found{false, {}};
+    if (!many_ || arcs.size() <= WIDE * static_cast<std::size_t>(tolls.network().longest())) {
+        const auto steps = std::max(LEAST_STEPS, MOST_LOOKS / slots.count());
         found = routes.list(tau, MOST_ROUTES, static_cast<std::int64_t>(steps));
     }
     std::vector<std::int32_t> plans;
     if (found.whole && plans_.has_room(found.routes.size())) {
         plans = numbers(known_, plans_, *routes_, found.routes);
     } else {
-        plans = {TOO_MANY, static_cast<std::int32_t>(flat.leaves.size()), row, hold(tolls)};
+        plans = {TOO_MANY, static_cast<std::int32_t>(slots.count()), row, 0};
         for (const Arc& arc : arcs) plans.push_back(arc.place);
+        plans[TOLLS] = hold(std::move(tolls), before);
     }
     open.plans = std::make_shared<const std::vector<std::int32_t>>(std::move(plans));
     return true;
@@ -405,7 +416,7 @@ void PlanList::lean(OpenBox& open) const {
         const Flat flat(open);
         const std::vector<double> nothing(flat.leaves.size(), 0.0);
         const LeafSlots slots({flat.leaves, flat.first, nothing});
-        row = row_of_ways(slots, BoxRoutes(Tolls(routes_, open.trees), slots).cheapest());
+        row = row_of_ways(slots, with_all_digits(Tolls(routes_, open.trees), slots).cheapest());
     }
     bound_apart(open, INFINITE, row);
     open.reach = before;

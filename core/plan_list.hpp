@@ -10,15 +10,14 @@
 #include <map>
 #include <memory>
 #include <mutex>
-#include <optional>
 #include <span>
 #include <vector>
 
+#include "box_routes.hpp"
 #include "criterion.hpp"
 #include "plan_rows.hpp"
 #include "route_table.hpp"
 #include "tail_criterion.hpp"
-#include "tolls.hpp"
 
 namespace whence {
 
@@ -79,8 +78,11 @@ private:
     std::size_t count() const { return static_cast<std::size_t>(leaves_); }
     bool bound_routes(OpenBox& open, double tau) const;
     bool bound_apart(OpenBox& open, double tau, std::int32_t row) const;
-    Tolls tolls_of(const OpenBox& open, const LeafSlots& slots, double tau) const;
-    std::int32_t hold(const Tolls& tolls) const;
+    template <class Number>
+    bool list_routes(OpenBox& open, const LeafSlots& slots, const BoxRoutes<Number>& routes, Tolls& tolls,
+                     double tau) const;
+    Tolls tolls_of(const OpenBox& open) const;
+    std::int32_t hold(Tolls tolls, const PlansLeft& before) const;
     std::int32_t row_of_ways(const LeafSlots& slots, const std::vector<double>& cheapest) const;
     std::vector<std::int32_t> numbers(std::map<Route, std::int32_t>& known, PlanRows& rows, const RouteTable& routes,
                                       std::span<const Route> asked) const;
@@ -98,9 +100,8 @@ private:
     std::shared_ptr<const RouteTable> routes_, all_routes_;
     bool many_ = false;
     mutable std::mutex mutex_;  // of what is known
-    mutable std::optional<Tolls> tolls_;  // of the first box with many routes,
-    mutable std::vector<std::unique_ptr<const Tolls>> held_;  // and of others,
-    mutable std::size_t tolls_held_ = 0;                      // which are so many numbers
+    mutable std::vector<std::unique_ptr<const Tolls>> held_;  // of boxes with many routes,
+    mutable std::size_t tolls_held_ = 0;                      // so many numbers
     mutable PlanRows ways_;               // the cheapest ways of leaves under tolls
     mutable std::map<Route, std::int32_t> known_, known_rivals_;  // routes that have a row
 };

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstdint>
+#include <span>
 #include <vector>
 
 #include "large_array.hpp"
@@ -17,13 +18,7 @@ public:
     // `costs(leaf)` by edge, and `tolls(arc)` by tree.
     template <class Costs, class Tolls>
     PricedArcs(const Network& network, const LeafSlots& slots, Costs costs, Tolls tolls)
-        : network_(&network),
-          slots_(&slots),
-          count_(slots.count()),
-          trees_(slots.trees()),
-          cost_(large_array<Number>(network.arcs().size() * count_)),
-          toll_(large_array<Number>(network.arcs().size() * trees_)),
-          way_(large_array<Number>(static_cast<std::size_t>(network.nodes()) * count_)) {
+        : PricedArcs(network, slots) {
         const std::size_t arcs = network.arcs().size();
         // A few leaves at a time: what is read and what is written lie in different orders.
         const double* own[TOGETHER];
@@ -41,6 +36,17 @@ public:
         }
         for (std::size_t a = 0; a < arcs; ++a)
             for (std::size_t k = 0; k < trees_; ++k) toll(a)[k] = static_cast<Number>(tolls(a)[slots.tree[k]]);
+    }
+
+    // The same on a part of the network: numbers of arcs. It has the ways, too.
+    PricedArcs(const PricedArcs& all, const Network& part, std::span<const std::int32_t> arcs)
+        : PricedArcs(part, all.slots()) {
+        for (std::size_t a = 0; a < arcs.size(); ++a) {
+            const auto number = static_cast<std::size_t>(arcs[a]);
+            std::copy_n(all.cost(number), count_, cost_.get() + a * count_);
+            std::copy_n(all.toll(number), trees_, toll(a));
+        }
+        find_ways();
     }
 
     const Network& network() const { return *network_; }
@@ -80,6 +86,14 @@ public:
 private:
     static constexpr std::size_t TOGETHER = 8;
 
+    PricedArcs(const Network& network, const LeafSlots& slots)
+        : network_(&network),
+          slots_(&slots),
+          count_(slots.count()),
+          trees_(slots.trees()),
+          cost_(large_array<Number>(network.arcs().size() * count_)),
+          toll_(large_array<Number>(network.arcs().size() * trees_)),
+          way_(large_array<Number>(static_cast<std::size_t>(network.nodes()) * count_)) {}
     void cheaper_of(std::size_t one, std::size_t other, Number* __restrict own) const {
         const Number *price0 = cost(one), *more0 = toll(one), *rest0 = way(network_->arcs()[one].head);
         const Number *price1 = cost(other), *more1 = toll(other), *rest1 = way(network_->arcs()[other].head);

@@ -156,6 +156,17 @@ std::vector<std::int32_t> arcs_within(const PricedArcs<float>& prices, double mo
     return found;
 }
 
+double dearest_of(const PricedArcs<float>& prices) {
+    const std::size_t count = prices.network().arcs().size() * prices.slots().trees();
+    const float* tolls = prices.toll(0);
+    float dearest[8] = {};
+    std::size_t i = 0;
+    for (; i + 8 <= count; i += 8)
+        for (std::size_t j = 0; j < 8; ++j) dearest[j] = std::max(dearest[j], std::abs(tolls[i + j]));
+    for (; i < count; ++i) dearest[0] = std::max(dearest[0], std::abs(tolls[i]));
+    return static_cast<double>(*std::max_element(dearest, dearest + 8));
+}
+
 }  // namespace
 
 Tolls::Tolls(std::shared_ptr<const RouteTable> routes, std::int32_t trees)
@@ -164,18 +175,18 @@ Tolls::Tolls(std::shared_ptr<const RouteTable> routes, std::int32_t trees)
       trees_(static_cast<std::size_t>(trees)),
       toll_(network_.arcs().size() * trees_, 0.0) {}
 
-Tolls Tolls::on(std::span<const std::int32_t> arcs) const {
-    Network part = network_.part(arcs);
-    // Those that are left of them keep their order.
+Tolls Tolls::on(std::span<const std::int32_t> places) const {
+    std::vector<std::int32_t> arcs;
     std::vector<double> toll;
-    toll.reserve(part.arcs().size() * trees_);
-    auto next = arcs.begin();
-    for (const Arc& arc : part.arcs()) {
-        while (network_.arcs()[*next].place != arc.place) ++next;
-        const double* own = toll_.data() + static_cast<std::size_t>(*next) * trees_;
-        toll.insert(toll.end(), own, own + trees_);
+    toll.reserve(places.size() * trees_);
+    auto next = places.begin();
+    for (std::size_t a = 0; a < network_.arcs().size() && next != places.end(); ++a) {
+        if (network_.arcs()[a].place != *next) continue;
+        ++next;
+        arcs.push_back(static_cast<std::int32_t>(a));
+        toll.insert(toll.end(), toll_.data() + a * trees_, toll_.data() + (a + 1) * trees_);
     }
-    return {routes_, std::move(part), trees_, std::move(toll), dearest_};
+    return {routes_, network_.part(arcs), trees_, std::move(toll), dearest_};
 }
 
 template <class Number>
@@ -187,52 +198,58 @@ PricedArcs<Number> Tolls::prices(const LeafSlots& slots) const {
 template PricedArcs<float> Tolls::prices(const LeafSlots& slots) const;
 template PricedArcs<double> Tolls::prices(const LeafSlots& slots) const;
 
-std::vector<std::int32_t> Tolls::agree(const LeafSlots& slots, double tau, int rounds) {
-    if (!network_.has_route() || !slots.whole()) return {};
-    PricedArcs<float> prices = this->prices<float>(slots);
+Tolls::Agreement Tolls::agree(const LeafSlots& slots, double tau, int rounds) const {
+    Agreement found{prices<float>(slots), 0.0, 0.0, {}};
+    PricedArcs<float>& prices = found.prices;
     Takers takers(prices);
     double best = takers.take();
     const double scale = std::abs(best);
     double total = best, factor = FIRST;
-    std::vector<float> found;
+    // The best tolls so far, where they are not the latest.
+    std::vector<float> kept;
     for (int round = 0; round < rounds && total <= tau; ++round, factor *= NEXT) {
         const double apart = takers.apart();
         if (apart < 0.5) break;
+        if (total == best) kept.assign(prices.toll(0), prices.toll(network_.arcs().size()));
         takers.change(factor * std::max(tau + MORE * scale - total, LEAST_STEP * scale) / apart);
         total = takers.take();
-        if (total <= best) continue;
-        best = total;
-        found.assign(prices.toll(0), prices.toll(network_.arcs().size()));
+        best = std::max(best, total);
     }
     if (total < best) {
-        std::copy(found.begin(), found.end(), prices.toll(0));
+        std::copy(kept.begin(), kept.end(), prices.toll(0));
         prices.find_ways();
     }
-    if (!found.empty()) keep(prices);
-    return arcs_within(prices, tau + rounding(network_.longest(), std::numeric_limits<float>::epsilon()));
+    found.bound = best;
+    found.rounding = rounding(dearest_of(prices), std::numeric_limits<float>::epsilon(), rounds);
+    found.arcs = arcs_within(prices, tau + found.rounding);
+    return found;
 }
 
-// Take over the tolls that were found, without what rounding has left of their sum over trees.
-void Tolls::keep(const PricedArcs<float>& prices) {
-    const std::vector<std::size_t>& tree = prices.slots().tree;
-    dearest_ = 0.0;
-    for (std::size_t a = 0; a < network_.arcs().size(); ++a) {
-        const float* found = prices.toll(a);
-        double total = 0.0;
-        for (std::size_t k = 0; k < trees_; ++k) total += static_cast<double>(found[k]);
-        const double mean = total / static_cast<double>(trees_);
-        for (std::size_t k = 0; k < trees_; ++k) {
-            const double toll = static_cast<double>(found[k]) - mean;
-            toll_[a * trees_ + tree[k]] = toll;
-            dearest_ = std::max(dearest_, std::abs(toll));
-        }
+Tolls Tolls::after(const Agreement& agreed) const {
+    Network part = network_.part(agreed.arcs);
+    const std::vector<std::size_t>& tree = agreed.prices.slots().tree;
+    std::vector<double> toll(agreed.arcs.size() * trees_);
+    double dearest = 0.0;
+    for (std::size_t a = 0; a < agreed.arcs.size(); ++a) {
+        const float* found = agreed.prices.toll(static_cast<std::size_t>(agreed.arcs[a]));
+        // Without what rounding has left of the sum over trees.
+        double sums[4] = {0.0, 0.0, 0.0, 0.0};
+        for (std::size_t k = 0; k < trees_; ++k) sums[k % 4] += static_cast<double>(found[k]);
+        const double mean = (sums[0] + sums[1] + sums[2] + sums[3]) / static_cast<double>(trees_);
+        double* const own = toll.data() + a * trees_;
+        for (std::size_t k = 0; k < trees_; ++k) own[tree[k]] = static_cast<double>(found[k]) - mean;
+        for (std::size_t t = 0; t < trees_; ++t) dearest = std::max(dearest, std::abs(own[t]));
     }
+    return {routes_, std::move(part), trees_, std::move(toll), dearest};
 }
 
-double Tolls::rounding(double longest, double epsilon) const {
-    const double along = epsilon * (longest + 4.0);
+// Sums along a route of prices, which changed so often, and over the trees: each is wrong by less than a digit of the most
+// that it can come to.
+double Tolls::rounding(double dearest, double epsilon, int changes) const {
+    const double longest = network_.longest();
+    const double along = epsilon * (longest + changes + 4.0);
     const double over_trees = std::numeric_limits<double>::epsilon() * static_cast<double>(trees_);
-    return static_cast<double>(trees_) * (routes_->dearest() + dearest_) * longest * (along + over_trees);
+    return static_cast<double>(trees_) * (routes_->dearest() + dearest) * longest * (along + over_trees);
 }
 
 }  // namespace whence

@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <span>
 #include <vector>
@@ -21,22 +22,29 @@ public:
     // None at first, on the whole network.
     Tolls(std::shared_ptr<const RouteTable> routes, std::int32_t trees);
 
-    // The same on a part of the network: numbers of arcs, in order.
-    Tolls on(std::span<const std::int32_t> arcs) const;
-
     const RouteTable& routes() const { return *routes_; }
     const Network& network() const { return network_; }
     std::size_t trees() const { return trees_; }
 
-    // Raise the bound over the leaves that a box meets, as long as it is at most `tau`, so many times. Returns the numbers
-    // of the arcs that a route within `tau` can take.
-    std::vector<std::int32_t> agree(const LeafSlots& slots, double tau, int rounds);
+    // What trees agree on over the leaves that a box meets.
+    struct Agreement {
+        PricedArcs<float> prices;        // with better tolls
+        double rounding;                 // by how much sums over trees of what a route costs can be wrong
+        double bound = 0.0;              // no route costs less, up to that
+        std::vector<std::int32_t> arcs;  // that a route within tau can take: their numbers
+    };
+    // Raise the bound over these leaves, as long as it is at most `tau`, so many times.
+    Agreement agree(const LeafSlots& slots, double tau, int rounds) const;
+
+    // Those that were agreed on, on the arcs that are left; and these as they are, on some arcs, by place in the whole
+    // network, in order. All of them lie on routes.
+    Tolls after(const Agreement& agreed) const;
+    Tolls on(std::span<const std::int32_t> places) const;
 
     template <class Number>
     PricedArcs<Number> prices(const LeafSlots& slots) const;
-
-    // By how much the sum over trees of what routes of so many arcs cost can be wrong, with numbers of this precision.
-    double rounding(double longest, double epsilon) const;
+    // The same for prices with all digits.
+    double rounding() const { return rounding(dearest_, std::numeric_limits<double>::epsilon(), 0); }
 
 private:
     Tolls(std::shared_ptr<const RouteTable> routes, Network network, std::size_t trees, std::vector<double> toll,
@@ -46,7 +54,7 @@ private:
           trees_(trees),
           toll_(std::move(toll)),
           dearest_(dearest) {}
-    void keep(const PricedArcs<float>& prices);
+    double rounding(double dearest, double epsilon, int changes) const;
 
     std::shared_ptr<const RouteTable> routes_;
     Network network_;
