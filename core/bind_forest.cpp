@@ -2,6 +2,7 @@
 #include <nanobind/stl/optional.h>
 #include <nanobind/stl/pair.h>
 #include <nanobind/stl/shared_ptr.h>
+#include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
 #include <cmath>
@@ -444,6 +445,14 @@ void bind_plan_sets(nb::module_& m) {
                                 all == nullptr ? nullptr : std::make_shared<const RouteTable>(*all));
             },
             "routes"_a, "all"_a.none() = nb::none(), "The set is all routes of a network, and so are the rivals.")
+        .def(
+            "best_at",
+            [](const PlanList& list, MatrixOf<std::int32_t> leaves) {
+                for (std::size_t i = 0; i < leaves.size(); ++i)
+                    require(leaves.data()[i] >= 0 && leaves.data()[i] < list.leaves(), "'leaves' must be those of the list.");
+                return list.best_at(view(leaves), std::max<std::size_t>(1, leaves.shape(1)));
+            },
+            "leaves"_a.noconvert(), "A list of the routes that are best in contexts with these leaves, one row each.")
         .def_prop_ro("edges", &PlanList::edges)
         .def_prop_ro("many", &PlanList::many)
         .def_prop_ro("plans", &PlanList::plans)
@@ -523,10 +532,11 @@ void bind_plan_sets(nb::module_& m) {
                 PricedArcs<double> prices = tolls.prices<double>(slots);
                 prices.find_ways();
                 const BoxRoutes<double> routes(std::move(prices), tolls.rounding());
-                std::vector<double> worth = routes.cheapest(), least(slots.trees());
-                for (std::size_t i = 0; i < worth.size(); ++i) worth[i] -= slots.rival[i];
+                std::vector<double> without(slots.count()), least(slots.trees());
+                for (std::size_t i = 0; i < without.size(); ++i) without[i] = -slots.rival[i];
+                const double bound = least_sum(slots, routes.cheapest().data(), without.data(), least.data());
                 const std::int64_t steps = std::numeric_limits<std::int64_t>::max();
-                return std::pair(slots.least_sum(worth.data(), least.data()), routes.list(tau, 1'000'000, steps).routes);
+                return std::pair(bound, routes.list(tau, 1'000'000, steps).routes);
             },
             "leaves"_a.noconvert(), "first"_a.noconvert(), "rival"_a.noconvert(), "tau"_a,
             "What bounds all routes over these leaves, and those that can be within tau.");

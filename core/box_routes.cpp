@@ -25,7 +25,7 @@ typename BoxRoutes<Number>::Listing BoxRoutes<Number>::list(double tau, std::siz
     std::vector<Step> stack{from(network.source())};
     // By length of the route so far: its cost in every leaf, less the rival.
     std::vector<std::vector<Number>> spent(1, std::vector<Number>(count));
-    std::vector<Number> whole(count), least(slots.trees());
+    std::vector<Number> least(slots.trees());
     for (std::size_t i = 0; i < count; ++i) spent[0][i] = -static_cast<Number>(slots.rival[i]);
     while (!stack.empty()) {
         Step& top = stack.back();
@@ -43,9 +43,7 @@ typename BoxRoutes<Number>::Listing BoxRoutes<Number>::list(double tau, std::siz
         if (spent.size() == stack.size()) spent.emplace_back(count);
         Number* cost = spent[stack.size()].data();
         prices_.extend(a, spent[stack.size() - 1].data(), cost);
-        const Number* rest = prices_.way(arc.head);
-        for (std::size_t i = 0; i < count; ++i) whole[i] = cost[i] + rest[i];
-        if (slots.least_sum(whole.data(), least.data()) > tau + rounding_) continue;
+        if (least_sum(slots, cost, prices_.way(arc.head), least.data()) > tau + rounding_) continue;
         route.push_back(arc.edge);
         if (arc.head != Network::target()) {
             stack.push_back(from(arc.head));

@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <cstdint>
-#include <limits>
 #include <numeric>
 #include <span>
 #include <vector>
@@ -46,21 +45,6 @@ struct LeafSlots {
     std::size_t width(std::size_t slot) const { return from[slot + 1] - from[slot]; }
     // Whether every tree has a leaf: a context has.
     bool whole() const { return slots() > 0 && width(0) == trees(); }
-
-    // Of each tree, the least of what its leaves have; the sum of them. There is room for a number a tree.
-    template <class T>
-    double least_sum(const T* values, T* least) const {
-        std::copy(values, values + width(0), least);
-        for (std::size_t s = 1; s < slots(); ++s) {
-            const T* own = values + from[s];
-            const std::size_t n = width(s);
-            for (std::size_t k = 0; k < n; ++k) least[k] = own[k] < least[k] ? own[k] : least[k];
-        }
-        // Four sums side by side: a single one waits for every addition.
-        double sums[4] = {0.0, 0.0, 0.0, 0.0};
-        for (std::size_t k = 0; k < trees(); ++k) sums[k % 4] += static_cast<double>(least[k]);
-        return (sums[0] + sums[1]) + (sums[2] + sums[3]);
-    }
 
     std::vector<std::size_t> tree;   // in the order of their leaves
     std::vector<std::size_t> from;   // where each slot begins, and the end

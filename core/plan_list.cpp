@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <limits>
 #include <memory>
+#include <set>
 #include <stdexcept>
 
 #include "box_routes.hpp"
@@ -233,6 +234,22 @@ void PlanList::set_routes(std::shared_ptr<const RouteTable> routes, std::shared_
     routes_ = std::move(routes);
     all_routes_ = std::move(all);
     many_ = routes_->network().routes() > MANY_ROUTES;
+}
+
+std::unique_ptr<PlanList> PlanList::best_at(std::span<const std::int32_t> leaves, std::size_t trees) const {
+    if (routes_ == nullptr || all_routes_ != nullptr)
+        throw std::invalid_argument("The set must be all routes of a network, and the rival a decision.");
+    std::set<Route> found;
+    for (; leaves.size() >= trees; leaves = leaves.subspan(trees)) {
+        Route route;
+        routes_->cheapest(routes_->sum(leaves.first(trees)), &route);
+        found.insert(std::move(route));
+    }
+    auto list = std::make_unique<PlanList>(leaves_);
+    list->add_rival({rival(0), count()});
+    const std::vector<Route> routes(found.begin(), found.end());
+    for (const std::vector<double>& row : routes_->rows(routes)) list->add_plan(row);
+    return list;
 }
 
 // The rows of routes, which are made where they are new.

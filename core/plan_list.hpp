@@ -39,6 +39,10 @@ public:
     // possible, as soon as these are few.
     void set_routes(std::shared_ptr<const RouteTable> routes, std::shared_ptr<const RouteTable> all);
 
+    // A list of the routes that are best in some contexts, given by the leaves of all trees, one after the other: where one
+    // of them is good enough, the set is.
+    std::unique_ptr<PlanList> best_at(std::span<const std::int32_t> leaves, std::size_t trees) const;
+
     // Edges of the networks, where the set is all routes of one.
     std::int32_t edges() const {
         return (routes_ == nullptr ? 0 : routes_->edges()) + (all_routes_ == nullptr ? 0 : all_routes_->edges());

@@ -2,6 +2,7 @@
 // the target.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <span>
 #include <vector>
@@ -9,6 +10,7 @@
 #include "large_array.hpp"
 #include "leaf_slots.hpp"
 #include "network.hpp"
+#include "slot_loops.hpp"
 
 namespace whence {
 
@@ -60,27 +62,25 @@ public:
     const Number* from_source() const { return way(network_->source()); }
 
     void find_ways() {
-        const Arc* arcs = network_->arcs().data();
         std::fill_n(way_.get(), count_, Number{0});
         for (std::int32_t node = 1; node < network_->nodes(); ++node) {
             Number* const own = way_.get() + static_cast<std::size_t>(node) * count_;
             std::size_t a = network_->first(node);
             if (network_->last(node) - a == 1) {
-                extend(a, way(arcs[a].head), own);
+                extend(a, way(network_->arcs()[a].head), own);
                 continue;
             }
-            cheaper_of(a, a + 1, own);
-            for (a += 2; a < network_->last(node); ++a) take_cheaper(a, own);
+            cheaper_of(*slots_, view(a), view(a + 1), own);
+            for (a += 2; a < network_->last(node); ++a) {
+                extend(a, way(network_->arcs()[a].head), spare_.data());
+                for (std::size_t i = 0; i < count_; ++i) own[i] = std::min(own[i], spare_[i]);
+            }
         }
     }
 
     // A way that has cost `before` in every leaf, and goes on by an arc.
-    void extend(std::size_t arc, const Number* before, Number* __restrict after) const {
-        const Number *price = cost(arc), *more = toll(arc);
-        for (std::size_t s = 0; s < slots_->slots(); ++s) {
-            const std::size_t from = slots_->from[s], width = slots_->width(s);
-            for (std::size_t k = 0; k < width; ++k) after[from + k] = price[from + k] + more[k] + before[from + k];
-        }
+    void extend(std::size_t arc, const Number* before, Number* after) const {
+        whence::extend(*slots_, cost(arc), toll(arc), before, after);
     }
 
 private:
@@ -93,35 +93,15 @@ private:
           trees_(slots.trees()),
           cost_(large_array<Number>(network.arcs().size() * count_)),
           toll_(large_array<Number>(network.arcs().size() * trees_)),
-          way_(large_array<Number>(static_cast<std::size_t>(network.nodes()) * count_)) {}
-    void cheaper_of(std::size_t one, std::size_t other, Number* __restrict own) const {
-        const Number *price0 = cost(one), *more0 = toll(one), *rest0 = way(network_->arcs()[one].head);
-        const Number *price1 = cost(other), *more1 = toll(other), *rest1 = way(network_->arcs()[other].head);
-        for (std::size_t s = 0; s < slots_->slots(); ++s) {
-            const std::size_t from = slots_->from[s], width = slots_->width(s);
-            for (std::size_t k = 0; k < width; ++k) {
-                const Number a = price0[from + k] + more0[k] + rest0[from + k];
-                const Number b = price1[from + k] + more1[k] + rest1[from + k];
-                own[from + k] = a < b ? a : b;
-            }
-        }
-    }
-
-    void take_cheaper(std::size_t arc, Number* __restrict own) const {
-        const Number *price = cost(arc), *more = toll(arc), *rest = way(network_->arcs()[arc].head);
-        for (std::size_t s = 0; s < slots_->slots(); ++s) {
-            const std::size_t from = slots_->from[s], width = slots_->width(s);
-            for (std::size_t k = 0; k < width; ++k) {
-                const Number other = price[from + k] + more[k] + rest[from + k];
-                own[from + k] = other < own[from + k] ? other : own[from + k];
-            }
-        }
-    }
+          way_(large_array<Number>(static_cast<std::size_t>(network.nodes()) * count_)),
+          spare_(count_) {}
+    ArcView<Number> view(std::size_t arc) const { return {cost(arc), toll(arc), way(network_->arcs()[arc].head)}; }
 
     const Network* network_;
     const LeafSlots* slots_;
     std::size_t count_, trees_;
     LargeArray<Number> cost_, toll_, way_;  // by arc and leaf, arc and tree, node and leaf
+    std::vector<Number> spare_;             // room for a number a leaf
 };
 
 }  // namespace whence

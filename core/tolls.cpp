@@ -15,15 +15,6 @@ constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // share; the first one by this factor, every further one by less.
 constexpr double MORE = 0.02, LEAST_STEP = 0.05, FIRST = 1.1, NEXT = 0.95;
 
-// What leaves are worth under tolls: their cheapest route less the rival.
-std::vector<float> worth_of(const PricedArcs<float>& prices) {
-    const LeafSlots& slots = prices.slots();
-    std::vector<float> worth(slots.count());
-    for (std::size_t i = 0; i < worth.size(); ++i)
-        worth[i] = prices.from_source()[i] - static_cast<float>(slots.rival[i]);
-    return worth;
-}
-
 // The routes that the trees would take, and how tolls change for that.
 class Takers {
 public:
@@ -31,19 +22,24 @@ public:
         : prices_(prices),
           network_(prices.network()),
           slots_(prices.slots()),
+          without_(slots_.count()),
           takers_(network_.arcs().size()),
           least_(slots_.trees()),
           at_(slots_.trees()),
-          leaf_(slots_.trees()) {}
+          leaf_(slots_.trees()) {
+        for (std::size_t i = 0; i < without_.size(); ++i) without_[i] = -static_cast<float>(slots_.rival[i]);
+    }
 
     // The bound; every tree takes the cheapest route of its best leaf.
     double take() {
         prices_.find_ways();
-        const std::vector<float> worth = worth_of(prices_);
-        const double total = slots_.least_sum(worth.data(), least_.data());
+        const float* ways = prices_.from_source();
+        const double total = least_sum(slots_, ways, without_.data(), least_.data());
         for (std::size_t s = slots_.slots(); s-- > 0;)
-            for (std::size_t k = 0; k < slots_.width(s); ++k)
-                if (worth[slots_.from[s] + k] == least_[k]) leaf_[k] = slots_.from[s] + k;
+            for (std::size_t k = 0; k < slots_.width(s); ++k) {
+                const std::size_t i = slots_.from[s] + k;
+                if (ways[i] + without_[i] == least_[k]) leaf_[k] = i;
+            }
         follow();
         return total;
     }
@@ -110,6 +106,7 @@ private:
     PricedArcs<float>& prices_;
     const Network& network_;
     const LeafSlots& slots_;
+    std::vector<float> without_;                              // what the rival takes off each leaf
     std::vector<std::int32_t> takers_;                        // of each arc
     std::vector<float> least_;                                // of each tree: what its best leaf is worth,
     std::vector<std::int32_t> at_;                            // the node where it is on its route,
@@ -126,16 +123,14 @@ std::vector<std::int32_t> arcs_within(const PricedArcs<float>& prices, double mo
     const auto spent = large_array<float>(static_cast<std::size_t>(network.nodes()) * count);
     const auto from = [&](std::int32_t node) { return spent.get() + static_cast<std::size_t>(node) * count; };
     std::vector<char> met(static_cast<std::size_t>(network.nodes()), 0), leads(met), kept(arcs, 0);
-    std::vector<float> through(count), whole(count), least(slots.trees());
+    std::vector<float> through(count), least(slots.trees());
     met[network.source()] = 1;
     for (std::size_t i = 0; i < count; ++i) from(network.source())[i] = -static_cast<float>(slots.rival[i]);
     for (std::size_t a = arcs; a-- > 0;) {
         const Arc& arc = network.arcs()[a];
         if (!met[arc.tail]) continue;
         prices.extend(a, from(arc.tail), through.data());
-        const float* rest = prices.way(arc.head);
-        for (std::size_t i = 0; i < count; ++i) whole[i] = through[i] + rest[i];
-        if (slots.least_sum(whole.data(), least.data()) > most) continue;
+        if (least_sum(slots, through.data(), prices.way(arc.head), least.data()) > most) continue;
         kept[a] = 1;
         float* head = from(arc.head);
         if (met[arc.head])

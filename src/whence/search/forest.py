@@ -18,7 +18,7 @@ from whence.search.criteria import add_rival, criterion_of, rival_row, without_t
 from whence.search.earlier import earlier, remember
 from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
 from whence.search.plausibility import isolated, related
-from whence.search.proposals import climbed, contexts_in_time, exchanged, past_cells, pulled
+from whence.search.proposals import climbed, contexts_in_time, exchanged, nearest_first, past_cells, pulled
 from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
@@ -260,20 +260,28 @@ class ForestFrontier:
         seconds = 0.25 * self.question.limits.remaining
         if self.absolute and not self.in_common:
             self.search.show_latest(RECENT)
-        left = contexts_in_time(self.kept, self.criterion, seconds)
-        tau = float(self.question.tau)
-        proposals = _core.Proposals(self.located, self.criterion, tau, left, seconds, self.plausible, self.few)
-        proposals.none_nearer = self.bound
+        proposals = self._proposals(self.criterion, seconds)
         if stage == 2:
             return climbed(proposals, cutoff)
+        past = self._past()
+        if stage == 3:
+            proposals.looks *= EXCHANGES
+            return exchanged(proposals, past, self.near, cutoff)
+        return pulled(proposals, past, cutoff, IMPROVED[self.tail], exchange=self.tail)
+
+    def _proposals(self, criterion: _core.Criterion, seconds: float) -> _core.Proposals:
+        left = contexts_in_time(self.kept, criterion, seconds)
+        tau = float(self.question.tau)
+        proposals = _core.Proposals(self.located, criterion, tau, left, seconds, self.plausible, self.few)
+        proposals.none_nearer = self.bound
+        return proposals
+
+    def _past(self) -> Ints:
+        """Allowed cells like those of past contexts, nearest first."""
         if self.kept.past is None:
             seen = cast(TreeWeights, self.question.weights).inputs_
             self.kept.past = past_cells(self.kept, seen, self.question.inputs)
-        if stage == 3:
-            proposals.looks *= EXCHANGES
-            return exchanged(self.kept, self.located, proposals, self.kept.past, self.near, cutoff)
-        improved = IMPROVED[self.tail]
-        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff, improved, exchange=self.tail)
+        return nearest_first(self.kept, self.located, self.kept.past)
 
     @property
     def leaves(self) -> Ints:

@@ -20,10 +20,11 @@ from whence.question.plans import Routes, Stock
 from whence.search import driver
 from whence.search.criteria import distinct
 from whence.search.first_known import alive_leaves, first_known
-from whence.search.forest import ForestFrontier, prepared
+from whence.search.forest import IMPROVED, ForestFrontier, prepared
 from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
 from whence.search.listed_best import ListedBest
 from whence.search.plan_by_plan import PlanByPlan
+from whence.search.proposals import pulled
 from whence.search.solved_boxes import SolvedBoxes
 from whence.search.sure_sets import Nowhere, confidently
 
@@ -35,8 +36,12 @@ Ints = NDArray[np.int32]
 TABLE_LIMIT = 12_000_000
 #: Plans that are listed at most; with thresholds under CVaR.
 LISTED, LISTED_TAIL = 4_000, 1_000
-#: Boxes to examine before the first proposal where there are very many routes: such boxes are dear.
-EARLY = 0
+#: Past contexts, evenly from the nearest to the farthest, whose best routes stand for very many ones in a proposal.
+POOL = 32
+#: How often a context is proposed by them before all routes count; and boxes after which these count where that failed.
+TURNS, ALL_COUNT = 2, 64
+#: Boxes to examine before the first proposal where very many routes have as many rivals: such boxes are dear.
+EARLY = 8
 #: Numbers that a table over all leaves would hold, from which on it pays to know an explanation before it is made.
 LARGE = 500_000
 
@@ -109,8 +114,11 @@ class PlanFrontier(ForestFrontier):
     ) -> None:
         super().__init__(question, kept, plausible, criterion)
         self.relaxed, self.known = relaxed, known
+        #: Whether a few of very many routes stand for all in the next proposal.
+        self.rough = False
         if isinstance(criterion, _core.PlanList) and criterion.many:
-            self.stages = (EARLY, *self.stages[1:])
+            self.rough = question.plans is not None and question.plans.all_routes is None
+            self.stages = (0 if self.rough else EARLY, *self.stages[1:])
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest candidate left, if it was reached and stands."""
@@ -129,6 +137,31 @@ class PlanFrontier(ForestFrontier):
             return known
         point = super().propose(cutoff)
         return point if point is not None and self._stands(point) else None
+
+    def _proposal(self, stage: int, cutoff: float) -> Ints | None:
+        """The first one by a few routes, where there are very many: the best one of each context takes long to find."""
+        if not self.rough:
+            return super()._proposal(stage, cutoff)
+        self.rough = False
+        criterion, seconds = self.criterion, 0.25 * self.question.limits.remaining
+        assert isinstance(criterion, _core.PlanList)
+        past = self._past()
+        some, near, found = past[:: 1 + (len(past) - 1) // POOL], None, cutoff
+        for _ in range(TURNS):
+            leaves = np.array([self.kept.grid.leaves_at(cells)[: self.kept.trees] for cells in some])
+            proposals = self._proposals(criterion.best_at(leaves), seconds)
+            nearer = pulled(proposals, past, found, IMPROVED[0], exchange=True)
+            if nearer is None:
+                break
+            # The best route there may be good enough nearer by.
+            near, found, some = nearer, proposals.found, nearer[None, :]
+        if near is None:
+            self.proposed -= 1  # that one is still to come
+            self.stages = (ALL_COUNT, *self.stages[1:])
+            return None
+        proposals = self._proposals(criterion, seconds)
+        proposals.pull_back(near[None, :], 1)
+        return proposals.best if proposals.found < cutoff else None
 
     def _stands(self, point: Floats) -> bool:
         plans, question = self.question.plans, self.question
