@@ -106,6 +106,7 @@ private:
     template <class Pick>
     double sum_above(const ListedLeaves& reached, std::int32_t eta, double enough, double none, Pick pick) const;
     void fill(std::int32_t leaf, EtaRange range, double* row) const;
+    void fill_all();
     void count_above();
     double computed_value(std::int32_t leaf, std::int32_t eta) const;
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;

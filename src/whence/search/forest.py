@@ -18,7 +18,7 @@ from whence.search.criteria import add_rival, criterion_of, rival_row, without_t
 from whence.search.earlier import earlier, remember
 from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
 from whence.search.plausibility import isolated, related
-from whence.search.proposals import climbed, contexts_in_time, exchanged, past_cells, pulled
+from whence.search.proposals import climbed, contexts_in_time, exchanged, nearest_first, past_cells, pulled
 from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
@@ -71,7 +71,7 @@ class ForestFrontier:
     ) -> None:
         self.question = question
         self.kept = kept
-        self.located = locate(question, kept)
+        self.located = _located(question, kept)
         self.value = self.located.value
         self.plausible = plausible
         self.tail = question.risk.tail is not None
@@ -266,14 +266,11 @@ class ForestFrontier:
         proposals.none_nearer = self.bound
         if stage == 2:
             return climbed(proposals, cutoff)
-        if self.kept.past is None:
-            seen = cast(TreeWeights, self.question.weights).inputs_
-            self.kept.past = past_cells(self.kept, seen, self.question.inputs)
+        starts = _starts(self.question, self.kept, self.located)
         if stage == 3:
             proposals.looks *= EXCHANGES
-            return exchanged(self.kept, self.located, proposals, self.kept.past, self.near, cutoff)
-        improved = IMPROVED[self.tail]
-        return pulled(self.kept, self.located, proposals, self.kept.past, cutoff, improved, exchange=self.tail)
+            return exchanged(proposals, starts, self.near, cutoff)
+        return pulled(proposals, starts, cutoff, IMPROVED[self.tail], exchange=self.tail)
 
     @property
     def leaves(self) -> Ints:
@@ -297,6 +294,26 @@ class ForestFrontier:
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
         return cell_beyond(self.question, self.kept, self.rows, point)
+
+
+def _located(question: Question, kept: KeptGrid) -> _core.Located:
+    """The allowed cells of the question, which every confidence shares."""
+    space, grid, located = question.memo.get("located", (None, None, None))
+    if located is None or space is not question.space or grid is not kept:
+        located = locate(question, kept)
+        question.memo["located"] = question.space, kept, located
+    return located
+
+
+def _starts(question: Question, kept: KeptGrid, located: _core.Located) -> Ints:
+    """Past contexts from which proposals begin, nearest first; every confidence shares them, too."""
+    known, starts = question.memo.get("starts", (None, None))
+    if starts is None or known is not located:
+        if kept.past is None:
+            kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
+        starts = nearest_first(kept, located, kept.past)
+        question.memo["starts"] = located, starts
+    return starts
 
 
 def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:

@@ -9,7 +9,7 @@ from whence import _core
 from whence.question import InputMap
 from whence.search.grid import KeptGrid
 
-__all__ = ["allowed_cells", "climbed", "contexts_in_time", "exchanged", "past_cells", "pulled"]
+__all__ = ["allowed_cells", "climbed", "contexts_in_time", "exchanged", "nearest_first", "past_cells", "pulled"]
 
 Ints = NDArray[np.int32]
 
@@ -52,30 +52,23 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
 
 
 def pulled(
-    kept: KeptGrid,
-    located: _core.Located,
-    proposals: _core.Proposals,
-    past: Ints,
-    cutoff: float,
-    improved: int,
-    exchange: bool = False,
+    proposals: _core.Proposals, starts: Ints, cutoff: float, improved: int, exchange: bool = False
 ) -> Ints | None:
-    """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts.
+    """Cells of a context nearer than `cutoff` that satisfies the criterion, from `starts` and from single changes.
 
-    So many of the past ones that satisfy it are improved, and the best one by exchanges, if wanted.
+    So many of the starts that satisfy it are improved, and the best context by exchanges, if wanted.
     """
     proposals.found = cutoff
+    proposals.pull_back(starts, improved)
+    # Only as far as what is known by now.
     proposals.try_lines()
-    proposals.pull_back(_nearest_first(kept, located, past), improved)
     if exchange and proposals.found < cutoff:
         proposals.exchange(proposals.best[None, :], 1, *PASSING)
     return proposals.best if proposals.found < cutoff else None
 
 
-def exchanged(
-    kept: KeptGrid, located: _core.Located, proposals: _core.Proposals, past: Ints, known: Ints | None, cutoff: float
-) -> Ints | None:
-    """Cells of a context nearer than `cutoff` that satisfies the criterion, from what is known and past contexts.
+def exchanged(proposals: _core.Proposals, starts: Ints, known: Ints | None, cutoff: float) -> Ints | None:
+    """Cells of a context nearer than `cutoff` that satisfies the criterion, from what is known and from `starts`.
 
     Where pulling single columns towards the start ends, one is pulled while another one makes up for it.
     """
@@ -84,7 +77,7 @@ def exchanged(
         proposals.exchange(known[None, :], 1, *LONG)
     half = proposals.looks // 2
     proposals.looks -= half
-    proposals.exchange(_nearest_first(kept, located, past), EXCHANGED, *LONG)
+    proposals.exchange(starts, EXCHANGED, *LONG)
     proposals.looks += half
     best = proposals.best if proposals.found < cutoff else known
     if best is not None:
@@ -92,7 +85,7 @@ def exchanged(
     return proposals.best if proposals.found < cutoff else None
 
 
-def _nearest_first(kept: KeptGrid, located: _core.Located, past: Ints) -> Ints:
+def nearest_first(kept: KeptGrid, located: _core.Located, past: Ints) -> Ints:
     """Allowed cells like those of the nearest past contexts."""
     cells = allowed_cells(kept, located, past)
     order = np.argsort(located.distance[kept.places(cells)].sum(axis=1), kind="stable")[:TRIED]
