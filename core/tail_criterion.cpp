@@ -63,9 +63,10 @@ TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::
     fill_all();
     if (samples_.mass.empty()) {
         count_above();
-        share_.reserve(leaves);
-        for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
-            share_.push_back({1.0 / samples_.divisor(leaf), tail_ * (samples_.share(leaf) - 1.0)});
+        for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf) {
+            share_.push_back(1.0 / samples_.divisor(leaf));
+            if (samples_.whole > 0.0) less_.push_back(tail_ * (samples_.share(leaf) - 1.0));
+        }
         return;
     }
     shares_.resize(leaves * etas_.size());
@@ -181,8 +182,9 @@ template <class Use>
 double TailTable::with_shares(std::int32_t eta, Use use) const {
     if (share_.empty()) return use([&](std::int32_t leaf) { return share_above(leaf, eta); });
     const std::uint32_t* above = above_.data() + below(eta, 0);
-    const Share* share = share_.data();
-    return use([&](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf].each - share[leaf].less; });
+    const double *share = share_.data(), *less = less_.data();
+    if (less_.empty()) return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf]; });
+    return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf] - less[leaf]; });
 }
 
 // Shares are not negative, unless weights are pooled, so that a sum that exceeds something does so to its end.
@@ -211,9 +213,9 @@ double TailTable::largest_above(const ListedLeaves& reached, std::int32_t eta, d
 
 // The sum is convex in eta. It falls from an eta to the next as long as more than the tail lies above: that is asked of
 // the counts, since a difference of two values is mere rounding where the etas are next to each other.
-TailTable::Least TailTable::least(LeafView leaves, EtaRange range, double slack, std::int32_t guess) const {
+std::int32_t TailTable::best_eta(LeafView leaves, EtaRange range, double slack, std::int32_t guess) const {
     const double tail = (tail_ + slack) * static_cast<double>(leaves.size());
-    const std::int32_t eta = first_suitable(range.first, range.last, guess, [&](std::int32_t k) {
+    return first_suitable(range.first, range.last, guess, [&](std::int32_t k) {
         const double all = with_shares(k, [&](auto share) {
             double above = 0.0;
             for (const std::int32_t leaf : leaves) above += share(leaf);
@@ -221,6 +223,10 @@ TailTable::Least TailTable::least(LeafView leaves, EtaRange range, double slack,
         });
         return !(all > tail);
     });
+}
+
+TailTable::Least TailTable::least(LeafView leaves, EtaRange range, double slack, std::int32_t guess) const {
+    const std::int32_t eta = best_eta(leaves, range, slack, guess);
     double total = 0.0;
     for (const std::int32_t leaf : leaves) total += value(leaf, eta);
     return {total, eta};
@@ -296,11 +302,13 @@ EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaR
     const double tail = (tail_ + slack) * trees_;
     const auto some = [&](std::int32_t k) { return !(plan.smallest_above(open.listed, k, tail) > tail); };
     const auto all = [&](std::int32_t k) { return !(plan.largest_above(open.listed, k, tail) > tail); };
-    // All etas suit beyond the last one, none before the first one: a range in the midst may have been passed by.
-    if (range.last < plan.etas() - 1 && !some(range.last)) return {1, 0};
-    if (range.first > 0 && all(range.first - 1)) return {1, 0};
+    // All etas suit beyond the last one, none before the first one: a range in the midst may have been passed by. It has
+    // not where an eta before its last one is the first that suits some context, or one after its first the last.
     const std::int32_t first = first_suitable(range.first, range.last, guess.first, some);
-    return {first, first_suitable(first, range.last, guess.last, all)};
+    if (first == range.last && range.last < plan.etas() - 1 && !some(range.last)) return {1, 0};
+    const std::int32_t last = first_suitable(first, range.last, guess.last, all);
+    if (last == range.first && range.first > 0 && all(range.first - 1)) return {1, 0};
+    return {first, last};
 }
 
 void TailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const {
@@ -399,6 +407,7 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
             const bool kept = alone || affordable(leaf);
             if (kept) {
                 listed.leaves[left] = leaf;
+                if (!open.at_level.empty()) open.at_level[left] = open.at_level[i];
                 open.taken_off[left++] = open.taken_off[i];
             }
             ++i;

@@ -88,9 +88,10 @@ public:
         std::int32_t eta;
     };
 
-    // The smallest sum over the leaves, one a tree, among the etas of a range, and where it is attained.
-    //
-    // It is attained where at most the tail, and this much more per tree, lies above: with luck not far from a guess.
+    // The eta of a range at which the sum over the leaves, one a tree, is smallest: at most the tail, and this much more
+    // per tree, lies above. With luck it is not far from a guess.
+    std::int32_t best_eta(LeafView leaves, EtaRange range, double slack = 0.0, std::int32_t guess = -1) const;
+    // And that sum.
     Least least(LeafView leaves, EtaRange range, double slack = 0.0, std::int32_t guess = -1) const;
 
 private:
@@ -122,10 +123,8 @@ private:
     std::unique_ptr<double[]> values_;  // by leaf and eta
     std::vector<std::uint32_t> above_;  // how many samples of the leaf cost more than eta, by eta and leaf
     std::vector<double> shares_;        // what share of its mass these have, where samples do not count alike
-    struct Share {
-        double each, less;  // of a sample of the leaf, and what is taken off their sum
-    };
-    std::vector<Share> share_;
+    std::vector<double> share_;  // of a sample of the leaf
+    std::vector<double> less_;   // what is taken off their sum, where weights are pooled
 };
 
 class TailCriterion : public Criterion {
@@ -153,7 +152,7 @@ public:
     double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t, std::int32_t leaf) const override {
         return rival < added() ? -this->rival(rival).value(leaf, open.levels[rival]) : shown_[rival - added()][leaf];
     }
-    std::int32_t eta_at(LeafView leaves, EtaRange etas) const override { return alternative().least(leaves, etas).eta; }
+    std::int32_t eta_at(LeafView leaves, EtaRange etas) const override { return alternative().best_eta(leaves, etas); }
     void show(std::span<const double* const> rows, bool) override { shown_.assign(rows.begin(), rows.end()); }
     bool bound(OpenBox& open, double tau) const override;
     bool bound_again(OpenBox& open, double tau) const override;
