@@ -96,7 +96,7 @@ class Risk:
         values = self._known_values(np.asarray(costs, dtype=np.float64))
         # Costs are sorted once for all of them.
         order = np.argsort(-values, kind="stable")
-        flow = tail_flow(np.asarray(weights).take(order, axis=1), self.tail)
+        flow = tail_flow(np.asarray(weights)[:, order], self.tail)
         found: list[float] = (flow @ values[order] / self.tail).tolist()
         return found
 

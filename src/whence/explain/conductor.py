@@ -254,7 +254,10 @@ def _draft(
 
 def _restricted(policy: Policy, request: Request, question: Question, initial: pd.Series) -> bool:
     """Whether the schema or the call rules out contexts within the range of the history."""
-    return bool(request.relations) or not question.space.same_as(policy.schema_.space(initial, restricted=False))
+    schema = policy.schema_
+    if schema.is_free and not (request.relations or request.bounds or len(request.fixed)):
+        return False
+    return bool(request.relations) or not question.space.same_as(schema.space(initial, restricted=False))
 
 
 def _found(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
