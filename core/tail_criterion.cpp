@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <limits>
 #include <stdexcept>
-#include <type_traits>
 
 namespace whence {
 
@@ -87,50 +86,41 @@ void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     }
 }
 
-// All leaves and etas. Each number waits for the one before it: some leaves go on side by side.
+// All leaves and etas, and what lies above each.
 void TailTable::fill_all() {
+    constexpr std::int32_t TOGETHER = 4;
     const auto leaves = static_cast<std::int32_t>(samples_.size.size());
     const std::size_t numbers = samples_.size.size() * etas_.size();
     values_ = std::make_unique_for_overwrite<double[]>(numbers);
-    if (!samples_.mass.empty()) {
-        shares_ = std::make_unique_for_overwrite<double[]>(numbers);
-    } else {
-        const std::int64_t most = leaves > 0 ? *std::max_element(samples_.size.begin(), samples_.size.end()) : 0;
-        if (most <= std::numeric_limits<std::uint16_t>::max())
-            above_ = std::make_unique_for_overwrite<std::uint16_t[]>(numbers);
-        else
-            many_above_ = std::make_unique_for_overwrite<std::uint32_t[]>(numbers);
-        for (std::int32_t leaf = 0; leaf < leaves; ++leaf) {
-            share_.push_back(1.0 / samples_.divisor(leaf));
-            if (samples_.whole > 0.0) less_.push_back(tail_ * (samples_.share(leaf) - 1.0));
-        }
-    }
-    if (above_) fill_all(above_.get());
-    if (many_above_) fill_all(many_above_.get());
-    if (shares_) fill_all(shares_.get());
-}
-
-template <class Number>
-void TailTable::fill_all(Number* above) {
-    constexpr std::int32_t TOGETHER = 4;
-    const auto leaves = static_cast<std::int32_t>(samples_.size.size());
     std::vector<double> masses(TOGETHER * etas_.size());
     std::int32_t leaf = 0;
-    for (; leaf + TOGETHER <= leaves; leaf += TOGETHER) fill_leaves<TOGETHER>(leaf, masses, above);
-    for (; leaf < leaves; ++leaf) fill_leaves<1>(leaf, masses, above);
+    for (; leaf + TOGETHER <= leaves; leaf += TOGETHER) fill_leaves<TOGETHER>(leaf, masses);
+    for (; leaf < leaves; ++leaf) fill(leaf, {0, etas() - 1}, values_.get() + at(leaf, 0));
+    if (!samples_.mass.empty()) {
+        sum_above();
+        return;
+    }
+    for (leaf = 0; leaf < leaves; ++leaf) {
+        share_.push_back(1.0 / samples_.divisor(leaf));
+        if (samples_.whole > 0.0) less_.push_back(tail_ * (samples_.share(leaf) - 1.0));
+    }
+    const std::int64_t most = leaves > 0 ? *std::max_element(samples_.size.begin(), samples_.size.end()) : 0;
+    if (most <= std::numeric_limits<std::uint16_t>::max())
+        count_above(above_);
+    else
+        count_above(many_above_);
 }
 
-// The same as `fill` does it, of some leaves from the first one on; and what lies above each eta, as a number or a share.
-template <std::int32_t lanes, class Number>
-void TailTable::fill_leaves(std::int32_t first, std::vector<double>& masses, Number* above) {
-    constexpr bool shares = std::is_same_v<Number, double>;
-    double scale[lanes], share[lanes], total[lanes], sum[lanes] = {}, over[lanes] = {};
+// The same as `fill` does it, of some leaves from the first one on: each number waits for the one before it, so that they
+// go on side by side.
+template <std::int32_t lanes>
+void TailTable::fill_leaves(std::int32_t first, std::vector<double>& masses) {
+    double scale[lanes], share[lanes], above[lanes] = {}, over[lanes] = {};
     double* rows[lanes];
     std::fill(masses.begin(), masses.end(), 0.0);
     for (std::int32_t i = 0; i < lanes; ++i) {
         scale[i] = 1.0 / (samples_.divisor(first + i) * tail_ * trees_);
         share[i] = samples_.share(first + i) / trees_;
-        total[i] = shares ? samples_.total(first + i) : 1.0;
         rows[i] = values_.get() + at(first + i, 0);
         for (const std::int32_t sample : samples_.of(first + i))
             masses[static_cast<std::size_t>(lanes * rank_[sample] + i)] += samples_.mass_of(sample);
@@ -139,13 +129,36 @@ void TailTable::fill_leaves(std::int32_t first, std::vector<double>& masses, Num
     for (std::int32_t k = etas() - 1; k >= 0; --k) {
         const double* mass = masses.data() + lanes * k;
         const double step = k > 0 ? eta[k] - eta[k - 1] : 0.0;
-        Number* here = above + below(k, first);
-        for (std::int32_t i = 0; i < lanes; ++i) here[i] = static_cast<Number>(shares ? sum[i] / total[i] : sum[i]);
         for (std::int32_t i = 0; i < lanes; ++i) rows[i][k] = share[i] * eta[k] + over[i] * scale[i];
         for (std::int32_t i = 0; i < lanes; ++i) {
-            sum[i] += mass[i];
-            over[i] += sum[i] * step;
+            above[i] += mass[i];
+            over[i] += above[i] * step;
         }
+    }
+}
+
+// Every sample counts above the etas below its own: it is put down at the next one below, and added up from there.
+template <class Count>
+void TailTable::count_above(std::vector<Count>& above) {
+    const auto leaves = static_cast<std::int32_t>(samples_.size.size());
+    above.assign(samples_.size.size() * etas_.size(), 0);
+    for (std::int32_t leaf = 0; leaf < leaves; ++leaf)
+        for (const std::int32_t sample : samples_.of(leaf))
+            if (rank_[sample] > 0) ++above[below(rank_[sample] - 1, leaf)];
+    for (std::int32_t k = etas() - 2; k >= 0; --k) {
+        Count* row = above.data() + below(k, 0);
+        for (std::int32_t leaf = 0; leaf < leaves; ++leaf) row[leaf] = static_cast<Count>(row[leaf] + row[leaf + leaves]);
+    }
+}
+
+// The same where samples do not count alike.
+void TailTable::sum_above() {
+    shares_.resize(samples_.size.size() * etas_.size());
+    std::vector<double> row(etas_.size());
+    for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(samples_.size.size()); ++leaf) {
+        std::fill(row.begin(), row.end(), 0.0);
+        sum(leaf, row.data());
+        for (std::int32_t k = 0; k < etas(); ++k) shares_[below(k, leaf)] = row[static_cast<std::size_t>(k)];
     }
 }
 
@@ -187,8 +200,8 @@ double TailTable::with_shares(std::int32_t eta, Use use) const {
         if (less_.empty()) return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf]; });
         return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf] - less[leaf]; });
     };
-    if (above_) return by_counts(above_.get() + below(eta, 0));
-    if (many_above_) return by_counts(many_above_.get() + below(eta, 0));
+    if (!above_.empty()) return by_counts(above_.data() + below(eta, 0));
+    if (!many_above_.empty()) return by_counts(many_above_.data() + below(eta, 0));
     return use([&](std::int32_t leaf) { return share_above(leaf, eta); });
 }
 

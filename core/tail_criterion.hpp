@@ -69,9 +69,9 @@ public:
     // weights, made such that the sum over trees is more than their tails where more than the tail lies above.
     double share_above(std::int32_t leaf, std::int32_t eta) const {
         if (!samples_.mass.empty()) return kept_ ? shares_[below(eta, leaf)] : summed_above(leaf, eta);
-        const std::uint32_t above = above_        ? above_[below(eta, leaf)]
-                                    : many_above_ ? many_above_[below(eta, leaf)]
-                                                  : counted_above(leaf, eta);
+        const std::uint32_t above = !above_.empty()        ? above_[below(eta, leaf)]
+                                    : !many_above_.empty() ? many_above_[below(eta, leaf)]
+                                                           : counted_above(leaf, eta);
         return above * (1.0 / samples_.divisor(leaf)) - tail_ * (samples_.share(leaf) - 1.0);
     }
 
@@ -110,10 +110,11 @@ private:
     double sum_above(const ListedLeaves& reached, std::int32_t eta, double enough, double none, Pick pick) const;
     void fill(std::int32_t leaf, EtaRange range, double* row) const;
     void fill_all();
-    template <class Number>
-    void fill_all(Number* above);
-    template <std::int32_t lanes, class Number>
-    void fill_leaves(std::int32_t first, std::vector<double>& masses, Number* above);
+    template <std::int32_t lanes>
+    void fill_leaves(std::int32_t first, std::vector<double>& masses);
+    template <class Count>
+    void count_above(std::vector<Count>& above);
+    void sum_above();
     double computed_value(std::int32_t leaf, std::int32_t eta) const;
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;
     double summed_above(std::int32_t leaf, std::int32_t eta) const;
@@ -127,9 +128,9 @@ private:
     // Values are asked for of one leaf and many etas, shares of one eta and many leaves: so they lie.
     std::unique_ptr<double[]> values_;  // by leaf and eta
     // How many samples of the leaf cost more than eta, by eta and leaf; in the second one where leaves are large.
-    std::unique_ptr<std::uint16_t[]> above_;
-    std::unique_ptr<std::uint32_t[]> many_above_;
-    std::unique_ptr<double[]> shares_;  // what share of its mass these have, where samples do not count alike
+    std::vector<std::uint16_t> above_;
+    std::vector<std::uint32_t> many_above_;
+    std::vector<double> shares_;  // what share of its mass these have, where samples do not count alike
     std::vector<double> share_;  // of a sample of the leaf
     std::vector<double> less_;   // what is taken off their sum, where weights are pooled
 };
