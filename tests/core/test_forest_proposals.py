@@ -199,7 +199,7 @@ def test_past_contexts_become_allowed_cells() -> None:
 
 
 def test_along_a_line_of_many_cells_what_is_found_is_closed_in_on() -> None:
-    """Where only some cells of a line are looked at, the one found holds, and the next one towards the start does not."""
+    """Where only some cells of a line are looked at, the one found holds, and the next nearer one does not."""
     found = 0
     for seed in range(24):
         scene = ForestScene(seed, "cc", trees=30, depth=5, n=200, plain=True)

@@ -53,9 +53,7 @@ def rounding_limits(
     }
 
 
-def changes_between(
-    policy: Policy, question: Question, initial: pd.Series, context: pd.Series
-) -> list[ChangedFeature]:
+def changes_between(policy: Policy, question: Question, initial: pd.Series, context: pd.Series) -> list[ChangedFeature]:
     """The features that differ, their values in both contexts, and the distance of each."""
     schema = policy.schema_
     distances = schema.by_feature(question.space.moved(schema.encode_row(context)))

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.aliases import Floats
-from whence.question import Answer, Isolation, Question
+from whence.question import Answer, Isolation, Question, Space
 from whence.search import driver
 from whence.search.cells import cell_beyond
 from whence.search.confidence import confident_excess, confidently
@@ -298,22 +298,20 @@ class ForestFrontier:
 
 def _located(question: Question, kept: KeptGrid) -> _core.Located:
     """The allowed cells of the question, which every confidence shares."""
-    space, grid, located = question.memo.get("located", (None, None, None))
-    if located is None or space is not question.space or grid is not kept:
-        located = locate(question, kept)
-        question.memo["located"] = question.space, kept, located
-    return located
+    known: tuple[Space, KeptGrid, _core.Located] | None = question.memo.get("located")
+    if known is None or known[0] is not question.space or known[1] is not kept:
+        known = question.memo["located"] = question.space, kept, locate(question, kept)
+    return known[2]
 
 
 def _starts(question: Question, kept: KeptGrid, located: _core.Located) -> Ints:
     """Past contexts from which proposals begin, nearest first; every confidence shares them, too."""
-    known, starts = question.memo.get("starts", (None, None))
-    if starts is None or known is not located:
+    known: tuple[_core.Located, Ints] | None = question.memo.get("starts")
+    if known is None or known[0] is not located:
         if kept.past is None:
             kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
-        starts = nearest_first(kept, located, kept.past)
-        question.memo["starts"] = located, starts
-    return starts
+        known = question.memo["starts"] = located, nearest_first(kept, located, kept.past)
+    return known[1]
 
 
 def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:

@@ -80,7 +80,7 @@ class Refits:
         """Weights of the past observations in a context, by refit `number`; `row` is what the estimator sees."""
         return self.of(number).at(row, self._weights.n_samples_)
 
-    def weights_of(self, numbers: Sequence[int], row: Floats) -> Sequence[Floats]:
+    def weights_of(self, numbers: Sequence[int], row: Floats) -> list[Floats]:
         """The same by several refits."""
         refits = tuple(self.of(number) for number in numbers)
         known = _DESCENTS.setdefault(self._weights, {})
@@ -89,9 +89,9 @@ class Refits:
             if not refits or not all(refit.is_forest for refit in refits):
                 return [refit.at(row, self._weights.n_samples_) for refit in refits]
             known[key] = refits, Descent([refit.weights.members_ for refit in refits])
-        found: Floats = known[key][1].weights(row)
+        found = known[key][1].weights(row)
         if self.kind == "seed":
-            return found
+            return list(found)
         return [refit.on_history(own, self._weights.n_samples_) for refit, own in zip(refits, found, strict=True)]
 
     def of(self, number: int) -> _Refit:
