@@ -98,6 +98,13 @@ void bind_boxes(nb::module_& m) {
             },
             "box"_a, "cells"_a.noconvert(), "room"_a)
         .def(
+            "keep_near",
+            [](Reach& reach, const Box& box, Integers cells, double room) {
+                require_same(reach.located(), box.located());
+                reach.keep_near(box, cells_in(box, cells), room);
+            },
+            "box"_a, "cells"_a.noconvert(), "room"_a)
+        .def(
             "keep_box",
             [](Reach& reach, const Box& box) {
                 require_same(reach.located(), box.located());
@@ -150,6 +157,16 @@ void bind_queues(nb::module_& m) {
             require(queue.has(parent), "'parent' must be a link of the queue.");
             return queue.link(parent, column, first, last, {});
         }, "parent"_a, "column"_a, "first"_a, "last"_a)
+        .def("set_reach", [](Queue& queue, std::int32_t link, const std::vector<std::uint64_t>& words) {
+            require(queue.has(link), "'link' must be one of the queue's.");
+            queue.set_reach(link, words);
+        }, "link"_a, "words"_a)
+        .def("take_reach", [](Queue& queue, std::int32_t link) -> std::optional<std::vector<std::uint64_t>> {
+            require(queue.has(link), "'link' must be one of the queue's.");
+            std::vector<std::uint64_t> words;
+            if (!queue.take_reach(link, words)) return std::nullopt;
+            return words;
+        }, "link"_a, "The leaves that were kept for a box, once; None where there are none.")
         .def("rebuild", [](const Queue& queue, std::int32_t link, Box& box) {
             require(queue.has(link), "'link' must be one of the queue's.");
             for (const std::int32_t column : queue.columns_of(link)) require_column(box, column);

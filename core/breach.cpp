@@ -113,11 +113,11 @@ TailBreach::TailBreach(LeafSamples samples, double tail, std::int32_t trees, dou
 Criterion::Excess TailBreach::excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
                                           std::int32_t guess) const {
     std::vector<double> mine(leaves.size()), own(leaves.size());
-    const std::int32_t eta = alternative().least(leaves, all_of(alternative()), SAME, guess).eta;
+    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), SAME, guess);
     for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
     Excess found{-INFINITE, 0, eta};
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        levels[r] = rival(r).least(leaves, all_of(rival(r)), SAME, levels[r]).eta;
+        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), SAME, levels[r]);
         for (std::size_t t = 0; t < own.size(); ++t) own[t] = rival(r).value(leaves[t], levels[r]) - mine[t];
         const double over = -with_spread(own, steep_of(r));
         if (over > found.over) found = {over, r, eta};
@@ -157,7 +157,7 @@ void TailBreach::lean(OpenBox& open) const {
     open.level_ranges.resize(static_cast<std::size_t>(rivals()));
     list(open);
     const EtaRange mine = bracket(open, alternative(), open.etas, SAME, open.etas);
-    const std::int32_t eta = alternative().least(open.counted(), all_of(alternative()), SAME, open.eta_here).eta;
+    const std::int32_t eta = alternative().best_eta(open.counted(), all_of(alternative()), SAME, open.eta_here);
     for (std::int32_t r = 0; r < rivals(); ++r) {
         open.level_ranges[r] = bracket(open, rival(r), all_of(rival(r)), SAME, open.level_ranges[r]);
         const EtaRange level{open.levels[r], open.levels[r]};
@@ -191,8 +191,8 @@ bool TailBreach::bound(OpenBox& open, double tau) const {
     double there = 0.0;
     for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
     if (open.holds || there > most) return true;
-    const std::int32_t eta = alternative().least(here, all_of(alternative()), SAME, open.eta_here).eta;
-    const std::int32_t level = rival(r).least(here, all_of(rival(r)), SAME, open.levels[r]).eta;
+    const std::int32_t eta = alternative().best_eta(here, all_of(alternative()), SAME, open.eta_here);
+    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), SAME, open.levels[r]);
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(between(r, leaf, {eta, eta}, {level, level}).low);
     double largest = 0.0;

@@ -32,11 +32,11 @@ void ConfidentTailCriterion::show(std::span<const double* const> rows, bool) {
 Criterion::Excess ConfidentTailCriterion::excess_near(LeafView leaves, EtaRange, std::span<std::int32_t> levels,
                                                       std::int32_t guess) const {
     std::vector<double> mine(leaves.size()), own(leaves.size());
-    const std::int32_t eta = alternative().least(leaves, all_of(alternative()), SAME, guess).eta;
+    const std::int32_t eta = alternative().best_eta(leaves, all_of(alternative()), SAME, guess);
     for (std::size_t t = 0; t < mine.size(); ++t) mine[t] = alternative().value(leaves[t], eta);
     Excess found{-INFINITE, 0, eta};
     for (std::int32_t r = 0; r < rivals(); ++r) {
-        levels[r] = rival(r).least(leaves, all_of(rival(r)), SAME, levels[r]).eta;
+        levels[r] = rival(r).best_eta(leaves, all_of(rival(r)), SAME, levels[r]);
         for (std::size_t t = 0; t < own.size(); ++t) own[t] = mine[t] - rival(r).value(leaves[t], levels[r]);
         const double over = with_spread(own, steep_);
         if (over > found.over) found = {over, r, eta};
@@ -65,7 +65,8 @@ void ConfidentTailCriterion::take_off(const OpenBox& open, std::int32_t r, std::
         const double level = plan.eta(end) / trees();
         for (std::int32_t i = listed.from[t]; i < listed.from[t + 1]; ++i) {
             const std::int32_t leaf = listed.leaves[i];
-            numbers[i] = plan.value(leaf, open.levels[r]) + lean * (plan.value(leaf, end) - level);
+            const double own = r == open.worst ? open.at_level[i] : plan.value(leaf, open.levels[r]);
+            numbers[i] = own + lean * (plan.value(leaf, end) - level);
         }
     }
 }
@@ -92,17 +93,19 @@ bool ConfidentTailCriterion::lean_listed(OpenBox& open) const {
         const EtaRange suited = bracket(open, rival(r), possible, SAME, open.level_ranges[r]);
         left = left && !suited.empty();
         open.level_ranges[r] = suited.empty() ? possible : suited;
-        const auto value = [&](std::int32_t leaf) {
-            return alternative().value(leaf, eta) - rival(r).value(leaf, open.levels[r]);
-        };
+        std::vector<double>& at_level = r == open.worst ? open.at_level : open.taken_off_others;
+        at_level.resize(open.listed.leaves.size());
         for (std::int32_t t = 0; t < this->trees(); ++t) {
             double least = INFINITE, most = -INFINITE;
-            for (const std::int32_t leaf : open.listed.of(t)) {
-                const double own = value(leaf);
+            for (std::int32_t i = open.listed.from[t]; i < open.listed.from[t + 1]; ++i) {
+                const std::int32_t leaf = open.listed.leaves[i];
+                at_level[i] = rival(r).value(leaf, open.levels[r]);
+                const double own = alternative().value(leaf, eta) - at_level[i];
                 least = std::min(least, own);
                 most = std::max(most, own);
             }
-            if (least > most) least = most = value(open.here[t]);
+            if (least > most)
+                least = most = alternative().value(open.here[t], eta) - rival(r).value(open.here[t], open.levels[r]);
             low[t] = least;
             high[t] = most;
         }
@@ -164,7 +167,7 @@ EtaRange ConfidentTailCriterion::halve_levels(OpenBox& open, double tau, EtaRang
         const std::int32_t first = open.listed.from[t], last = open.listed.from[t + 1];
         for (std::int32_t i = first; i < last; ++i) {
             const std::int32_t leaf = open.listed.leaves[i];
-            taken_off[i] = plan.value(leaf, open.levels[r]) + lean * (plan.value(leaf, end) - level);
+            taken_off[i] = open.at_level[i] + lean * (plan.value(leaf, end) - level);
         }
         if (last - first == 1) {
             dearer[upper] += open.taken_off[first] - taken_off[first];
@@ -201,7 +204,7 @@ bool ConfidentTailCriterion::lean_to_projection(OpenBox& open, double tau) const
     for (std::int32_t t = 0; t < trees(); ++t) there += worth(open, r, t, here[t], open.eta);
     if (there > tau) return true;
     const std::int32_t eta = std::min(open.eta_here, alternative().etas() - 1);
-    const std::int32_t level = rival(r).least(here, all_of(rival(r)), SAME, open.levels[r]).eta;
+    const std::int32_t level = rival(r).best_eta(here, all_of(rival(r)), SAME, open.levels[r]);
     std::vector<double> own;
     for (const std::int32_t leaf : here) own.push_back(alternative().value(leaf, eta) - rival(r).value(leaf, level));
     lean_at(own, steep_, open.tilts[r]);

@@ -8,6 +8,15 @@ namespace {
 
 // Trees that are gone down side by side: while the node of one is fetched from memory, others go on.
 constexpr std::size_t TOGETHER = 16;
+// Trees ahead of which the samples of a leaf are fetched from memory.
+constexpr std::size_t AHEAD = 12;
+
+// Where the compiler knows how: have what lies there fetched, without waiting for it.
+inline void fetch([[maybe_unused]] const std::int32_t* at) {
+#if defined(__GNUC__) || defined(__clang__)
+    __builtin_prefetch(at);
+#endif
+}
 
 }  // namespace
 
@@ -42,8 +51,10 @@ void Descent::add_weights(std::span<const float> row, std::span<double> found) c
     this->leaves(row, leaves);
     std::size_t tree = 0;
     for (const Forest& forest : forests_) {
-        for (std::int64_t i = 0; i < forest.trees; ++i) {
-            const Node& leaf = nodes_[leaves[tree++]];
+        const std::size_t end = tree + static_cast<std::size_t>(forest.trees);
+        for (; tree < end; ++tree) {
+            if (tree + AHEAD < end) fetch(forest.order.data() + nodes_[leaves[tree + AHEAD]].left);
+            const Node& leaf = nodes_[leaves[tree]];
             const std::int32_t first = leaf.left, size = leaf.right;
             const double share = 1.0 / static_cast<double>(forest.trees * size);
             const std::int32_t* own = forest.order.data() + first;

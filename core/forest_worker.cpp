@@ -117,7 +117,10 @@ bool ForestWorker::open(Queue::Entry entry, double cutoff) {
     if (shared_.few != nullptr && !shared_.few->keep(open_.box, changed_, kept_)) return false;
     if (absolute_) recall();
     look();
-    open_.reach.gather_near(open_.box, open_.cells, room);
+    if (queue_.take_reach(link, open_.reach.words()))
+        open_.reach.keep_near(open_.box, open_.cells, room);
+    else
+        open_.reach.gather_near(open_.box, open_.cells, room);
     if (shared_.few != nullptr) drop_many();
     if (absolute_ || shares_) criterion_.lean(open_);  // otherwise it is bounded next, which does the same
     if (absolute_) mix();
@@ -342,6 +345,7 @@ void ForestWorker::split_at(Face face, double cutoff) {
         if (key < cutoff) {
             const std::int32_t link = queue_.link(open_.link, column, far.low, far.high, open_.etas);
             if (absolute_) queue_.set_note(link, {note_.rivals, false});
+            queue_.set_reach(link, open_.reach.words());
             queue_.heap.push(key, link);
         }
     }

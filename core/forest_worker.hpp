@@ -98,7 +98,10 @@ private:
     std::optional<Face> face(bool sharp, double cutoff);
     void split_at(Face face, double cutoff);
     double far_distance(std::int32_t j, std::int32_t first, std::int32_t last);
-    void put_back() { queue_.heap.push(open_.key, open_.link); }
+    void put_back() {
+        queue_.set_reach(open_.link, open_.reach.words());
+        queue_.heap.push(open_.key, open_.link);
+    }
 
     Shared& shared_;
     const Located& located_;

@@ -82,6 +82,7 @@ struct OpenBox {
     // smallest value for every eta of a range.
     ListedLeaves listed;
     std::vector<double> taken_off, taken_off_others, parts;
+    std::vector<double> at_level;  // what the worst rival costs in each, by its own threshold, where that is asked often
     EtaRange parts_of;
 
     // What stands for a criterion that is no sum over trees: of each rival and tree a factor, of each rival and leaf a

@@ -12,7 +12,7 @@ namespace {
 // Rounds in which all columns of a context are pulled towards the start.
 constexpr int ROUNDS = 8;
 // Cells that are looked at along a line, about.
-constexpr std::int32_t ALONG_A_LINE = 64;
+constexpr std::int32_t ALONG_A_LINE = 24;
 // A context so many times as far away as the nearest one known is not worth exchanges.
 constexpr double HOPELESS = 1.25;
 
@@ -72,9 +72,17 @@ bool Proposals::few_with(std::int32_t column) {
 
 // Move column j of a context that holds as near to the start as bisection finds it; true where it moved.
 bool Proposals::move_nearer(std::int32_t j) {
-    std::int32_t bad = located_.column(j).start, good = cells_[j];
-    cells_[j] = bad;
+    const std::int32_t start = located_.column(j).start, own = cells_[j];
+    cells_[j] = start;
     if (holds()) return true;
+    cells_[j] = own;
+    return close_in(j, start);
+}
+
+// Move column j of a context that holds towards a cell with which it does not, as far as bisection finds it to hold;
+// true where it moved.
+bool Proposals::close_in(std::int32_t j, std::int32_t bad) {
+    std::int32_t good = cells_[j];
     bool moved = false;
     while (std::abs(good - bad) > 1) {
         std::int32_t middle = (good + bad) / 2;
@@ -193,16 +201,17 @@ void Proposals::try_line(std::int32_t j) {
     const Column& column = located_.column(j);
     const std::int32_t stride = std::max(1, (column.last - column.first) / ALONG_A_LINE);
     for (const int direction : {-1, 1}) {
-        std::int32_t c = column.start + direction;
+        std::int32_t c = column.start + direction, before = column.start;
         while (column.first <= c && c <= column.last && looks_ > 0) {
             c = direction > 0 ? located_.up(j, c) : located_.down(j, c);
-            const double away = located_.distance(j, c);
-            if (away >= found_) break;
+            if (located_.distance(j, c) >= found_) break;
             cells_[j] = c;
             if (holds()) {
-                keep(away);
+                close_in(j, before);
+                keep(located_.distance(j, cells_[j]));
                 break;
             }
+            before = c;
             c += direction * stride;
         }
     }

@@ -64,6 +64,7 @@ private:
     void keep(double distance);
     bool few_with(std::int32_t column);
     bool move_nearer(std::int32_t j);
+    bool close_in(std::int32_t j, std::int32_t bad);
     bool set_group_back(std::int32_t group);
     std::int32_t next_column() const;
     bool pull_all();

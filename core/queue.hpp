@@ -39,7 +39,7 @@ public:
         std::lock_guard lock(mutex_);
         const bool whole = parent == WHOLE;
         chain_.push_back({parent, column, {first, last}, etas, whole ? UNKNOWN : chain_[parent].levels, false,
-                          whole ? -1 : chain_[parent].note, whole ? 0 : chain_[parent].plans});
+                          whole ? -1 : chain_[parent].note, whole ? 0 : chain_[parent].plans, -1});
         return static_cast<std::int32_t>(chain_.size()) - 1;
     }
 
@@ -80,6 +80,30 @@ public:
         plans_.push_back(std::move(plans));
     }
 
+    // Keep the leaves that a waiting box may meet, a bit for each, as long as there is room for it.
+    void set_reach(std::int32_t link, const std::vector<std::uint64_t>& words) {
+        std::lock_guard lock(mutex_);
+        if (link == WHOLE) return;
+        std::int32_t& at = chain_[link].reach;
+        if (at < 0 && !free_.empty()) {
+            at = free_.back();
+            free_.pop_back();
+        } else if (at < 0 && (reaches_.size() + 1) * words.size() <= MOST_WORDS) {
+            at = static_cast<std::int32_t>(reaches_.size());
+            reaches_.emplace_back();
+        }
+        if (at >= 0) reaches_[static_cast<std::size_t>(at)] = words;
+    }
+    // Take them into `words`; false where they were not kept.
+    bool take_reach(std::int32_t link, std::vector<std::uint64_t>& words) {
+        std::lock_guard lock(mutex_);
+        if (link == WHOLE || chain_[link].reach < 0) return false;
+        words.swap(reaches_[static_cast<std::size_t>(chain_[link].reach)]);
+        free_.push_back(chain_[link].reach);
+        chain_[link].reach = -1;
+        return true;
+    }
+
     // Lay out the box of a link; false where it is empty.
     bool rebuild(std::int32_t link, Box& box) const {
         if (!box.reset()) return false;
@@ -114,6 +138,8 @@ public:
 
 private:
     static constexpr EtaRange UNKNOWN = {0, -1};
+    // Of all waiting boxes together: 32 MB.
+    static constexpr std::size_t MOST_WORDS = std::size_t{1} << 22;
 
     struct Link {
         std::int32_t parent, column;
@@ -122,11 +148,14 @@ private:
         bool strong;
         std::int32_t note;   // -1 for none
         std::int32_t plans;  // which of `plans_`
+        std::int32_t reach;  // which of `reaches_`, -1 for none
     };
 
     std::vector<Link> chain_;
     std::vector<Note> notes_;
     std::vector<PlansLeft> plans_ = {nullptr};  // the first ones are those of the whole space
+    std::vector<std::vector<std::uint64_t>> reaches_;
+    std::vector<std::int32_t> free_;  // those of `reaches_` that no box needs any more
     mutable std::mutex mutex_;
 };
 

@@ -47,6 +47,22 @@ void Reach::gather_near(const Box& box, const Cells& cells, double room) {
     }
 }
 
+// What a leaf asks for that the projection does not have is its way from there. In every column it holds an allowed cell,
+// or it would have no bit.
+void Reach::keep_near(const Box& box, const Cells& cells, double room) {
+    keep_box(box);
+    if (room == std::numeric_limits<double>::infinity()) return;
+    drop_words(0, grid_->words(), [&](std::int32_t leaf) {
+        double extra = 0.0;
+        for (const PathEntry& entry : grid_->path(leaf)) {
+            const std::int32_t j = entry.column, cell = cells[j];
+            if (entry.allows(cell) || located_->column(j).group >= 0) continue;
+            extra += located_->distance(j, located_->towards(entry, cell)) - located_->distance(j, cell);
+        }
+        return extra >= room;
+    });
+}
+
 // Visit the side of a split on which the projection does not lie later, where the box meets it and it is near enough.
 void Reach::put_off(const Node& node, Interval interval, std::int32_t cell, double extra, double room) {
     const std::int32_t j = node.column;

@@ -41,6 +41,9 @@ public:
     // The same without the leaves that are `room` or more away from the projection `cells`.
     void gather_near(const Box& box, const Cells& cells, double room);
 
+    // The same among the leaves of a box around this one.
+    void keep_near(const Box& box, const Cells& cells, double room);
+
     // Drop the leaves that the box does not meet.
     void keep_box(const Box& box);
 
@@ -54,6 +57,7 @@ public:
 
     // The bits of all leaves that are reached; and keep only those that others hold, too.
     const std::vector<std::uint64_t>& words() const { return words_; }
+    std::vector<std::uint64_t>& words() { return words_; }
     void keep(const std::vector<std::uint64_t>& words) {
         for (std::size_t w = 0; w < words_.size(); ++w) words_[w] &= words[w];
     }

@@ -57,24 +57,7 @@ std::int32_t first_suitable(std::int32_t low, std::int32_t high, std::int32_t gu
 TailTable::TailTable(const LeafSamples& samples, std::vector<double> etas, std::vector<std::int32_t> rank, double tail,
                      std::int32_t trees, bool kept)
     : samples_(samples), etas_(std::move(etas)), rank_(std::move(rank)), tail_(tail), trees_(trees), kept_(kept) {
-    if (!kept_) return;
-    const std::size_t leaves = samples_.size.size();
-    values_ = std::make_unique_for_overwrite<double[]>(leaves * etas_.size());
-    for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
-        fill(leaf, {0, this->etas() - 1}, values_.get() + at(leaf, 0));
-    if (samples_.mass.empty()) {
-        count_above();
-        for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf)
-            share_.push_back({1.0 / samples_.divisor(leaf), tail_ * (samples_.share(leaf) - 1.0)});
-        return;
-    }
-    shares_.resize(leaves * etas_.size());
-    std::vector<double> row(etas_.size());
-    for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(leaves); ++leaf) {
-        std::fill(row.begin(), row.end(), 0.0);
-        sum(leaf, row.data());
-        for (std::int32_t k = 0; k < this->etas(); ++k) shares_[below(k, leaf)] = row[static_cast<std::size_t>(k)];
-    }
+    if (kept_) fill_all();
 }
 
 // Costs are etas themselves: counted by their ranks, the excess grows from each eta down to the next one below it.
@@ -103,16 +86,79 @@ void TailTable::fill(std::int32_t leaf, EtaRange range, double* row) const {
     }
 }
 
-// Every sample counts above the etas below its own: it is put down at the next one below, and added up from there.
-void TailTable::count_above() {
+// All leaves and etas, and what lies above each.
+void TailTable::fill_all() {
+    constexpr std::int32_t TOGETHER = 4;
     const auto leaves = static_cast<std::int32_t>(samples_.size.size());
-    above_.assign(static_cast<std::size_t>(leaves) * etas_.size(), 0);
+    const std::size_t numbers = samples_.size.size() * etas_.size();
+    values_ = std::make_unique_for_overwrite<double[]>(numbers);
+    std::vector<double> masses(TOGETHER * etas_.size());
+    std::int32_t leaf = 0;
+    for (; leaf + TOGETHER <= leaves; leaf += TOGETHER) fill_leaves<TOGETHER>(leaf, masses);
+    for (; leaf < leaves; ++leaf) fill(leaf, {0, etas() - 1}, values_.get() + at(leaf, 0));
+    if (!samples_.mass.empty()) {
+        sum_above();
+        return;
+    }
+    for (leaf = 0; leaf < leaves; ++leaf) {
+        share_.push_back(1.0 / samples_.divisor(leaf));
+        if (samples_.whole > 0.0) less_.push_back(tail_ * (samples_.share(leaf) - 1.0));
+    }
+    const std::int64_t most = leaves > 0 ? *std::max_element(samples_.size.begin(), samples_.size.end()) : 0;
+    if (most <= std::numeric_limits<std::uint16_t>::max())
+        count_above(above_);
+    else
+        count_above(many_above_);
+}
+
+// The same as `fill` does it, of some leaves from the first one on: each number waits for the one before it, so that they
+// go on side by side.
+template <std::int32_t lanes>
+void TailTable::fill_leaves(std::int32_t first, std::vector<double>& masses) {
+    double scale[lanes], share[lanes], above[lanes] = {}, over[lanes] = {};
+    double* rows[lanes];
+    std::fill(masses.begin(), masses.end(), 0.0);
+    for (std::int32_t i = 0; i < lanes; ++i) {
+        scale[i] = 1.0 / (samples_.divisor(first + i) * tail_ * trees_);
+        share[i] = samples_.share(first + i) / trees_;
+        rows[i] = values_.get() + at(first + i, 0);
+        for (const std::int32_t sample : samples_.of(first + i))
+            masses[static_cast<std::size_t>(lanes * rank_[sample] + i)] += samples_.mass_of(sample);
+    }
+    const double* eta = etas_.data();
+    for (std::int32_t k = etas() - 1; k >= 0; --k) {
+        const double* mass = masses.data() + lanes * k;
+        const double step = k > 0 ? eta[k] - eta[k - 1] : 0.0;
+        for (std::int32_t i = 0; i < lanes; ++i) rows[i][k] = share[i] * eta[k] + over[i] * scale[i];
+        for (std::int32_t i = 0; i < lanes; ++i) {
+            above[i] += mass[i];
+            over[i] += above[i] * step;
+        }
+    }
+}
+
+// Every sample counts above the etas below its own: it is put down at the next one below, and added up from there.
+template <class Count>
+void TailTable::count_above(std::vector<Count>& above) {
+    const auto leaves = static_cast<std::int32_t>(samples_.size.size());
+    above.assign(samples_.size.size() * etas_.size(), 0);
     for (std::int32_t leaf = 0; leaf < leaves; ++leaf)
         for (const std::int32_t sample : samples_.of(leaf))
-            if (rank_[sample] > 0) ++above_[below(rank_[sample] - 1, leaf)];
+            if (rank_[sample] > 0) ++above[below(rank_[sample] - 1, leaf)];
     for (std::int32_t k = etas() - 2; k >= 0; --k) {
-        std::uint32_t* row = above_.data() + below(k, 0);
-        for (std::int32_t leaf = 0; leaf < leaves; ++leaf) row[leaf] += row[leaf + leaves];
+        Count* row = above.data() + below(k, 0);
+        for (std::int32_t leaf = 0; leaf < leaves; ++leaf) row[leaf] = static_cast<Count>(row[leaf] + row[leaf + leaves]);
+    }
+}
+
+// The same where samples do not count alike.
+void TailTable::sum_above() {
+    shares_.resize(samples_.size.size() * etas_.size());
+    std::vector<double> row(etas_.size());
+    for (std::int32_t leaf = 0; leaf < static_cast<std::int32_t>(samples_.size.size()); ++leaf) {
+        std::fill(row.begin(), row.end(), 0.0);
+        sum(leaf, row.data());
+        for (std::int32_t k = 0; k < etas(); ++k) shares_[below(k, leaf)] = row[static_cast<std::size_t>(k)];
     }
 }
 
@@ -149,10 +195,14 @@ double TailTable::summed_above(std::int32_t leaf, std::int32_t eta) const {
 
 template <class Use>
 double TailTable::with_shares(std::int32_t eta, Use use) const {
-    if (share_.empty()) return use([&](std::int32_t leaf) { return share_above(leaf, eta); });
-    const std::uint32_t* above = above_.data() + below(eta, 0);
-    const Share* share = share_.data();
-    return use([&](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf].each - share[leaf].less; });
+    const double *share = share_.data(), *less = less_.data();
+    const auto by_counts = [&](const auto* above) {
+        if (less_.empty()) return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf]; });
+        return use([=](std::int32_t leaf) { return static_cast<double>(above[leaf]) * share[leaf] - less[leaf]; });
+    };
+    if (!above_.empty()) return by_counts(above_.data() + below(eta, 0));
+    if (!many_above_.empty()) return by_counts(many_above_.data() + below(eta, 0));
+    return use([&](std::int32_t leaf) { return share_above(leaf, eta); });
 }
 
 // Shares are not negative, unless weights are pooled, so that a sum that exceeds something does so to its end.
@@ -181,9 +231,9 @@ double TailTable::largest_above(const ListedLeaves& reached, std::int32_t eta, d
 
 // The sum is convex in eta. It falls from an eta to the next as long as more than the tail lies above: that is asked of
 // the counts, since a difference of two values is mere rounding where the etas are next to each other.
-TailTable::Least TailTable::least(LeafView leaves, EtaRange range, double slack, std::int32_t guess) const {
+std::int32_t TailTable::best_eta(LeafView leaves, EtaRange range, double slack, std::int32_t guess) const {
     const double tail = (tail_ + slack) * static_cast<double>(leaves.size());
-    const std::int32_t eta = first_suitable(range.first, range.last, guess, [&](std::int32_t k) {
+    return first_suitable(range.first, range.last, guess, [&](std::int32_t k) {
         const double all = with_shares(k, [&](auto share) {
             double above = 0.0;
             for (const std::int32_t leaf : leaves) above += share(leaf);
@@ -191,6 +241,10 @@ TailTable::Least TailTable::least(LeafView leaves, EtaRange range, double slack,
         });
         return !(all > tail);
     });
+}
+
+TailTable::Least TailTable::least(LeafView leaves, EtaRange range, double slack, std::int32_t guess) const {
+    const std::int32_t eta = best_eta(leaves, range, slack, guess);
     double total = 0.0;
     for (const std::int32_t leaf : leaves) total += value(leaf, eta);
     return {total, eta};
@@ -266,11 +320,13 @@ EtaRange TailCriterion::bracket(const OpenBox& open, const TailTable& plan, EtaR
     const double tail = (tail_ + slack) * trees_;
     const auto some = [&](std::int32_t k) { return !(plan.smallest_above(open.listed, k, tail) > tail); };
     const auto all = [&](std::int32_t k) { return !(plan.largest_above(open.listed, k, tail) > tail); };
-    // All etas suit beyond the last one, none before the first one: a range in the midst may have been passed by.
-    if (range.last < plan.etas() - 1 && !some(range.last)) return {1, 0};
-    if (range.first > 0 && all(range.first - 1)) return {1, 0};
+    // All etas suit beyond the last one, none before the first one: a range in the midst may have been passed by. It has
+    // not where an eta before its last one is the first that suits some context, or one after its first the last.
     const std::int32_t first = first_suitable(range.first, range.last, guess.first, some);
-    return {first, first_suitable(first, range.last, guess.last, all)};
+    if (first == range.last && range.last < plan.etas() - 1 && !some(range.last)) return {1, 0};
+    const std::int32_t last = first_suitable(first, range.last, guess.last, all);
+    if (last == range.first && range.first > 0 && all(range.first - 1)) return {1, 0};
+    return {first, last};
 }
 
 void TailCriterion::take_off(const OpenBox& open, std::int32_t r, std::vector<double>& numbers) const {
@@ -369,6 +425,7 @@ void TailCriterion::drop_dear(OpenBox& open, double tau) const {
             const bool kept = alone || affordable(leaf);
             if (kept) {
                 listed.leaves[left] = leaf;
+                if (!open.at_level.empty()) open.at_level[left] = open.at_level[i];
                 open.taken_off[left++] = open.taken_off[i];
             }
             ++i;

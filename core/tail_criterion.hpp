@@ -69,7 +69,9 @@ public:
     // weights, made such that the sum over trees is more than their tails where more than the tail lies above.
     double share_above(std::int32_t leaf, std::int32_t eta) const {
         if (!samples_.mass.empty()) return kept_ ? shares_[below(eta, leaf)] : summed_above(leaf, eta);
-        const auto above = static_cast<double>(kept_ ? above_[below(eta, leaf)] : counted_above(leaf, eta));
+        const std::uint32_t above = !above_.empty()        ? above_[below(eta, leaf)]
+                                    : !many_above_.empty() ? many_above_[below(eta, leaf)]
+                                                           : counted_above(leaf, eta);
         return above * (1.0 / samples_.divisor(leaf)) - tail_ * (samples_.share(leaf) - 1.0);
     }
 
@@ -88,9 +90,10 @@ public:
         std::int32_t eta;
     };
 
-    // The smallest sum over the leaves, one a tree, among the etas of a range, and where it is attained.
-    //
-    // It is attained where at most the tail, and this much more per tree, lies above: with luck not far from a guess.
+    // The eta of a range at which the sum over the leaves, one a tree, is smallest: at most the tail, and this much more
+    // per tree, lies above. With luck it is not far from a guess.
+    std::int32_t best_eta(LeafView leaves, EtaRange range, double slack = 0.0, std::int32_t guess = -1) const;
+    // And that sum.
     Least least(LeafView leaves, EtaRange range, double slack = 0.0, std::int32_t guess = -1) const;
 
 private:
@@ -106,7 +109,12 @@ private:
     template <class Pick>
     double sum_above(const ListedLeaves& reached, std::int32_t eta, double enough, double none, Pick pick) const;
     void fill(std::int32_t leaf, EtaRange range, double* row) const;
-    void count_above();
+    void fill_all();
+    template <std::int32_t lanes>
+    void fill_leaves(std::int32_t first, std::vector<double>& masses);
+    template <class Count>
+    void count_above(std::vector<Count>& above);
+    void sum_above();
     double computed_value(std::int32_t leaf, std::int32_t eta) const;
     std::uint32_t counted_above(std::int32_t leaf, std::int32_t eta) const;
     double summed_above(std::int32_t leaf, std::int32_t eta) const;
@@ -119,12 +127,12 @@ private:
     bool kept_;
     // Values are asked for of one leaf and many etas, shares of one eta and many leaves: so they lie.
     std::unique_ptr<double[]> values_;  // by leaf and eta
-    std::vector<std::uint32_t> above_;  // how many samples of the leaf cost more than eta, by eta and leaf
-    std::vector<double> shares_;        // what share of its mass these have, where samples do not count alike
-    struct Share {
-        double each, less;  // of a sample of the leaf, and what is taken off their sum
-    };
-    std::vector<Share> share_;
+    // How many samples of the leaf cost more than eta, by eta and leaf; in the second one where leaves are large.
+    std::vector<std::uint16_t> above_;
+    std::vector<std::uint32_t> many_above_;
+    std::vector<double> shares_;  // what share of its mass these have, where samples do not count alike
+    std::vector<double> share_;  // of a sample of the leaf
+    std::vector<double> less_;   // what is taken off their sum, where weights are pooled
 };
 
 class TailCriterion : public Criterion {
@@ -152,7 +160,7 @@ public:
     double rival_part(const OpenBox& open, std::int32_t rival, std::int32_t, std::int32_t leaf) const override {
         return rival < added() ? -this->rival(rival).value(leaf, open.levels[rival]) : shown_[rival - added()][leaf];
     }
-    std::int32_t eta_at(LeafView leaves, EtaRange etas) const override { return alternative().least(leaves, etas).eta; }
+    std::int32_t eta_at(LeafView leaves, EtaRange etas) const override { return alternative().best_eta(leaves, etas); }
     void show(std::span<const double* const> rows, bool) override { shown_.assign(rows.begin(), rows.end()); }
     bool bound(OpenBox& open, double tau) const override;
     bool bound_again(OpenBox& open, double tau) const override;

@@ -76,7 +76,8 @@ class Risk:
         if tail is None:
             return float(w @ values)
         # Most weights of a forest or of neighbours are zero, and only the others need sorting.
-        values, w = values[w != 0], w[w != 0]
+        some = w != 0
+        values, w = values[some], w[some]
         order = np.argsort(-values, kind="stable")
         return float(tail_flow(w[order], tail) @ values[order] / tail)
 
@@ -95,8 +96,9 @@ class Risk:
         values = self._known_values(np.asarray(costs, dtype=np.float64))
         # Costs are sorted once for all of them.
         order = np.argsort(-values, kind="stable")
-        flow = tail_flow(np.array(weights)[:, order], self.tail)
-        return [float(one) for one in flow @ values[order] / self.tail]
+        flow = tail_flow(np.asarray(weights)[:, order], self.tail)
+        found: list[float] = (flow @ values[order] / self.tail).tolist()
+        return found
 
     def contributions(self, costs: ArrayLike, weights: ArrayLike) -> Floats | None:
         """What each observation adds to the risk: they sum to it. None where it is not a sum over the observations.
@@ -285,10 +287,10 @@ def tail_flow(weights: Floats, tail: float) -> Floats:
     # Less than half as long as numpy's clip takes for a few hundred numbers.
     flow: Floats = np.minimum(np.maximum(tail - (upto - weights), 0.0), weights)
     whole = upto[..., -1:]
+    if (whole >= tail).all():
+        return flow
     short = (whole > 0.0) & (whole < tail)
-    if short.any():
-        flow = np.where(short, weights * (tail / np.where(short, whole, 1.0)), flow)
-    return flow
+    return np.where(short, weights * (tail / np.where(short, whole, 1.0)), flow)
 
 
 def _checked(costs: ArrayLike, weights: ArrayLike) -> tuple[Floats, Floats]:

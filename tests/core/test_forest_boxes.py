@@ -194,6 +194,10 @@ def test_far_leaves_are_dropped_at_the_room_and_not_before() -> None:
             before = reach.leaves.tolist()
             reach.gather_near(box, cells, room)
             assert reach.leaves.tolist() == [leaf for leaf in before if far[leaf] < room]
+            # From the leaves of a box around it, they are the same.
+            around = scene.reach(Box(scene.located))
+            around.keep_near(box, cells, room)
+            assert around.leaves.tolist() == reach.leaves.tolist()
             near = scene.inside(box) & (scene.distance - distance < room - 1e-12)
             assert np.isin(scene.leaves[near], reach.leaves).all()
             dropped += len(before) - reach.leaves.size

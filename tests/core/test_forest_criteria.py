@@ -58,6 +58,26 @@ def test_tables_of_tails_are_those_of_the_definition(table: bool) -> None:
                     assert scene.criterion.share_above(plan, leaf, eta) == pytest.approx(above[leaf, eta], abs=1e-12)
 
 
+@pytest.mark.parametrize("mass", [False, True])
+def test_leaves_of_very_many_samples_are_counted_in_full(mass: bool) -> None:
+    """With more samples in a leaf than 16 bits can count, shares are those of the definition, with and without mass."""
+    size = np.array([70_000, 5, 40, 3_000, 9], dtype=np.int64)
+    rng = np.random.default_rng(0)
+    rank = rng.integers(0, 3, size.sum()).astype(np.int32)
+    etas, first = np.array([1.0, 2.5, 4.0]), np.cumsum(size) - size
+    weight = rng.random(size.sum()) + 0.5 if mass else np.ones(size.sum())
+    samples = np.arange(size.sum(), dtype=np.int32)
+    criterion = TailCriterion(samples, first, size, 0.2, 1, mass=weight if mass else None)
+    criterion.add_plan(etas, rank, kept=True)
+    for leaf, (begin, many) in enumerate(zip(first, size, strict=True)):
+        own, mine = etas[rank[begin : begin + many]], weight[begin : begin + many]
+        for k, eta in enumerate(etas):
+            above = np.average(own > eta, weights=mine)
+            over = np.average(np.maximum(own - eta, 0.0), weights=mine)
+            assert criterion.share_above(0, leaf, k) == pytest.approx(above, abs=1e-12)
+            assert criterion.value(0, leaf, k) == pytest.approx(eta + over / 0.2, abs=1e-9)
+
+
 def _levels(scene: ForestScene, open_: OpenBox) -> list[int]:
     """The threshold of each rival that suits the projection: the first one with at most the tail above it."""
     if not isinstance(scene.risk, CVaR):

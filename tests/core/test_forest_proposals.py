@@ -10,7 +10,7 @@ from tests.core.forest_cells import ForestScene, Ints, Mask, forest_scene, scene
 
 from whence._core import Proposals
 from whence.search.grid import locate
-from whence.search.proposals import FINE, LONG, PASSING, pulled
+from whence.search.proposals import FINE, LONG, PASSING, nearest_first
 
 SCENES = 20
 MANY = 1_000_000
@@ -175,19 +175,6 @@ def test_proposals_end_when_the_looks_are_used_up() -> None:
     assert proposals.looks == used <= 0
 
 
-class _Told:
-    """Stands in for the proposals: keeps the contexts that it is told to pull back."""
-
-    found = np.inf
-
-    def try_lines(self) -> None:
-        """Nothing to try."""
-
-    def pull_back(self, starts: Ints, improved: int) -> None:
-        """Remember the contexts."""
-        self.starts = starts
-
-
 def test_past_contexts_become_allowed_cells() -> None:
     """Values that may not be taken stay as they are today; where a category is ruled out, so does the whole feature."""
     ruled_out = 0
@@ -204,9 +191,28 @@ def test_past_contexts_become_allowed_cells() -> None:
         question = replace(
             scene.question, space=replace(space, levels=levels, upper=np.where(banned, 0.0, space.upper))
         )
-        told = _Told()
-        pulled(scene.kept, locate(question, scene.kept), told, past, np.inf, 6)  # type: ignore[arg-type]
+        starts = nearest_first(scene.kept, locate(question, scene.kept), past)
         allowed = {row.tobytes() for row in scene.cells[~(scene.cells[:, banned] > 0).any(axis=1)]}
-        assert all(row.tobytes() in allowed for row in told.starts)
+        assert all(row.tobytes() in allowed for row in starts)
         ruled_out += int((past[:, banned] > 0).any(axis=1).sum())
     assert ruled_out > 50
+
+
+def test_along_a_line_of_many_cells_what_is_found_is_closed_in_on() -> None:
+    """Where only some cells of a line are looked at, the one found holds, and the next nearer one does not."""
+    found = 0
+    for seed in range(24):
+        scene = ForestScene(seed, "cc", trees=30, depth=5, n=200, plain=True)
+        if max(map(len, scene.columns)) < 100:
+            continue
+        proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+        proposals.try_lines()
+        if proposals.found == np.inf:
+            continue
+        (column,) = np.flatnonzero(proposals.best != scene.located.start)
+        nearer = proposals.best.copy()
+        nearer[column] -= np.sign(nearer[column] - scene.located.start[column])
+        holds = [scene.criterion.excess(scene.grid.leaves_at(at)).over <= scene.tau for at in (proposals.best, nearer)]
+        assert holds == [True, False] or (nearer == scene.located.start).all()
+        found += 1
+    assert found > 4

@@ -38,6 +38,37 @@ def test_a_queue_begins_with_the_whole_space() -> None:
         queue.take()
 
 
+def test_leaves_are_kept_for_a_waiting_box_and_taken_once() -> None:
+    """What is kept for a link is its own and the latest, and gone once it is taken; the whole space keeps nothing."""
+    queue = Queue()
+    first, second = queue.link(-1, 0, 0, 1), queue.link(-1, 0, 1, 2)
+    assert queue.take_reach(first) is None
+    queue.set_reach(first, [1, 2**63])
+    queue.set_reach(second, [5, 6])
+    queue.set_reach(second, [7, 8])
+    below = queue.link(first, 1, 0, 1)
+    assert queue.take_reach(below) is None
+    assert queue.take_reach(first) == [1, 2**63]
+    assert queue.take_reach(first) is None
+    queue.set_reach(below, [3, 4])
+    assert queue.take_reach(second) == [7, 8]
+    assert queue.take_reach(below) == [3, 4]
+    queue.set_reach(-1, [1, 1])
+    assert queue.take_reach(-1) is None
+
+
+def test_leaves_are_kept_for_as_many_boxes_as_there_is_room_for() -> None:
+    """Where there is no more room, boxes wait without their leaves, until another one has been taken."""
+    queue, words = Queue(), [0] * 2**21
+    links = [queue.link(-1, 0, 0, i) for i in range(3)]
+    for link in links:
+        queue.set_reach(link, words)
+    assert queue.take_reach(links[2]) is None
+    assert queue.take_reach(links[0]) == words
+    queue.set_reach(links[2], words)
+    assert queue.take_reach(links[2]) == words
+
+
 def test_a_box_is_made_of_all_its_restrictions() -> None:
     """Rebuilt from a chain of links it is the box that was restricted step by step, or empty as that one."""
     ends = set()

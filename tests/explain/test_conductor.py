@@ -252,9 +252,11 @@ def test_wrong_answers_never_pass_the_check(weights: Any) -> None:
     row = fitted.schema_.row(TODAY)
     hot = fitted.schema_.encode_row(fitted.schema_.row({**TODAY, "heat": 29.0, "day": "weekend"}))
     right = Answer("optimal", hot, question.space.distance(hot), 0.0)
-    context, _, distance = confirmed(question, right, fitted.schema_, row, fitted.inputs_of)
-    assert context["day"] == "weekend"
-    assert distance == pytest.approx(right.distance)
+    found = confirmed(question, right, fitted.schema_, row, fitted.inputs_of)
+    assert found.context["day"] == "weekend"
+    assert found.distance == pytest.approx(right.distance)
+    assert found.alternative == pytest.approx(question.risk.of(question.alternative, found.weights))
+    assert found.rival == pytest.approx(question.risk.of(question.rival_decision, found.weights))
     cold = fitted.schema_.encode_row(fitted.schema_.row({**TODAY, "heat": 1.0}))
     wrong = [
         replace(right, point=cold, distance=question.space.distance(cold)),

@@ -44,7 +44,7 @@ def at(question: Question, point: list[float], away: float = 0.0) -> Answer:
 
 def check(policy: wh.Policy, question: Question, answer: Answer, start: list[float]) -> float:
     """The distance that the re-check confirms."""
-    return confirmed(question, answer, policy.schema_, policy.schema_.row(start), policy.inputs_of)[2]
+    return confirmed(question, answer, policy.schema_, policy.schema_.row(start), policy.inputs_of).distance
 
 
 @pytest.fixture(params=[wh.Expectation(), wh.CVaR(0.5)], ids=["mean", "tail"])

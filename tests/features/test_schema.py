@@ -12,6 +12,7 @@ import pandas as pd
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.cases import contexts, schema
 
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.features import Binary, Categorical, Continuous, Date, Discrete, Feature, Ordered, Schema
@@ -624,3 +625,18 @@ def test_groups_of_columns_must_not_overlap(features: dict[str, Feature], messag
     with pytest.raises(InputError) as found:
         Schema(features).fit(X)
     assert message in str(found.value)
+
+
+def test_a_schema_that_is_free_rules_out_nothing() -> None:
+    """What is said without a context is so in every context: nothing that is allowed otherwise is ruled out."""
+    free = 0
+    for seed in range(120):
+        rng = np.random.default_rng(seed)
+        kinds = str(rng.choice(["c", "cc", "cd", "kb", "ck", "cr"]))
+        X = contexts(rng, 30, kinds)
+        fitted = schema(rng, X, kinds).fit(X)
+        free += fitted.is_free
+        row = fitted.row(contexts(rng, 1, kinds).iloc[0])
+        if fitted.is_free:
+            assert fitted.space(row).same_as(fitted.space(row, restricted=False))
+    assert 20 < free < 100

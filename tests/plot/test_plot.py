@@ -67,7 +67,7 @@ def many() -> Asked:
     fields = {name: getattr(base, name) for name in base.__dataclass_fields__}
     fields |= {"status": "time_limit", "context": X.iloc[1], "weights_after": asked.policy.weights_at(X.iloc[1])}
     fields |= {"cost_after": base.cost_before, "distance": 12.0, "bound": 0.0}
-    fields |= {"changes": pd.DataFrame(rows, columns=["feature", "from", "to", "distance"])}
+    fields |= {"changed": rows}
     asked.why = wh.Explanation(**fields)
     return asked
 

@@ -16,7 +16,6 @@ from whence.risk import Risk
 
 Make = Callable[..., wh.Explanation]
 
-COLUMNS = ["feature", "from", "to", "distance"]
 KINDS = {
     "weekday": "categorical",
     "temperature": "continuous",
@@ -127,7 +126,7 @@ def _explanation(changes: list[tuple[Any, ...]] = (), **given: Any) -> wh.Explan
         "kind": "relative",
         "initial": initial,
         "context": context,
-        "changes": pd.DataFrame(list(changes), columns=COLUMNS),
+        "changed": changes,
         "distance": float(sum(change[3] for change in changes)),
         "bound": float(sum(change[3] for change in changes)),
         "decision": np.array([60.0, 70.0]),

@@ -2,38 +2,36 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
 import pandas as pd
 
-from whence.explain.explanation import Explanation
+from whence.explain.explanation import ChangedFeature, Explanation
 from whence.question import Answer, Nearby, Question
 
 if TYPE_CHECKING:
     from whence.policy import Policy
 
-__all__ = ["NO_CHANGES", "changes_between", "rounding_limits", "with_changes"]
-
-#: The table of an explanation in which nothing changes; making one takes as long as many a search.
-NO_CHANGES = pd.DataFrame([], columns=["feature", "from", "to", "distance"])
+__all__ = ["changes_between", "rounding_limits", "with_changes"]
 
 
 def with_changes(policy: Policy, question: Question, answer: Answer, found: Explanation) -> Explanation:
-    """What was found, with the table of changes and between which values they may be rounded."""
+    """What was found, with what changes and between which values it may be rounded."""
     if found.context is None or answer.status == "already":
-        return replace(found, changes=NO_CHANGES.copy())
-    changes = changes_between(policy, question, found.initial, found.context)
-    room = rounding_limits(policy, question, answer, found.context, changes["feature"].tolist())
-    return replace(found, changes=changes, room=room)
+        return found
+    changed = changes_between(policy, question, found.initial, found.context)
+    room = rounding_limits(policy, question, answer, found.context, changed)
+    return replace(found, changed=changed, room=room)
 
 
 def rounding_limits(
-    policy: Policy, question: Question, answer: Answer, context: pd.Series, changed: list[str]
+    policy: Policy, question: Question, answer: Answer, context: pd.Series, changed: Sequence[ChangedFeature]
 ) -> dict[str, tuple[float, float]]:
     """Between which values every continuous feature that changes may be rounded: the weights stay the same."""
-    schema, space, among = policy.schema_, question.space, set(changed)
+    schema, space, among = policy.schema_, question.space, {name for name, *_ in changed}
     box = answer.cell
     if box is None:
         free = np.array([levels is None for levels in space.levels])
@@ -55,13 +53,9 @@ def rounding_limits(
     }
 
 
-def changes_between(policy: Policy, question: Question, initial: pd.Series, context: pd.Series | None) -> pd.DataFrame:
+def changes_between(policy: Policy, question: Question, initial: pd.Series, context: pd.Series) -> list[ChangedFeature]:
     """The features that differ, their values in both contexts, and the distance of each."""
     schema = policy.schema_
-    rows = []
-    if context is not None:
-        moved = question.space.moved(schema.encode_row(context))
-        distances = schema.by_feature(moved)
-        before, after = (schema.feature_values(row, distances) for row in (initial, context))
-        rows = [(name, before[name], after[name], distance) for name, distance in distances.items()]
-    return pd.DataFrame(rows, columns=NO_CHANGES.columns)
+    distances = schema.by_feature(question.space.moved(schema.encode_row(context)))
+    before, after = (schema.feature_values(row, distances) for row in (initial, context))
+    return [(name, before[name], after[name], distance) for name, distance in distances.items()]

@@ -11,7 +11,7 @@ import pandas as pd
 
 from whence.aliases import Floats
 from whence.errors import InternalError
-from whence.explain.changes import NO_CHANGES, with_changes
+from whence.explain.changes import with_changes
 from whence.explain.explanation import Costs, Explanation
 from whence.explain.filling import nearest_filled, weights_for
 from whence.explain.forecasting import after_of, before_of, check_asked, forecast_question
@@ -61,8 +61,10 @@ def explain(
     forecasts = policy.weights_.forecasts
     if forecasts:
         check_asked(policy, request, plans is not None)
-    request = replace(request, instead=named(policy, request.instead)) if plans is None else with_margin(request, plans)
-    request = replace(request, decision=named(policy, request.decision))
+    if plans is None:
+        request = replace(request, instead=named(policy, request.instead), decision=named(policy, request.decision))
+    else:
+        request = replace(with_margin(request, plans), decision=named(policy, request.decision))
     engine = request.answerer
     search = search or engine.answer
     limits = Limits(request.time_limit, request.node_limit, request.on_progress)
@@ -81,15 +83,17 @@ def explain(
     here = question.weights.at(policy.inputs_of(initial)) if forecasts else decided.weights
     if plans is not None:
         question = question_about(question, policy, request, plans)
-    question = replace(question, few=few_of(policy, request, question, barred))
+    few = few_of(policy, request, question, barred)
+    question = question if few is None else replace(question, few=few)
     question = question if shared is None else replace(question, memo=shared)
     # The rungs of a ladder ask for confidence, too, where there are trees.
     climbs = request.holds is not None and policy.weights_.per_tree_known
     confidence = 1.0 if climbs else float(request.confidence)
     engine.check(replace(question, confidence=confidence) if confidence else question)
     label = engine.label(policy.weights_, request.options)
-    draft = _draft(policy, request, question, initial, here, plan, label)
-    draft = _with_plans(draft, request, plans, costs)
+    draft = _draft(policy, request, question, initial, here, plan, costs, label)
+    if plans is not None:
+        draft = _with_plans(draft, request, plans)
     best = question.best or question.better
     pending: dict[float, tuple[Question, Answer]] = {}
 
@@ -97,12 +101,13 @@ def explain(
         asked = replace(question, confidence=confidence, better=best) if confidence else question
         if confidence:
             engine.check(asked)
-        answer = _without_search(asked, here, decided.cost)
+        answer = _without_search(asked, here, draft.cost_before, decided.cost)
         if answer is None:
             names = policy.schema_.feature_of_coordinate()
             policy.weights_.check_start(asked.space.start, asked.separation, names)
             asked, answer = nearest_filled(policy, request, initial, asked, search)
-        explanation = _found(policy, asked, answer, replace(draft, confidence=confidence, question=asked))
+        own = draft if asked is question else replace(draft, confidence=confidence, question=asked)
+        explanation = _found(policy, asked, answer, own)
         if explanation.status == "optimal" and explanation.distance == 0.0:
             explanation = replace(explanation, status="already")
         _check_accepted(policy, request, asked, explanation)
@@ -150,14 +155,8 @@ def _compared(
     return request, plan, costs
 
 
-def _with_plans(
-    draft: Explanation, request: Request, plans: PlanSet | None, costs: Mapping[str, Floats]
-) -> Explanation:
-    """A draft with what both plans cost in every observation, and with the set of plans that is asked about."""
-    # Whatever the risk counts an observation for, a report shows what it costs.
-    draft = replace(draft, costs_decision=costs["decision"], costs_alternative=costs["instead"])
-    if plans is None:
-        return draft
+def _with_plans(draft: Explanation, request: Request, plans: PlanSet) -> Explanation:
+    """A draft with the set of plans that is asked about."""
     asked = {**draft.asked, "instead": said_of(plans)}
     return replace(draft, among=plans.words, plans=plans, margin=request.margin_parts, asked=asked)
 
@@ -171,7 +170,7 @@ def _check_accepted(policy: Policy, request: Request, question: Question, explan
         raise InternalError(f"The context found is not one that {request.answerer.words} accepts: {found}.")
 
 
-def _without_search(question: Question, before: Floats, best: float) -> Answer | None:
+def _without_search(question: Question, before: Floats, costs: Costs, best: float) -> Answer | None:
     """The answers that need no search: the criterion holds already, or no observation speaks for the plan.
 
     Parameters
@@ -180,16 +179,14 @@ def _without_search(question: Question, before: Floats, best: float) -> Answer |
         What is asked.
     before : ndarray
         The weights in the initial context.
+    costs : Costs
+        What both plans cost there.
     best : float
         The cost of what the policy decides there.
     """
-    cost = question.risk.of(question.alternative, before)
-    over = cost - question.risk.of(question.rival_decision, before)
-    if question.kind == "absolute":
-        best_over = cost - (1.0 + question.within) * best
-        over = max(best_over, over) if any(question.margin) else best_over
     # Only the search can say by how many standard errors it holds, and how usual the context is.
-    if over <= question.tau and not question.confidence and question.plausible is None:
+    searched = bool(question.confidence) or question.plausible is not None
+    if not searched and _excess_before(question, before, costs, best) <= question.tau:
         return Answer("already", question.space.start, 0.0, 0.0)
     if question.plans is None and question.hopeless:
         more = f"over {100 * question.within:.4g} % more" if question.within else "more"
@@ -200,8 +197,25 @@ def _without_search(question: Question, before: Floats, best: float) -> Answer |
     return None
 
 
+def _excess_before(question: Question, before: Floats, costs: Costs, best: float) -> float:
+    """By how much the alternative costs more than it may in the initial context."""
+    rival = question.rival_decision
+    over = costs.alternative - (costs.decision if rival is question.decision else question.risk.of(rival, before))
+    if question.kind == "absolute":
+        best_over = costs.alternative - (1.0 + question.within) * best
+        over = max(best_over, over) if any(question.margin) else best_over
+    return over
+
+
 def _draft(
-    policy: Policy, request: Request, question: Question, initial: pd.Series, before: Floats, decision: Any, engine: str
+    policy: Policy,
+    request: Request,
+    question: Question,
+    initial: pd.Series,
+    before: Floats,
+    decision: Any,
+    costs: Mapping[str, Floats],
+    engine: str,
 ) -> Explanation:
     """The explanation with everything that is known before the answer."""
     risk = question.risk
@@ -210,7 +224,7 @@ def _draft(
         kind=request.kind,
         initial=initial,
         context=None,
-        changes=NO_CHANGES,
+        changed=(),
         distance=np.inf,
         bound=np.inf,
         decision=decision,
@@ -227,18 +241,23 @@ def _draft(
         max_changes=None if request.max_changes is None else int(request.max_changes),
         tolerance=question.tau,
         separation=question.separation if policy.weights_.needs_separation else None,
-        costs_decision=question.decision,
-        costs_alternative=question.alternative,
+        # Whatever the risk counts an observation for, a report shows what it costs.
+        costs_decision=costs["decision"],
+        costs_alternative=costs["instead"],
         restricted=_restricted(policy, request, question, initial),
         asked=request.as_plain(),
         source=Source.of(policy),
+        question=question,
         **before_of(question, before, len(policy.X_)),
     )
 
 
 def _restricted(policy: Policy, request: Request, question: Question, initial: pd.Series) -> bool:
     """Whether the schema or the call rules out contexts within the range of the history."""
-    return bool(request.relations) or not question.space.same_as(policy.schema_.space(initial, restricted=False))
+    schema = policy.schema_
+    if schema.is_free and not (request.relations or request.bounds or len(request.fixed)):
+        return False
+    return bool(request.relations) or not question.space.same_as(schema.space(initial, restricted=False))
 
 
 def _found(policy: Policy, question: Question, answer: Answer, draft: Explanation) -> Explanation:
@@ -262,8 +281,11 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
         row = row_found(policy, question, answer, draft.initial)
         question, draft = taking_over(policy, question, draft, draft.plans, question.weights.at(row), row)
         draft = replace(draft, question=question)
-    context, after, distance = confirmed(question, answer, policy.schema_, draft.initial, policy.inputs_of)
-    risk = question.risk
+    context, after, distance, alternative, rival = confirmed(
+        question, answer, policy.schema_, draft.initial, policy.inputs_of
+    )
+    same = question.rival_decision is question.decision
+    decision = rival if same else question.risk.of(question.decision, after)
     proved = answer.status == "optimal" and answer.bound == answer.distance
     bound = distance if proved else min(answer.bound, distance)
     return replace(
@@ -272,7 +294,7 @@ def _found(policy: Policy, question: Question, answer: Answer, draft: Explanatio
         context=context,
         distance=distance,
         bound=bound,
-        cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
+        cost_after=Costs(decision, alternative),
         **after_of(policy, question, draft, after),
     )
 

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeAlias
 
 import numpy as np
 import pandas as pd
@@ -36,7 +36,10 @@ if TYPE_CHECKING:
     from whence.explain.certificate import Verification
     from whence.policy import Policy
 
-__all__ = ["Costs", "Explanation"]
+__all__ = ["ChangedFeature", "Costs", "Explanation"]
+
+#: A feature that changes: its name, its values in both contexts, and its distance.
+ChangedFeature: TypeAlias = tuple[str, Any, Any, float]
 
 #: What an explanation and its report have in common.
 SAME = (
@@ -109,7 +112,8 @@ class Explanation:
     kind: Kind
     initial: pd.Series
     context: pd.Series | None
-    changes: pd.DataFrame
+    #: The rows of `changes`.
+    changed: Sequence[ChangedFeature]
     distance: float
     bound: float
     decision: Any
@@ -170,6 +174,12 @@ class Explanation:
     written: Report | None = None
     #: Whether the file from which it was read is as it was written; None where that is not known.
     intact: bool | None = None
+
+    @cached_property
+    def changes(self) -> pd.DataFrame:
+        """One row per feature that changes: feature, from, to, distance."""
+        # A table takes as long to make as many a search, and not everybody looks at it.
+        return pd.DataFrame(list(self.changed), columns=["feature", "from", "to", "distance"])
 
     @cached_property
     def report(self) -> Report:
@@ -464,13 +474,12 @@ class Explanation:
     @classmethod
     def _of(cls, report: Report) -> Explanation:
         after, inner = report.cost_after, report.unrestricted
-        rows = [(one.feature, one.from_, one.to, one.distance) for one in report.changes]
         return cls(
             **{name: getattr(report, name) for name in SAME},
             **arrays_of(report),
             initial=_series(report.initial),
             context=None if report.context is None else _series(report.context),
-            changes=pd.DataFrame(rows, columns=["feature", "from", "to", "distance"]),
+            changed=[(one.feature, one.from_, one.to, one.distance) for one in report.changes],
             distance=number_from_plain(report.distance),
             bound=number_from_plain(report.bound),
             decision=plan_of(report.plans, "decision"),
@@ -491,7 +500,8 @@ class Explanation:
     def __getstate__(self) -> dict[str, Any]:
         # A forest and a history would travel with every explanation otherwise; weights and costs are in the report.
         state = dict(vars(self.light() if self.source else self))
-        state.pop("report", None)
+        for made in ("report", "changes"):
+            state.pop(made, None)
         return state | dict.fromkeys(SILENT) if state["written"] else state
 
     def __setstate__(self, state: dict[str, Any]) -> None:

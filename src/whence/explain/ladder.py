@@ -68,15 +68,15 @@ def explained_reliably(
         explanation = finished(explanation)
     judged = refitted.held(explanation, JUDGING, limits=limits)
     assert judged is not None
-    explanation = replace(explanation, agreed=rung.held.with_others(judged))
+    agreed = rung.held.with_others(judged)
     reliance = Reliance(wanted, refitted.refits.kind, rung.confidence, rung.held, judged, climb.rungs())
     if rung.confidence == 0.0:
-        return replace(explanation, reliance=reliance)
+        return replace(explanation, agreed=agreed, reliance=reliance)
     first, others = climb.tried[0.0][0].held, refitted.held(nearest, JUDGING, limits=limits)
     assert first is not None and others is not None  # noqa: PT018
     # The question was another one, with `holds`: that of the whole.
     nearest = replace(nearest, agreed=first.with_others(others), asked={})
-    return replace(explanation, reliance=reliance, nearest=nearest)
+    return replace(explanation, agreed=agreed, reliance=reliance, nearest=nearest)
 
 
 class _Climb:

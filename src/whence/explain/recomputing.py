@@ -254,11 +254,11 @@ def _completed(
             encode_row=schema.encode_row,
             exactly_related=lambda context, *others: context,
         )
-        _, after, _ = confirmed(question, answer, written, draft.initial, policy.inputs_of)
+        after = confirmed(question, answer, written, draft.initial, policy.inputs_of).weights
     except InternalError as error:
         faults.append(str(error))
         after = question.weights.at(policy.inputs_of(context))
-    changes = changes_between(policy, question, draft.initial, context)
+    changed = changes_between(policy, question, draft.initial, context)
     risk = question.risk
     return replace(
         draft,
@@ -266,8 +266,8 @@ def _completed(
         # A rule is about the plan that takes over.
         question=question,
         context=context,
-        changes=changes,
-        room=_kept_room(said, rounding_limits(policy, question, answer, context, changes["feature"].tolist()), faults),
+        changed=changed,
+        room=_kept_room(said, rounding_limits(policy, question, answer, context, changed), faults),
         distance=distance,
         cost_after=Costs(risk.of(question.decision, after), risk.of(question.alternative, after)),
         **after_of(policy, question, draft, after),

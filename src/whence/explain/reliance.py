@@ -229,15 +229,21 @@ class Refitted:
         """By how much the alternative costs more than it may in each of these refits: it holds up to the tolerance."""
         if explanation.context is None:
             return None
-        made: list[int] = []
-        numbers = tuple(numbers)
-        for count, number in enumerate(numbers, 1):
-            if limits is not None and not self._goes_on(explanation, number, (count, len(numbers)), limits):
-                break
-            self.refits.of(number)
-            made.append(number)
+        made = self._made_in_time(explanation, tuple(numbers), limits)
         row = self.source.inputs(explanation.context)
         return self._excesses(explanation, self.refits.weights_of(made, row), within)
+
+    def _made_in_time(
+        self, explanation: Explanation, numbers: tuple[int, ...], limits: Limits | None
+    ) -> tuple[int, ...]:
+        """Those of these refits that are there, or that there was the time to make."""
+        if self.refits.are_made(numbers) and (limits is None or limits.on_progress is None):
+            return numbers
+        for count, number in enumerate(numbers):
+            if limits is not None and not self._goes_on(explanation, number, (count + 1, len(numbers)), limits):
+                return numbers[:count]
+            self.refits.of(number)
+        return numbers
 
     def _excesses(self, explanation: Explanation, refits: Sequence[Floats], within: float) -> Floats:
         """The same under the weights of each refit."""

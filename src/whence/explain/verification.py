@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 import pandas as pd
@@ -14,7 +14,7 @@ from whence.features import Schema
 from whence.question import Answer, Question
 from whence.question.sureness import rivals_there
 
-__all__ = ["confirmed", "context_found"]
+__all__ = ["Confirmed", "confirmed", "context_found"]
 
 
 #: Coordinates may differ by this much between an engine and the context it leads to (by this share where they are
@@ -24,10 +24,19 @@ COORDINATE_SLACK, DISTANCE_SLACK = 1e-7, 1e-6
 COST_SLACK = 1e-9
 
 
-def confirmed(
-    question: Question, answer: Answer, schema: Schema, initial: pd.Series, inputs_of: Any
-) -> tuple[pd.Series, Floats, float]:
-    """The context of `answer` in the user's units, its weights and its distance, all computed afresh.
+class Confirmed(NamedTuple):
+    """A context that was found, in the user's units, and what was computed afresh for it."""
+
+    context: pd.Series
+    weights: Floats
+    distance: float
+    #: What the alternative costs there, and what it must not cost more than: see `Question.rival_decision`.
+    alternative: float
+    rival: float
+
+
+def confirmed(question: Question, answer: Answer, schema: Schema, initial: pd.Series, inputs_of: Any) -> Confirmed:
+    """The context of `answer`, once everything about it is computed afresh and is as it should be.
 
     Parameters
     ----------
@@ -43,9 +52,11 @@ def confirmed(
     distance = space.distance(point)
     if abs(distance - answer.distance) > DISTANCE_SLACK * size * max(1.0, float(space.weight.max())):
         raise InternalError(f"The explanation lies at distance {distance:.9g}, not at {answer.distance:.9g} as found.")
-    weights = question.weights.confirmed(inputs_of(context), question.separation)
+    row = inputs_of(context)
+    weights = question.weights.confirmed(row, question.separation)
     slack = COST_SLACK * max(1e-300, question.size)
-    gap = question.risk.of(question.alternative, weights) - question.risk.of(question.rival_decision, weights)
+    cost, allowed = (question.risk.of(c, weights) for c in (question.alternative, question.rival_decision))
+    gap = cost - allowed
     # By standard errors, a plan of a set must beat those outside it; the decision may be in the set.
     outside = bool(question.confidence) and question.plans is not None and question.kind == "absolute"
     if gap > question.tau + slack and not outside:
@@ -56,15 +67,15 @@ def confirmed(
         raise InternalError(f"More features change than was asked for: {context.to_dict()}.")
     rival = question.better(weights) if question.kind == "absolute" and not outside else None
     if outside:
-        _check_confidence(question, inputs_of(context), rivals_there(question, weights), slack)
+        _check_confidence(question, row, rivals_there(question, weights), slack)
     elif question.confidence:
         rivals = [question.rival_decision, *([] if rival is None else [rival])]
-        _check_confidence(question, inputs_of(context), rivals, slack)
+        _check_confidence(question, row, rivals, slack)
     elif rival is not None:
-        regret = question.risk.of(question.alternative, weights) - question.risk.of(rival, weights)
+        regret = cost - question.risk.of(rival, weights)
         if regret > question.tau + slack:
             raise InternalError(f"The alternative is {regret:.6g} from optimal in the context found.")
-    return context, weights, distance
+    return Confirmed(context, weights, distance, cost, allowed)
 
 
 def context_found(question: Question, answer: Answer, schema: Schema, initial: pd.Series) -> pd.Series:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import replace
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -57,6 +58,12 @@ class Numbers:
         }
         self._lattices = {i: c.lattice for i, c in enumerate(columns) if c.lattice is not None}
         self._least = {i: float(least) for i, c in enumerate(columns) if (least := _least(c)) is not None}
+
+    @cached_property
+    def free(self) -> bool:
+        """Whether every feature may take any value of its range: none is bounded, fixed, one-way or slow to change."""
+        held = self._fixed | self._rising | self._falling
+        return not (self._least or held.any() or np.isfinite([self._floor, self._ceiling]).any())
 
     def raw(self, values: Sequence[Any]) -> Floats:
         """The numbers of one context, given the values of all the user's columns; what is no number is refused."""

@@ -338,6 +338,12 @@ class Schema(Coordinates):
         gaps = numbers.gaps(known, room.lower[at], room.upper[at], discrete) if restricted else None
         return room.space(more, at, gaps)
 
+    @property
+    def is_free(self) -> bool:
+        """Whether the schema rules out nothing in the range of the history, for all that is known without a context."""
+        category_free = all(column.feature.change == "free" for column in self._categories)
+        return self._numbers.free and category_free and not self._calendar.columns
+
     def fillable(self, context: pd.Series, names: Collection[str], fixed: Collection[str] = ()) -> list[str]:
         """Which of `names` are missing in a context and may be filled in: those that may change."""
         wanted = [names] if isinstance(names, str) else [str(name) for name in names]

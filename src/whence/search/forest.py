@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 
 from whence import _core
 from whence.aliases import Floats
-from whence.question import Answer, Isolation, Question
+from whence.question import Answer, Isolation, Question, Space
 from whence.search import driver
 from whence.search.cells import cell_beyond
 from whence.search.confidence import confident_excess, confidently
@@ -23,7 +23,7 @@ from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
 
-__all__ = ["ForestFrontier", "against_decision", "explain", "prepared"]
+__all__ = ["IMPROVED", "ForestFrontier", "against_decision", "explain", "prepared", "starts_of"]
 
 Ints = NDArray[np.int32]
 Asked = TypeVar("Asked", bound=Question)
@@ -71,7 +71,7 @@ class ForestFrontier:
     ) -> None:
         self.question = question
         self.kept = kept
-        self.located = locate(question, kept)
+        self.located = _located(question, kept)
         self.value = self.located.value
         self.plausible = plausible
         self.tail = question.risk.tail is not None
@@ -263,11 +263,11 @@ class ForestFrontier:
         proposals = self._proposals(self.criterion, seconds)
         if stage == 2:
             return climbed(proposals, cutoff)
-        past = self._past()
+        starts = starts_of(self.question, self.kept, self.located)
         if stage == 3:
             proposals.looks *= EXCHANGES
-            return exchanged(proposals, past, self.near, cutoff)
-        return pulled(proposals, past, cutoff, IMPROVED[self.tail], exchange=self.tail)
+            return exchanged(proposals, starts, self.near, cutoff)
+        return pulled(proposals, starts, cutoff, IMPROVED[self.tail], exchange=self.tail)
 
     def _proposals(self, criterion: _core.Criterion, seconds: float) -> _core.Proposals:
         left = contexts_in_time(self.kept, criterion, seconds)
@@ -275,13 +275,6 @@ class ForestFrontier:
         proposals = _core.Proposals(self.located, criterion, tau, left, seconds, self.plausible, self.few)
         proposals.none_nearer = self.bound
         return proposals
-
-    def _past(self) -> Ints:
-        """Allowed cells like those of past contexts, nearest first."""
-        if self.kept.past is None:
-            seen = cast(TreeWeights, self.question.weights).inputs_
-            self.kept.past = past_cells(self.kept, seen, self.question.inputs)
-        return nearest_first(self.kept, self.located, self.kept.past)
 
     @property
     def leaves(self) -> Ints:
@@ -305,6 +298,24 @@ class ForestFrontier:
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """The part of the cell around `point` that lies beyond it, seen from the start, along what moved."""
         return cell_beyond(self.question, self.kept, self.rows, point)
+
+
+def _located(question: Question, kept: KeptGrid) -> _core.Located:
+    """The allowed cells of the question, which every confidence shares."""
+    known: tuple[Space, KeptGrid, _core.Located] | None = question.memo.get("located")
+    if known is None or known[0] is not question.space or known[1] is not kept:
+        known = question.memo["located"] = question.space, kept, locate(question, kept)
+    return known[2]
+
+
+def starts_of(question: Question, kept: KeptGrid, located: _core.Located) -> Ints:
+    """Past contexts from which proposals begin, nearest first; every confidence shares them, too."""
+    known: tuple[_core.Located, Ints] | None = question.memo.get("starts")
+    if known is None or known[0] is not located:
+        if kept.past is None:
+            kept.past = past_cells(kept, cast(TreeWeights, question.weights).inputs_, question.inputs)
+        known = question.memo["starts"] = located, nearest_first(kept, located, kept.past)
+    return known[1]
 
 
 def _plans(question: Question, kept: KeptGrid) -> _core.TailCriterion:

@@ -20,7 +20,7 @@ from whence.question.plans import Routes, Stock
 from whence.search import driver
 from whence.search.criteria import distinct
 from whence.search.first_known import alive_leaves, first_known
-from whence.search.forest import IMPROVED, ForestFrontier, prepared
+from whence.search.forest import IMPROVED, ForestFrontier, prepared, starts_of
 from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
 from whence.search.listed_best import ListedBest
 from whence.search.plan_by_plan import PlanByPlan
@@ -143,9 +143,10 @@ class PlanFrontier(ForestFrontier):
         if not self.rough:
             return super()._proposal(stage, cutoff)
         self.rough = False
-        criterion, seconds = self.criterion, 0.25 * self.question.limits.remaining
+        question, criterion = self.question, self.criterion
+        seconds = 0.25 * question.limits.remaining
         assert isinstance(criterion, _core.PlanList)
-        past = self._past()
+        past = starts_of(question, self.kept, self.located)
         some, near, found = past[:: 1 + (len(past) - 1) // POOL], None, cutoff
         for _ in range(TURNS):
             leaves = np.array([self.kept.grid.leaves_at(cells)[: self.kept.trees] for cells in some])

@@ -52,22 +52,23 @@ def contexts_in_time(kept: KeptGrid, criterion: _core.Criterion, seconds: float)
 
 
 def pulled(
-    proposals: _core.Proposals, past: Ints, cutoff: float, improved: int, exchange: bool = False
+    proposals: _core.Proposals, starts: Ints, cutoff: float, improved: int, exchange: bool = False
 ) -> Ints | None:
-    """Cells of a context nearer than `cutoff` that satisfies the criterion, from single changes and past contexts.
+    """Cells of a context nearer than `cutoff` that satisfies the criterion, from `starts` and from single changes.
 
-    So many of the past ones that satisfy it, the nearest first, are improved, and the best one by exchanges, if wanted.
+    So many of the starts that satisfy it are improved, and the best context by exchanges, if wanted.
     """
     proposals.found = cutoff
+    proposals.pull_back(starts, improved)
+    # Only as far as what is known by now.
     proposals.try_lines()
-    proposals.pull_back(past, improved)
     if exchange and proposals.found < cutoff:
         proposals.exchange(proposals.best[None, :], 1, *PASSING)
     return proposals.best if proposals.found < cutoff else None
 
 
-def exchanged(proposals: _core.Proposals, past: Ints, known: Ints | None, cutoff: float) -> Ints | None:
-    """Cells of a context nearer than `cutoff` that satisfies the criterion, from what is known and past contexts.
+def exchanged(proposals: _core.Proposals, starts: Ints, known: Ints | None, cutoff: float) -> Ints | None:
+    """Cells of a context nearer than `cutoff` that satisfies the criterion, from what is known and from `starts`.
 
     Where pulling single columns towards the start ends, one is pulled while another one makes up for it.
     """
@@ -76,7 +77,7 @@ def exchanged(proposals: _core.Proposals, past: Ints, known: Ints | None, cutoff
         proposals.exchange(known[None, :], 1, *LONG)
     half = proposals.looks // 2
     proposals.looks -= half
-    proposals.exchange(past, EXCHANGED, *LONG)
+    proposals.exchange(starts, EXCHANGED, *LONG)
     proposals.looks += half
     best = proposals.best if proposals.found < cutoff else known
     if best is not None:

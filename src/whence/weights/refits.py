@@ -83,13 +83,15 @@ class Refits:
     def weights_of(self, numbers: Sequence[int], row: Floats) -> list[Floats]:
         """The same by several refits."""
         refits = tuple(self.of(number) for number in numbers)
-        if not refits or not all(refit.is_forest for refit in refits):
-            return [refit.at(row, self._weights.n_samples_) for refit in refits]
         known = _DESCENTS.setdefault(self._weights, {})
         key = (self.kind, *numbers)
         if key not in known or known[key][0] != refits:
+            if not refits or not all(refit.is_forest for refit in refits):
+                return [refit.at(row, self._weights.n_samples_) for refit in refits]
             known[key] = refits, Descent([refit.weights.members_ for refit in refits])
         found = known[key][1].weights(row)
+        if self.kind == "seed":
+            return list(found)
         return [refit.on_history(own, self._weights.n_samples_) for refit, own in zip(refits, found, strict=True)]
 
     def of(self, number: int) -> _Refit:
@@ -104,6 +106,10 @@ class Refits:
     def is_made(self, number: int) -> bool:
         """Whether refit `number` is there already."""
         return (self.kind, number) in self._kept
+
+    def are_made(self, numbers: Sequence[int]) -> bool:
+        """Whether all these refits are."""
+        return all(map(self.is_made, numbers))
 
     def ready_within(self, number: int, seconds: float) -> bool:
         """Whether refit `number` exists, or can be made within about `seconds`: fitting cannot be interrupted."""
