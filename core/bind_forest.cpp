@@ -733,7 +733,15 @@ void bind_search(nb::module_& m) {
                 proposals.exchange(view(starts), improved, {parts, looks});
             },
             "starts"_a.noconvert(), "improved"_a, "parts"_a, "looks"_a)
-        .def("climb", &Proposals::climb, "cutoff"_a, nb::call_guard<nb::gil_scoped_release>());
+        .def("climb", &Proposals::climb, "cutoff"_a, nb::call_guard<nb::gil_scoped_release>())
+        .def(
+            "descend",
+            [](Proposals& proposals, Integers cells) {
+                require_size(cells, proposals.cells().size(), "cells");
+                nb::gil_scoped_release released;
+                return proposals.descend(view(cells));
+            },
+            "cells"_a.noconvert());
 }
 
 }  // namespace

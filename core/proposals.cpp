@@ -274,6 +274,35 @@ bool Proposals::climb(double cutoff) {
     return now <= tau_;
 }
 
+// Set column j to where the criterion is missed by least; the excess there.
+double Proposals::set_best(std::int32_t j, double now) {
+    const Column& column = located_.column(j);
+    std::int32_t best = cells_[j];
+    const std::int32_t stride = std::max(1, (column.last - column.first) / ALONG_A_LINE);
+    for (std::int32_t c = column.first; c <= column.last && looks_ > 0; c += stride) {
+        const std::int32_t to = located_.up(j, c);
+        if (to < 0 || to > column.last) break;
+        cells_[j] = c = to;
+        const double there = excess();
+        if (there >= now) continue;
+        now = there;
+        best = to;
+    }
+    cells_[j] = best;
+    return now;
+}
+
+bool Proposals::descend(std::span<const std::int32_t> from) {
+    std::copy(from.begin(), from.end(), cells_.begin());
+    double now = excess();
+    for (double before = std::numeric_limits<double>::infinity(); now < before && now > tau_ && looks_ > 0;) {
+        before = now;
+        for (std::int32_t j = 0; j < static_cast<std::int32_t>(cells_.size()) && now > tau_; ++j)
+            if (located_.column(j).group < 0) now = set_best(j, now);
+    }
+    return now <= tau_;
+}
+
 // Move column j away from the start by less than `most`, until the context holds; true where it does.
 bool Proposals::pay_with(std::int32_t j, double most, std::int32_t looks) {
     const Column& column = located_.column(j);

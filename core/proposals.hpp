@@ -51,6 +51,10 @@ public:
     // `cells()` is then such a context. Steps that lead `cutoff` away or farther are not taken.
     bool climb(double cutoff);
 
+    // From a context, set one column after the other to where the criterion is missed by least, however far away, until it
+    // holds; true where it does, and `cells()` is then such a context. Categories stay.
+    bool descend(std::span<const std::int32_t> from);
+
     const Cells& cells() const { return cells_; }
 
 private:
@@ -75,6 +79,7 @@ private:
     void try_line(std::int32_t j);
     bool exchange_once(Fineness fine);
     bool pay_with(std::int32_t j, double most, std::int32_t looks);
+    double set_best(std::int32_t j, double now);
     Step best_step(double excess_now, double walked, double cutoff);
 
     const Located& located_;

@@ -18,7 +18,7 @@ from whence.search.criteria import add_rival, criterion_of, rival_row, without_t
 from whence.search.earlier import earlier, remember
 from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
 from whence.search.plausibility import isolated, related
-from whence.search.proposals import climbed, contexts_in_time, exchanged, nearest_first, past_cells, pulled
+from whence.search.proposals import climbed, contexts_in_time, descended, exchanged, nearest_first, past_cells, pulled
 from whence.search.rows import Region, nearest_under_rows
 from whence.search.shares import equal_shares
 from whence.weights import TreeWeights
@@ -38,6 +38,9 @@ PATIENCE_SURE = (64, 0)
 IMPROVED = (6, 2)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
+#: Past contexts from which a context is looked for by descents, however far away, where a set of plans has none by then,
+#: and how many times the looks of other proposals.
+DESCENTS, DESCENT_LOOKS = 12, 8
 #: Boxes after which a question about a set of plans and deep trees is worth proposals by exchanges, and how many times
 #: the looks of other ones.
 EXCHANGE_FROM, EXCHANGES = 2500, 5
@@ -149,7 +152,9 @@ class ForestFrontier:
             return None
         self.proposing = False
         dear = self.tail or self.question.confidence > 0.0
-        if self.shares is None and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
+        # Of a set, as long as no explanation is known, there may be none: the plain bound proves that sooner.
+        worth = self.question.plans is None or cutoff < np.inf
+        if self.shares is None and worth and self.nodes >= STALLED and self.columns >= STRONG_FROM[dear]:
             self.shares = equal_shares(self.kept, self.located, min(cutoff, 2.0))
         sharp = self._is_sharp(dear)
         if self.absolute:
@@ -168,8 +173,9 @@ class ForestFrontier:
     def _is_sharp(self, dear: bool) -> bool:
         """Whether boxes are split where both halves come nearest to being settled."""
         if self.shares is None:
-            begun = self.nodes >= SHARP_FROM[self.tail] or (self.deep and self.question.plans is None)
-            return begun and self.columns <= SHARP_TO
+            one = self.question.plans is None
+            begun = self.nodes >= SHARP_FROM[self.tail] or one == self.deep
+            return begun and (self.columns <= SHARP_TO or not one)
         return self.deep or (not dear and not self.absolute and self.nodes >= SHARPER_FROM)
 
     def _keeping_rows(self, cells: Ints) -> Floats | None:
@@ -261,9 +267,15 @@ class ForestFrontier:
         if self.absolute and not self.in_common:
             self.search.show_latest(RECENT)
         proposals = self._proposals(self.criterion, seconds)
-        if stage == 2:
-            return climbed(proposals, cutoff)
         starts = starts_of(self.question, self.kept, self.located)
+        if stage == 2:
+            found = climbed(proposals, cutoff)
+            far = self.question.plans is not None and self.few is None and cutoff == np.inf
+            if found is not None or not far:
+                return found
+            proposals = self._proposals(self.criterion, seconds)
+            proposals.looks *= DESCENT_LOOKS
+            return descended(proposals, self._least_short(starts))
         if stage == 3:
             proposals.looks *= EXCHANGES
             return exchanged(proposals, starts, self.near, cutoff)
@@ -275,6 +287,12 @@ class ForestFrontier:
         proposals = _core.Proposals(self.located, criterion, tau, left, seconds, self.plausible, self.few)
         proposals.none_nearer = self.bound
         return proposals
+
+    def _least_short(self, starts: Ints) -> Ints:
+        """The starts that miss the criterion by least."""
+        grid, trees = self.kept.grid, self.kept.trees
+        over = [self.criterion.excess(grid.leaves_at(cells)[:trees]).over for cells in starts]
+        return starts[np.argsort(over, kind="stable")[:DESCENTS]]
 
     @property
     def leaves(self) -> Ints:

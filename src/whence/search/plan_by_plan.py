@@ -22,6 +22,9 @@ __all__ = ["PlanByPlan"]
 #: Boxes after which plans are taken one by one, coordinates from which that pays, and leaves a tree up to which it
 #: does.
 AFTER, COLUMNS, LEAVES = 6_000, 8, 64
+#: Boxes of all plans together before both take turns, where no explanation is known: they may prove sooner that there is
+#: none.
+PATIENT = 400_000
 #: Plans up to which that is so. More of them, up to the second number, take a while to list: they are taken one by one
 #: where there are so many coordinates, and so many seconds left.
 FEW, LISTED, MANY_FROM, SECONDS = 400, 4_000, 16, 4.0
@@ -52,7 +55,7 @@ class PlanByPlan:
     ) -> None:
         self.together, self.every, self.by_leaf = together, every, by_leaf
         self.apart: _core.PotentialSearch | None = None
-        self.tried = False
+        self.tried, self.turn = False, 0
         self.told = np.inf
         self.bound_apart = 0.0
 
@@ -102,11 +105,16 @@ class PlanByPlan:
                 return self.together.advance(min(nodes, AFTER - self.together.nodes), cutoff)
             self.tried = True
             self.apart = self._taken_apart(cutoff)
-        if self.apart is None:
+        if self.apart is None or (cutoff == np.inf and self._together_next()):
             return self.together.advance(nodes, cutoff)
         proved, bound = self.apart.advance(min(nodes, TURN), cutoff, self.together.question.limits.remaining)
         self.bound_apart = max(self.bound_apart, bound)
         return self.together.point_of(self.apart.cells) if proved else None
+
+    def _together_next(self) -> bool:
+        """Whether all plans together go on, where no explanation is known."""
+        self.turn += self.together.nodes >= PATIENT
+        return self.turn % 2 == 0
 
     def propose(self, cutoff: float) -> Floats | None:
         """What was found without proof."""

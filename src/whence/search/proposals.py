@@ -9,7 +9,7 @@ from whence import _core
 from whence.question import InputMap
 from whence.search.grid import KeptGrid
 
-__all__ = ["allowed_cells", "climbed", "contexts_in_time", "exchanged", "nearest_first", "past_cells", "pulled"]
+__all__ = ["allowed_cells", "climbed", "contexts_in_time", "descended", "exchanged", "nearest_first", "past_cells", "pulled"]
 
 Ints = NDArray[np.int32]
 
@@ -114,3 +114,14 @@ def climbed(proposals: _core.Proposals, cutoff: float) -> Ints | None:
     proposals.looks += half
     proposals.pull_back(proposals.cells[None, :], 1)
     return proposals.best if proposals.found < cutoff else None
+
+
+def descended(proposals: _core.Proposals, starts: Ints) -> Ints | None:
+    """Cells of a context that satisfies the criterion, however far away, or None: where all starts miss it.
+
+    From every start one column after the other is set to where the criterion is missed by least.
+    """
+    for cells in starts:
+        if proposals.descend(cells):
+            proposals.pull_back(proposals.cells[None, :], 1)
+    return proposals.best if np.isfinite(proposals.found) else None
