@@ -163,6 +163,22 @@ def test_climbing_ends_at_an_explanation_within_the_cutoff() -> None:
     assert min(arrived, refused) > 20
 
 
+def test_descents_end_at_an_explanation_however_far_away() -> None:
+    """Where a descent says that it arrived, the context holds; from one that holds, it stays there."""
+    arrived = 0
+    for scene, rng in scenes(SCENES, plain=True):
+        proposals = Proposals(scene.located, scene.criterion, scene.tau, MANY)
+        for start in rng.integers(0, len(scene.cells), 5):
+            holds = proposals.descend(scene.cells[start])
+            at = _at(scene, proposals.cells)
+            assert scene.holds[at] == holds
+            assert at == start or not scene.holds[start]
+            arrived += holds and at != start
+        none = Proposals(scene.located, scene.criterion, scene.tau, 0)
+        assert not none.descend(scene.cells[0]) or scene.holds[0]
+    assert arrived > 10
+
+
 def test_proposals_end_when_the_looks_are_used_up() -> None:
     """A look at a context counts, and without any left nothing more is looked at than what is under way."""
     scene = ForestScene(19)

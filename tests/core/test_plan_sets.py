@@ -125,10 +125,7 @@ def test_routes_are_listed_box_by_box(absolute: bool) -> None:
         Y = rng.integers(0, 9, (len(scene.policy.Y_), 12)) + 3.0 * scene.policy.Y_[:, :1] * rng.normal(size=12)
         edges = np.ascontiguousarray(row_of_plans(scene.kept, Y.T).T)
         decision = Y @ every[seed % 6] * 0.9
-        tables = [
-            table_of(edges, one.arcs())
-            for one in ([routes, RouteSet(problem)] if absolute else [routes])
-        ]
+        tables = [table_of(edges, one.arcs()) for one in ([routes, RouteSet(problem)] if absolute else [routes])]
         criterion = PlanList(scene.grid.leaves)
         criterion.add_rivals(row_of_plans(scene.kept, decision[None, :]))
         criterion.set_routes(*tables)
@@ -167,6 +164,28 @@ def test_routes_that_are_too_many_to_be_listed(width: int) -> None:
         excess = shortest - scene.weights @ decision
         check_bounds(scene, criterion, excess, seed)
         check_search(scene, criterion, excess)
+
+
+def test_the_best_routes_of_some_contexts() -> None:
+    """A list of them is as good as all routes in these contexts, and never better."""
+    problem = ShortestPath.grid(4)
+    arcs = RouteSet(problem).arcs()
+    for seed in range(10):
+        scene, rng = ForestScene(seed), np.random.default_rng(seed)
+        Y = rng.integers(3, 9, (len(scene.policy.Y_), 24)) + scene.policy.Y_[:, :1] * rng.normal(size=24)
+        criterion = PlanList(scene.grid.leaves)
+        criterion.add_rivals(row_of_plans(scene.kept, 20.0 * np.ones((1, len(Y)))))
+        criterion.set_routes(table_of(row_of_plans(scene.kept, Y.T).T, arcs))
+        some = rng.integers(0, len(scene.leaves), 3)
+        few = criterion.best_at(np.ascontiguousarray(scene.leaves[some], dtype=np.int32))
+        assert 1 <= few.plans <= 3
+        for i, leaves in enumerate(scene.leaves[:200]):
+            excess = criterion.excess(leaves).over
+            assert few.excess(leaves).over >= excess - 1e-9
+            if i in some:
+                assert few.excess(leaves).over == pytest.approx(excess, abs=1e-9)
+    with pytest.raises(ValueError, match="must be all routes of a network"):
+        few.best_at(np.zeros((1, 1), dtype=np.int32))
 
 
 def sum_of_least(rows: Floats, first: np.ndarray) -> Floats:

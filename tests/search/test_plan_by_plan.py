@@ -8,7 +8,7 @@ from tests.forests import paper_forest
 from tests.set_soaking import set_case, set_disagreement
 
 import whence as wh
-from whence.search import plan_by_plan
+from whence.search import forest, plan_by_plan
 from whence.search.plan_by_plan import PlanByPlan
 
 
@@ -25,6 +25,7 @@ def taken_apart(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 
     monkeypatch.setattr(PlanByPlan, "_taken_apart", counting)
     monkeypatch.setattr(plan_by_plan, "AFTER", 0)
+    monkeypatch.setattr(plan_by_plan, "PATIENT", 0)
     monkeypatch.setattr(plan_by_plan, "COLUMNS", 0)
     return cutoffs
 
@@ -33,6 +34,7 @@ def taken_apart(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_sets_agree_with_brute_force(block: int, taken_apart: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     """Questions about sets of every family; those that suit are answered plan by plan, sooner or later."""
     monkeypatch.setattr(plan_by_plan, "AFTER", block)
+    monkeypatch.setattr(plan_by_plan, "PATIENT", block)
     for seed in range(10_000 + 60 * block, 10_060 + 60 * block):
         assert set_disagreement(set_case(seed, ("own", "rule", "grid")[seed % 3])) == "", f"set_case({seed})"
     assert len(taken_apart) >= (15, 5, 2, 1)[block]
@@ -54,17 +56,39 @@ def test_the_answer_is_that_of_all_plans_together(monkeypatch: pytest.MonkeyPatc
         policy = wide_policy(seed)
         monkeypatch.setattr(plan_by_plan, "AFTER", 10**9)
         together = policy.explain(policy.X_.iloc[0], margin=0.05)
-        for after in (1, 50):
+        for after, patient in ((1, 1), (50, 50), (1, 10**9)):
             monkeypatch.setattr(plan_by_plan, "AFTER", after)
+            monkeypatch.setattr(plan_by_plan, "PATIENT", patient)
             apart = policy.explain(policy.X_.iloc[0], margin=0.05)
             assert apart.status == together.status
             assert apart.distance == pytest.approx(together.distance, abs=1e-12)
+
+
+def test_both_take_turns_where_no_explanation_is_known(monkeypatch: pytest.MonkeyPatch) -> None:
+    """All plans together come forward in their turns, also while a proposal of theirs is due."""
+    monkeypatch.setattr(plan_by_plan, "AFTER", 1)
+    monkeypatch.setattr(plan_by_plan, "PATIENT", 1)
+    monkeypatch.setattr(forest, "PATIENCE", (2, 0))
+    monkeypatch.setattr(forest, "STALLED", 4)
+    turns: list[int] = []
+    advance = forest.ForestFrontier.advance
+
+    def counting(self: forest.ForestFrontier, nodes: int, cutoff: float) -> object:
+        found = advance(self, nodes, cutoff)
+        turns.append(self.nodes)
+        return found
+
+    monkeypatch.setattr(forest.ForestFrontier, "advance", counting)
+    policy = wide_policy(3)
+    assert policy.explain(policy.X_.iloc[0], margin=0.3).status == "none"
+    assert max(turns) > forest.STALLED
 
 
 def test_a_time_limit_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known by then is returned, with a bound that is proved."""
     policy = wide_policy(3)
     monkeypatch.setattr(plan_by_plan, "AFTER", 1)
+    monkeypatch.setattr(plan_by_plan, "PATIENT", 1)
     whole = policy.explain(policy.X_.iloc[1], margin=0.05)
     for seconds in (0.005, 0.02, 0.05):
         why = policy.explain(policy.X_.iloc[1], margin=0.05, time_limit=seconds)

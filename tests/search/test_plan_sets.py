@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import product
 from typing import Any
 
 import numpy as np
@@ -31,14 +32,14 @@ def test_threads_do_not_change_the_distance(seed: int) -> None:
     assert set_disagreement(set_case(3000 + seed), threads=2) == ""
 
 
-def grid_policy(seed: int, risk: Any = None, width: int = 3) -> wh.Policy:
+def grid_policy(seed: int, risk: Any = None, width: int = 3, trees: int = 10) -> wh.Policy:
     """A forest policy on a small grid whose costs depend on the context."""
     rng = np.random.default_rng(seed)
     X = rng.random((60, 2))
     problem = wh.ShortestPath.grid(width)
     slopes = rng.normal(size=(2, len(problem.parts())))
     Y = np.abs(3.0 + 2.0 * (X - 0.5) @ slopes + 0.3 * rng.normal(size=(60, slopes.shape[1])))
-    return wh.Policy(problem, paper_forest(10, 3, random_state=seed), risk).fit(X, Y)
+    return wh.Policy(problem, paper_forest(trees, 3, random_state=seed), risk).fit(X, Y)
 
 
 @pytest.mark.parametrize("seed", range(6))
@@ -53,6 +54,32 @@ def test_one_plan_is_a_set(seed: int, risk: Any, kind: str) -> None:
         as_set = policy.explain(today, problem.only([plan]), kind=kind)
         assert as_set.status == single.status
         assert as_set.distance == pytest.approx(single.distance, abs=1e-12)
+
+
+@pytest.mark.parametrize("seed", range(8))
+@pytest.mark.parametrize("margin", [0.0, 0.01, 0.04])
+def test_very_many_routes_agree_with_brute_force(seed: int, margin: float) -> None:
+    """Routes that no list can hold: the nearest context, against the best route at every cell."""
+    policy = grid_policy(seed, width=10, trees=4)
+    today = policy.X_.iloc[0]
+    space = policy.schema_.space(policy.schema_.row(today))
+    trees = [one.tree_ for one in policy.weights_.forest_.estimators_]
+    values = []
+    for j in range(2):
+        cuts = np.concatenate([tree.threshold[tree.feature == j] for tree in trees])
+        below = np.float32(cuts)
+        below = np.where(below > cuts, np.nextafter(below, np.float32(-9)), below)
+        values.append([space.start[j], *below.astype(float), *np.nextafter(below, np.float32(9)).astype(float)])
+    plan, nearest = policy.decide(today), np.inf
+    for point in map(np.array, product(*values)):
+        weights = policy.weights_.weights(point[None, :])[0]
+        best = policy.problem.solve(policy.Y_, weights, policy.risk_)
+        own, least = (weights @ policy.problem.costs(p, policy.Y_) for p in (plan, best))
+        if own > least * (1.0 + margin) + 1e-9:
+            nearest = min(nearest, space.distance(point))
+    why = policy.explain(today, margin=margin)
+    assert why.status == ("none" if nearest == np.inf else "optimal")
+    assert why.distance == pytest.approx(nearest, abs=1e-6)
 
 
 @pytest.mark.parametrize("seed", range(6))

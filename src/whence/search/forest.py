@@ -38,8 +38,8 @@ PATIENCE_SURE = (64, 0)
 IMPROVED = (6, 2)
 #: Boxes after which the plain bound has stalled: proposals by climbing, and the strong bound.
 STALLED = 2000
-#: Past contexts from which a context is looked for by descents, however far away, where a set of plans has none by then,
-#: and how many times the looks of other proposals.
+#: Past contexts from which a context is looked for by descents, however far away, where a set of plans has none by
+#: then, and how many times the looks of other proposals.
 DESCENTS, DESCENT_LOOKS = 12, 8
 #: Boxes after which a question about a set of plans and deep trees is worth proposals by exchanges, and how many times
 #: the looks of other ones.

@@ -22,8 +22,8 @@ __all__ = ["PlanByPlan"]
 #: Boxes after which plans are taken one by one, coordinates from which that pays, and leaves a tree up to which it
 #: does.
 AFTER, COLUMNS, LEAVES = 6_000, 8, 64
-#: Boxes of all plans together before both take turns, where no explanation is known: they may prove sooner that there is
-#: none.
+#: Boxes of all plans together where no explanation is known: they may prove sooner that there is none. Then both take
+#: turns.
 PATIENT = 400_000
 #: Plans up to which that is so. More of them, up to the second number, take a while to list: they are taken one by one
 #: where there are so many coordinates, and so many seconds left.
@@ -100,30 +100,26 @@ class PlanByPlan:
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest context of any plan, once it is proved nearest."""
         if not self.tried:
-            if self.together.nodes < AFTER:
+            alone = AFTER if cutoff < np.inf else PATIENT
+            if self.together.nodes < alone:
                 # The course does not depend on the clock, which slices follow.
-                return self.together.advance(min(nodes, AFTER - self.together.nodes), cutoff)
+                return self.together.advance(min(nodes, alone - self.together.nodes), cutoff)
             self.tried = True
             self.apart = self._taken_apart(cutoff)
-        if self.apart is None or (cutoff == np.inf and self._together_next()):
+        self.turn += 1
+        if self.apart is None or (cutoff == np.inf and self.turn % 2 == 0):
             return self.together.advance(nodes, cutoff)
         proved, bound = self.apart.advance(min(nodes, TURN), cutoff, self.together.question.limits.remaining)
         self.bound_apart = max(self.bound_apart, bound)
         return self.together.point_of(self.apart.cells) if proved else None
 
-    def _together_next(self) -> bool:
-        """Whether all plans together go on, where no explanation is known."""
-        self.turn += self.together.nodes >= PATIENT
-        return self.turn % 2 == 0
-
     def propose(self, cutoff: float) -> Floats | None:
         """What was found without proof."""
-        if self.apart is None:
-            return self.together.propose(cutoff)
-        if self.apart.distance >= min(cutoff, self.told):
-            return None
-        self.told = self.apart.distance
-        return self.together.point_of(self.apart.cells)
+        if self.apart is not None and self.apart.distance < min(cutoff, self.told):
+            self.told = self.apart.distance
+            return self.together.point_of(self.apart.cells)
+        # All plans together wait for their proposals as long as it can be their turn.
+        return self.together.propose(cutoff) if self.apart is None or cutoff == np.inf else None
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at the point handed out last."""

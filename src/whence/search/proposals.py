@@ -9,7 +9,16 @@ from whence import _core
 from whence.question import InputMap
 from whence.search.grid import KeptGrid
 
-__all__ = ["allowed_cells", "climbed", "contexts_in_time", "descended", "exchanged", "nearest_first", "past_cells", "pulled"]
+__all__ = [
+    "allowed_cells",
+    "climbed",
+    "contexts_in_time",
+    "descended",
+    "exchanged",
+    "nearest_first",
+    "past_cells",
+    "pulled",
+]
 
 Ints = NDArray[np.int32]
 
