@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ import whence as wh
 from whence.project import Project
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "examples"
-#: Questions about each case without relations, and how many of them are asked with relations in any case.
-TRIED, ASKED = 24, 4
+#: Questions about each case without relations, at most; how many of those whose answer is impossible are asked with
+#: relations, and how many of them in any case.
+TRIED, BROKEN, ASKED = 60, 3, 4
 
 
 def case(name: str) -> tuple[Any, Any, pd.DataFrame, pd.DataFrame, Any]:
@@ -60,7 +62,7 @@ def test_what_the_history_shows_without_exception_holds(name: str) -> None:
             return None
         return [pair for pair in pairs if not seen_together(X, *pair, why.context)]
 
-    broken = [i for i in range(TRIED) if asked(plain, i)]
+    broken = list(islice((i for i in range(TRIED) if asked(plain, i)), BROKEN))
     assert broken, "nothing was impossible without relations, so that nothing is shown"
     found = [asked(policy, i) for i in {*range(ASKED), *broken}]
     assert all(not one for one in found), found
