@@ -314,8 +314,9 @@ bool PlanList::bound_routes(OpenBox& open, double tau) const {
     const LeafSlots slots({flat.leaves, flat.first, rival});
     if (!slots.whole()) return false;
     Tolls tolls = tolls_of(open);
-    // Few routes can often be listed at once.
-    if (!before && !many_) return list_routes(open, slots, with_all_digits(tolls, slots), tolls, tau);
+    // Few routes can often be listed at once; and numbers that are too large or too small for half the digits need all.
+    if ((!before && !many_) || !routes_->suits_floats())
+        return list_routes(open, slots, with_all_digits(tolls, slots), tolls, tau);
     const std::size_t prices = slots.count() * tolls.network().arcs().size();
     const std::size_t rounds = std::min(before ? FURTHER_ROUNDS : FIRST_ROUNDS, 1 + MOST_PRICES / prices);
     const Tolls::Agreement agreed = tolls.agree(slots, tau, static_cast<int>(rounds));

@@ -32,6 +32,8 @@ public:
 
     // The largest cost there is, whatever its sign.
     double dearest() const { return dearest_; }
+    // Whether sums of many costs stay well within the range of numbers with half the digits.
+    bool suits_floats() const { return dearest_ == 0.0 || (dearest_ > 1e-25 && dearest_ < 1e25); }
 
     // What every edge costs where each tree has one of these leaves.
     std::vector<double> sum(LeafView leaves) const;

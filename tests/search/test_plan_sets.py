@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 from tests.cases import forest
 from tests.forests import paper_forest
 from tests.set_soaking import set_case, set_disagreement
@@ -80,6 +81,20 @@ def test_very_many_routes_agree_with_brute_force(seed: int, margin: float) -> No
     why = policy.explain(today, margin=margin)
     assert why.status == ("none" if nearest == np.inf else "optimal")
     assert why.distance == pytest.approx(nearest, abs=1e-6)
+
+
+@pytest.mark.parametrize("unit", [1e-42, 1e-9, 1e9, 1e40])
+def test_the_unit_of_costs_does_not_change_the_answer(unit: float) -> None:
+    """Very many routes are bounded with half the digits, but not where these could not hold the costs."""
+    for seed in range(3):
+        policy = grid_policy(seed, width=10, trees=4)
+        fitted = RandomForestRegressor(4, max_depth=3, random_state=seed).fit(policy.X_, policy.Y_)
+        trees = wh.ForestWeights.of(fitted)
+        policies = [wh.Policy(policy.problem, trees).fit(policy.X_, policy.Y_ * times) for times in (1.0, unit)]
+        for margin in (0.01, 0.04):
+            one, same = (each.explain(policy.X_.iloc[0], margin=margin) for each in policies)
+            assert same.status == one.status
+            assert same.distance == pytest.approx(one.distance, abs=1e-9)
 
 
 @pytest.mark.parametrize("seed", range(6))
