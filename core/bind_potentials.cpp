@@ -45,6 +45,8 @@ void bind_bound(nb::module_& m) {
                 return potentials.turn_to(box, reach, worth.data(), tau);
             },
             "box"_a, "reach"_a, "worth"_a.noconvert(), "tau"_a, "False where no context of the box counts.")
+        .def("count_distance", &Potentials::count_distance, "counts"_a,
+             "Whether the bound is one on the distance, or on the worth beyond tau times the multiplier.")
         .def(
             "begin_with", [](Potentials& potentials, double multiplier) { potentials.begin_with({}, multiplier); },
             "multiplier"_a)

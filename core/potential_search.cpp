@@ -53,6 +53,7 @@ PotentialSearch::PotentialSearch(const Located& located, std::vector<std::vector
       aim_(proved_ > 0.0 ? AIM * proved_ : INFINITE),
       farther_(AIM),
       whole_(worth_.size()),
+      possible_(worth_.size(), 1),
       potentials_(stretches_, located),
       box_(located),
       reach_(located),
@@ -63,10 +64,9 @@ PotentialSearch::PotentialSearch(const Located& located, std::vector<std::vector
     for (const auto& row : worth_)
         if (row.size() != static_cast<std::size_t>(located.grid().leaves()))
             throw std::invalid_argument("A plan must have one number a leaf.");
-    begin_all();
 }
 
-// Begin with the whole space for every plan.
+// Begin with the whole space for every plan that is possible.
 void PotentialSearch::begin_all() {
     heap_.clear();
     waiting_.clear();
@@ -74,10 +74,33 @@ void PotentialSearch::begin_all() {
     diving_ = false;
     kept_numbers_ = halves_ = 0;
     for (std::size_t z = 0; z < worth_.size(); ++z) {
+        if (!possible_[z]) continue;
         Waiting whole;
         whole.plan = static_cast<std::int32_t>(z);
-        heap_.push(proved_, wait(std::move(whole)));
+        heap_.push(anywhere_ ? -INFINITE : proved_, wait(std::move(whole)));
     }
+}
+
+// Look for any context, however far away.
+PotentialSearch::Slice PotentialSearch::find_any(std::int64_t budget, const Deadline& deadline) {
+    const std::int64_t first = examined_;
+    while (diving_ || !heap_.empty()) {
+        if (examined_ > first && (examined_ >= first + budget || deadline.passed())) return {false, proved_};
+        Open next = next_box();
+        examine(next.key, std::move(next.waiting), INFINITE, deadline);
+        if (distance_ < INFINITE) return {false, proved_};
+    }
+    return {false, INFINITE};
+}
+
+// From now on look for the nearest context, of the plans of which a box is left.
+void PotentialSearch::end_anywhere() {
+    std::fill(possible_.begin(), possible_.end(), 0);
+    for (const Waiting& one : waiting_)
+        if (one.plan >= 0) possible_[static_cast<std::size_t>(one.plan)] = 1;
+    if (diving_) possible_[static_cast<std::size_t>(dive_.waiting.plan)] = 1;
+    anywhere_ = false;
+    begin_all();
 }
 
 // What was ruled out is nearer than this; where that is where one aimed at, and nothing was found, aim farther.
@@ -97,6 +120,13 @@ double PotentialSearch::bound() const {
 }
 
 PotentialSearch::Slice PotentialSearch::advance(std::int64_t budget, double cutoff, const Deadline& deadline) {
+    if (!begun_) {
+        begun_ = true;
+        anywhere_ = cutoff == INFINITE;
+        begin_all();
+    }
+    if (anywhere_ && cutoff == INFINITE && distance_ == INFINITE) return find_any(budget, deadline);
+    if (anywhere_) end_anywhere();
     const std::int64_t first = examined_;
     do {
         while (bound() < std::min({cutoff, distance_, aim_})) {
@@ -117,9 +147,10 @@ PotentialSearch::Open PotentialSearch::next_box() {
     }
     const auto [key, place] = heap_.pop();
     Waiting waiting = std::move(waiting_[place]);
+    waiting_[place].plan = -1;
     free_.push_back(place);
     // The first boxes of all plans come before the halves of any.
-    into_depth_ = waiting.kept != nullptr && ++halves_ % DIVE_EVERY == 1;
+    into_depth_ = waiting.kept != nullptr && (anywhere_ || ++halves_ % DIVE_EVERY == 1);
     return {key, std::move(waiting)};
 }
 
@@ -139,14 +170,16 @@ void PotentialSearch::examine(double key, Waiting waiting, double cutoff, const 
     plan_ = waiting.plan;
     if (open(waiting, cutoff)) {
         begin(waiting, cutoff);
-        const double bound = std::max(key, improve(waiting.kept == nullptr, cutoff, deadline));
-        round(cutoff);
-        if (waiting.kept == nullptr) remember();
+        const bool whole = waiting.kept == nullptr;
+        const double own = anywhere_ ? improve_anywhere(whole, deadline) : improve(whole, cutoff, deadline);
+        const double bound = std::max(key, own);
+        if (bound < INFINITE) round(cutoff);
+        if (whole && !anywhere_) remember();
         if (bound < std::min(cutoff, distance_) && potentials_.narrow(box_, reach_)) {
             // Its nearest point is another one now, and perhaps the only one left.
             near_ = box_.project(cells_);
             look(cells_, near_);
-            if (near_ < std::min(cutoff, distance_)) split(std::max(bound, near_), plan_);
+            if (near_ < std::min(cutoff, distance_)) split(anywhere_ ? bound : std::max(bound, near_), plan_);
         }
     }
     // The last half of a box frees what it began with.
@@ -210,8 +243,13 @@ void PotentialSearch::pull_back(std::int32_t j) {
 }
 
 void PotentialSearch::begin(const Waiting& waiting, double cutoff) {
+    potentials_.count_distance(!anywhere_);
     if (waiting.kept != nullptr) {
         potentials_.begin_with(waiting.kept->potentials, waiting.kept->multiplier);
+        return;
+    }
+    if (anywhere_) {
+        potentials_.begin_with({}, potentials_.spread() > 0.0 ? 1.0 / potentials_.spread() : 1.0);
         return;
     }
     Learned& own = whole_[static_cast<std::size_t>(plan_)];
@@ -244,6 +282,21 @@ double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadl
         potentials_.drop_dear(cutoff - potentials_.bound());
         if (potentials_.multiplier() < most)
             potentials_.adjust((whole ? WHOLE_STEP : STEP) / (1.0 + SLOWER * (i - 1)));
+    }
+    return best;
+}
+
+// The same where distances do not count: infinite where no context of the box counts, otherwise at most 0.
+double PotentialSearch::improve_anywhere(bool whole, const Deadline& deadline) {
+    double best = -INFINITE;
+    for (std::int32_t i = 0; i <= (whole ? WHOLE_SWEEPS : SWEEPS); ++i) {
+        if (i > 0) potentials_.sweep(i % 2 == 1);
+        potentials_.evaluate(WIDTH);
+        if (potentials_.bound() > 0.0) return INFINITE;
+        if (!std::isfinite(potentials_.bound())) break;
+        best = std::max(best, potentials_.bound());
+        if (deadline.passed()) break;
+        if (i > 0) potentials_.drop_dear(-potentials_.bound());
     }
     return best;
 }

@@ -5,6 +5,10 @@
 //
 // Boxes are bounded the better, the less far a context may be. So the search first aims at contexts a little farther
 // than what is ruled out already, and begins anew, aiming farther, where there are none.
+//
+// As long as no context is known there may be none at all, which a bound on distances proves slowly: it has to rise
+// beyond everything. So the search first asks whether any context counts, however far away it is. Most plans are then
+// ruled out at their first box, and for good.
 #pragma once
 
 #include <cstdint>
@@ -31,7 +35,8 @@ public:
         double bound;  // no context is nearer than this: infinite where there is none
     };
 
-    // Search on for so many boxes or until the deadline, for contexts nearer than the cutoff.
+    // Search on for so many boxes or until the deadline, for contexts nearer than the cutoff. Where that is infinite, and
+    // a first context is found, the slice ends: it may be the next one's cutoff.
     Slice advance(std::int64_t budget, double cutoff, const Deadline& deadline);
 
     // The nearest context found so far, and its distance: infinite where there is none.
@@ -66,6 +71,8 @@ private:
     };
 
     void begin_all();
+    Slice find_any(std::int64_t budget, const Deadline& deadline);
+    void end_anywhere();
     bool aim_farther(double cutoff);
     void remember();
     double bound() const;
@@ -78,6 +85,7 @@ private:
     void pull_back(std::int32_t j);
     void begin(const Waiting& waiting, double cutoff);
     double improve(bool whole, double cutoff, const Deadline& deadline);
+    double improve_anywhere(bool whole, const Deadline& deadline);
     void round(double cutoff);
     std::optional<Face> face();
     void split(double key, std::int32_t plan);
@@ -90,6 +98,8 @@ private:
     double tau_, far_;
     double proved_, aim_, farther_;  // what is ruled out, what is aimed at, and by how much farther one aims next
     std::vector<Learned> whole_;     // of the whole space, by plan
+    std::vector<char> possible_;     // of each plan: whether there may be a context anywhere
+    bool anywhere_ = false, begun_ = false;  // whether any context is looked for, however far away
     Potentials potentials_;
     Heap<std::int32_t> heap_;
     std::vector<Waiting> waiting_;

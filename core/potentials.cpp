@@ -92,8 +92,11 @@ void Potentials::begin_with(std::span<const float> potentials, double multiplier
     else
         std::copy(potentials.begin(), potentials.end(), potential_.begin());
     for (std::int32_t j = 0; j < static_cast<std::int32_t>(box_.size()); ++j) {
-        for (std::int32_t c = box_[j].low; c <= box_[j].high; ++c)
-            residual_[stretches_->grid().first_cell(j) + c] = located_->distance(j, c);
+        for (std::int32_t c = box_[j].low; c <= box_[j].high; ++c) {
+            const double distance = located_->distance(j, c);
+            const bool counts = counts_distance_ || distance == INFINITE;  // such a cell is not allowed
+            residual_[stretches_->grid().first_cell(j) + c] = counts ? distance : 0.0;
+        }
         for (const std::int32_t s : stretches_->slots_of_column(j)) {
             if (position_[s] < 0) continue;
             for (std::int32_t i = first_[s]; i <= last_[s]; ++i) {

@@ -31,6 +31,10 @@ public:
     // What the best and the worst leaves differ by, summed over trees.
     double spread() const { return spread_; }
 
+    // Whether distances count. Otherwise the bound is one on how much the worth of a context exceeds tau, times the
+    // multiplier: above 0 no context of the box counts, however far away it is.
+    void count_distance(bool counts) { counts_distance_ = counts; }
+
     // Begin with these potentials, one a stretch (none for zeros), and this multiplier.
     void begin_with(std::span<const float> potentials, double multiplier);
     // Go once over all columns, from the first to the last or back.
@@ -85,7 +89,7 @@ private:
     const Located* located_;
     double tau_ = 0.0, spread_ = 0.0, multiplier_ = 0.0, bound_ = 0.0, slope_ = 0.0, largest_ = 0.0;
     double residual_total_ = 0.0, residual_size_ = 0.0;
-    bool residuals_known_ = false;
+    bool residuals_known_ = false, counts_distance_ = true;
     std::vector<Interval> box_;
     std::vector<Listed> listed_;
     std::vector<std::size_t> from_;  // where the leaves of each tree begin, and the end

@@ -22,9 +22,8 @@ __all__ = ["PlanByPlan"]
 #: Boxes after which plans are taken one by one, coordinates from which that pays, and leaves a tree up to which it
 #: does.
 AFTER, COLUMNS, LEAVES = 6_000, 8, 64
-#: Boxes of all plans together where no explanation is known: they may prove sooner that there is none. Then both take
-#: turns.
-PATIENT = 400_000
+#: The same where no explanation is known: as soon as proposals have been tried by climbing and descents.
+UNKNOWN = 2_001
 #: Plans up to which that is so. More of them, up to the second number, take a while to list: they are taken one by one
 #: where there are so many coordinates, and so many seconds left.
 FEW, LISTED, MANY_FROM, SECONDS = 400, 4_000, 16, 4.0
@@ -55,7 +54,7 @@ class PlanByPlan:
     ) -> None:
         self.together, self.every, self.by_leaf = together, every, by_leaf
         self.apart: _core.PotentialSearch | None = None
-        self.tried, self.turn = False, 0
+        self.tried = False
         self.told = np.inf
         self.bound_apart = 0.0
 
@@ -100,14 +99,13 @@ class PlanByPlan:
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest context of any plan, once it is proved nearest."""
         if not self.tried:
-            alone = AFTER if cutoff < np.inf else PATIENT
+            alone = AFTER if cutoff < np.inf else UNKNOWN
             if self.together.nodes < alone:
                 # The course does not depend on the clock, which slices follow.
                 return self.together.advance(min(nodes, alone - self.together.nodes), cutoff)
             self.tried = True
             self.apart = self._taken_apart(cutoff)
-        self.turn += 1
-        if self.apart is None or (cutoff == np.inf and self.turn % 2 == 0):
+        if self.apart is None:
             return self.together.advance(nodes, cutoff)
         proved, bound = self.apart.advance(min(nodes, TURN), cutoff, self.together.question.limits.remaining)
         self.bound_apart = max(self.bound_apart, bound)
@@ -118,8 +116,7 @@ class PlanByPlan:
         if self.apart is not None and self.apart.distance < min(cutoff, self.told):
             self.told = self.apart.distance
             return self.together.point_of(self.apart.cells)
-        # All plans together wait for their proposals as long as it can be their turn.
-        return self.together.propose(cutoff) if self.apart is None or cutoff == np.inf else None
+        return self.together.propose(cutoff) if self.apart is None else None
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at the point handed out last."""
