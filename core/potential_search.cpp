@@ -10,7 +10,7 @@ namespace {
 
 constexpr double INFINITE = std::numeric_limits<double>::infinity();
 // Sweeps over the whole space and over any other box, and by which share the multiplier moves after the first of them.
-constexpr std::int32_t WHOLE_SWEEPS = 30, SWEEPS = 2;
+constexpr std::int32_t WHOLE_SWEEPS = 30, SWEEPS = 3;
 constexpr double WHOLE_STEP = 0.2, STEP = 0.05, SLOWER = 0.1;
 // The factor by which the best multiplier is searched, and how many times the plan's first one it may be: where no
 // context counts there is no best one, and rounding grows with it.
@@ -192,6 +192,8 @@ void PotentialSearch::remember() {
     const auto& potentials = potentials_.potentials();
     Learned& own = whole_[static_cast<std::size_t>(plan_)];
     own.potentials.assign(potentials.begin(), potentials.end());
+    // What was dropped may be near enough the next time.
+    std::replace(own.potentials.begin(), own.potentials.end(), std::numeric_limits<float>::infinity(), 0.0F);
     own.multiplier = potentials_.multiplier();
 }
 

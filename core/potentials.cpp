@@ -35,6 +35,10 @@ void Potentials::each_cell(std::int32_t stretch, std::int32_t j, Use use) {
     for (std::int32_t c = first; c <= last; ++c) use(own[c]);
 }
 
+void Potentials::rule_out(std::int32_t stretch, std::int32_t j) {
+    each_cell(stretch, j, [](double& residual) { residual = INFINITE; });
+}
+
 bool Potentials::turn_to(const Box& box, const Reach& reach, const double* worth, double tau) {
     tau_ = tau;
     for (std::int32_t j = 0; j < box.size(); ++j) box_[j] = box[j];
@@ -101,6 +105,10 @@ void Potentials::begin_with(std::span<const float> potentials, double multiplier
             if (position_[s] < 0) continue;
             for (std::int32_t i = first_[s]; i <= last_[s]; ++i) {
                 const double potential = potential_[i];
+                if (potential == INFINITE) {
+                    rule_out(i, j);
+                    continue;
+                }
                 largest_ = std::max(largest_, std::abs(potential));
                 each_cell(i, j, [&](double& residual) { residual -= potential; });
             }
@@ -138,14 +146,16 @@ void Potentials::collect(std::int32_t s) {
     marginal_.assign(static_cast<std::size_t>(last_[s] - first + 1), INFINITE);
     for (std::size_t k = from_[slot.tree]; k < from_[slot.tree + 1]; ++k) {
         const Span& span = spans_[listed_[k].spans + static_cast<std::size_t>(position_[s])];
+        if (span.least == INFINITE) continue;
         const double price = listed_[k].price - span.least;
         for (std::int32_t i = span.first; i <= span.last; ++i)
             marginal_[i - first] = std::min(marginal_[i - first], price);
     }
     for (std::int32_t i = first; i <= last_[s]; ++i) {
         const double price = marginal_[i - first];
-        if (price == INFINITE) {  // no leaf of the tree is left here
-            each_cell(i, slot.column, [](double& residual) { residual = INFINITE; });
+        if (price == INFINITE) potential_[i] = INFINITE;  // no leaf of the tree is left here
+        if (potential_[i] == INFINITE) {
+            rule_out(i, slot.column);
             continue;
         }
         const double moved = price + potential_[i];
@@ -161,7 +171,11 @@ void Potentials::hand_back(std::int32_t s, double share) {
     for (std::int32_t i = first_[s]; i <= last_[s]; ++i) {
         double least = INFINITE;
         each_cell(i, slot.column, [&](double& residual) { least = std::min(least, residual); });
-        if (least == INFINITE) continue;
+        if (least == INFINITE) {
+            // No cell is left here: the tree must not take the stretch for one that costs nothing.
+            potential_[i] = INFINITE;
+            continue;
+        }
         const double given = share * least;
         potential_[i] += given;
         largest_ = std::max(largest_, std::abs(potential_[i]));
@@ -169,6 +183,7 @@ void Potentials::hand_back(std::int32_t s, double share) {
     }
     for (std::size_t k = from_[slot.tree]; k < from_[slot.tree + 1]; ++k) {
         Span& span = spans_[listed_[k].spans + static_cast<std::size_t>(position_[s])];
+        if (span.least == INFINITE) continue;
         const double least = least_potential(span);
         listed_[k].price += least - span.least;
         span.least = least;

@@ -8,7 +8,7 @@
 //
 // is at most the distance of every context that counts. Potentials are improved column by column: what a cell costs each
 // tree at least (its min-marginal) is collected over all trees and shared out among them evenly. A potential need not
-// differ between cells that the tree does not tell apart.
+// differ between cells that the tree does not tell apart. It is infinite where none of these is left.
 #pragma once
 
 #include <cstdint>
@@ -82,6 +82,7 @@ private:
     void collect(std::int32_t s);
     void hand_back(std::int32_t s, double share);
     double least_potential(const Span& span) const;
+    void rule_out(std::int32_t stretch, std::int32_t j);
     template <class Use>
     void each_cell(std::int32_t stretch, std::int32_t j, Use use);
 
