@@ -8,7 +8,7 @@ from tests.forests import paper_forest
 from tests.set_soaking import set_case, set_disagreement
 
 import whence as wh
-from whence.search import forest, plan_by_plan
+from whence.search import plan_by_plan
 from whence.search.plan_by_plan import PlanByPlan
 
 
