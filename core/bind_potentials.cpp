@@ -58,8 +58,10 @@ void bind_bound(nb::module_& m) {
         .def("narrow", &Potentials::narrow, "box"_a, "reach"_a)
         .def_prop_ro("bound", &Potentials::bound)
         .def_prop_ro("multiplier", &Potentials::multiplier)
-        .def_prop_ro("potentials",
-                     [](const Potentials& potentials) { return nb::cast(to_numpy(potentials.potentials())); });
+        .def_prop_ro("potentials", [](const Potentials& potentials) {
+            const auto& own = potentials.potentials();
+            return nb::cast(to_numpy(std::vector<double>(own.begin(), own.end())));
+        });
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #include <span>
 #include <vector>
 
+#include "column_sweep.hpp"
 #include "reach.hpp"
 #include "stretches.hpp"
 
@@ -52,11 +53,7 @@ public:
     double bound() const { return bound_; }
     const Located& located() const { return *located_; }
     double multiplier() const { return multiplier_; }
-    const std::vector<double>& potentials() const { return potential_; }
-    // What the trees leave of the distance of a cell.
-    double residual(std::int32_t j, std::int32_t cell) const {
-        return residual_[stretches_->grid().first_cell(j) + cell];
-    }
+    const std::vector<float>& potentials() const { return potential_; }
     // The best leaf of every tree, and the cheapest cell of a column by what the trees leave of its distance.
     LeafView best() const { return best_; }
     std::int32_t cheapest_cell(std::int32_t j) const;
@@ -65,40 +62,39 @@ public:
     bool narrow(Box& box, Reach& reach) const;
 
 private:
-    struct Span {
-        std::int32_t first, last;  // stretches
-        double least;              // of their potentials
-    };
-    struct Listed {
-        std::int32_t leaf;
-        double worth, price;
-        std::size_t spans;  // where those of the slots of its tree begin
-    };
-
-    void set_multiplier(double multiplier);
-    void list(std::int32_t tree, const Reach& reach, const double* worth);
-    void sum_residuals();
-    void improve(std::int32_t j, bool forward);
-    void collect(std::int32_t s);
-    void hand_back(std::int32_t s, double share);
-    double least_potential(const Span& span) const;
+    bool active(std::int32_t slot) const { return first_[slot] < last_[slot]; }
+    std::size_t lanes(std::int32_t tree) const { return from_[tree + 1] - from_[tree]; }
+    std::size_t lane(std::int32_t tree, std::int32_t leaf) const {
+        return from_[tree] + static_cast<std::size_t>(leaf - stretches_->grid().first_leaf(tree));
+    }
+    SlotView view(std::int32_t slot);
+    bool set_prices();
+    void settle();
+    void settle_column(std::int32_t j);
     void rule_out(std::int32_t stretch, std::int32_t j);
-    template <class Use>
-    void each_cell(std::int32_t stretch, std::int32_t j, Use use);
+    double bound_under(double multiplier) const;
 
     const Stretches* stretches_;
     const Located* located_;
-    double tau_ = 0.0, spread_ = 0.0, multiplier_ = 0.0, bound_ = 0.0, slope_ = 0.0, largest_ = 0.0;
-    double residual_total_ = 0.0, residual_size_ = 0.0;
-    bool residuals_known_ = false, counts_distance_ = true;
+    double tau_ = 0.0, spread_ = 0.0, multiplier_ = 0.0, bound_ = 0.0, slope_ = 0.0;
+    bool counts_distance_ = true;
+
+    // Leaves by lane, those of each tree from a place on; what belongs to a slot and its leaves begins at others.
+    std::vector<std::size_t> from_, least_from_, bars_from_;
+    std::vector<float> bars_, least_, price_;
+    std::vector<double> worth_, left_, base_;  // `left_` is 0 where a leaf is left, otherwise infinite; as is the base,
+                                               // the price without the worth
+
     std::vector<Interval> box_;
-    std::vector<Listed> listed_;
-    std::vector<std::size_t> from_;  // where the leaves of each tree begin, and the end
-    std::vector<Span> spans_;
-    std::vector<std::int32_t> position_;      // of a slot among those of its tree that matter in the box; -1 for others
     std::vector<std::int32_t> first_, last_;  // stretches of a slot that meet the box
-    std::vector<double> potential_, residual_, marginal_;
-    std::vector<std::int32_t> active_;
+    std::vector<float> potential_, marginal_;
+    std::vector<SlotView> views_;
+
+    std::vector<double> distance_, residual_, collected_;  // by cell; infinite where it is not left
+    std::vector<float> rest_;                              // by cell
+    // The part of the bound that columns have, and the size of all that was added up.
+    double columns_total_ = 0.0, size_ = 0.0;
+    bool settled_ = false;
     Leaves best_;
 };
 

