@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from tests.forests import paper_forest
 from tests.set_soaking import set_case, set_disagreement
+from tests.soaking import disagreement, forest_case
 
 import whence as wh
 from whence.search import plan_by_plan
@@ -24,9 +25,8 @@ def taken_apart(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         return found
 
     monkeypatch.setattr(PlanByPlan, "_taken_apart", counting)
-    monkeypatch.setattr(plan_by_plan, "AFTER", 0)
-    monkeypatch.setattr(plan_by_plan, "UNKNOWN", 0)
-    monkeypatch.setattr(plan_by_plan, "COLUMNS", 0)
+    for name in ("AFTER", "UNKNOWN", "ONE", "COLUMNS"):
+        monkeypatch.setattr(plan_by_plan, name, 0)
     return cutoffs
 
 
@@ -38,6 +38,18 @@ def test_sets_agree_with_brute_force(block: int, taken_apart: list[float], monke
     for seed in range(10_000 + 60 * block, 10_060 + 60 * block):
         assert set_disagreement(set_case(seed, ("own", "rule", "grid")[seed % 3])) == "", f"set_case({seed})"
     assert len(taken_apart) >= (15, 5, 2, 1)[block]
+
+
+@pytest.mark.parametrize("block", range(4))
+def test_single_plans_agree_with_brute_force(
+    block: int, taken_apart: list[float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Questions about one plan over awkward data, from the first box or a later one on, alone or beside plain boxes."""
+    monkeypatch.setattr(plan_by_plan, "ONE", block % 2)
+    monkeypatch.setattr(plan_by_plan, "BOTH_FROM", 10**9 if block < 2 else 2)
+    for seed in range(20_000 + 100 * block, 20_100 + 100 * block):
+        assert disagreement(forest_case(seed)) == "", f"forest_case({seed})"
+    assert len(taken_apart) >= (10, 4)[block % 2]
 
 
 def wide_policy(seed: int) -> wh.Policy:

@@ -22,7 +22,7 @@ from whence.search.grid import KeptGrid, locate, weights_at
 from whence.search.proposals import allowed_cells, past_cells
 from whence.weights import TreeWeights
 
-__all__ = ["alive_leaves", "first_known"]
+__all__ = ["first_known"]
 
 Ints = NDArray[np.int32]
 
@@ -124,15 +124,3 @@ class _Listed:
             before = np.cumsum(mass, axis=1) - mass
             values[:, z] = np.minimum(mass, np.maximum(self.tail - before, 0.0)) @ row[order]
         return list(self.rows[np.argmin(values, axis=1)])
-
-
-def alive_leaves(located: _core.Located, kept: KeptGrid, cutoff: float) -> tuple[Ints, Ints]:
-    """The leaves of the forest that hold an allowed context nearer than `cutoff`, and the tree of each."""
-    box = _core.Box(located)
-    reach = _core.Reach(located)
-    near, cells = box.project()
-    reach.gather_near(box, cells, cutoff - near)
-    leaves = np.sort(reach.leaves)
-    leaves = leaves[leaves < kept.leaves]
-    tree = np.searchsorted(kept.grid.first_leaf[: kept.trees + 1], leaves, side="right") - 1
-    return leaves, tree.astype(np.int32)

@@ -16,7 +16,8 @@ from whence.search.cells import cell_beyond
 from whence.search.confidence import confident_excess, confidently
 from whence.search.criteria import add_rival, criterion_of, rival_row, without_tolerance
 from whence.search.earlier import earlier, remember
-from whence.search.grid import KeptGrid, few_changes, grid_of, locate, weights_at
+from whence.search.grid import KeptGrid, few_changes, grid_of, leaf_means, locate, weights_at
+from whence.search.plan_by_plan import PlanByPlan
 from whence.search.plausibility import isolated, related
 from whence.search.proposals import climbed, contexts_in_time, descended, exchanged, nearest_first, past_cells, pulled
 from whence.search.rows import Region, nearest_under_rows
@@ -400,7 +401,11 @@ def explain(question: Question) -> Answer:
     if question.confidence > 0.0 and frontier.absolute:
         question = confidently(question, kept, question.confidence, lambda: frontier.leaves)
         frontier.question = question
-    answer = driver.run(against_decision(question, frontier), frontier)
+    if PlanByPlan.suits(frontier):
+        worth = leaf_means(kept, question.alternative - question.rival_decision)
+        answer = driver.run(question, PlanByPlan(frontier, lambda most: worth[None, :]))
+    else:
+        answer = driver.run(against_decision(question, frontier), frontier)
     remember(question, answer, None if answer.point is None else frontier.leaves_of(answer.point))
     return answer
 

@@ -24,7 +24,7 @@ from whence.weights import TreeWeights
 from whence.weights.array_trees import ArrayTree
 from whence.weights.trees import LeafMembers, shares_of, turning_points
 
-__all__ = ["KeptGrid", "few_changes", "grid_of", "leaf_means", "leaf_sums", "locate", "weights_at"]
+__all__ = ["KeptGrid", "alive_leaves", "few_changes", "grid_of", "leaf_means", "leaf_sums", "locate", "weights_at"]
 
 Ints = NDArray[np.int32]
 
@@ -326,3 +326,15 @@ def few_changes(question: Question) -> _core.FewChanges | None:
         return None
     feature = question.space.feature[question.inputs.coordinate].astype(np.int32)
     return _core.FewChanges(feature, few.most, [list(one) for one in few.barred], sorted(few.free))
+
+
+def alive_leaves(located: _core.Located, kept: KeptGrid, cutoff: float) -> tuple[Ints, Ints]:
+    """The leaves of the forest that hold an allowed context nearer than `cutoff`, and the tree of each."""
+    box = _core.Box(located)
+    reach = _core.Reach(located)
+    near, cells = box.project()
+    reach.gather_near(box, cells, cutoff - near)
+    leaves = np.sort(reach.leaves)
+    leaves = leaves[leaves < kept.leaves]
+    tree = np.searchsorted(kept.grid.first_leaf[: kept.trees + 1], leaves, side="right") - 1
+    return leaves, tree.astype(np.int32)

@@ -14,8 +14,7 @@ from numpy.typing import NDArray
 from whence import _core
 from whence.aliases import Floats
 from whence.question.plans import Stock
-from whence.search.first_known import alive_leaves
-from whence.search.grid import KeptGrid
+from whence.search.grid import KeptGrid, alive_leaves
 
 __all__ = ["likely_stock"]
 

@@ -3,27 +3,31 @@
 Boxes that carry all plans left settle most questions soon. In the others the strong bound would have to suit all plans
 of a box, and no prices do. By itself, nearly every plan is proved to be out of reach at the first box, by potentials
 (``core/potentials.hpp``), and the few others need hundreds of boxes where all of them together need tens of thousands.
+
+A question about one plan that takes long ends in the same way.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from typing import TYPE_CHECKING
 
 import numpy as np
 
 from whence import _core
 from whence.aliases import Floats
-from whence.search.first_known import alive_leaves
-from whence.search.forest import ForestFrontier
-from whence.search.grid import leaf_means
+from whence.search.grid import alive_leaves
+
+if TYPE_CHECKING:
+    from whence.search.forest import ForestFrontier
 
 __all__ = ["PlanByPlan"]
 
 #: Boxes after which plans are taken one by one, coordinates from which that pays, and leaves a tree up to which it
 #: does.
 AFTER, COLUMNS, LEAVES = 6_000, 8, 64
-#: The same where no explanation is known: as soon as proposals have been tried by climbing and descents.
-UNKNOWN = 2_001
+#: The same where no explanation is known, or the question is about one plan: as soon as all proposals have been tried.
+UNKNOWN = ONE = 2_001
 #: Plans up to which that is so. More of them, up to the second number, take a while to list: they are taken one by one
 #: where there are so many coordinates, and so many seconds left.
 FEW, LISTED, MANY_FROM, SECONDS = 400, 4_000, 16, 4.0
@@ -31,6 +35,9 @@ FEW, LISTED, MANY_FROM, SECONDS = 400, 4_000, 16, 4.0
 TABLE_LIMIT = 12_000_000
 #: Boxes of a slice at most: they are dear, and the clock is looked at between slices.
 TURN = 64
+#: Boxes with potentials after which a question about one plan with fewer coordinates also goes on without them, and how
+#: many of those boxes for each: they take as long, and now and then they are done sooner.
+BOTH_FROM, PLAIN_BOXES = 4_000, 7
 
 
 class PlanByPlan:
@@ -40,19 +47,13 @@ class PlanByPlan:
     ----------
     together : ForestFrontier
         The search for all plans together, which comes first.
-    every : callable
-        Given a number, the sample costs of all plans, one row each; None where there are more.
-    by_leaf : callable
-        Given sample costs of plans, one row each, what each leaf adds to the cost of each.
+    worth : callable
+        Given a number, what each leaf adds to the excess of each plan over the decision, one row a plan; None where
+        there are more plans.
     """
 
-    def __init__(
-        self,
-        together: ForestFrontier,
-        every: Callable[[int], Floats | None],
-        by_leaf: Callable[[Floats], Floats],
-    ) -> None:
-        self.together, self.every, self.by_leaf = together, every, by_leaf
+    def __init__(self, together: ForestFrontier, worth: Callable[[int], Floats | None]) -> None:
+        self.together, self.worth = together, worth
         self.apart: _core.PotentialSearch | None = None
         self.tried = False
         self.told = np.inf
@@ -64,10 +65,7 @@ class PlanByPlan:
         question, grid = together.question, together.kept.grid
         plans = question.plans
         return (
-            plans is not None
-            and plans.rivals is None
-            and plans.rival is None
-            and plans.stock is None
+            (plans is None or (plans.rivals is None and plans.rival is None and plans.stock is None))
             and question.kind == "relative"
             and not together.tail
             and question.confidence == 0.0
@@ -99,14 +97,17 @@ class PlanByPlan:
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest context of any plan, once it is proved nearest."""
         if not self.tried:
-            alone = AFTER if cutoff < np.inf else UNKNOWN
-            if self.together.nodes < alone:
+            first = ONE if self.together.question.plans is None else AFTER if cutoff < np.inf else UNKNOWN
+            if self.together.nodes < first:
                 # The course does not depend on the clock, which slices follow.
-                return self.together.advance(min(nodes, alone - self.together.nodes), cutoff)
+                return self.together.advance(min(nodes, first - self.together.nodes), cutoff)
             self.tried = True
             self.apart = self._taken_apart(cutoff)
         if self.apart is None:
             return self.together.advance(nodes, cutoff)
+        behind = PLAIN_BOXES * (self.apart.examined - BOTH_FROM) - (self.together.nodes - ONE)
+        if self._both() and behind > 0:
+            return self.together.advance(min(PLAIN_BOXES * nodes, behind), cutoff)
         proved, bound = self.apart.advance(min(nodes, TURN), cutoff, self.together.question.limits.remaining)
         self.bound_apart = max(self.bound_apart, bound)
         return self.together.point_of(self.apart.cells) if proved else None
@@ -116,7 +117,8 @@ class PlanByPlan:
         if self.apart is not None and self.apart.distance < min(cutoff, self.told):
             self.told = self.apart.distance
             return self.together.point_of(self.apart.cells)
-        return self.together.propose(cutoff) if self.apart is None else None
+        # The search without potentials waits for its proposals as long as it goes on.
+        return self.together.propose(cutoff) if self.apart is None or self._both() else None
 
     def weights(self, point: Floats) -> Floats:
         """Weights of the past observations at the point handed out last."""
@@ -126,16 +128,17 @@ class PlanByPlan:
         """A box around `point` in which the weights stay the same."""
         return self.together.cell(point)
 
+    def _both(self) -> bool:
+        """Whether the search goes on without potentials as well."""
+        return self.together.question.plans is None and self.together.columns < MANY_FROM
+
     def _taken_apart(self, cutoff: float) -> _core.PotentialSearch | None:
         """The search for the plans that are possible nearer than the cutoff; None where there are too many plans."""
         together = self.together
         question, kept, tau = together.question, together.kept, float(together.question.tau)
         many = together.columns >= MANY_FROM and question.limits.remaining > SECONDS
-        costs = self.every(min(LISTED if many else FEW, TABLE_LIMIT // kept.leaves))
-        if costs is None:
-            return None
-        worth = self.by_leaf(costs) - leaf_means(kept, question.rival_decision)
-        if not np.isfinite(worth).all():
+        worth = self.worth(min(LISTED if many else FEW, TABLE_LIMIT // kept.leaves))
+        if worth is None or not np.isfinite(worth).all():
             return None
         leaves, tree = alive_leaves(together.located, kept, cutoff)
         first = np.flatnonzero(np.diff(tree, prepend=-1))

@@ -19,9 +19,9 @@ from whence.question import Answer, Question
 from whence.question.plans import Routes, Stock
 from whence.search import driver
 from whence.search.criteria import distinct
-from whence.search.first_known import alive_leaves, first_known
+from whence.search.first_known import first_known
 from whence.search.forest import IMPROVED, ForestFrontier, prepared, starts_of
-from whence.search.grid import KeptGrid, leaf_means, leaf_sums, locate
+from whence.search.grid import KeptGrid, alive_leaves, leaf_means, leaf_sums, locate
 from whence.search.listed_best import ListedBest
 from whence.search.plan_by_plan import PlanByPlan
 from whence.search.proposals import pulled
@@ -72,7 +72,7 @@ def explain(question: Question) -> Answer:
     # Rivals of an absolute question are part of the criterion: for the driver it is a relative one.
     relative = replace(question, kind="relative")
     if isinstance(frontier, PlanFrontier) and question.kind == "relative" and PlanByPlan.suits(frontier):
-        return driver.run(relative, PlanByPlan(frontier, plans.every, lambda costs: row_of_plans(kept, costs)))
+        return driver.run(relative, PlanByPlan(frontier, lambda most: _worth(question, kept, most)))
     return driver.run(relative, frontier)
 
 
@@ -285,6 +285,13 @@ def list_criterion(
         if criterion.plans * kept.leaves > TABLE_LIMIT or question.limits.remaining <= 0:
             return None
     return criterion
+
+
+def _worth(question: Question, kept: KeptGrid, most: int) -> Floats | None:
+    """What each leaf adds to the excess of every plan of a set over the decision; None where there are more plans."""
+    assert question.plans is not None
+    costs = question.plans.every(most)
+    return None if costs is None else row_of_plans(kept, costs) - leaf_means(kept, question.rival_decision)
 
 
 def row_of_plans(kept: KeptGrid, costs: Floats) -> Floats:
