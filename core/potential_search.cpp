@@ -187,14 +187,15 @@ void PotentialSearch::examine(double key, Waiting waiting, double cutoff, const 
         kept_numbers_ -= static_cast<std::int64_t>(waiting.kept->potentials.size());
 }
 
-// Keep what the whole space has learned for the next time that one begins with it.
+// Keep what the whole space has learned for the next time that one begins with it. Where it was ruled out, that is what it
+// had learned until then: from there on the multiplier grows beyond all bounds.
 void PotentialSearch::remember() {
-    const auto& potentials = potentials_.potentials();
+    if (best_.potentials.empty()) return;
     Learned& own = whole_[static_cast<std::size_t>(plan_)];
-    own.potentials.assign(potentials.begin(), potentials.end());
+    own.potentials = best_.potentials;
+    own.multiplier = best_.multiplier;
     // What was dropped may be near enough the next time.
     std::replace(own.potentials.begin(), own.potentials.end(), std::numeric_limits<float>::infinity(), 0.0F);
-    own.multiplier = potentials_.multiplier();
 }
 
 // Lay out a box; false where nothing in it is nearer than the cutoff but, perhaps, what was found.
@@ -265,11 +266,13 @@ void PotentialSearch::begin(const Waiting& waiting, double cutoff) {
     potentials_.begin_with({}, own.first);
 }
 
-// Improve the potentials; the best bound met.
+// Improve the potentials; the best bound met, with the potentials that it was met with. A multiplier that is on its way may
+// lower the bound, and one that has gone astray does not come back soon: halves must not inherit it.
 double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadline) {
     const double width = std::max(1e-300, WIDTH * std::min(cutoff, UNKNOWN * far_));
     const double most = MOST * whole_[static_cast<std::size_t>(plan_)].first;
     double best = -INFINITE;
+    best_.potentials.clear();
     const std::int32_t sweeps = whole ? WHOLE_SWEEPS : SWEEPS;
     for (std::int32_t i = 0; i <= sweeps; ++i) {
         if (i > 0) potentials_.sweep(i % 2 == 1);
@@ -277,6 +280,10 @@ double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadl
             potentials_.search_multiplier(width, FACTOR, most);
         else
             potentials_.evaluate(width);
+        if (potentials_.bound() > best && potentials_.bound() < cutoff) {
+            best_.multiplier = potentials_.multiplier();
+            best_.potentials = potentials_.potentials();
+        }
         best = std::max(best, potentials_.bound());
         // Numbers beyond all bounds rule out nothing.
         if (best >= cutoff || deadline.passed() || !std::isfinite(potentials_.bound())) break;
@@ -284,6 +291,10 @@ double PotentialSearch::improve(bool whole, double cutoff, const Deadline& deadl
         potentials_.drop_dear(cutoff - potentials_.bound());
         if (potentials_.multiplier() < most)
             potentials_.adjust((whole ? WHOLE_STEP : STEP) / (1.0 + SLOWER * (i - 1)));
+    }
+    if (best < cutoff && best > -INFINITE) {
+        potentials_.return_to(best_.potentials, best_.multiplier);
+        potentials_.evaluate(width);
     }
     return best;
 }

@@ -101,6 +101,7 @@ private:
     std::vector<char> possible_;     // of each plan: whether there may be a context anywhere
     bool anywhere_ = false, begun_ = false;  // whether any context is looked for, however far away
     Potentials potentials_;
+    Learned best_;                   // what the box under way has learned, until it was ruled out
     Heap<std::int32_t> heap_;
     std::vector<Waiting> waiting_;
     std::vector<std::int32_t> free_;  // places of those that wait no more

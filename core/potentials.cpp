@@ -114,24 +114,27 @@ void Potentials::rule_out(std::int32_t stretch, std::int32_t j) {
 }
 
 void Potentials::begin_with(std::span<const float> potentials, double multiplier) {
+    for (std::int32_t j = 0; j < static_cast<std::int32_t>(box_.size()); ++j)
+        for (std::int32_t c = box_[j].low; c <= box_[j].high; ++c) {
+            const double distance = located_->distance(j, c);
+            const bool counts = counts_distance_ || distance == INFINITE;  // such a cell is not allowed
+            distance_[stretches_->grid().first_cell(j) + c] = counts ? distance : 0.0;
+        }
+    return_to(potentials, multiplier);
+}
+
+void Potentials::return_to(std::span<const float> potentials, double multiplier) {
     multiplier_ = multiplier;
     settled_ = false;
     if (potentials.empty())
         std::fill(potential_.begin(), potential_.end(), 0.0F);
     else
         std::copy(potentials.begin(), potentials.end(), potential_.begin());
-    for (std::int32_t j = 0; j < static_cast<std::int32_t>(box_.size()); ++j) {
-        for (std::int32_t c = box_[j].low; c <= box_[j].high; ++c) {
-            const double distance = located_->distance(j, c);
-            const bool counts = counts_distance_ || distance == INFINITE;  // such a cell is not allowed
-            distance_[stretches_->grid().first_cell(j) + c] = counts ? distance : 0.0;
-        }
-        for (const std::int32_t s : stretches_->slots_of_column(j)) {
-            if (!active(s)) continue;
-            for (std::int32_t i = first_[s]; i <= last_[s]; ++i)
-                if (std::isinf(potential_[i])) rule_out(i, j);
-            find_least(view(s));
-        }
+    for (std::int32_t s = 0; s < stretches_->slots(); ++s) {
+        if (!active(s)) continue;
+        for (std::int32_t i = first_[s]; i <= last_[s]; ++i)
+            if (std::isinf(potential_[i])) rule_out(i, stretches_->slot(s).column);
+        find_least(view(s));
     }
 }
 

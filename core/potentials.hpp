@@ -38,6 +38,8 @@ public:
 
     // Begin with these potentials, one a stretch (none for zeros), and this multiplier.
     void begin_with(std::span<const float> potentials, double multiplier);
+    // Return to potentials that there were before; what was dropped since then stays so.
+    void return_to(std::span<const float> potentials, double multiplier);
     // Go once over all columns, from the first to the last or back.
     void sweep(bool forward);
     // Evaluate the bound. Leaves that cost up to `width` more than the best one of their tree count for the slope.
