@@ -25,7 +25,7 @@ def taken_apart(monkeypatch: pytest.MonkeyPatch) -> list[float]:
         return found
 
     monkeypatch.setattr(PlanByPlan, "_taken_apart", counting)
-    for name in ("AFTER", "UNKNOWN", "ONE", "COLUMNS"):
+    for name in ("AFTER", "COLUMNS"):
         monkeypatch.setattr(plan_by_plan, name, 0)
     return cutoffs
 
@@ -34,7 +34,6 @@ def taken_apart(monkeypatch: pytest.MonkeyPatch) -> list[float]:
 def test_sets_agree_with_brute_force(block: int, taken_apart: list[float], monkeypatch: pytest.MonkeyPatch) -> None:
     """Questions about sets of every family; those that suit are answered plan by plan, sooner or later."""
     monkeypatch.setattr(plan_by_plan, "AFTER", block)
-    monkeypatch.setattr(plan_by_plan, "UNKNOWN", block)
     for seed in range(10_000 + 60 * block, 10_060 + 60 * block):
         assert set_disagreement(set_case(seed, ("own", "rule", "grid")[seed % 3])) == "", f"set_case({seed})"
     assert len(taken_apart) >= (15, 5, 2, 1)[block]
@@ -45,7 +44,7 @@ def test_single_plans_agree_with_brute_force(
     block: int, taken_apart: list[float], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Questions about one plan over awkward data, from the first box or a later one on, alone or beside plain boxes."""
-    monkeypatch.setattr(plan_by_plan, "ONE", block % 2)
+    monkeypatch.setattr(plan_by_plan, "AFTER", block % 2)
     monkeypatch.setattr(plan_by_plan, "BOTH_FROM", 10**9 if block < 2 else 2)
     for seed in range(20_000 + 100 * block, 20_100 + 100 * block):
         assert disagreement(forest_case(seed)) == "", f"forest_case({seed})"
@@ -68,9 +67,8 @@ def test_the_answer_is_that_of_all_plans_together(monkeypatch: pytest.MonkeyPatc
         policy = wide_policy(seed)
         monkeypatch.setattr(plan_by_plan, "AFTER", 10**9)
         together = policy.explain(policy.X_.iloc[0], margin=0.05)
-        for after, patient in ((1, 1), (50, 50), (1, 10**9)):
+        for after in (1, 50):
             monkeypatch.setattr(plan_by_plan, "AFTER", after)
-            monkeypatch.setattr(plan_by_plan, "UNKNOWN", patient)
             apart = policy.explain(policy.X_.iloc[0], margin=0.05)
             assert apart.status == together.status
             assert apart.distance == pytest.approx(together.distance, abs=1e-12)
@@ -81,8 +79,8 @@ def test_nothing_would_change_it_is_proved_by_asking_whether_anything_could(monk
     policy = wide_policy(3)
     question = {"context": policy.X_.iloc[0], "margin": 0.3}
     boxes = []
-    for unknown in (10**9, 1):
-        monkeypatch.setattr(plan_by_plan, "UNKNOWN", unknown)
+    for after in (10**9, 1):
+        monkeypatch.setattr(plan_by_plan, "AFTER", after)
         why = policy.explain(**question)
         assert why.status == "none"
         boxes.append(why.nodes)
@@ -93,7 +91,6 @@ def test_a_time_limit_holds(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is known by then is returned, with a bound that is proved."""
     policy = wide_policy(3)
     monkeypatch.setattr(plan_by_plan, "AFTER", 1)
-    monkeypatch.setattr(plan_by_plan, "UNKNOWN", 1)
     whole = policy.explain(policy.X_.iloc[1], margin=0.05)
     for seconds in (0.005, 0.02, 0.05):
         why = policy.explain(policy.X_.iloc[1], margin=0.05, time_limit=seconds)

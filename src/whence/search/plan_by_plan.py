@@ -23,11 +23,9 @@ if TYPE_CHECKING:
 
 __all__ = ["PlanByPlan"]
 
-#: Boxes after which plans are taken one by one, coordinates from which that pays, and leaves a tree up to which it
-#: does.
-AFTER, COLUMNS, LEAVES = 6_000, 8, 64
-#: The same where no explanation is known, or the question is about one plan: as soon as all proposals have been tried.
-UNKNOWN = ONE = 2_001
+#: Boxes after which plans are taken one by one (as soon as all proposals have been tried), coordinates from which that
+#: pays, and leaves a tree up to which it does.
+AFTER, COLUMNS, LEAVES = 2_001, 8, 64
 #: Plans up to which that is so. More of them, up to the second number, take a while to list: they are taken one by one
 #: where there are so many coordinates, and so many seconds left.
 FEW, LISTED, MANY_FROM, SECONDS = 400, 4_000, 16, 4.0
@@ -97,15 +95,14 @@ class PlanByPlan:
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Search on; the nearest context of any plan, once it is proved nearest."""
         if not self.tried:
-            first = ONE if self.together.question.plans is None else AFTER if cutoff < np.inf else UNKNOWN
-            if self.together.nodes < first:
+            if self.together.nodes < AFTER:
                 # The course does not depend on the clock, which slices follow.
-                return self.together.advance(min(nodes, first - self.together.nodes), cutoff)
+                return self.together.advance(min(nodes, AFTER - self.together.nodes), cutoff)
             self.tried = True
             self.apart = self._taken_apart(cutoff)
         if self.apart is None:
             return self.together.advance(nodes, cutoff)
-        behind = PLAIN_BOXES * (self.apart.examined - BOTH_FROM) - (self.together.nodes - ONE)
+        behind = PLAIN_BOXES * (self.apart.examined - BOTH_FROM) - (self.together.nodes - AFTER)
         if self._both() and behind > 0:
             return self.together.advance(min(PLAIN_BOXES * nodes, behind), cutoff)
         proved, bound = self.apart.advance(min(nodes, TURN), cutoff, self.together.question.limits.remaining)
