@@ -121,7 +121,7 @@ def test_only_what_is_too_dear_is_dropped() -> None:
 
 
 def test_no_sweep_lowers_the_bound() -> None:
-    """Under one multiplier, up to half the digits, also where cells were dropped: trees must not take those for free."""
+    """Under one multiplier, up to half the digits, also where cells were dropped: no tree takes those for free."""
     rng = np.random.default_rng(4)
     risen = 0
     for scene in scenes(150, 1_500, tail=False):
