@@ -83,10 +83,10 @@ def test_very_many_routes_agree_with_brute_force(seed: int, margin: float) -> No
     assert why.distance == pytest.approx(nearest, abs=1e-6)
 
 
-@pytest.mark.parametrize("unit", [1e-42, 1e-9, 1e9, 1e40])
+@pytest.mark.parametrize("unit", [1e-44, 1e-9, 1e9, 1e38])
 def test_the_unit_of_costs_does_not_change_the_answer(unit: float) -> None:
     """Very many routes are bounded with half the digits, but not where these could not hold the costs."""
-    for seed in range(3):
+    for seed in (0, 5):  # the second one has another answer where half the digits are taken for these units
         policy = grid_policy(seed, width=10, trees=4)
         fitted = RandomForestRegressor(4, max_depth=3, random_state=seed).fit(policy.X_, policy.Y_)
         trees = wh.ForestWeights.of(fitted)
