@@ -14,7 +14,8 @@ import copy
 import statistics
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
@@ -26,6 +27,7 @@ import whence as wh
 from _common import Report, Settings, main, milliseconds, shown
 from paper import study
 from paper.forests import paper_forest
+from whence.search import plan_by_plan
 
 #: Seconds after which a question is given up, and contexts that random search and differential evolution may try.
 LIMIT, TRIED = 20.0, 300
@@ -177,6 +179,67 @@ def section(name: str, settings: Settings) -> None:
             report.write()
 
 
+def another(policy: wh.Policy, context: Any, rng: np.random.Generator) -> Any:
+    """The best plan of some past context, another one than today's."""
+    today = policy.decide(context)
+    for i in rng.permutation(len(policy.X_)):
+        plan = policy.decide(policy.X_.iloc[i])
+        if plan != today:
+            return plan
+    return None
+
+
+def one_plan(settings: Settings) -> None:
+    """Questions about one plan that is to be better by a margin, with and without potentials."""
+    count = settings.instances
+    report = Report("questions-one-plan", settings, f"{count} questions a row, {WANTED:g} s each at most.")
+    for n, width, features in ((200, 8, 10), (1000, 8, 10), (200, 8, 25), (1000, 5, 25), (1000, 8, 25)):
+        for margin in (0.02, 0.05):
+            spent: dict[bool, list[float]] = {True: [], False: []}
+            proved, none = {True: 0, False: 0}, 0
+            for number in range(count):
+                if number % SHARED == 0:
+                    made = study(
+                        "shortest_path", n, settings.start + number // SHARED,
+                        predictor=paper_forest(100, 4), width=width, features=features,
+                    )  # fmt: skip
+                question = made.question(number % SHARED)
+                plan = another(question.policy, question.context, np.random.default_rng(number))
+                if plan is None:
+                    continue
+                # What is kept between questions about a policy is made before either of them is timed.
+                question.policy.explain(question.context, plan, margin=margin, node_limit=1)
+                for potentials in (True, False):
+                    began = time.process_time()
+                    with _without_potentials() if not potentials else nullcontext():
+                        why = question.policy.explain(question.context, plan, margin=margin, time_limit=WANTED)
+                    spent[potentials].append(time.process_time() - began)
+                    proved[potentials] += why.status in ("optimal", "none")
+                    none += potentials and why.status == "none"
+            report.row(
+                question=f"shortest_path n={n} width={width} features={features}",
+                margin=f"{100 * margin:g} %",
+                proved=f"{proved[True]} of {len(spent[True])}",
+                none=none,
+                mean_ms=milliseconds(statistics.mean(spent[True])),
+                largest_ms=milliseconds(max(spent[True])),
+                proved_without=f"{proved[False]} of {len(spent[False])}",
+                mean_without_ms=milliseconds(statistics.mean(spent[False])),
+                ratio=f"{shown(sum(spent[False]) / sum(spent[True]))}x",
+            )
+            report.write()
+
+
+@contextmanager
+def _without_potentials() -> Iterator[None]:
+    """Questions are answered by the search that otherwise comes first alone."""
+    before, plan_by_plan.AFTER = plan_by_plan.AFTER, 10**9
+    try:
+        yield
+    finally:
+        plan_by_plan.AFTER = before
+
+
 def warm_up() -> None:
     """Load everything that the questions need."""
     made = study("shortest_path", 50, 0, predictor=paper_forest(10, 3), width=4, features=2).question()
@@ -184,4 +247,6 @@ def warm_up() -> None:
 
 
 if __name__ == "__main__":
-    main(__doc__ or "", {name: partial(section, name) for name in SECTIONS}, warm_up, sys.argv[1:])
+    sections: dict[str, Callable[[Settings], None]] = {name: partial(section, name) for name in SECTIONS}
+    sections["one-plan"] = one_plan
+    main(__doc__ or "", sections, warm_up, sys.argv[1:])

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
+from sklearn.ensemble import RandomForestRegressor
 from tests.forests import paper_forest
 from tests.set_soaking import set_case, set_disagreement
 from tests.soaking import disagreement, forest_case
@@ -85,6 +86,20 @@ def test_nothing_would_change_it_is_proved_by_asking_whether_anything_could(monk
         assert why.status == "none"
         boxes.append(why.nodes)
     assert boxes[1] < 0.5 * boxes[0], boxes
+
+
+def test_the_unit_of_costs_does_not_change_the_course(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Potentials are found with half the digits, in the unit of distances, whatever that of costs is."""
+    monkeypatch.setattr(plan_by_plan, "AFTER", 1)
+    policy = wide_policy(1)
+    fitted = RandomForestRegressor(30, max_depth=4, random_state=1).fit(policy.X_, policy.Y_)
+    answers = set()
+    for unit in (1e-100, 1e-44, 1.0, 1e38, 1e100):
+        same = wh.Policy(policy.problem, wh.ForestWeights.of(fitted)).fit(policy.X_, policy.Y_ * unit)
+        why = same.explain(policy.X_.iloc[0], margin=0.3)
+        answers.add((why.status, round(why.distance, 9), why.nodes))
+    assert len(answers) == 1, answers
+    assert answers.pop()[0] == "optimal"
 
 
 def test_a_time_limit_holds(monkeypatch: pytest.MonkeyPatch) -> None:
