@@ -1,17 +1,18 @@
-"""Files that are written completely or not at all, what a folder stands for, and what is not a file to read."""
+"""Files that are written completely or not at all, by one process at a time, and what is not a file to read."""
 
 from __future__ import annotations
 
 import os
 import stat
+import sys
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any
 
 from whence.errors import InputError
 
-__all__ = ["complete", "project_file", "read_file", "write_text"]
+__all__ = ["claimed", "complete", "project_file", "read_file", "write_text"]
 
 #: What a path may lead to instead of a file: reading it would wait for somebody who writes, or would never end.
 OTHERS = (
@@ -88,3 +89,76 @@ def write_text(path: Any, text: str, what: str) -> None:
         if error.errno is not None:
             error.filename, error.filename2 = str(target), None
         raise
+
+
+@contextmanager
+def claimed(path: Path) -> Iterator[None]:
+    """Keep `path` to this process while the block runs; an InputError where another one works on it.
+
+    The claim is a lock on a file beside it, called after it with ``.lock``. The system frees the lock with the process
+    that holds it, however that ends: a file that a killed process has left behind is taken over.
+    """
+    beside = path.with_name(f"{path.name}.lock")
+    handle = _locked(beside)
+    if handle is None:
+        by = ""
+        with suppress(OSError, ValueError):
+            by = f" (process {int(beside.read_text('ascii'))})"
+        raise InputError(f"{str(path)!r} is being written by another run{by}: wait until it ends.")
+    try:
+        os.ftruncate(handle, 0)
+        os.write(handle, f"{os.getpid()}\n".encode())
+        yield
+    finally:
+        if sys.platform == "win32":  # where a file that is open cannot be removed
+            os.close(handle)
+            with suppress(OSError):
+                beside.unlink()
+        else:
+            # Removed first: whoever locks it afterwards finds that it is no longer the file of that name.
+            with suppress(OSError):
+                beside.unlink()
+            os.close(handle)
+
+
+def _locked(path: Path) -> int | None:
+    """A handle of the file at `path`, locked; None where another process has locked it."""
+    while True:
+        handle = os.open(path, os.O_RDWR | os.O_CREAT, 0o666)
+        try:
+            _lock(handle)
+            if os.path.samestat(os.fstat(handle), os.stat(path)):
+                return handle
+        except FileNotFoundError:
+            pass
+        except BlockingIOError:
+            os.close(handle)
+            return None
+        except BaseException:
+            os.close(handle)
+            raise
+        # Its last owner has removed it in the meantime.
+        os.close(handle)
+
+
+if sys.platform == "win32":
+    import msvcrt
+
+    #: Where the lock is, behind what is written: on Windows nobody else can read what is locked.
+    _BEHIND = 1 << 20
+
+    def _lock(handle: int) -> None:
+        """Lock a file, or raise a BlockingIOError."""
+        os.lseek(handle, _BEHIND, os.SEEK_SET)
+        try:
+            msvcrt.locking(handle, msvcrt.LK_NBLCK, 1)
+        except OSError:
+            raise BlockingIOError from None
+        os.lseek(handle, 0, os.SEEK_SET)
+
+else:
+    import fcntl
+
+    def _lock(handle: int) -> None:
+        """Lock a file, or raise a BlockingIOError."""
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)

@@ -7,6 +7,7 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -124,3 +125,50 @@ def test_batch_goes_on_after_ctrl_c(small: Path, tmp_path: Path, monkeypatch: py
     assert "3 of 6 rows were done before." in done.stderr
     assert len(explained) == 4 + 3
     assert pd.read_csv(answers)["row"].tolist() == [1, 2, 3, 4, 5, 6]
+
+
+@pytest.fixture
+def long_batch(small: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[str], Path]]:
+    """A batch that runs, has done some rows and is far from its end; and its output."""
+    asked, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
+    rows = "".join(f"{1 + i % 40},{20 + i % 30},{10 + i % 20}\n" for i in range(20_000))
+    asked.write_text(f"context,rolls,cakes\n{rows}", "utf-8")
+    command = [sys.executable, "-m", "whence", "batch", str(small), str(asked), str(answers)]
+    running = subprocess.Popen(
+        command,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+        env=ENVIRONMENT,
+        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+    )
+    notes = answers.with_name("answered.csv.partial")
+    while not (notes.exists() and notes.stat().st_size > 1000) and running.poll() is None:
+        time.sleep(0.05)
+    yield running, answers
+    running.kill()
+    running.communicate()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="signals to a process alone are a matter of POSIX")
+@pytest.mark.parametrize("name", ["SIGINT", "SIGKILL"])
+def test_one_batch_at_a_time_writes_an_output(
+    long_batch: tuple[subprocess.Popen[str], Path], small: Path, name: str
+) -> None:
+    """A second batch to the same output is refused while the first runs, and not after it has ended, killed or not."""
+    running, answers = long_batch
+    other = answers.with_name("other.csv")
+    other.write_text('context,instead\n1,"20,30"\n', "utf-8")
+    lock = answers.with_name("answered.csv.lock")
+    assert lock.exists()
+    said = refused(run("batch", small, other, answers, "--restart", "--overwrite"))
+    assert said == f"whence: '{answers}' is being written by another run (process {running.pid}): wait until it ends.\n"
+    assert running.poll() is None
+    running.send_signal(getattr(signal, name))
+    running.communicate(timeout=60)
+    # Killed without a word it leaves the file behind, which is nobody's then.
+    assert lock.exists() == (name == "SIGKILL")
+    done = run("batch", small, other, answers, "--restart")
+    assert done.exit_code == 0, done.output
+    assert len(pd.read_csv(answers)) == 1
+    assert not lock.exists()

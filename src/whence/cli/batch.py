@@ -12,6 +12,7 @@ from whence.cli.exits import BAD_INPUT, STOPPED
 from whence.cli.questions import QuestionOptions, asking
 from whence.cli.screen import counting, ending_well, note, print_text, waiting
 from whence.errors import InputError
+from whence.files import claimed
 from whence.project.batches import BatchRun, read_questions
 
 
@@ -51,25 +52,29 @@ def batch(
       whence batch whence.toml asked.csv answered.csv --jobs 2 -i row:40
       whence batch whence.toml asked.csv answered.csv --holds 0.9 --rule
     """
-    _check_target(questions, answers, overwrite)
+    if answers.is_dir() or not answers.parent.is_dir():
+        raise InputError(f"OUTPUT.csv must be a file in a folder that exists. Got {str(answers)!r} instead.")
     if jobs == 0:
         raise InputError("'--jobs' must be a whole number other than 0. Got 0 instead.")
-    ready = options.open_project(project, policy)
-    arguments = {**asked.arguments(ready), "rule": rule}
-    with waiting(f"Reading {questions.name} ..."):
-        rows = read_questions(ready, questions, instead, allow_files)
-        run = BatchRun(ready, rows, answers, arguments, restart)
-    if run.done:
-        note(f"{run.done} of {run.total} rows were done before.")
-    with ending_well() as ended:
+    with ending_well() as ended, claimed(answers):
+        _check_target(questions, answers, overwrite)
+        run: BatchRun | None = None
         try:
+            ready = options.open_project(project, policy)
+            arguments = {**asked.arguments(ready), "rule": rule}
+            with waiting(f"Reading {questions.name} ..."):
+                rows = read_questions(ready, questions, instead, allow_files)
+                run = BatchRun(ready, rows, answers, arguments, restart)
+            if run.done:
+                note(f"{run.done} of {run.total} rows were done before.")
             with counting("Explaining", run.total, run.done) as show:
                 for count in run.work(jobs):
                     show(count)
         except KeyboardInterrupt:
-            note(f"stopped after {run.done} of {run.total} rows; run the same command again to continue.")
+            done = "" if run is None else f" after {run.done} of {run.total} rows"
+            note(f"stopped{done}; run the same command again to continue.")
             raise typer.Exit(128 + ended[0] if ended else STOPPED) from None
-    table = run.finish()
+        table = run.finish()
     counts = table["status"].value_counts()
     told = ", ".join(f"{count} {status}" for status, count in counts.items())
     print_text(f"Wrote {answers}: {len(table)} rows, {told}.")
@@ -79,8 +84,6 @@ def batch(
 
 
 def _check_target(questions: Path, answers: Path, overwrite: bool) -> None:
-    if answers.is_dir() or not answers.parent.is_dir():
-        raise InputError(f"OUTPUT.csv must be a file in a folder that exists. Got {str(answers)!r} instead.")
     if answers.exists() and questions.exists() and answers.samefile(questions):
         raise InputError(f"OUTPUT.csv must not be INPUT.csv itself. Got {str(answers)!r} for both.")
     if answers.exists() and not overwrite:

@@ -12,7 +12,7 @@ from rich.table import Table
 
 from whence.cli.exits import BAD_INPUT
 from whence.cli.options import JsonOption, ProjectArgument
-from whence.cli.screen import console, note, print_text, waiting
+from whence.cli.screen import console, note, print_json, print_text, waiting
 from whence.evaluation.quick import judged
 from whence.features import Cyclic, Ordered, Schema
 from whence.problems.base import cost_unit_of
@@ -37,7 +37,7 @@ def check(project: ProjectArgument, as_json: JsonOption = False) -> None:
         ready, found = read_project(project)
     errors = [finding for finding in found if finding.severity == "error"]
     if as_json:
-        print(json.dumps([vars(finding) for finding in found], ensure_ascii=False, indent=2))
+        print_json(json.dumps([vars(finding) for finding in found], ensure_ascii=False, indent=2))
     else:
         for finding in found:
             print_text(str(finding) if finding.severity == "error" else f"{finding.where}: (warning) {finding.text}")

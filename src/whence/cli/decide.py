@@ -7,7 +7,7 @@ import json
 from rich.markup import escape
 
 from whence.cli.options import ContextOption, JsonOption, PolicyOption, ProjectArgument, open_project
-from whence.cli.screen import console, note
+from whence.cli.screen import console, note, print_json
 from whence.plain_values import to_plain
 from whence.problems.base import cost_unit_of
 from whence.report.numbers import plain, value, with_unit
@@ -43,7 +43,7 @@ def decide(
             "cost": to_plain(made.cost),
             **({"cost_unit": unit} if unit else {}),
         }
-        print(json.dumps(answer, ensure_ascii=False, indent=2))
+        print_json(json.dumps(answer, ensure_ascii=False, indent=2))
         return
     screen, schema = console(), fitted.schema_
     kinds, values = schema.kinds(), schema.feature_values(given)

@@ -11,7 +11,7 @@ from rich.table import Table
 from sklearn.model_selection import TimeSeriesSplit
 
 from whence.cli.options import JsonOption, ProjectArgument
-from whence.cli.screen import console, counting, note, print_text, waiting
+from whence.cli.screen import console, counting, note, print_json, print_text, waiting
 from whence.errors import InputError
 from whence.evaluation import Evaluation
 from whence.evaluation import evaluate as evaluated
@@ -77,7 +77,7 @@ def evaluate(
             sample_weight=ready.weight,
         )
     if as_json:
-        print(json.dumps(_document(found), ensure_ascii=False, indent=2))
+        print_json(json.dumps(_document(found), ensure_ascii=False, indent=2))
     else:
         console().print(_table(found))
         print_text(str(found))
@@ -132,7 +132,7 @@ def tune(
     if writes:
         write_weights(ready.path, found.weights, found.evidence)
     if as_json:
-        print(json.dumps(_choice(found, writes), ensure_ascii=False, indent=2))
+        print_json(json.dumps(_choice(found, writes), ensure_ascii=False, indent=2))
         return
     console().print(_table(found.tried, LISTED))
     for line in found.evidence:

@@ -12,7 +12,7 @@ import typer
 from whence.cli import options
 from whence.cli.exits import STOPPED, exit_code
 from whence.cli.questions import QuestionOptions, asking
-from whence.cli.screen import note, print_text, searching, waiting
+from whence.cli.screen import note, print_json, print_text, searching, waiting
 from whence.errors import InputError
 from whence.evaluation.quick import judged
 from whence.explain.explanation import Explanation
@@ -160,7 +160,7 @@ class _Told:
     def all_of(self, why: Explanation, unknown: str) -> None:
         """Print what is left to say."""
         if self.as_json:
-            print(why.to_json(indent=2), flush=True)
+            print_json(why.to_json(indent=2))
             return
         text = wrapped(followed(why.report)) if self.first else str(why)
         if text:

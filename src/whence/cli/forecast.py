@@ -11,7 +11,7 @@ import typer
 from whence.cli import options
 from whence.cli.exits import STOPPED, exit_code
 from whence.cli.questions import QuestionOptions, asking
-from whence.cli.screen import note, print_text, searching
+from whence.cli.screen import note, print_json, print_text, searching
 from whence.ensemble import Ensemble
 from whence.errors import InputError
 from whence.typed_values import number
@@ -66,7 +66,7 @@ def forecast(
     with searching(more["time_limit"]) as search:
         why = ensemble.explain(given, at_most=at_most, at_least=at_least, between=ends, on_progress=search, **more)
     if as_json:
-        print(why.to_json(), flush=True)
+        print_json(why.to_json())
     else:
         print_text(str(why))
     if report is not None:

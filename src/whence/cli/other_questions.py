@@ -15,7 +15,7 @@ from whence.cli import options
 from whence.cli.exits import FOUND, NONE, STOPPED, TIME_LIMIT
 from whence.cli.explain import InsteadOption
 from whence.cli.questions import QuestionOptions, asking
-from whence.cli.screen import note, print_text, searching, waiting
+from whence.cli.screen import note, print_json, print_text, searching, waiting
 from whence.errors import InputError
 from whence.explain.asking import SINGLE
 from whence.explain.front import Front
@@ -176,7 +176,7 @@ def _opened(project: Path, policy: Path | None, report: Path | None) -> Project:
 def _tell(ready: Project, found: Told, report: Path | None, as_json: bool) -> None:
     """Print the answer, and write the report where one is wanted."""
     if as_json:
-        print(found.to_json(indent=2), flush=True)
+        print_json(found.to_json(indent=2))
     else:
         print_text(str(found))
     if report is not None:

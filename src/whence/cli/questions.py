@@ -13,6 +13,7 @@ from typing import Annotated, Any, get_args, get_type_hints
 import typer
 
 from whence.aliases import Kind
+from whence.cli.screen import shown
 from whence.engines import engine_names
 from whence.errors import InputError, WhenceError
 from whence.project import Project
@@ -26,7 +27,9 @@ def complete_features(incomplete: str) -> list[str]:
     words = (os.environ.get("_TYPER_COMPLETE_ARGS") or os.environ.get("COMP_WORDS", "")).split()
     projects = [word for word in words if word.endswith(".toml")]
     with suppress(WhenceError):
-        return [name for path in projects[:1] for name in Project.load(path).X.columns if name.startswith(incomplete)]
+        names = [name for path in projects[:1] for name in map(str, Project.load(path).X.columns)]
+        # A shell shows names as they are; one that a terminal would obey is none to offer.
+        return [name for name in names if name.startswith(incomplete) and shown(name) == name]
     return []
 
 

@@ -22,6 +22,7 @@ from whence.cli.explain import explain
 from whence.cli.forecast import forecast
 from whence.cli.init import init
 from whence.cli.other_questions import compare, front, menu, reasons
+from whence.cli.screen import shown
 from whence.cli.serve import serve
 from whence.cli.stability import stability
 from whence.cli.verifying import verify
@@ -107,7 +108,7 @@ def errors_told(command: Callable[..., None]) -> Callable[..., None]:
             else:
                 said = f"An unexpected error, which is a bug in whence: {type(error).__name__}: {error}\n"
                 said, code = f"{said}Set WHENCE_TRACEBACK=1 to see where it comes from.", UNEXPECTED
-        print(f"whence: {said}", file=sys.stderr)
+        print(f"whence: {shown(said)}", file=sys.stderr)
         raise typer.Exit(code)
 
     return run

@@ -1,17 +1,19 @@
-"""What the command shows: consoles, progress on stderr, and what Ctrl-C does during a search."""
+"""What the command shows: consoles, text that is safe for them, progress on stderr, and Ctrl-C during a search."""
 
 from __future__ import annotations
 
 import math
+import re
 import signal
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from types import FrameType
 
-from rich.console import Console
+from rich.console import Console, ConsoleOptions, RenderableType
 from rich.markup import escape
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeRemainingColumn
+from rich.segment import Segment
 from rich.status import Status
 from rich.text import Text
 
@@ -20,10 +22,34 @@ from whence import question
 #: Seconds between two updates of how far a search has come.
 EVERY = 0.1
 
+#: What a terminal obeys rather than shows: control characters but for ends of lines and tabs, and those that turn the
+#: direction of writing, by which a text can be shown as another one.
+_OBEYED = re.compile(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u2028-\u202e\u2066-\u2069]")
+
+
+def shown(text: str) -> str:
+    """A text that may hold names of anybody, safe for a terminal: what it would obey is written out.
+
+    Examples
+    --------
+    >>> print(shown("rye\\x1b[2J\\u202e bread, Käse, ライ麦\\n"), end="")
+    rye\\u001b[2J\\u202e bread, Käse, ライ麦
+    """
+    # As JSON writes them, so that JSON stays what it is.
+    return _OBEYED.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class _SafeConsole(Console):
+    """A console whose texts are shown, whoever wrote them; what rich itself says to the terminal is left alone."""
+
+    def render(self, renderable: RenderableType, options: ConsoleOptions | None = None) -> Iterable[Segment]:
+        for segment in super().render(renderable, options):
+            yield segment if segment.control else Segment(shown(segment.text), segment.style)
+
 
 def console(stderr: bool = False) -> Console:
     """A console that keeps colours to terminals (NO_COLOR is heeded) and does not break lines in a pipe."""
-    made = Console(highlight=False, stderr=stderr)
+    made = _SafeConsole(highlight=False, stderr=stderr)
     if not made.is_terminal:
         made.width, made.soft_wrap = 100_000, True
     return made
@@ -32,6 +58,11 @@ def console(stderr: bool = False) -> Console:
 def print_text(text: str) -> None:
     """Print plain text on stdout; a terminal breaks its lines between words."""
     console().print(text, markup=False, highlight=False)
+
+
+def print_json(document: str) -> None:
+    """Print JSON on stdout at once."""
+    print(shown(document), flush=True)
 
 
 def note(text: str) -> None:

@@ -13,7 +13,7 @@ import typer
 from whence.cli import options
 from whence.cli.exits import BAD_INPUT
 from whence.cli.questions import QuestionOptions, asking
-from whence.cli.screen import console, counting, note, print_text
+from whence.cli.screen import console, counting, note, print_json, print_text
 from whence.errors import InputError
 from whence.explain.explanations import Explanations
 from whence.files import write_text
@@ -87,7 +87,7 @@ def stability(
     table = _table(found)
     if as_json:
         rows_told = [{"row": int(number), **row} for number, row in zip(table.index, to_plain(table), strict=True)]
-        print(json.dumps(rows_told, indent=2, ensure_ascii=False), flush=True)
+        print_json(json.dumps(rows_told, indent=2, ensure_ascii=False))
     else:
         _print(table, top)
     if csv is not None:

@@ -10,7 +10,7 @@ import typer
 
 from whence.cli.exits import DIFFERS, FOUND, TIME_LIMIT
 from whence.cli.options import JsonOption, PolicyOption, ProjectArgument, open_project
-from whence.cli.screen import note, print_text, searching
+from whence.cli.screen import note, print_json, print_text, searching
 from whence.errors import InputError
 from whence.evaluation.quick import judged
 from whence.explain.certificate import Verification
@@ -84,7 +84,7 @@ def verify(
     for remark in found.remarks:
         note(remark)
     if as_json:
-        print(json.dumps({"agrees": found.agrees, **vars(found)}, ensure_ascii=False, indent=2))
+        print_json(json.dumps({"agrees": found.agrees, **vars(found)}, ensure_ascii=False, indent=2))
     else:
         for difference in found.differences:
             print_text(difference)
