@@ -160,7 +160,7 @@ class _Told:
     def all_of(self, why: Explanation, unknown: str) -> None:
         """Print what is left to say."""
         if self.as_json:
-            print_json(why.to_json(indent=2))
+            print_json(why.to_json(indent=2) or "")
             return
         text = wrapped(followed(why.report)) if self.first else str(why)
         if text:

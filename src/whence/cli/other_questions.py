@@ -176,7 +176,7 @@ def _opened(project: Path, policy: Path | None, report: Path | None) -> Project:
 def _tell(ready: Project, found: Told, report: Path | None, as_json: bool) -> None:
     """Print the answer, and write the report where one is wanted."""
     if as_json:
-        print_json(found.to_json(indent=2))
+        print_json(found.to_json(indent=2) or "")
     else:
         print_text(str(found))
     if report is not None:
