@@ -11,6 +11,7 @@ from sklearn.base import BaseEstimator, clone
 from sklearn.utils.metadata_routing import UNUSED
 
 from whence.aliases import Floats
+from whence.checks import one_of
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.explain.plans import sample_costs
 from whence.features import Schema, Unknown
@@ -294,8 +295,7 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         _check_risk(self.risk)
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise InputTypeError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
-        if self.unknown not in ("error", "ignore"):
-            raise InputError(f"'unknown' must be 'error' or 'ignore'. Got {self.unknown!r} instead.")
+        one_of("error", "ignore").check("unknown", self.unknown)
 
 
 def _fitted(weights: Weights, inputs: Floats, outcomes: Floats, sample_weight: Any) -> Weights:

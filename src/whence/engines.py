@@ -13,6 +13,7 @@ from importlib import import_module
 from typing import Any, ClassVar
 
 from whence.aliases import Floats
+from whence.checks import one_of
 from whence.errors import InputError, InputTypeError
 from whence.question import Answer, Isolation, Question
 from whence.weights import KNNWeights, Weights
@@ -123,9 +124,7 @@ def engine_named(name: str) -> Engine:
     'search'
     """
     names = engine_names()
-    if name not in names:
-        known = ", ".join(map(repr, names[:-1]))
-        raise InputError(f"'engine' must be {known} or {names[-1]!r}. Got {name!r} instead.", parameter="engine")
+    one_of(*names).check("engine", name)
     return _made(ENGINES[AUTO if name == "auto" else name])
 
 

@@ -92,10 +92,10 @@ def finite(value: Any) -> float | None:
         return None
 
 
-def quoted(value: Any) -> str:
-    """`value` as an error message repeats it, cut short where it is long."""
+def quoted(value: Any, most: int = _QUOTED) -> str:
+    """`value` as an error message repeats it, cut short where it is longer than `most` characters."""
     text = repr(value)
-    return text if len(text) <= _QUOTED else f"{text[: _QUOTED - 1]}…"
+    return text if len(text) <= most else f"{text[: most - 1]}…"
 
 
 def some(names: Sequence[Any], most: int = 6) -> str:

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Collection, Mapping
-from numbers import Real
 from typing import Any
 
 import numpy as np
 import pandas as pd
 
+from whence.checks import FUNCTION, JOBS, POSITIVE, listed, one_of, whole
 from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.evaluation.baselines import BASELINES, Paid, is_baseline
 from whence.evaluation.folds import Fold, folds_of, thinned
@@ -102,6 +102,8 @@ def evaluate(
     first = next(iter(named.values()))
     judge = (Expectation() if first.risk is None else first.risk) if risk is None else risk
     _check(judge, against, most_rows, time_limit)
+    JOBS.or_none(", or None").check("n_jobs", n_jobs)
+    FUNCTION.or_none().check("on_progress", on_progress)
     counts = as_mass(as_pandas(sample_weight), len(table))
     folds = folds_of(cv, table, outcomes)
     for number, fold in enumerate(folds, start=1):
@@ -179,18 +181,13 @@ def _check(risk: Any, against: Any, most_rows: Any, time_limit: Any) -> None:
         raise InputTypeError(
             f"'risk' must be an Expectation, CVaR or other Risk. Got {risk!r} instead.", parameter="risk"
         )
-    wrong = [against] if isinstance(against, str) else [name for name in against if name not in BASELINES]
+    given = listed(against)
+    wrong = [against] if given is None else [one for one in given if not one_of(*BASELINES).fits(one)]
     if wrong:
         known = " and ".join(map(repr, BASELINES))
         raise InputError(f"'against' must be a collection of {known}. Got {wrong[0]!r} instead.", parameter="against")
-    whole = isinstance(most_rows, int | np.integer) and not isinstance(most_rows, bool)
-    if most_rows is not None and not (whole and most_rows >= 1):
-        raise InputError(f"'most_rows' must be an int >= 1 or None. Got {most_rows!r} instead.", parameter="most_rows")
-    number = isinstance(time_limit, Real) and not isinstance(time_limit, bool)
-    if time_limit is not None and not (number and float(time_limit) > 0):
-        raise InputError(
-            f"'time_limit' must be a positive number or None. Got {time_limit!r} instead.", parameter="time_limit"
-        )
+    whole(1).or_none().check("most_rows", most_rows)
+    POSITIVE.or_none().check("time_limit", time_limit)
 
 
 def _complete(results: Any, parts: int) -> dict[int, dict[str, Paid]]:

@@ -11,7 +11,8 @@ import numpy as np
 from sklearn.base import clone
 from sklearn.model_selection import KFold
 
-from whence.errors import InputError, InputTypeError
+from whence.checks import POSITIVE, one_of
+from whence.errors import InputTypeError
 from whence.evaluation.baselines import AVERAGE, FORESIGHT, PER_CATEGORY
 from whence.evaluation.evaluating import evaluate
 from whence.evaluation.result import Evaluation
@@ -179,8 +180,8 @@ def tune(
     """
     _check_policy(policy)
     X, Y = as_pandas(X), as_pandas(Y)
-    if only not in (None, "forest", "knn"):
-        raise InputError(f"'only' must be 'forest', 'knn' or None. Got {only!r} instead.", parameter="only")
+    one_of("forest", "knn", None).check("only", only)
+    POSITIVE.or_none().check("time_limit", time_limit)
     weights = candidates(policy, len(X), np.shape(X)[1], only)
     tried_policies = {AS_IT_IS: policy, **{name: _with(policy, found) for name, found in weights.items()}}
     limit = None if time_limit is None else 0.8 * time_limit

@@ -46,10 +46,8 @@ class Asker:
                 raise InputError(
                     f"{name!r} is for a single explanation: leave it out, or call 'explain'.", parameter=name
                 )
-        known = {name: value for name, value in options.items() if name in Request.__dataclass_fields__}
-        others = {name: value for name, value in options.items() if name not in known}
         self.policy = policy
-        self.request = Request(context=context, instead=instead, **{**known, "options": others})
+        self.request = Request.of(context, instead, options)
         self.began = time.perf_counter()
         self.count = 0
         #: What an engine keeps from one question to the next.
@@ -84,10 +82,9 @@ class Asker:
         if self.count > 0 and (left <= 0 or self._told(Progress(0, math.inf, 0.0, self.seconds)) is False):
             return None
         self.count += 1
-        kept = self.request.fixed
         request = replace(
             self.request,
-            fixed=(*((kept,) if isinstance(kept, str) else kept), *fixed),
+            fixed=(*self.request.fixed, *fixed),
             max_changes=max_changes,
             time_limit=None if left == float("inf") else max(share * left, SHORTEST),
             on_progress=None if self.request.on_progress is None else self._told,

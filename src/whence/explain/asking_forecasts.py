@@ -9,13 +9,15 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from whence.checks import names_in
 from whence.errors import InputError, InternalError
 from whence.explain.asked_forecasts import Sums
 from whence.explain.crossing import SLACK, Crossing, Forecaster
 from whence.explain.filling import merged, sets_to_fill
+from whence.explain.request import LIMITS
 from whence.features import Schema
 from whence.features.relations import relation_texts
-from whence.plain_values import finite, to_plain
+from whence.plain_values import to_plain
 from whence.question import Answer, Few, Limits, Progress, Question, Space
 from whence.search.crossing import question_of
 from whence.weights.adapters.base import Link
@@ -42,35 +44,16 @@ class CrossingRequest:
     on_progress: Callable[[Progress], Any] | None = None
 
     def __post_init__(self) -> None:
-        for name in ("time_limit", "node_limit"):
-            value = getattr(self, name)
-            if value is not None and ((finite(value) or 0.0) <= 0.0):
-                raise InputError(f"{name!r} must be a positive number or None. Got {value!r} instead.", parameter=name)
-        if finite(self.tolerance) is None or self.tolerance < 0:
-            raise InputError(
-                f"'tolerance' must be a number >= 0. Got {self.tolerance!r} instead.", parameter="tolerance"
-            )
-        if self.plausible is not None and not 0.0 < (finite(self.plausible) or 0.0) < 1.0:
-            raise InputError(
-                "'plausible' must be a share of the history in (0, 1), such as 0.1, or None. "
-                f"Got {self.plausible!r} instead.",
-                parameter="plausible",
-            )
-        if self.max_changes is not None and not (_is_int(self.max_changes) and self.max_changes > 0):
-            raise InputError(
-                f"'max_changes' must be an int >= 1, or None. Got {self.max_changes!r} instead.",
-                parameter="max_changes",
-            )
+        for name, rule in LIMITS.items():
+            rule.check(name, getattr(self, name))
+        for name in ("fixed", "fill"):
+            object.__setattr__(self, name, names_in(name, getattr(self, name)))
         relation_texts(self.relations)
-        if self.threads is not None and not (_is_int(self.threads) and 0 < self.threads <= 256):
-            raise InputError(
-                f"'threads' must be an int from 1 to 256, or None. Got {self.threads!r} instead.", parameter="threads"
-            )
 
     def as_plain(self) -> dict[str, Any]:
         """What is asked of a context besides its forecast, in plain values; only what differs from the default."""
         said: dict[str, Any] = {
-            "fixed": sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed)),
+            "fixed": sorted(self.fixed),
             "bounds": {str(name): to_plain(limit) for name, limit in (self.bounds or {}).items()},
         }
         further = {
@@ -102,16 +85,12 @@ class CrossingRequest:
                 f"with it. Got {space.relations.words}.",
                 parameter="max_changes",
             )
-        if len(self.fill):
+        if self.fill:
             raise InputError(
                 "'fill' must be left out where few features may change: a number that is filled in has no value to "
-                f"stay at. Got {sorted(map(str, self.fill))}.",
+                f"stay at. Got {sorted(self.fill)}.",
                 parameter="fill",
             )
-
-
-def _is_int(value: object) -> bool:
-    return isinstance(value, int | np.integer) and not isinstance(value, bool)
 
 
 def explain(ensemble: Forecaster, request: CrossingRequest) -> Crossing:

@@ -11,13 +11,13 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
+from whence.checks import FUNCTION, POSITIVE, at_least
 from whence.engines import AUTO, engine_named
-from whence.errors import InputError, InputTypeError
+from whence.errors import InputTypeError
 from whence.explain.comparison import Comparison
 from whence.explain.plans import sample_costs
 from whence.explain.shapley import coalitions, shapley_of_table, shapley_of_trees
 from whence.explain.turning import either_or, smallest_turning
-from whence.plain_values import finite
 from whence.problems.base import cost_unit_of
 from whence.question import Limits, Progress, Question
 from whence.report.numbers import duration, value
@@ -42,10 +42,9 @@ def compare(
     on_progress: Callable[[Progress], Any] | None = None,
 ) -> Comparison:
     """What `policy` decides in two contexts, and what turned the one plan into the other."""
-    for name, given, least in (("tolerance", tolerance, 0.0), ("time_limit", time_limit, np.finfo(float).tiny)):
-        if given is not None and (finite(given) is None or float(given) < least):
-            wanted = "a number >= 0" if name == "tolerance" else "a positive number or None"
-            raise InputError(f"{name!r} must be {wanted}. Got {given!r} instead.", parameter=name)
+    at_least(0).check("tolerance", tolerance)
+    POSITIVE.or_none().check("time_limit", time_limit)
+    FUNCTION.or_none().check("on_progress", on_progress)
     comparing = _ComparingForecasts if policy.weights_.forecasts else _Comparing
     return comparing(policy, before, after, float(tolerance), Limits(time_limit, None, on_progress)).told()
 

@@ -12,6 +12,7 @@ import pandas as pd
 from msgspec import json, to_builtins
 
 from whence.aliases import Floats, Kind, Status
+from whence.checks import POSITIVE, at_least, one_of, whole
 from whence.engines import has_part
 from whence.errors import InputError
 from whence.explain.forecasting import Forecasted
@@ -19,7 +20,7 @@ from whence.explain.reliance import WITHIN, Held, Refitted, Reliance
 from whence.explain.rule import Region, region_of
 from whence.explain.source import Source
 from whence.files import write_text
-from whence.plain_values import finite, number_from_plain
+from whence.plain_values import number_from_plain
 from whence.problems.base import DecisionProblem, cost_unit_of
 from whence.problems.sets import PlanSet
 from whence.question import Question
@@ -321,12 +322,9 @@ class Explanation:
         >>> times > 15, refits
         (True, 20)
         """
-        if not isinstance(refits, int | np.integer) or isinstance(refits, bool) or refits < 1:
-            raise InputError(f"'refits' must be an int >= 1. Got {refits!r} instead.", parameter="refits")
-        if kind not in (None, "seed", "bootstrap"):
-            raise InputError(f"'kind' must be 'seed', 'bootstrap' or None. Got {kind!r} instead.", parameter="kind")
-        if finite(within) is None or within < 0:
-            raise InputError(f"'within' must be a number >= 0. Got {within!r} instead.", parameter="within")
+        whole(1).check("refits", refits)
+        one_of("seed", "bootstrap", None).check("kind", kind)
+        at_least(0).check("within", within)
         found = Refitted(self._source("refitted"), kind).held(self, range(int(refits)), within)
         if found is None:
             raise InputError(f"An explanation without a context holds nowhere; its status is {self.status!r}.")
@@ -358,10 +356,7 @@ class Explanation:
         >>> print(policy.explain([0.2], instead=[20.0]).region())
         Your plan is better whenever x0 is at least 0.255: 75 % of past contexts.
         """
-        if time_limit is not None and (finite(time_limit) is None or time_limit <= 0):
-            raise InputError(
-                f"'time_limit' must be a positive number or None. Got {time_limit!r} instead.", parameter="time_limit"
-            )
+        POSITIVE.or_none().check("time_limit", time_limit)
         source = self._source("grown into a region")
         if self.context is None or self.question is None:
             raise InputError(f"An explanation without a context has no region; its status is {self.status!r}.")

@@ -14,6 +14,7 @@ import pandas as pd
 from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
+from whence.checks import FLAG, FUNCTION, JOBS, listed, whole
 from whence.errors import InputError, InputTypeError, RowError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
@@ -56,9 +57,10 @@ class Batch:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        size = self.batch_size
-        if size is not None and (isinstance(size, bool) or not isinstance(size, int | np.integer) or size < 1):
-            raise InputError(f"'batch_size' must be an int >= 1 or None. Got {size!r} instead.")
+        whole(1).or_none().check("batch_size", self.batch_size)
+        JOBS.or_none(", or None").check("n_jobs", self.n_jobs)
+        FLAG.or_none().check("plan_per_row", self.plan_per_row)
+        FUNCTION.or_none().check("on_progress", self.on_progress)
 
 
 def explain_many(policy: Policy, asked: Batch) -> Explanations:
@@ -68,9 +70,7 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
     if total == 0:
         return Explanations([], tables=kind)
     # What would fail in every row is refused before the first one.
-    known = {name: value for name, value in asked.options.items() if name in Request.__dataclass_fields__}
-    further = {name: value for name, value in asked.options.items() if name not in known}
-    request = Request(contexts[0], None, **known, options=further)
+    request = Request.of(contexts[0], None, asked.options)
     further_relations = policy.schema_.related(request.relations, policy.X_)
     policy.schema_.space(policy.X_.iloc[0], request.fixed, request.bounds, relations=further_relations)
     plans = (_plans(policy, name, getattr(asked, name), total, asked.plan_per_row) for name in ("instead", "decision"))
@@ -115,7 +115,7 @@ def _plans(policy: Policy, name: str, given: Any, total: int, per_row: bool | No
     if isinstance(given, pd.DataFrame):
         # Rows keep the names of their parts, which may be in any order.
         given, per_row = [row for _, row in given.iterrows()], True
-    several = isinstance(given, Sequence | np.ndarray | pd.Series) and not isinstance(given, str | bytes)
+    several = isinstance(given, Sequence | np.ndarray | pd.Series) and listed(given) is not None
     as_rows = list(given) if several else []
     matching = len(as_rows) == total
     if per_row is None:

@@ -11,12 +11,13 @@ from typing import TYPE_CHECKING, Any, Literal
 import numpy as np
 import pandas as pd
 
+from whence.checks import at_least, whole
 from whence.errors import InputError
 from whence.explain.asking import Asker
 from whence.explain.certificate import NEAR, Verification
 from whence.explain.explanation import Explanation
 from whence.explain.told import Answers, intact_of, read_explanation
-from whence.plain_values import finite, to_plain
+from whence.plain_values import to_plain
 from whence.report.answers import MenuDocument
 from whence.report.numbers import duration, plain
 from whence.report.reading import document_from
@@ -263,10 +264,8 @@ def _line(why: Explanation) -> str:
 
 def menu(policy: Policy, context: Any, instead: Any, up_to: int, apart: float, options: dict[str, Any]) -> Menu:
     """The nearest explanation for every smallest set of up to `up_to` features that suffices."""
-    if isinstance(up_to, bool) or not isinstance(up_to, int | np.integer) or up_to < 1:
-        raise InputError(f"'up_to' must be an int >= 1. Got {up_to!r} instead.", parameter="up_to")
-    if (finite(apart) if finite(apart) is not None else -1.0) < 0.0:  # type: ignore[operator]
-        raise InputError(f"'apart' must be a finite number >= 0. Got {apart!r} instead.", parameter="apart")
+    whole(1).check("up_to", up_to)
+    at_least(0, "a finite number >= 0").check("apart", apart)
     asker = Asker(policy, context, instead, options)
     up_to, tables = min(int(up_to), len(policy.schema_.names)), kind_of(context, policy.tables_)
     found: list[Explanation] = []

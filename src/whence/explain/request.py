@@ -6,9 +6,21 @@ from collections.abc import Callable, Collection, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any
 
-import numpy as np
-
 from whence.aliases import Kind
+from whence.checks import (
+    FLAG,
+    FUNCTION,
+    MAPPING,
+    POSITIVE,
+    THREADS,
+    Rule,
+    at_least,
+    names_in,
+    one_of,
+    refused,
+    share,
+    whole,
+)  # fmt: skip
 from whence.engines import ENGINES, Engine, engine_named
 from whence.errors import InputError
 from whence.features.relations import relation_texts
@@ -17,7 +29,30 @@ from whence.question import Progress
 from whence.spelling import nearest
 from whence.weights.refits import RefitKind
 
-__all__ = ["Request"]
+__all__ = ["LIMITS", "Request"]
+
+#: What limits a search, and where it looks: the same for a plan and for a forecast.
+LIMITS: Mapping[str, Rule] = {
+    "bounds": Rule("a mapping from names of features to what they may be", MAPPING.fits).or_none(", or None"),
+    "plausible": share("()", "a share of the history in (0, 1), such as 0.1").or_none(", or None"),
+    "max_changes": whole(1).or_none(", or None"),
+    "time_limit": POSITIVE.or_none(),
+    "node_limit": POSITIVE.or_none(),
+    "tolerance": at_least(0),
+    "threads": THREADS.or_none(", or None"),
+    "on_progress": FUNCTION.or_none(),
+}
+RULES: Mapping[str, Rule] = {
+    "kind": one_of("relative", "absolute"),
+    "within": at_least(0, "a number >= 0, such as 0.02 for 2 %"),
+    "confidence": at_least(0, "a number of standard errors >= 0"),
+    "holds": share("(]", "a share of the refits in (0, 1], such as 0.9").or_none(", or None"),
+    "rule": FLAG,
+    "refits": one_of("seed", "bootstrap").or_none(""),
+    "separation": at_least(0),
+    "on_nearest": FUNCTION.or_none(),
+    **LIMITS,
+}
 
 
 @dataclass(frozen=True)
@@ -55,51 +90,28 @@ class Request:
     options: dict[str, Any] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
-        if self.kind not in ("relative", "absolute"):
-            raise _refused("kind", "'relative' or 'absolute'", self.kind)
-        if not _is_number(self.within) or not 0 <= float(self.within) < np.inf:
-            raise _refused("within", "a number >= 0, such as 0.02 for 2 %", self.within)
+        for name, rule in RULES.items():
+            rule.check(name, getattr(self, name))
+        for name in ("fixed", "fill"):
+            object.__setattr__(self, name, names_in(name, getattr(self, name)))
         if self.within and self.kind != "absolute":
             raise InputError(
                 "'within' is a share of the best plan's cost: use it with kind='absolute'.", parameter="within"
             )
-        self._check_reliance()
-        relation_texts(self.relations)
-        for name in ("tolerance", "separation"):
-            value = getattr(self, name)
-            if not isinstance(value, int | float | np.number) or not 0 <= float(value) < np.inf:
-                raise _refused(name, "a number >= 0", value)
-        for name in ("time_limit", "node_limit"):
-            value = getattr(self, name)
-            if value is not None and (not _is_number(value) or not value > 0):
-                raise _refused(name, "a positive number or None", value)
-        if self.threads is not None and not (_is_int(self.threads) and 0 < self.threads <= 256):
-            raise _refused("threads", "an int from 1 to 256, or None", self.threads)
-        for name in ("on_progress", "on_nearest"):
-            told = getattr(self, name)
-            if told is not None and not callable(told):
-                raise _refused(name, "a function or None", told)
-        if self.max_changes is not None and not (_is_int(self.max_changes) and self.max_changes > 0):
-            raise _refused("max_changes", "an int >= 1, or None", self.max_changes)
-        self._check_options()
-
-    def _check_reliance(self) -> None:
-        """Refuse an impossible margin, confidence or share of refits."""
         _ = self.margin_parts
-        if not _is_number(self.confidence) or not 0 <= float(self.confidence) < np.inf:
-            raise _refused("confidence", "a number of standard errors >= 0", self.confidence)
-        if self.holds is not None and (not _is_number(self.holds) or not 0 < float(self.holds) <= 1):
-            raise _refused("holds", "a share of the refits in (0, 1], such as 0.9, or None", self.holds)
-        if self.plausible is not None and (not _is_number(self.plausible) or not 0 < float(self.plausible) < 1):
-            raise _refused("plausible", "a share of the history in (0, 1), such as 0.1, or None", self.plausible)
-        if not isinstance(self.rule, bool | np.bool_):
-            raise _refused("rule", "True or False", self.rule)
-        if self.refits not in (None, "seed", "bootstrap"):
-            raise _refused("refits", "'seed' or 'bootstrap'", self.refits)
         if self.holds is not None and self.confidence:
             raise InputError(
                 "'holds' looks for the 'confidence' by itself: give one of the two.", parameter="confidence"
             )
+        relation_texts(self.relations)
+        self._check_options()
+
+    @classmethod
+    def of(cls, context: Any, instead: Any, options: Mapping[str, Any]) -> Request:
+        """The request with the keyword arguments of ``Policy.explain``; those that it does not have are an engine's."""
+        own = {one.name for one in fields(cls)} - {"context", "instead", "options"}
+        known = {name: value for name, value in options.items() if name in own}
+        return cls(context, instead, **known, options={n: value for n, value in options.items() if n not in own})
 
     @property
     def margin_parts(self) -> tuple[float, float]:
@@ -107,12 +119,12 @@ class Request:
         margin = self.margin
         if margin is None:
             return 0.0, 0.0
-        if _is_number(margin) and 0 <= float(margin) < 1:  # type: ignore[arg-type]
-            return float(margin), 0.0  # type: ignore[arg-type]
-        pair = isinstance(margin, tuple | list) and len(margin) == 2 and margin[1] == "cost"
-        if pair and _is_number(margin[0]) and 0 <= float(margin[0]) < np.inf:  # type: ignore[index]
-            return 0.0, float(margin[0])  # type: ignore[index]
-        raise _refused("margin", "a share of the decision's cost in [0, 1), or an amount such as (10, 'cost')", margin)
+        if not isinstance(margin, tuple | list):
+            if share("[)").fits(margin):
+                return float(margin), 0.0
+        elif len(margin) == 2 and one_of("cost").fits(margin[1]) and at_least(0).fits(margin[0]):
+            return 0.0, float(margin[0])
+        raise refused("margin", "a share of the decision's cost in [0, 1), or an amount such as (10, 'cost')", margin)
 
     def _check_options(self) -> None:
         """Refuse options that the engine does not know."""
@@ -153,22 +165,10 @@ class Request:
         if not said["relations"]:
             del said["relations"]
         said["decision"] = "policy" if self.decision is None else "given"
-        said["fixed"] = sorted([self.fixed] if isinstance(self.fixed, str) else map(str, self.fixed))
-        if len(self.fill):
-            said["fill"] = sorted([self.fill] if isinstance(self.fill, str) else map(str, self.fill))
+        said["fixed"] = sorted(self.fixed)
+        if self.fill:
+            said["fill"] = sorted(self.fill)
         else:
             del said["fill"]
         more = said.pop("options")
         return {name: to_plain(value) for name, value in {**said, **more}.items()}
-
-
-def _is_number(value: object) -> bool:
-    return isinstance(value, int | float | np.number) and not isinstance(value, bool | np.bool_)
-
-
-def _is_int(value: object) -> bool:
-    return _is_number(value) and isinstance(value, int | np.integer)
-
-
-def _refused(name: str, wanted: str, value: object) -> InputError:
-    return InputError(f"{name!r} must be {wanted}. Got {value!r} instead.", parameter=name)

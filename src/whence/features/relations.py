@@ -12,6 +12,7 @@ import numpy as np
 import pandas as pd
 
 from whence.aliases import Floats
+from whence.checks import listed
 from whence.errors import InputError
 from whence.features.columns import CategoryColumn, Column
 from whence.features.derived import Derived, derived_pairs
@@ -67,10 +68,9 @@ def observed(by: str | Sequence[str], of: str) -> Observed:
 
 def relation_texts(relations: Any) -> tuple[str, ...]:
     """Relations as texts; whatever is none is refused."""
-    given = (relations,) if isinstance(relations, str | Observed) else relations
-    if not isinstance(given, Iterable) or isinstance(given, Mapping):
-        raise _refused(given)
-    found = tuple(given)
+    found = (relations,) if isinstance(relations, str | Observed) else listed(relations)
+    if found is None or isinstance(relations, Mapping):
+        raise _refused(relations)
     for one in found:
         if not isinstance(one, str | Observed):
             raise _refused(one)

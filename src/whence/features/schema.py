@@ -15,6 +15,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.aliases import Floats
+from whence.checks import MAPPING, Rule, names_in
 from whence.errors import InputError, InputTypeError
 from whence.features.columns import CategoryColumn, Column
 from whence.features.coordinates import Coordinates
@@ -36,6 +37,8 @@ from whence.question.space import Space
 from whence.tables import as_table
 
 __all__ = ["Schema"]
+
+FEATURES = Rule("a mapping from names of columns to features such as Continuous()", MAPPING.fits).or_none(", or None")
 
 
 class Schema(Coordinates):
@@ -61,6 +64,7 @@ class Schema(Coordinates):
 
     def __init__(self, features: Mapping[str, Feature] | None = None, relations: Sequence[str | Observed] = ()) -> None:
         super().__init__()
+        FEATURES.check("features", features, kind=InputTypeError)
         self.features = {str(name): feature for name, feature in (features or {}).items()}
         for name, feature in self.features.items():
             if not isinstance(feature, Feature):
@@ -306,7 +310,7 @@ class Schema(Coordinates):
         hold: those of the schema, or those given instead (see :meth:`related`). What is missing stays so, apart from
         features in `filled`, which may take any allowed value of their range for a fee of 1, like a category.
         """
-        kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
+        kept = set(names_in("fixed", fixed))
         limits = {str(name): limit for name, limit in (bounds or {}).items()}
         for argument, given in (("fixed", kept), ("bounds", limits)):
             for name in given:
@@ -344,10 +348,9 @@ class Schema(Coordinates):
         category_free = all(column.feature.change == "free" for column in self._categories)
         return self._numbers.free and category_free and not self._calendar.columns
 
-    def fillable(self, context: pd.Series, names: Collection[str], fixed: Collection[str] = ()) -> list[str]:
-        """Which of `names` are missing in a context and may be filled in: those that may change."""
-        wanted = [names] if isinstance(names, str) else [str(name) for name in names]
-        kept = {str(name) for name in ((fixed,) if isinstance(fixed, str) else fixed)}
+    def fillable(self, context: pd.Series, fill: Collection[str], fixed: Collection[str] = ()) -> list[str]:
+        """Which of the features to `fill` are missing in a context and may be filled in: those that may change."""
+        wanted, kept = names_in("fill", fill), set(names_in("fixed", fixed))
         for name in wanted:
             self._column(name, "fill")
         gone = {name for name, value in context.items() if pd.api.types.is_scalar(value) and pd.isna(value)}

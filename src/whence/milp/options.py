@@ -5,8 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from typing import Any
 
-import numpy as np
-
+from whence.checks import FLAG, at_least, one_of, whole
 from whence.errors import InputError
 from whence.milp.ceilings import WAYS
 from whence.milp.plausibility import Plausibility
@@ -58,20 +57,17 @@ class Options:
         return options
 
     def _check(self) -> None:
-        for name, allowed in (("solver", (*SOLVERS,)), ("method", ("iterative", "lazy", "dual")), ("w_max", WAYS)):
-            given = getattr(self, name)
-            if not isinstance(given, str) or given not in allowed:
-                raise self._refused(name, ", ".join(map(repr, allowed[:-1])) + f" or {allowed[-1]!r}")
-        for name in ("log", "confirm", "valid_inequality"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                raise self._refused(name, "True or False")
-        gap, threads = self.mip_gap, self.threads
-        if isinstance(gap, bool) or not isinstance(gap, int | float | np.number) or not 0 <= float(gap) < np.inf:
-            raise self._refused("mip_gap", "a float >= 0")
-        if threads is not None and (
-            isinstance(threads, bool) or not isinstance(threads, int | np.integer) or threads < 1
-        ):
-            raise self._refused("threads", "an int >= 1 or None")
+        rules = {
+            "solver": one_of(*SOLVERS),
+            "method": one_of("iterative", "lazy", "dual"),
+            "w_max": one_of(*WAYS),
+            **dict.fromkeys(("log", "confirm", "valid_inequality"), FLAG),
+            "mip_gap": at_least(0, "a float >= 0"),
+            "threads": whole(1).or_none(),
+        }
+        for name, rule in rules.items():
+            if not rule.fits(getattr(self, name)):
+                raise self._refused(name, rule.wanted)
 
     def _refused(self, name: str, wanted: str) -> InputError:
         text = f"The {name!r} parameter must be {wanted}. Got {getattr(self, name)!r} instead."

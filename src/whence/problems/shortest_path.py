@@ -13,7 +13,8 @@ from sklearn.base import BaseEstimator
 
 from whence._core import RouteCosts
 from whence.aliases import Floats
-from whence.errors import InputError, parameter_error
+from whence.checks import whole
+from whence.errors import InputError
 from whence.plain_values import to_plain
 from whence.problems._route_network import RouteNetwork
 from whence.problems._route_plans import read_route, route_from_plain, stops
@@ -90,8 +91,7 @@ class ShortestPath(BaseEstimator, DecisionProblem):  # type: ignore[misc]
         >>> len(ShortestPath.grid(4).parts())
         24
         """
-        if isinstance(width, bool) or not isinstance(width, int | np.integer) or width < 2:
-            raise parameter_error("ShortestPath.grid", "width", "be an int of at least 2", repr(width))
+        whole(2, wanted="an int of at least 2").check("width", width, "ShortestPath.grid")
         graph = nx.DiGraph()
         for row in range(width):
             for column in range(width):

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 import pandas as pd
 
+from whence.checks import Rule, one_of
 from whence.errors import WhenceError
 from whence.features import Cyclic, Date, Derived, Ordered, Schema
 from whence.features.dates import as_day
@@ -19,7 +20,7 @@ from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Fea
 from whence.project.columns import binary_column, content, date_column, number_column, text_column
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
-from whence.project.source import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Rule, Section, one_of
+from whence.project.source import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Section
 
 YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 NAMES = Rule(

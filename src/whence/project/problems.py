@@ -9,12 +9,13 @@ from typing import Any
 
 import networkx as nx
 
+from whence.checks import Rule, one_of
 from whence.errors import WhenceError
 from whence.problems import DecisionProblem, LinearProblem, Newsvendor, Shipment, ShortestPath
 from whence.project.columns import number_column
 from whence.project.csv_files import CsvFormat, CsvTable, read_csv
 from whence.project.findings import Findings, Place
-from whence.project.source import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Rule, Section, is_number, one_of
+from whence.project.source import COUNT, NUMBER, NUMBERS, TEXT, TEXTS, Section, is_number
 from whence.spelling import nearest
 
 #: Keys under which a file may be named.

@@ -8,10 +8,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from whence.aliases import Kind
+from whence.checks import Rule, one_of
 from whence.engines import engine_names
 from whence.errors import InputError
 from whence.project.margins import MARGINS, read_margin
-from whence.project.source import COUNT, POSITIVE, SEED, TEXT, TEXTS, Rule, Section, is_number, one_of
+from whence.project.source import COUNT, POSITIVE, SEED, TEXT, TEXTS, Section, is_number
 from whence.risk import CVaR, Expectation, Risk
 from whence.spelling import nearest
 from whence.weights import DecisionForest, ForecastWeights, ForestWeights, KernelWeights, KNNWeights, Weights

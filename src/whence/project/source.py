@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import re
 import tomllib
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
+from whence.checks import Rule
 from whence.errors import WhenceError
 from whence.plain_values import finite, quoted
 from whence.project.findings import Findings, Place
@@ -57,13 +58,6 @@ def _parts(dotted: str) -> tuple[str, ...]:
     return tuple(keys)
 
 
-class Rule(NamedTuple):
-    """What a value must be, in words and as a test."""
-
-    wanted: str
-    fits: Callable[[Any], bool]
-
-
 def is_number(value: Any) -> bool:
     """Whether a TOML value is a finite number."""
     return finite(value) is not None
@@ -72,12 +66,6 @@ def is_number(value: Any) -> bool:
 def _whole(value: Any, least: int) -> bool:
     # Beyond 32 bits no count or seed makes sense, and scikit-learn's seeds end there.
     return isinstance(value, int) and not isinstance(value, bool) and least <= value < 2**32
-
-
-def one_of(*words: str) -> Rule:
-    """The rule for one of a few words."""
-    *first, last = map(repr, words)
-    return Rule(f"{', '.join(first)} or {last}", lambda value: isinstance(value, str) and value in words)
 
 
 TEXT = Rule("a text in quotes", lambda value: isinstance(value, str))

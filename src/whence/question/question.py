@@ -6,6 +6,7 @@ what the two plans cost under each past observation, and a way to ask for a bett
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field, replace
@@ -57,6 +58,11 @@ class Limits:
     started: float = field(default_factory=time.perf_counter)
     #: Seconds set aside for the last check of an absolute answer, which solves the decision problem once more.
     reserve: float = 0.0
+
+    def __post_init__(self) -> None:
+        # Searches count in whole boxes: 2.5 of them are over after the third.
+        if self.node_limit is not None:
+            self.node_limit = None if math.isinf(self.node_limit) else math.ceil(self.node_limit)
 
     @property
     def seconds(self) -> float:

@@ -14,6 +14,7 @@ from sklearn.utils import check_random_state
 
 from whence import _core
 from whence.aliases import Floats
+from whence.checks import FLAG, JOBS, Rule, one_of, whole
 from whence.errors import InputError, InputTypeError, parameter_error
 from whence.risk import Expectation, Risk
 from whence.weights.base import Weights, as_mass, as_matrix
@@ -29,6 +30,8 @@ __all__ = ["DecisionForest"]
 
 #: Where there is no limit on the depth.
 DEEPEST = 2**30
+
+BOOL = Rule("a bool", FLAG.fits)
 
 
 class DecisionForest(TreeWeights):
@@ -168,6 +171,7 @@ class DecisionForest(TreeWeights):
     @property
     def knows_missing(self) -> bool:
         """Whether that was asked for."""
+        BOOL.check_all("DecisionForest", self, "missing", kind=InputTypeError)
         return bool(self.missing)
 
     def lacking(self, columns: frozenset[int]) -> Weights:
@@ -214,19 +218,12 @@ class DecisionForest(TreeWeights):
         return problem, self.risk or risk or Expectation()
 
     def _check_parameters(self, rows: int, columns: int) -> None:
-        for name in ("n_trees", "min_samples_leaf", "plans", "max_depth"):
-            value = getattr(self, name)
-            if name == "max_depth" and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                wanted = "be an int >= 1 or None" if name == "max_depth" else "be an int >= 1"
-                raise parameter_error("DecisionForest", name, wanted, repr(value))
+        whole(1).check_all("DecisionForest", self, "n_trees", "min_samples_leaf", "plans")
+        whole(1).or_none().check_all("DecisionForest", self, "max_depth")
         if self.risk is not None and not isinstance(self.risk, Risk):
             raise parameter_error("DecisionForest", "risk", "be a Risk or None", repr(self.risk), InputTypeError)
-        for name in ("honest", "missing"):
-            if not isinstance(getattr(self, name), bool | np.bool_):
-                got = repr(getattr(self, name))
-                raise parameter_error("DecisionForest", name, "be a bool", got, InputTypeError)
+        BOOL.check_all("DecisionForest", self, "honest", kind=InputTypeError)
+        JOBS.or_none(", or None").check_all("DecisionForest", self, "n_jobs")
         if self.honest and rows < 2:
             raise InputError(f"'X' must have at least 2 rows for an honest forest. Got {rows} instead.", parameter="X")
         _features(self.max_features, columns)
@@ -258,9 +255,9 @@ def _features(given: Any, columns: int) -> int:
     """How many features are looked at for a split, as scikit-learn's forests understand it."""
     if given is None:
         return columns
-    if given in ("sqrt", "log2"):
+    if one_of("sqrt", "log2").fits(given):
         return max(1, int(np.sqrt(columns) if given == "sqrt" else np.log2(columns)))
-    if isinstance(given, int | np.integer) and not isinstance(given, bool) and given >= 1:
+    if whole(1).fits(given):
         return min(int(given), columns)
     if isinstance(given, float | np.floating) and 0.0 < given <= 1.0:
         return max(1, int(given * columns))

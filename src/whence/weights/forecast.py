@@ -15,6 +15,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from whence.aliases import Floats
+from whence.checks import one_of, whole
 from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
 from whence.weights.base import Box, InputMap, SeenColumn, Weights, as_matrix
 from whence.weights.forecasters import Forecaster, LinearForecaster, TreeForecaster, check_seen, forecaster_of
@@ -134,7 +135,7 @@ class ForecastWeights(Weights):
             made = type(self)(self.model, self.residuals, self.cv)
             made.frozen = self.frozen
             return made
-        model = self.model if isinstance(self.model, str) else clone(self.model)
+        model = self.model if isinstance(self.model, str) else clone(self.model, safe=False)
         return type(self)(model, self.residuals, self.cv)
 
     # ---- how a context is seen -----------------------------------------------------------------------
@@ -215,12 +216,10 @@ class ForecastWeights(Weights):
         return self
 
     def _check_parameters(self) -> None:
-        if self.residuals is not None and self.residuals not in KINDS:
+        if not one_of(*KINDS, None).fits(self.residuals):
             known = ", ".join(map(repr, KINDS))
             raise parameter_error("ForecastWeights", "residuals", f"be one of {known} or None", repr(self.residuals))
-        whole = isinstance(self.cv, int | np.integer) and not isinstance(self.cv, bool)
-        if not whole or self.cv < 2:
-            raise parameter_error("ForecastWeights", "cv", "be an int >= 2", repr(self.cv))
+        whole(2).check_all("ForecastWeights", self, "cv")
         named = isinstance(self.model, str)
         if self.frozen is None and (
             self.model not in NAMED if named else not (hasattr(self.model, "fit") and hasattr(self.model, "predict"))

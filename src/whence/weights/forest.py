@@ -21,7 +21,8 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import check_is_fitted
 
 from whence.aliases import Floats
-from whence.errors import InputError, InputTypeError, NotFittedError, parameter_error
+from whence.checks import FLAG, whole
+from whence.errors import InputError, InputTypeError, NotFittedError
 from whence.weights.base import Weights, as_mass, as_matrix
 from whence.weights.gaps import without
 from whence.weights.trees import TreeWeights
@@ -102,7 +103,9 @@ class ForestWeights(TreeWeights):
     @property
     def knows_missing(self) -> bool:
         """Whether that was asked for, or a forest that was given fitted takes NaN."""
-        return bool(self.missing) if self.frozen is None else bool(get_tags(self.frozen).input_tags.allow_nan)
+        if self.frozen is not None:
+            return bool(get_tags(self.frozen).input_tags.allow_nan)
+        return bool(FLAG.check("missing", self.missing, "ForestWeights"))
 
     def lacking(self, columns: frozenset[int]) -> Weights:
         """The same forest, in which splits on missing columns are decided."""
@@ -234,13 +237,8 @@ class ForestWeights(TreeWeights):
             raise InputError(str(error).replace("RandomForestRegressor", "ForestWeights")) from None
 
     def _check_parameters(self) -> None:
-        for name, optional in (("n_trees", False), ("min_samples_leaf", False), ("max_depth", True)):
-            value = getattr(self, name)
-            if optional and value is None:
-                continue
-            if isinstance(value, bool) or not isinstance(value, int | np.integer) or value < 1:
-                wanted = "be an int >= 1 or None" if optional else "be an int >= 1"
-                raise parameter_error("ForestWeights", name, wanted, repr(value))
+        whole(1).check_all("ForestWeights", self, "n_trees", "min_samples_leaf")
+        whole(1).or_none().check_all("ForestWeights", self, "max_depth")
 
     def describe(self) -> str:
         """Number and depth of the trees."""

@@ -9,6 +9,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from whence.aliases import Floats
+from whence.checks import FLAG, POSITIVE, Rule, share
 from whence.errors import InputError, parameter_error
 from whence.weights.base import Weights, as_matrix
 from whence.weights.metrics import Metric, check_metric
@@ -79,7 +80,7 @@ class KernelWeights(Weights):
     @property
     def sees_units(self) -> bool:
         """Whether distances are taken in the units of the user's columns."""
-        return not self.scaled
+        return not FLAG.check("scaled", self.scaled, "KernelWeights")
 
     @property
     def sees_levels(self) -> bool:
@@ -102,17 +103,13 @@ class KernelWeights(Weights):
         return self
 
     def _check_parameters(self, columns: int) -> None:
-        for name, most in (("bandwidth", np.inf), ("gap", 1.0)):
-            value = getattr(self, name)
-            number = isinstance(value, int | float | np.integer | np.floating) and not isinstance(value, bool)
-            if not number or not 0.0 < value < most:
-                wanted = "be a positive float" if most == np.inf else "be a float above 0 and below 1"
-                raise parameter_error("KernelWeights", name, wanted, repr(value))
+        finite = Rule("a positive float", lambda value: POSITIVE.fits(value) and value < np.inf)
+        finite.check_all("KernelWeights", self, "bandwidth")
+        share("()", "a float above 0 and below 1").check_all("KernelWeights", self, "gap")
+        FLAG.check_all("KernelWeights", self, "scaled")
         if not isinstance(self.kernel, str) or self.kernel not in KERNELS:
             names = ", ".join(map(repr, KERNELS))
             raise parameter_error("KernelWeights", "kernel", f"be one of {names}", repr(self.kernel))
-        if not isinstance(self.scaled, bool | np.bool_):
-            raise parameter_error("KernelWeights", "scaled", "be True or False", repr(self.scaled))
         check_metric(self.metric, columns, "KernelWeights")
         if not isinstance(self.metric, str) and self.kernel != "gaussian":
             wanted = "be 'gaussian' where 'metric' is a matrix"

@@ -15,7 +15,8 @@ from scipy import sparse
 from sklearn.neighbors import NearestNeighbors
 
 from whence.aliases import Floats
-from whence.errors import InputError, InternalError, parameter_error
+from whence.checks import FLAG, whole
+from whence.errors import InputError, InternalError
 from whence.weights.base import Box, InputMap, Weights, as_mass, as_matrix
 from whence.weights.metrics import Metric, check_metric, seen_in_coordinates
 from whence.weights.nearby import UsuallyNear
@@ -179,7 +180,7 @@ class KNNWeights(Weights):
     @property
     def sees_units(self) -> bool:
         """Whether distances are taken in the units of the user's columns."""
-        return not self.scaled
+        return not FLAG.check("scaled", self.scaled, "KNNWeights")
 
     @property
     def sees_levels(self) -> bool:
@@ -210,14 +211,8 @@ class KNNWeights(Weights):
         """Remember the contexts `X` (coordinates), and what they count for; `Y` is not needed."""
         points = as_matrix(X, self.dtype)
         n = points.shape[0]
-        if isinstance(self.k, bool) or not isinstance(self.k, int | np.integer) or not 1 <= self.k < n:
-            raise InputError(
-                f"The 'k' parameter of KNNWeights must be an int in [1, n_samples) with n_samples = {n}. "
-                f"Got {self.k!r} instead.",
-                parameter="k",
-            )
-        if not isinstance(self.scaled, bool | np.bool_):
-            raise parameter_error("KNNWeights", "scaled", "be True or False", repr(self.scaled))
+        whole(1, n - 1, f"an int in [1, n_samples) with n_samples = {n}").check_all("KNNWeights", self, "k")
+        FLAG.check_all("KNNWeights", self, "scaled")
         check_metric(self.metric, points.shape[1])
         check_shares(self.sharing, self.gap)
         if self.frozen is not None:

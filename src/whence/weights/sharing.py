@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from whence.aliases import Floats
-from whence.errors import parameter_error
+from whence.checks import one_of, share
 
 __all__ = ["SHARES", "check_shares", "inverse_shares", "short_way", "turning", "unrolled"]
 
@@ -18,11 +18,8 @@ SHARES = ("uniform", "distance")
 
 def check_shares(weights: Any, gap: Any) -> None:
     """Refuse what neighbours cannot count by, and a gap that is none."""
-    if not isinstance(weights, str) or weights not in SHARES:
-        raise parameter_error("KNNWeights", "weights", "be 'uniform' or 'distance'", repr(weights))
-    number = isinstance(gap, int | float | np.integer | np.floating) and not isinstance(gap, bool)
-    if not number or not 0.0 < gap < 1.0:
-        raise parameter_error("KNNWeights", "gap", "be a float above 0 and below 1", repr(gap))
+    one_of(*SHARES).check("weights", weights, "KNNWeights")
+    share("()", "a float above 0 and below 1").check("gap", gap, "KNNWeights")
 
 
 def inverse_shares(distance: Floats, mass: Floats | None = None) -> Floats:
