@@ -14,6 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.cli.support import ENVIRONMENT, refused, run
+from tests.processes import usual_signals
 
 import whence as wh
 
@@ -71,7 +72,7 @@ def test_batch_leaves_nobody_behind(small: Path, tmp_path: Path, name: str, code
         text=True,
         env=ENVIRONMENT,
         start_new_session=True,
-        preexec_fn=lambda: [signal.signal(s, signal.SIG_DFL) for s in (signal.SIGINT, signal.SIGHUP)],
+        preexec_fn=usual_signals,
     )
     notes = tmp_path / "answered.csv.partial"
     until = time.monotonic() + 120
@@ -80,7 +81,7 @@ def test_batch_leaves_nobody_behind(small: Path, tmp_path: Path, name: str, code
     assert len(alive(running.pid)) >= 3
     running.send_signal(getattr(signal, name))
     assert running.wait(timeout=60) == code
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while alive(running.pid) and time.monotonic() < until:
         time.sleep(0.1)
     left = alive(running.pid)
@@ -140,7 +141,7 @@ def long_batch(small: Path, tmp_path: Path) -> Iterator[tuple[subprocess.Popen[s
         stderr=subprocess.PIPE,
         text=True,
         env=ENVIRONMENT,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=usual_signals,
     )
     notes = answers.with_name("answered.csv.partial")
     while not (notes.exists() and notes.stat().st_size > 1000) and running.poll() is None:

@@ -11,6 +11,7 @@ from pathlib import Path
 
 import pytest
 from tests.cli.support import program
+from tests.processes import usual_signals
 
 REPORTS = {"bakery-relative.html", "bakery-absolute.html", "city-relative.html", "city-absolute.html"}
 
@@ -51,7 +52,7 @@ def test_ctrl_c_while_it_runs(tmp_path: Path) -> None:
         text=True,
         env={**os.environ, "PYTHONUTF8": "1", "PYTHONUNBUFFERED": "1"},
         # Tests that run in the background inherit that Ctrl-C is ignored; the demo must not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=usual_signals,
     )
     assert running.stdout is not None
     assert running.stdout.readline().startswith("Why not")
@@ -73,7 +74,7 @@ def test_ctrl_c_while_it_imports(after: float, tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         # Tests that run in the background inherit that Ctrl-C is ignored; the command must not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=usual_signals,
     )
     assert running.stderr is not None
     # The command has begun, and a module that it needs first of all is there.

@@ -18,6 +18,7 @@ import numpy as np
 import pandas as pd
 from tests.cli.support import ENVIRONMENT
 from tests.forests import PAPER_KEYS
+from tests.processes import usual_signals
 
 
 def hard_project(folder: Path) -> Path:
@@ -62,7 +63,7 @@ def test_ctrl_c_gives_the_best_found_so_far(tmp_path: Path) -> None:
         text=True,
         env={**ENVIRONMENT, "FORCE_COLOR": "1", "TERM": "xterm"},
         # Tests that run in the background inherit that Ctrl-C is ignored; the command must not.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.default_int_handler),
+        preexec_fn=usual_signals,
     )
     assert running.stderr is not None
     shown = ""

@@ -50,11 +50,13 @@ def test_nothing_is_known_of_what_fails_or_was_fitted_elsewhere() -> None:
     frozen = wh.ForestWeights.of(RandomForestRegressor(3, max_depth=2, random_state=0).fit(X, Y.ravel()))
     assert judged(wh.Policy(wh.Newsvendor(1, 3), frozen).fit(X, Y)) is None
 
+    solved = [0]
+
     class Slow(wh.Newsvendor):
         def solve(self, Y: Any, weights: Any, risk: Any) -> Any:
+            solved[0] += 1
             time.sleep(0.05)
             return super().solve(Y, weights, risk)
 
-    began = time.perf_counter()
     assert judged(wh.Policy(Slow(1, 3), wh.KNNWeights(k=3)).fit(X, Y), seconds=0.1) is None
-    assert time.perf_counter() - began < 2.0
+    assert solved[0] <= 10, "of 50 rows and more"

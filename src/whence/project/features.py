@@ -178,13 +178,13 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
     there = {name: feature for name, feature in features.items() if columns.issuperset(declared[name].names)}
     parts = dict.fromkeys(column for name in there for column in declared[name].names)
     # The schema has the last word. Only where it does not take all features at once are they tried one by one.
-    if there and not found.errors and _refusal(there, X[list(parts)]) is not None:
+    whole = X.dropna()
+    if there and len(whole) and _refusal(there, whole[list(parts)]) is not None:
         for name, feature in there.items():
             others = [feature.from_] if isinstance(feature, Derived) and feature.from_ in X.columns else []
-            error = _refusal({name: feature}, X[[*declared[name].names, *others]])
-            if error is not None:
+            error = _refusal({name: feature}, whole[[*declared[name].names, *others]])
+            if error is not None and not known_fault(declared[name], found):
                 found.error(declared[name].section.at(), str(error))
-                break
     # Columns of text of which nothing is declared: what is doubtful about them has become a finding already.
     owned = {column for one in declared.values() for column in one.names}
     for name in X.columns:
@@ -192,6 +192,14 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
         if name not in owned and name not in features and text:
             features[name] = Categorical(sorted_categories(name, X[name]))
     return features
+
+
+def known_fault(declared: Declared, found: Findings) -> bool:
+    """Whether something is wrong already with what is declared of a feature, or with the cells of its columns."""
+    at = declared.section.at().part
+    columns = {f"column {name!r}" for name in declared.names}
+    parts = [error.where.part for error in found.errors]
+    return any(part == at or part in columns or part.startswith(f"{at}.") for part in parts)
 
 
 def _holds_dates(values: pd.Series) -> bool:

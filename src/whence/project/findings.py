@@ -17,16 +17,17 @@ class Place(str):
 
     file: str
     line: int | None
+    part: str
 
     def __new__(cls, file: str, line: int | None = None, part: str = "") -> Self:
-        """The text, which remembers file and line."""
+        """The text, which remembers what it was made of."""
         parts = (file, "" if line is None else f"line {line}", part)
         made = super().__new__(cls, ", ".join(filter(None, parts)))
-        made.file, made.line = file, line
+        made.file, made.line, made.part = file, line, part
         return made
 
     def __getnewargs__(self) -> tuple[str]:
-        """For pickle: file and line come with the attributes."""
+        """For pickle: what it was made of comes with the attributes."""
         return (str(self),)
 
 

@@ -26,10 +26,13 @@ SEPARATOR = Rule(
 
 @dataclass(frozen=True)
 class History:
-    """The past: contexts and outcomes row by row, and the decimal sign in which its numbers are written."""
+    """The past: contexts and outcomes row by row, and the decimal sign in which its numbers are written.
 
-    X: pd.DataFrame
-    Y: pd.DataFrame
+    Either is None where it is not certain what belongs to it.
+    """
+
+    X: pd.DataFrame | None
+    Y: pd.DataFrame | None
     decimal: str
     files: tuple[Path, ...]
     #: What each row counts for, where they do not count alike.
@@ -70,31 +73,40 @@ def read_history(
     faulty = weight is not None and not _known_weight(data, contexts, weight, index, ignore)
     # What a row counts for is no feature of its context.
     left_out = ignore if weight is None or faulty else [*ignore, weight]
+    faults = len(found.errors)
     used = _used(data, outcomes, contexts, results, index, left_out, wanted)
-    if used is None or faulty:
+    if used is None:
         return None
     features, targets = used
-    _check_declared(declared, features, targets, found)
+    certain = len(found.errors) == faults and not faulty
+    if certain:
+        _check_declared(declared, features, targets, found)
+    owners = {column: one for one in reversed(list(declared.values())) for column in one.names}
+    if not certain:
+        # A name that no file has may stand for any other column: only what is declared is known to be a feature.
+        features = [name for name in features if name in owners]
     if results is not contexts:
         aligned = _aligned(data, contexts, results, index)
         if aligned is None:
             return None
         results = aligned
     if drop:
-        named = features if weight is None else [*features, weight]
+        named = features if weight is None or faulty else [*features, weight]
         contexts, results = _complete(contexts, results, named, targets, found)
-    owners = {column: one for one in reversed(list(declared.values())) for column in one.names}
     columns = {name: typed_column(contexts, name, owners, found) for name in features}
     Y = {name: number_column(results, name, found) for name in targets}
     usable = {name: column for name, column in columns.items() if column is not None}
-    labels = pd.RangeIndex(1, len(contexts.lines) + 1) if index is None else contexts.cells[index].tolist()
-    if not usable or not len(contexts.lines):
+    labels = (
+        pd.RangeIndex(1, len(contexts.lines) + 1) if index is None or not certain else contexts.cells[index].tolist()
+    )
+    if not len(contexts.lines):
         return None
     files = tuple(dict.fromkeys((contexts.path, results.path)))
-    counts = None if weight is None else number_column(contexts, weight, found).set_axis(labels)
+    counts = None if weight is None or faulty else number_column(contexts, weight, found).set_axis(labels)
+    complete = certain and len(usable) == len(features) > 0
     return History(
-        pd.DataFrame(usable).set_axis(labels, axis=0),
-        pd.DataFrame(Y).set_axis(labels, axis=0),
+        pd.DataFrame(usable).set_axis(labels, axis=0) if complete else None,
+        pd.DataFrame(Y).set_axis(labels, axis=0) if Y and (wanted is None or len(Y) == len(wanted)) else None,
         contexts.decimal,
         files,
         counts,
@@ -138,9 +150,8 @@ def _used(
     ignore: list[str],
     wanted: Sequence[str] | None,
 ) -> tuple[list[str], list[str]] | None:
-    """The columns of features and those of outcomes, with an error for every name that no file has."""
+    """The columns of features and those of outcomes that there are, with an error for every name that no file has."""
     here, there = list(contexts.cells.columns), list(results.cells.columns)
-    faults = len(data.found.errors)
     for key, names in (("index", [] if index is None else [index]), ("ignore", ignore)):
         for name in names:
             if name not in here and (key == "index" or name not in there):
@@ -163,7 +174,7 @@ def _used(
     features = [name for name in here if name not in left_out]
     if not features:
         data.error(None, f"leaves no column of {contexts.path.name} for the context.")
-    return None if len(data.found.errors) > faults else (features, outcomes)
+    return features, [name for name in dict.fromkeys(outcomes) if name in present]
 
 
 def _check_declared(

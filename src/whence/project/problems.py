@@ -141,6 +141,13 @@ def problem_files(problem: Section) -> tuple[Path, ...]:
 def _newsvendor(problem: Section, outcomes: Sequence[str]) -> DecisionProblem:
     rates = {key: _rate(problem, key, outcomes) for key in ("holding", "backorder")}
     budget, names = problem.take("budget", NUMBER), problem.take("names", TEXTS)
+    for key, rate in rates.items():
+        # Each by itself: what is wrong with one says nothing about the others.
+        alone: dict[str, Any] = {**dict.fromkeys(rates, 1.0), key: 1.0 if rate is None else rate}
+        try:
+            Newsvendor(**alone)
+        except WhenceError as error:
+            problem.refused(error)
     made = Newsvendor(**rates, budget=budget, names=names)
     if names is None and outcomes:
         # Sentences about a plan then call its parts by their names; what does not match is said later on.
@@ -183,7 +190,8 @@ def _shortest_path(problem: Section, network: nx.DiGraph | None) -> DecisionProb
     for key, name in (("source", str(source)), ("target", str(target))):
         if name not in nodes:
             problem.error(key, f"names {name!r}, which is not a node of {file}.{nearest(name, nodes)}")
-            return None
+    if not {str(source), str(target)} <= {*nodes}:
+        return None
     return ShortestPath(network, str(source), str(target))
 
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import hashlib
+import time
 import tomllib
-from collections.abc import Mapping
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property, partial
 from pathlib import Path
@@ -16,13 +17,16 @@ from sklearn.base import clone
 
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
+from whence.features.kinds import Feature
 from whence.files import project_file, read_file
 from whence.plain_values import quoted
 from whence.policy import Policy
+from whence.problems import DecisionProblem
+from whence.problems._deadline import OutOfTime, until
 from whence.problems.sets import PlanSet
 from whence.project.contexts import ContextReader, is_file, json_value, read_json_file
 from whence.project.csv_files import CsvFormat, decoded, load_csv
-from whence.project.features import built_features, read_declared
+from whence.project.features import built_features, known_fault, read_declared
 from whence.project.findings import Finding, Findings, Place, ProjectError
 from whence.project.history import read_format, read_history
 from whence.project.plan_sets import is_set, read_plan_set
@@ -30,10 +34,14 @@ from whence.project.problems import edge_columns, problem_files, read_network, r
 from whence.project.sections import ExplainDefaults, read_explain_defaults, read_risk, read_weights
 from whence.project.source import TEXT, TEXTS, Section, Source
 from whence.report.outside import outside
+from whence.risk import Expectation, Risk
 from whence.typed_values import number
 
-#: Rows on which a problem is tried out when a project is read.
+#: Rows on which a problem is tried out when a project is read, and the seconds that this may take.
 TRIED_ROWS = 5
+TRIED_SECONDS = 10.0
+#: How a text begins that stands for what the policy decides there.
+DECIDED = ("row:", "context:")
 
 
 @dataclass(eq=False)
@@ -176,35 +184,40 @@ class Project:
     def _plan_by(self, policy: Policy, value: Any, files: bool) -> Any:
         """The same where `policy` decides."""
         if isinstance(value, str):
-            text = value.strip()
-            if is_set(text):
-                typed = partial(_quantity, decimal=self.decimal)
-                return read_plan_set(policy.problem, text, policy.outcome_names_, typed)
-            for mark in ("row:", "context:"):
-                if text.startswith(mark):
-                    return policy.decide(self.context(text.removeprefix(mark).strip(), files))
-            value = self._plan_of_text(text, files)
-        elif isinstance(value, np.ndarray | pd.Series):
-            value = value.tolist()
-        return policy.problem.from_plain(value, policy.outcome_names_)
-
-    def _plan_of_text(self, text: str, files: bool) -> Any:
-        """What the problem's `from_plain` takes, from JSON, a file, or what the problem reads from a text."""
-        problem = self.policy.problem
-        if text.startswith(("[", "{")):
-            return json_value(text, "The plan")
-        if files and (is_file(text) or text.lower().endswith((".json", ".csv"))):
-            path = Path(text)
-            if path.suffix.lower() == ".json":
-                return read_json_file(path)
-            table = load_csv(path, self.form)
-            return problem.plain_from_cells(table.cells, partial(_quantity, decimal=table.decimal))
-        return problem.plain_from_text(text, partial(_quantity, decimal=self.decimal))
+            for mark in DECIDED:
+                if value.strip().startswith(mark):
+                    return policy.decide(self.context(value.strip().removeprefix(mark).strip(), files))
+        return _plan_given(policy.problem, policy.outcome_names_, value, self.form, self.decimal, files)
 
     def fingerprint(self) -> str:
         """A short text that changes whenever the project file or its data does."""
         content = b"".join(map(read_file, (self.path, *self.files)))
         return hashlib.sha256(content).hexdigest()[:16]
+
+
+def _plan_given(
+    problem: DecisionProblem, outcomes: Sequence[str], value: Any, form: CsvFormat, decimal: str, files: bool
+) -> Any:
+    """A plan, or a set of plans, that is written out: what needs no policy."""
+    typed = partial(_quantity, decimal=decimal)
+    if isinstance(value, np.ndarray | pd.Series):
+        value = value.tolist()
+    elif isinstance(value, str):
+        text = value.strip()
+        if is_set(text):
+            return read_plan_set(problem, text, outcomes, typed)
+        if text.startswith(("[", "{")):
+            value = json_value(text, "The plan")
+        elif files and (is_file(text) or text.lower().endswith((".json", ".csv"))):
+            path = Path(text)
+            if path.suffix.lower() == ".json":
+                value = read_json_file(path)
+            else:
+                table = load_csv(path, form)
+                value = problem.plain_from_cells(table.cells, partial(_quantity, decimal=table.decimal))
+        else:
+            value = problem.plain_from_text(text, typed)
+    return problem.from_plain(value, outcomes)
 
 
 def _quantity(text: str, decimal: str) -> float:
@@ -247,32 +260,42 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
     declared = read_declared(top.table_of("features"))
     network = read_network(problem_section, form)
     history = read_history(data, outcomes, declared, None if network is None else edge_columns(network), form)
-    X = None if history is None else history.X
+    X, Y = (None, None) if history is None else (history.X, history.Y)
     features = built_features(declared, X, found)
-    problem = read_problem(problem_section, network, [] if history is None else list(history.Y.columns), form)
+    problem = read_problem(problem_section, network, [] if Y is None else list(Y.columns), form)
     weights_section = top.table_of("weights")
-    weights, risk = read_weights(weights_section), read_risk(top.table_of("risk"))
+    weights = read_weights(weights_section)
+    faults = len(found.errors)
+    risk: Risk | None = read_risk(top.table_of("risk"))
+    if len(found.errors) > faults:
+        risk = None
     parts = {column for one in declared.values() for column in one.columns or ()}
     names = [] if X is None else [*features, *(name for name in X.columns if name not in parts)]
     explain_section = top.table_of("explain")
     defaults = read_explain_defaults(explain_section, names)
     for section in (data, outcomes, top):
         section.close()
-    if history is None or problem is None or found.errors:
+    # Whatever can be tried by itself is, so that one fault does not hide another one.
+    faulty = [name for name, one in declared.items() if known_fault(one, found)]
+    schema = None if X is None else _related(top, features, faulty, relations, X)
+    if problem is not None and Y is not None:
+        _try_problem(problem, Y, risk, problem_section, outcomes)
+    whole = history is not None and X is not None and Y is not None and problem is not None and schema is not None
+    if not whole or found.errors:
+        text = defaults.instead
+        if problem is not None and Y is not None and text is not None and not text.strip().startswith(DECIDED):
+            decimal, outcome_names = history.decimal if history else ".", list(map(str, Y.columns))
+            read = partial(_plan_given, problem, outcome_names, text, form, decimal, False)
+            _try_plan(read, problem, explain_section)
         return None, found.sorted(path.name)
-    try:
-        schema = Schema(features, relations)
-        schema.fit(history.X)
-    except WhenceError as error:
-        top.error("relations" if error.parameter == "relations" else None, str(error))
-        return None, found.sorted(path.name)
+    assert history is not None and X is not None and Y is not None and problem is not None  # noqa: PT018
     policy = Policy(problem, weights=weights, risk=risk, schema=schema)
     project = Project(
         path,
         title,
         question,
-        history.X,
-        history.Y,
+        X,
+        Y,
         policy,
         explain_defaults=defaults,
         form=form,
@@ -280,7 +303,7 @@ def read_project(path: Path) -> tuple[Project | None, Findings]:
         weight=history.weight,
         files=(*history.files, *problem_files(problem_section)),
     )
-    _try_out(project, weights_section, problem_section, data, explain_section)
+    _try_out(project, weights_section, data, explain_section)
     project.warnings = [finding for finding in found if finding.severity == "warning"]
     return project, found.sorted(path.name)
 
@@ -298,33 +321,90 @@ def _parsed(path: Path, found: Findings) -> tuple[Source, dict[str, Any]] | None
     return None
 
 
-def _try_out(project: Project, weights: Section, problem: Section, data: Section, explain: Section) -> None:
-    """Fit a small policy, solve one small problem, and read the plan, so that what does not fit is found now."""
-    policy, few = project.policy, min(TRIED_ROWS, len(project.X))
-    trial = clone(policy)
+def _related(
+    top: Section, features: Mapping[str, Feature], faulty: Collection[str], relations: list[str], X: pd.DataFrame
+) -> Schema | None:
+    """The schema, or None with an error for each relation that it refuses, apart from those about `faulty` features."""
+    # Cells that are no numbers are errors already.
+    whole = X.dropna()
+    sound = {name: feature for name, feature in features.items() if name not in faulty}
+    known = [text for text in relations if not any(name in text for name in faulty)]
+    try:
+        schema = Schema(sound, known)
+        schema.fit(whole)
+    except WhenceError as error:
+        refused = error
+    else:
+        return schema
+    for text in known:
+        try:
+            Schema(sound, [text]).fit(whole)
+        except WhenceError as error:
+            if error.parameter == "relations":
+                top.error("relations", str(error))
+    if not top.found.errors:
+        top.error("relations" if refused.parameter == "relations" else None, str(refused))
+    return None
+
+
+def _try_problem(
+    problem: DecisionProblem, Y: pd.DataFrame, risk: Risk | None, section: Section, outcomes: Section
+) -> None:
+    """Solve one small problem, so that what does not fit the outcomes is found now."""
+    columns = problem.outcome_columns()
+    if columns is not None and columns != Y.shape[1]:
+        kind = section.table.get("kind")
+        said = f"must be {columns} column{'s' * (columns != 1)}, as [problem] kind = {kind!r} asks. Got {Y.shape[1]}."
+        outcomes.error("columns" if "columns" in outcomes.table else None, said)
+        return
+    sample = Y.dropna().to_numpy(dtype=np.float64)[:TRIED_ROWS]
+    if not len(sample):
+        return
+    try:
+        with until(time.perf_counter() + TRIED_SECONDS):
+            plan = problem.solve(
+                sample, np.full(len(sample), 1.0 / len(sample)), Expectation() if risk is None else risk
+            )
+        problem.costs(plan, sample)
+    except OutOfTime:
+        section.found.warning(
+            section.at(),
+            f"was not solved within {TRIED_SECONDS:g} s for {len(sample)} rows. Decisions may take long, and what "
+            "does not fit may show only then.",
+        )
+    except WhenceError as error:
+        section.refused(error)
+
+
+def _try_plan(plan: Callable[[], Any], problem: DecisionProblem, explain: Section) -> None:
+    """Read the plan that is asked about by default."""
+    try:
+        found = plan()
+        if not isinstance(found, PlanSet) and (reason := problem.check(found)) is not None:
+            raise InputError(reason)
+    except OutOfTime:
+        pass  # which is said of the problem
+    except WhenceError as error:
+        explain.error("instead", f"cannot be used: {error}")
+
+
+def _try_out(project: Project, weights: Section, data: Section, explain: Section) -> None:
+    """Fit a small policy and read the plan, so that what does not fit is found now."""
+    trial = clone(project.policy)
     if trial.weights is not None:
         trial.weights = trial.weights.for_trial()
-    try:
-        trial.fit(project.X, project.Y, sample_weight=project.weight)
-    except WhenceError as error:
-        if error.parameter == "sample_weight":
-            data.error("weight", str(error))
-        elif trial.weights is not None and error.parameter in trial.weights.get_params():
-            weights.refused(error)
-        else:
-            data.found.error(Place(project.path.name), str(error))
-        return
-    sample = trial.Y_[:few]
-    try:
-        plan = trial.problem.solve(sample, np.full(few, 1.0 / few), trial.risk_)
-        trial.problem.costs(plan, sample)
-    except WhenceError as error:
-        problem.refused(error)
-        return
-    if (text := project.explain_defaults.instead) is not None:
+    with until(time.perf_counter() + TRIED_SECONDS):
         try:
-            plan = project._plan_by(trial, text, files=False)
-            if not isinstance(plan, PlanSet) and (reason := trial.problem.check(plan)) is not None:
-                raise InputError(reason)
+            trial.fit(project.X, project.Y, sample_weight=project.weight)
+        except OutOfTime:
+            return
         except WhenceError as error:
-            explain.error("instead", f"cannot be used: {error}")
+            if error.parameter == "sample_weight":
+                data.error("weight", str(error))
+            elif trial.weights is not None and error.parameter in trial.weights.get_params():
+                weights.refused(error)
+            else:
+                data.found.error(Place(project.path.name), str(error))
+            return
+        if (text := project.explain_defaults.instead) is not None:
+            _try_plan(lambda: project._plan_by(trial, text, files=False), trial.problem, explain)
