@@ -96,6 +96,12 @@ def test_the_wheel_works_by_itself(tmp_path: Path) -> None:
     for shipped in ("page.html", "report.css", "bars.svg"):
         assert (module.parent / "report" / "templates" / shipped).is_file(), shipped
 
+    # Of what the compiled core holds, too.
+    licences = (
+        "from importlib.metadata import files; print(*(f.name for f in files('whence') if 'licenses' in f.parts))"
+    )
+    assert {*run(python, "-c", licences, cwd=tmp_path).split()} == {"LICENSE", "nanobind.txt", "robin-map.txt"}
+
     listing = "from importlib.metadata import files; print(*{f.parts[0] for f in files('whence')}, sep='\\n')"
     tops = run(python, "-c", listing, cwd=tmp_path).split()
     assert [top for top in tops if not top.startswith(("whence", ".."))] == []

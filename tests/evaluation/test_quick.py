@@ -59,4 +59,4 @@ def test_nothing_is_known_of_what_fails_or_was_fitted_elsewhere() -> None:
             return super().solve(Y, weights, risk)
 
     assert judged(wh.Policy(Slow(1, 3), wh.KNNWeights(k=3)).fit(X, Y), seconds=0.1) is None
-    assert solved[0] <= 10, "of 50 rows and more"
+    assert solved[0] <= 20, "a fold of five, which is not broken off"
