@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from dataclasses import dataclass
 from typing import Any, Self
 
@@ -90,6 +91,8 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         missing = self.weights is not None and self.weights.knows_missing
         table = as_table(X, "X", missing=missing)
         check_order(X, Y)
+        if isinstance(table.index, pd.DatetimeIndex) and isinstance(X, pd.DataFrame):
+            _tell_unused_dates(table)
         outcomes, names = as_outcomes(Y, len(table))
         columns = self.problem.outcome_columns()
         if columns is not None and outcomes.shape[1] != columns:
@@ -296,6 +299,17 @@ class Decider(BaseEstimator):  # type: ignore[misc]
         if self.schema is not None and not isinstance(self.schema, Schema):
             raise InputTypeError(f"'schema' must be a Schema or None. Got {self.schema!r} instead.")
         one_of("error", "ignore").check("unknown", self.unknown)
+
+
+def _tell_unused_dates(table: pd.DataFrame) -> None:
+    """Warn of dates that only name the rows, where no column holds any."""
+    if not any(pd.api.types.is_datetime64_any_dtype(dtype) for dtype in table.dtypes):
+        warnings.warn(
+            "The dates in the index of 'X' name its rows, and no decision depends on them: where they matter, put them "
+            "in a column, such as by X.reset_index().",
+            UserWarning,
+            stacklevel=3,
+        )
 
 
 def _fitted(weights: Weights, inputs: Floats, outcomes: Floats, sample_weight: Any) -> Weights:

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Mapping, Sequence
+from decimal import Decimal
+from fractions import Fraction
 from functools import lru_cache
 from typing import Any
 
@@ -14,6 +16,7 @@ from sklearn.utils import check_array
 
 from whence.aliases import Floats
 from whence.errors import InputError, InputTypeError
+from whence.plain_values import quoted
 from whence.spelling import nearest
 from whence.table_kinds import is_polars
 
@@ -27,6 +30,34 @@ DATE = re.compile(
     r"|\d{4}/\d{1,2}/\d{1,2}.*|\d{1,2}:\d{2}(?::\d{2})?"
     rf"|(?i:\d{{1,2}}[-. /]+{_MONTH}[-. ,/]+(?:\d{{4}}|\d{{2}})|{_MONTH}\.? \d{{1,2}},? \d{{4}})"
 )
+
+
+#: Signs and names of currencies, before or after an amount.
+_CURRENCY = r"(?:[$€£¥₹]|USD|EUR|GBP|CHF|JPY|CNY|SEK|NOK|DKK|PLN|CZK|INR|AUD|CAD)"
+_BLANK = "[ \u00a0\u202f]"
+#: A number as people write it: thousands apart, either decimal sign, a percent sign or a currency, losses in brackets.
+_WRITTEN = re.compile(
+    rf"\(?[+\-−]?{_CURRENCY}?{_BLANK}?[+\-−]?"
+    rf"(?:\d{{1,3}}(?P<between>[,.'’_]|{_BLANK})\d{{3}}(?:(?P=between)\d{{3}})*(?:[.,]\d+)?|\d+(?:[.,]\d+)?|[.,]\d+)"
+    rf"(?:[eE][+\-]?\d+)?{_BLANK}?(?:%|‰|{_CURRENCY})?\)?",
+    re.ASCII,
+)
+#: A number that may be a code, such as that of a shop: what it is called, rather than how much.
+_CODE = re.compile(r"\d+", re.ASCII)
+
+
+def written_number(values: Iterable[Any]) -> str | None:
+    """One of some texts that are all numbers as people write them; None where they are not, or may all be codes.
+
+    Examples
+    --------
+    >>> [written_number(texts) for texts in (["950", "8,420"], ["5 %"], ["101", "102"], ["5 kg"])]
+    ['8,420', '5 %', None, None]
+    """
+    texts = [value.strip() if isinstance(value, str) else "" for value in values]
+    if not texts or not all(_WRITTEN.fullmatch(text) for text in texts):
+        return None
+    return next((text for text in texts if not _CODE.fullmatch(text)), None)
 
 
 def dates(values: pd.Series) -> bool:
@@ -76,10 +107,56 @@ def as_table(X: Any, name: str, columns: Sequence[str] | None = None, missing: b
                 f"{name} has {array.shape[1]} features, but Policy is expecting {len(columns)} features as input."
             )
         table = pd.DataFrame(array, columns=list(columns or (f"x{j}" for j in range(array.shape[1])))).infer_objects()
+    table = _with_exact_numbers_read(table)
     if len(table) == 0 or table.shape[1] == 0:
         what = "sample(s)" if len(table) == 0 else "feature(s)"
         raise InputError(f"Found array with 0 {what} (shape={table.shape}) in {name!r} while at least 1 is required.")
     return table
+
+
+def _with_exact_numbers_read(table: pd.DataFrame) -> pd.DataFrame:
+    """The table with decimals and fractions as the numbers that they are; databases hand out such columns."""
+    found: dict[str, Floats] = {}
+    for name, dtype in zip(map(str, table.columns), table.dtypes, strict=True):
+        if str(dtype).startswith("decimal"):
+            found[name] = table[name].to_numpy(dtype=np.float64, na_value=np.nan)
+        elif pd.api.types.is_object_dtype(dtype):
+            # Of texts, dates and the like nothing more is looked at.
+            mixed = pd.api.types.infer_dtype(table[name]) in ("decimal", "mixed", "mixed-integer")
+            values = table[name].tolist() if mixed else []
+            if _are_numbers(values):
+                found[name] = np.array([np.nan if v is None or v is pd.NA else exact(name, v) for v in values])
+    return table.assign(**found) if found else table
+
+
+def _are_numbers(values: list[Any]) -> bool:
+    """Whether values are numbers or missing, some of them exact ones."""
+    known = [value for value in values if not (value is None or value is pd.NA)]
+    numbers = (int, float, np.number, Decimal, Fraction)
+    if not all(isinstance(value, numbers) and not isinstance(value, bool) for value in known):
+        return False
+    return any(isinstance(value, Decimal | Fraction) for value in known)
+
+
+def exact(name: str, value: Any) -> Any:
+    """A decimal or a fraction as the nearest float; anything else as it is.
+
+    Examples
+    --------
+    >>> exact("price", Decimal("0.1")), exact("price", Fraction(1, 4)), exact("price", "0.1")
+    (0.1, 0.25, '0.1')
+    """
+    if not isinstance(value, Decimal | Fraction):
+        return value
+    if isinstance(value, Decimal) and value.is_nan():
+        return np.nan
+    try:
+        found = float(value)
+    except OverflowError:
+        found = np.inf
+    if np.isinf(found) and not (isinstance(value, Decimal) and value.is_infinite()):
+        raise InputError(f"The column {name!r} must hold numbers below 1.8e308. Got {quoted(value)} instead.")
+    return found
 
 
 def _names(labels: Iterable[Any], table: str) -> list[str]:
@@ -149,6 +226,7 @@ def _check_finite(array: NDArray[Any], name: str, columns: Sequence[str] | None 
     raise InputError(
         f"Input {name} contains {what}. Every value must be a finite number; "
         f"rows in which it is not, by column: {found}{more}."
+        + (f" {MISSING_NUMBERS}" if gone.any() and name == "X" else "")
     )
 
 
@@ -176,6 +254,8 @@ def as_row(context: Any, columns: Sequence[str], name: str = "context") -> pd.Se
                 f"The {name!r} must hold {len(columns)} values. Got shape {array.shape} instead.", parameter=name
             )
         values = array.tolist()
+    if any(isinstance(value, Decimal | Fraction) for value in values):
+        values = [exact(column, value) for column, value in zip(columns, values, strict=True)]
     return pd.Series(values, index=_index(tuple(columns)).view(), dtype=object)
 
 
@@ -230,16 +310,22 @@ def check_order(X: Any, Y: Any) -> None:
         raise InputError("The rows of 'Y' must be in the order of those of 'X'. Got the same labels in another order.")
 
 
-def missing_error(name: str, count: int) -> InputError:
-    """The error for missing values in the column `name`."""
-    return InputError(f"The column {name!r} must not hold missing values (NaN). Got {count} of them.")
+#: What to do about missing values.
+MISSING_NUMBERS = "Fill them in, or use weights that take missing numbers, such as ForestWeights(missing=True)."
+MISSING_NAMES = "Fill them in, such as by a category of their own."
+
+
+def missing_error(name: str, count: int, way: str = MISSING_NUMBERS) -> InputError:
+    """The error for missing values in the column `name`, which names a way out."""
+    return InputError(f"The column {name!r} must not hold missing values (NaN). Got {count} of them. {way}")
 
 
 def no_missing(name: str, values: pd.Series) -> None:
     """Refuse a column with missing values."""
     missing = values.isna()
     if missing.any():
-        raise missing_error(name, int(missing.sum()))
+        number = pd.api.types.is_numeric_dtype(values.dtype) and not pd.api.types.is_bool_dtype(values.dtype)
+        raise missing_error(name, int(missing.sum()), MISSING_NUMBERS if number else MISSING_NAMES)
 
 
 def number(name: str, value: Any, missing: bool = False) -> float:

@@ -74,6 +74,19 @@ def test_a_category_that_is_not_declared(tmp_path: Path) -> None:
     )
 
 
+def test_numbers_with_separators_are_found(tmp_path: Path) -> None:
+    """Numbers in disguise are neither read as numbers nor, unless somebody says so, as categories."""
+    rows = ["price,sold", *(f'"{1000 + 37 * i:,}",{i}' for i in range(20))]
+    text = '[data]\nhistory = "days.csv"\n[outcomes]\ncolumns = ["sold"]\n' + KNN + NEWSVENDOR
+    path = write_project(tmp_path, text, data="\n".join(rows) + "\n")
+    (finding,) = said(path)
+    assert finding.startswith(
+        "days.csv, column 'price': holds numbers with separators, percent or currency signs, such as"
+    )
+    declared = write_project(tmp_path, text + '[features.price]\ntype = "categorical"\n', data="\n".join(rows) + "\n")
+    assert Project.load(declared).fitted().schema_.kinds() == {"price": "categorical"}
+
+
 def test_steps_scales_and_derived_features(tmp_path: Path) -> None:
     """What a project says of steps, units of change and features that follow from others reaches the schema."""
     said = 'unit = "°C"\nstep = 0.5\nscale = "iqr"\nleast_change = 2'

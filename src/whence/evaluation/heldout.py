@@ -80,7 +80,9 @@ class Trial:
         # Relations between features say which contexts can exist, which is no matter for a decision.
         fitted.set_params(schema=Schema({name: whole.kind(name) for name in whole.names}), unknown="ignore")
         counts = None if self.counts is None else self.counts[fold.train]
-        fitted.fit(self.X.iloc[fold.train], table.iloc[fold.train], sample_weight=counts)
+        # What the rows are called is told to nobody here.
+        X, Y = (part.iloc[fold.train].reset_index(drop=True) for part in (self.X, table))
+        fitted.fit(X, Y, sample_weight=counts)
         problem, risk = fitted.problem, fitted.risk_
         seen, sure, rows = fitted.Y_, np.ones(1), self.X.iloc[fold.test]
         entries = [name, f"{FORECAST} ({name})"] if FORECAST in self.against else [name]

@@ -18,7 +18,7 @@ from numpy.typing import NDArray
 from whence.aliases import Floats
 from whence.errors import InputError, UnknownCategoryError
 from whence.features.kinds import Change, Feature
-from whence.tables import missing_error, no_missing, number, numbers
+from whence.tables import MISSING_NAMES, missing_error, no_missing, number, numbers
 
 __all__ = ["CategoryColumn", "Column", "NumberType", "Range", "Unknown", "index_of", "restored"]
 
@@ -85,7 +85,7 @@ def index_of(name: str, position: Mapping[Hashable, int], value: Any, unknown: U
         return position[value]
     except (KeyError, TypeError):
         if pd.api.types.is_scalar(value) and pd.isna(value):
-            raise missing_error(name, 1) from None
+            raise missing_error(name, 1, MISSING_NAMES) from None
         if unknown == "ignore":
             return -1
         known = ", ".join(map(repr, list(position)[:OFFERED])) + (", …" if len(position) > OFFERED else "")

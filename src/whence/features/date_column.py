@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import warnings
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import date, timedelta
@@ -14,7 +15,7 @@ from whence.aliases import Floats
 from whence.errors import InputError
 from whence.features.columns import CategoryColumn, Column, NumberType, Unknown, restored
 from whence.features.cyclic import CyclicColumn
-from whence.features.dates import MONTHS, QUARTERS, WEEKDAYS, Date, as_day, parts_of
+from whence.features.dates import MONTHS, QUARTERS, WEEKDAYS, Date, as_day, has_time_of_day, parts_of
 from whence.features.encoding import NumberColumn
 from whence.features.kinds import Binary, Categorical, Discrete, Feature
 from whence.features.ordered import Ordered, OrderedColumn
@@ -61,7 +62,7 @@ class DateColumn(Column):
         found = as_day(value)
         if found is None:
             if pd.api.types.is_scalar(value) and pd.isna(value):
-                raise missing_error(self.name, 1)
+                raise missing_error(self.name, 1, "Fill them in, or leave the rows out.")
             raise InputError(f"The column {self.name!r} must hold dates, such as 2025-06-14. Got {value!r} instead.")
         return found
 
@@ -175,7 +176,15 @@ def fitted_date(name: str, feature: Date, table: pd.DataFrame, start: int) -> Da
     """A date with its place in the coordinates, from `start` on, and the years of the history."""
     column = feature.column or name
     shell = DateColumn(name, feature, (column,), slice(start, start), 0.0, 1.0, (), date.min, date.max)
-    seen = [shell.day(value) for value in table[column].tolist()]
+    given = table[column].tolist()
+    seen = [shell.day(value) for value in given]
+    if any(map(has_time_of_day, given)):
+        warnings.warn(
+            f"The column {column!r} holds times of day, of which a Date sees nothing: put what matters, such as the "
+            "hour, in a column of its own.",
+            UserWarning,
+            stacklevel=6,
+        )
     first = feature.low or date(min(seen).year, 1, 1)
     last = feature.high or date(max(seen).year, 12, 31)
     if (last - first).days > MOST_DAYS:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import warnings
 from collections.abc import Callable, Collection, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import date
+from datetime import date, datetime, time
 from typing import Any
 
 import numpy as np
@@ -14,7 +14,7 @@ import pandas as pd
 from whence.errors import InputTypeError
 from whence.features.kinds import Feature
 
-__all__ = ["MONTHS", "PARTS", "WEEKDAYS", "Date", "as_day", "day_in_words", "parts_of"]
+__all__ = ["MONTHS", "PARTS", "WEEKDAYS", "Date", "as_day", "day_in_words", "has_time_of_day", "parts_of"]
 
 WEEKDAYS = ("Monday", "Tuesday", "Wednesday", "Thursday", "Friday", "Saturday", "Sunday")
 MONTHS = (
@@ -129,6 +129,25 @@ def as_day(value: Any) -> date | None:
         return date.fromisoformat(value.strip()[:10])
     except ValueError:
         return None
+
+
+def has_time_of_day(value: Any) -> bool:
+    """Whether a date is that of an hour of the day rather than of the day as a whole.
+
+    Examples
+    --------
+    >>> [has_time_of_day(value) for value in (pd.Timestamp("2025-06-14 17:30"), "2025-06-14", "2025-06-14 00:00")]
+    [True, False, False]
+    """
+    if isinstance(value, str) and len(value.strip()) <= len("2025-06-14"):
+        return False
+    if not isinstance(value, str | datetime | np.datetime64):
+        return False
+    try:
+        stamp = pd.Timestamp(value)
+    except ValueError:
+        return True  # a text that begins with a date, and goes on
+    return not pd.isna(stamp) and stamp.time() != time()
 
 
 def day_in_words(day: date) -> str:

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Collection, Hashable
 from datetime import date
 
 import pandas as pd
 
-from whence.errors import InputTypeError
+from whence.errors import InputError, InputTypeError
 from whence.features.dates import Date
 from whence.features.encoding import sorted_categories
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
 from whence.features.ordered import Ordered
-from whence.tables import dates, no_missing
+from whence.tables import dates, no_missing, written_number
 
 __all__ = ["FEW_LEVELS", "MANY_CATEGORIES", "inferred"]
 
@@ -47,11 +48,23 @@ def inferred(name: str, values: pd.Series, missing: bool = False, steps: bool = 
         return Continuous()
     if pd.api.types.is_string_dtype(dtype) or pd.api.types.is_object_dtype(dtype):
         categories = sorted_categories(name, values)
+        _refuse_written_numbers(name, categories)
         _doubt(name, values, len(categories))
         return Categorical(categories)
     raise InputTypeError(
         f"The column {name!r} must hold numbers, categories, strings, bools or dates. Got dtype {dtype}."
     )
+
+
+def _refuse_written_numbers(name: str, levels: Collection[Hashable]) -> None:
+    """Refuse texts that are all numbers: as levels of a category, none of them would be near another."""
+    example = written_number(levels)
+    if example is not None:
+        raise InputError(
+            f"The column {name!r} holds numbers as text, such as {example!r}, which would become a category of "
+            f"{len(levels)} levels, none of them near another: turn it into numbers without separators, percent and "
+            f"currency signs, or declare it: schema=Schema({{{name!r}: Categorical()}})."
+        )
 
 
 def _doubt(name: str, values: pd.Series, levels: int) -> None:

@@ -11,6 +11,7 @@ import numpy as np
 from whence.errors import InputError, InputTypeError, WhenceError, parameter_error
 from whence.features.stepping import fraction_of
 from whence.plain_values import finite
+from whence.tables import exact
 
 __all__ = ["Binary", "Categorical", "Change", "Continuous", "Discrete", "Feature", "NumberFeature", "UnitOfChange"]
 
@@ -220,7 +221,7 @@ class Categorical(Feature):
         if isinstance(given, str):
             raise self._wrong(name, "be a list", InputTypeError)
         try:
-            levels = tuple(given)
+            levels = tuple(exact(name, one) for one in given)
             different = len(set(levels)) == len(levels)
         except TypeError:
             raise self._wrong(name, "be a list of names or numbers", InputTypeError) from None

@@ -17,10 +17,11 @@ from whence.features.dates import as_day
 from whence.features.encoding import sorted_categories
 from whence.features.inference import MANY_CATEGORIES
 from whence.features.kinds import Binary, Categorical, Continuous, Discrete, Feature
-from whence.project.columns import binary_column, content, date_column, number_column, text_column
+from whence.project.columns import MISSING, binary_column, content, date_column, number_column, text_column
 from whence.project.csv_files import CsvTable, listed
 from whence.project.findings import Findings
 from whence.project.source import COUNT, NUMBER, NUMBERS, POSITIVE, TEXT, TEXTS, Section
+from whence.tables import written_number
 
 YES_OR_NO = Rule("true or false", lambda value: isinstance(value, bool))
 NAMES = Rule(
@@ -138,6 +139,15 @@ def _apparent(table: CsvTable, name: str, found: Findings) -> pd.Series | None:
         return number_column(table, name, found)
     if holds == "yes and no":
         return binary_column(table, name, found)
+    example = written_number(cell for cell in set(table.cells[name].tolist()) if cell.lower() not in MISSING)
+    if example is not None:
+        found.error(
+            where,
+            f"holds numbers with separators, percent or currency signs, such as {example!r}. Write them with digits "
+            "and one decimal sign (which [data] decimal = ',' names, where it is not the point), or declare them as "
+            f"they are by type = 'categorical' in [features.{name}].",
+        )
+        return None
     values = text_column(table, name, found)
     distinct = values.nunique()
     if distinct > MANY_CATEGORIES and distinct > 0.5 * len(values):

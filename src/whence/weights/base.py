@@ -295,11 +295,20 @@ class Weights(BaseEstimator, ABC):  # type: ignore[misc]
 
 def as_matrix(X: ArrayLike, dtype: DTypeLike, columns: int | None = None, missing: bool = False) -> NDArray[Any]:
     """`X` as a finite 2-D array, with that many columns where their number is given; with `missing`, NaN is allowed."""
-    matrix = np.ascontiguousarray(X, dtype=dtype)
+    with np.errstate(over="ignore"):  # what is too large is said below
+        matrix = np.ascontiguousarray(X, dtype=dtype)
     if matrix.ndim != 2 or (columns is not None and matrix.shape[1] != columns):
         wanted = "2-D" if columns is None else f"of shape (rows, {columns})"
         raise InputError(f"'X' must be {wanted}. Got shape {matrix.shape} instead.", parameter="X")
     if not np.isfinite(matrix).all() and (not missing or np.isinf(matrix).any()):
+        given = np.asarray(X, dtype=np.float64)
+        if np.isfinite(given).all() or (missing and not np.isinf(given).any()):
+            most, largest = np.finfo(matrix.dtype).max, np.nanmax(np.abs(given))
+            raise InputError(
+                f"'X' must hold numbers of at most {most:.2g}, since these weights compare {matrix.dtype.name}. "
+                f"Got {largest:.2g}.",
+                parameter="X",
+            )
         raise InputError("'X' must be finite. Got NaN or infinity.", parameter="X")
     return matrix
 
