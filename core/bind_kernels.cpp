@@ -104,13 +104,13 @@ void bind_kernels(nb::module_& m) {
         .def("tighten", &KernelSearch::tighten, "by"_a, "The alternative must be better by so much more.")
         .def(
             "advance",
-            [](KernelSearch& self, std::int64_t boxes, double cutoff, double gap) {
+            [](KernelSearch& self, std::int64_t boxes, double cutoff, double gap, double seconds) {
                 whence::arrays::require(gap >= 0.0 && gap < 1.0, "'gap' must be at least 0 and below 1.");
                 const nb::gil_scoped_release release;
-                return self.advance(boxes, cutoff, gap);
+                return self.advance(boxes, cutoff, gap, whence::Deadline(seconds));
             },
-            "boxes"_a, "cutoff"_a, "gap"_a,
-            "Examine at most so many boxes; whether none is left that may hold a nearer explanation, up to the gap.")
+            "boxes"_a, "cutoff"_a, "gap"_a, "seconds"_a = std::numeric_limits<double>::infinity(),
+            "Examine at most so many boxes, and none after so many seconds; whether none is left that may hold a nearer explanation, up to the gap.")
         .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
         .def("forget_met", &KernelSearch::forget_met, "Forget the explanation that was met.")
         .def_prop_ro("nodes", &KernelSearch::nodes, "Boxes examined so far.")

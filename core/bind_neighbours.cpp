@@ -376,14 +376,14 @@ Look examine(NeighbourSearch& self, const Vector& low, const Vector& high, doubl
 // Extra distance of the best explanation in a box and of the nearest undecided place, and the best one; None where the
 // box does not come to that.
 std::optional<nb::tuple> solve_box(NeighbourSearch& self, const Vector& low, const Vector& high, double radius,
-                                   std::int64_t patience) {
+                                   std::int64_t patience, std::int64_t numbers) {
     put_box(self, low, high);
     Examiner& examiner = self.worker().examiner;
     const Verdict verdict = examiner.examine(self.criterion(), radius);
     if (verdict != Verdict::leaf && verdict != Verdict::split) return std::nullopt;
     std::vector<double> found(self.space().axes.size());
     const auto [best, open] =
-        self.worker().leaf.solve(self.criterion(), examiner, radius - examiner.distance, patience, found);
+        self.worker().leaf.solve(self.criterion(), examiner, radius - examiner.distance, {patience, numbers}, found);
     return nb::make_tuple(best, open, to_numpy(found));
 }
 
@@ -461,12 +461,16 @@ void bind_search(nb::module_& m) {
         .def("restart", &NeighbourSearch::restart, "Begin again with the whole space.")
         .def(
             "advance",
-            [](NeighbourSearch& self, std::int64_t boxes, double radius, int threads) {
+            [](NeighbourSearch& self, std::int64_t boxes, double radius, int threads, double pause, double seconds,
+               std::int64_t numbers) {
                 require(threads >= 1 && threads <= 1024, "'threads' must be at least 1 and at most 1024.");
                 const nb::gil_scoped_release release;
-                return self.advance(boxes, radius, threads);
+                return self.advance(boxes, radius, threads, {Deadline(pause), Deadline(seconds), numbers});
             },
-            "boxes"_a, "radius"_a, "threads"_a = 1, "Examine at most so many boxes nearer than the radius.")
+            "boxes"_a, "radius"_a, "threads"_a = 1, "pause"_a = kInfinity, "seconds"_a = kInfinity,
+            "numbers"_a = Allowance{}.numbers,
+            "Examine at most so many boxes nearer than the radius: none is begun after the seconds until the pause, what "
+            "is under way at the end of all seconds is left undecided, and a box that takes more numbers is halved.")
         .def("standing", &standing, "contexts"_a.noconvert(), "For every context, whether it is an explanation.")
         .def("forget_met", &NeighbourSearch::forget_met, "Forget the explanation that was met.")
         .def_prop_ro("nodes", &NeighbourSearch::nodes, "Boxes examined since the last restart.")
@@ -479,7 +483,7 @@ void bind_search(nb::module_& m) {
             "The nearest explanation met on the way, without proof.")
         .def_prop_ro("met_distance", &NeighbourSearch::met_distance, "Its distance; infinite where none was met.")
         .def("examine", &examine, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "Examine one box.")
-        .def("solve_box", &solve_box, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "patience"_a,
+        .def("solve_box", &solve_box, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a, "patience"_a, "numbers"_a = LeafSolver::Patience{}.numbers,
              "Solve one box by linear programs: best extra distance, nearest undecided one, the best context.")
         .def("relations", &relations, "low"_a.noconvert(), "high"_a.noconvert(), "radius"_a,
              "How many others are surely nearer, farther, never farther and never nearer than each point in a box.")

@@ -122,11 +122,11 @@ void KernelSearch::push(double key, Box& box, std::shared_ptr<const std::vector<
     heap_.push(key, node);
 }
 
-bool KernelSearch::advance(std::int64_t boxes, double cutoff, double gap) {
+bool KernelSearch::advance(std::int64_t boxes, double cutoff, double gap, const Deadline& deadline) {
     for (std::int64_t done = 0;; ++done) {
         const double radius = (1.0 - gap) * std::min(cutoff, met_distance_);
         if (bound() >= radius) return true;
-        if (done >= boxes) return false;
+        if (done >= boxes || (done > 0 && deadline.passed())) return false;
         const auto [key, node] = heap_.pop();
         ++nodes_;
         treat(key, node, radius);

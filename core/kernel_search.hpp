@@ -20,6 +20,7 @@
 #include <vector>
 
 #include "changing_axes.hpp"
+#include "deadline.hpp"
 #include "heap.hpp"
 #include "kernel_shape.hpp"
 #include "neighbour_space.hpp"
@@ -66,8 +67,8 @@ public:
     // From now on it must be better by so much more: what was met is forgotten.
     void tighten(double by);
     // Examine at most so many boxes; whether none is left that may hold an explanation nearer than `cutoff`, or than the
-    // one that was met, by more than this share of its distance.
-    bool advance(std::int64_t boxes, double cutoff, double gap);
+    // one that was met, by more than this share of its distance. The box in which the deadline passes is the last one.
+    bool advance(std::int64_t boxes, double cutoff, double gap, const Deadline& deadline);
     // Whether a context is an explanation.
     bool stands(std::span<const double> context);
     void forget_met();

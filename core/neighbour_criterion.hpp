@@ -4,6 +4,8 @@
 // in the mean of the worst tail (the tail counted in neighbours, its last one split).
 #pragma once
 
+#include <cstdint>
+#include <iterator>
 #include <span>
 #include <vector>
 
@@ -49,6 +51,8 @@ public:
     virtual void lines(Members, Members, std::span<double>, std::vector<Line>& found) const { found.clear(); }
     // From now on the alternative must be better by so much more; for a criterion that cannot leave out a set.
     virtual void tighten(double) {}
+    // About how many numbers are looked at to judge whether sets of some of so many members are hopeless.
+    virtual std::int64_t effort(std::int64_t members) const { return 8 * members * std::ssize(rivals_); }
     // How much more the alternative costs than the latest rival under one observation.
     double harm(int member) const {
         return rivals_.empty() ? 0.0 : alternative_[member] - rivals_.back()[member];
@@ -98,6 +102,8 @@ class TailCriterion : public Criterion {
 public:
     TailCriterion(std::vector<double> alternative, int k, double tau, double tail, double confidence = 0.0)
         : Criterion(std::move(alternative), k, tau), tail_(tail), confidence_(confidence) {}
+    // Every member's cost may be a threshold, in three turns.
+    std::int64_t effort(std::int64_t members) const override { return 3 * members * members * std::ssize(rivals_); }
 
 private:
     // Mean of the worst tail, and the value at which it begins.

@@ -167,6 +167,7 @@ void LeafSolver::place(const Box& box) {
 
 // Distances of all members there, and the pair of decided ones that is in order least.
 LeafSolver::Pair LeafSolver::measure(const Box& box) {
+    numbers_ -= static_cast<std::int64_t>(m_) * std::ssize(moving_);
     double* const there = there_.data();
     std::copy_n(fixed_.begin(), m_, there);
     for (std::size_t place = 0; place < moving_.size(); ++place) {
@@ -219,8 +220,10 @@ double LeafSolver::worst_pair(const Box& box, Pair& pair) {
     double worst = bar;
     for (int a = 0; a < m_; ++a) {
         if (state_[a] != in) continue;
+        numbers_ -= m_;
         for (int b = 0; b < m_; ++b) {
             if (state_[b] != out || there_[b] - there_[a] >= space_.margin - kMiss) continue;
+            numbers_ -= std::ssize(moving_);
             if (const double value = envelope(box, a, b); value > worst) {
                 worst = value;
                 pair = {a, b};
@@ -297,14 +300,22 @@ void LeafSolver::ask_for_line(const Line& line, const Box& box) {
     simplex_.add_row(std::span(row_).first(moves_.size()), slack - line.here / steepest);
 }
 
-// Least extra distance at which the decided members are in order, up to the envelopes, and near enough.
+// Solve the linear program as it is now.
+Simplex::Result LeafSolver::minimise(double limit) {
+    const Simplex::Result result = simplex_.minimise(limit);
+    numbers_ -= static_cast<std::int64_t>(result.pivots * simplex_.rows() * simplex_.variables());
+    return result;
+}
+
+// Least extra distance at which the decided members are in order, up to the envelopes, and near enough; unclear where
+// patience ends before that.
 LeafSolver::Nearest LeafSolver::nearest_context(const Examiner& examined, double limit) {
     const Box& box = examined.box;
     simplex_.clear_rows();
     double cost = 0.0;
     if (!lines_.empty()) {
         for (const Line& line : lines_) ask_for_line(line, box);
-        const Simplex::Result result = simplex_.minimise(limit);
+        const Simplex::Result result = minimise(limit);
         cost = result.cost;
         if (result.status == Simplex::Status::infeasible) return {Reached::impossible, cost};
         if (result.status == Simplex::Status::unknown) {
@@ -313,7 +324,7 @@ LeafSolver::Nearest LeafSolver::nearest_context(const Examiner& examined, double
         }
     }
     const std::size_t most_rows = 50 * (moves_.size() + 2);
-    for (std::size_t added = 0; added < most_rows; ++added) {
+    for (std::size_t added = 0; added < most_rows && !impatient(); ++added) {
         place(box);
         Pair pair = measure(box);
         if (!ask_for_rules(box) && !ask_for_nearness(examined, pair)) {
@@ -328,7 +339,7 @@ LeafSolver::Nearest LeafSolver::nearest_context(const Examiner& examined, double
             }
             ask_for(box, value, -space_.margin);
         }
-        const Simplex::Result result = simplex_.minimise(limit);
+        const Simplex::Result result = minimise(limit);
         cost = result.cost;
         if (result.status == Simplex::Status::infeasible) return {Reached::impossible, cost};
         if (result.status == Simplex::Status::unknown) return {Reached::unclear, cost};
@@ -379,7 +390,9 @@ int LeafSolver::branching(const Criterion& criterion, double last) const {
 }
 
 LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& examined, double room,
-                                      std::int64_t patience, std::span<double> found) {
+                                      Patience patience, std::span<double> found) {
+    numbers_ = patience.numbers;
+    end_ = patience.ends;
     const bool placeable = prepare(examined);
     double lightest = kInfinity;
     for (const Move& move : moves_) lightest = std::min(lightest, examined.box.price[move.axis]);
@@ -389,13 +402,19 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
         relate(examined, 2.0 * room / lightest + kMiss);
     }
     states_.assign(static_cast<std::size_t>(m_ + 2) * m_, open);
+    known_.assign(m_ + 2, 0.0);
     Outcome outcome{kInfinity, kInfinity};
     int top = 1;
     while (top > 0) {
         --top;
+        if (impatient()) {
+            outcome.open = std::min(outcome.open, known_[top]);
+            continue;
+        }
         std::int8_t* const state = states_.data() + static_cast<std::size_t>(top) * m_;
         state_.assign(state, state + m_);
         collect(examined);
+        numbers_ -= criterion.effort(m_);
         if (criterion.hopeless(examined.chosen, examined.undecided, examined.buffer)) continue;
         if (criterion.by_nearness()) {
             criterion.lines(examined.chosen, examined.undecided, examined.buffer, lines_);
@@ -407,6 +426,10 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
         const double limit = std::min(room, std::min(outcome.best, outcome.open));
         const Nearest nearest = nearest_context(examined, limit);
         if (nearest.reached == Reached::impossible || nearest.cost >= limit) continue;
+        if (nearest.reached == Reached::unclear && impatient()) {
+            outcome.open = std::min(outcome.open, std::max(nearest.cost, known_[top]));
+            continue;
+        }
         const bool exact = nearest.reached == Reached::ordered && placeable;
         double last;
         const bool clear = clear_here(examined, last);
@@ -416,8 +439,8 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
             continue;
         }
         const int member = branching(criterion, last);
-        --patience;
-        if (member < 0 || patience <= 0) {
+        --patience.programs;
+        if (member < 0 || patience.programs <= 0 || impatient()) {
             // A set that is left out is done with; otherwise the box must be split. So it must where the same neighbours
             // may do elsewhere.
             if (member >= 0 || !exact || criterion.by_nearness()) outcome.open = nearest.cost;
@@ -428,6 +451,7 @@ LeafSolver::Outcome LeafSolver::solve(const Criterion& criterion, Examiner& exam
         for (const State value : {there, there == in ? out : in}) {
             std::int8_t* const next = states_.data() + static_cast<std::size_t>(top) * m_;
             std::ranges::copy(state_, next);
+            known_[top] = nearest.cost;
             if (decide(next, member, value)) ++top;
         }
     }

@@ -10,6 +10,7 @@
 #include <span>
 #include <vector>
 
+#include "deadline.hpp"
 #include "neighbour_box.hpp"
 #include "neighbour_criterion.hpp"
 #include "neighbour_space.hpp"
@@ -26,9 +27,17 @@ public:
         double best, open;
     };
 
-    // The nearest explanation in the box that was last examined, within `room` of its nearest context, with at most
-    // `patience` linear programs. The best explanation is written to `found`.
-    Outcome solve(const Criterion& criterion, Examiner& examined, double room, std::int64_t patience,
+    // When to give up: after so many linear programs, or so many numbers looked at in all of them. Both are counted, not
+    // timed, so that a search takes the same course on every machine; only its very end is a time.
+    struct Patience {
+        std::int64_t programs = std::int64_t{1} << 60;
+        std::int64_t numbers = 500'000'000;
+        Deadline ends{};
+    };
+
+    // The nearest explanation in the box that was last examined, within `room` of its nearest context. The best
+    // explanation is written to `found`; what was not looked at when patience ended counts as undecided.
+    Outcome solve(const Criterion& criterion, Examiner& examined, double room, Patience patience,
                   std::span<double> found);
 
 private:
@@ -60,6 +69,8 @@ private:
     void relate_scores(const Examiner& examined, double room);
     bool decide(std::int8_t* state, int member, State value);
     Nearest nearest_context(const Examiner& examined, double limit);
+    Simplex::Result minimise(double limit);
+    bool impatient() const { return numbers_ <= 0 || end_.passed(); }
     void place(const Box& box);
     Pair measure(const Box& box);
     double envelope(const Box& box, int a, int b);
@@ -88,6 +99,9 @@ private:
     // Whether a can be a neighbour only together with b, at (a, b); and the same at (b, a).
     std::vector<std::int8_t> implies_, implied_by_;
     std::vector<std::int8_t> states_, state_;
+    std::vector<double> known_;  // of each node that waits, a bound on its extra distance
+    std::int64_t numbers_ = 0;   // that may still be looked at, before the deadline
+    Deadline end_;
     std::vector<Line> lines_;   // what is known of the cuts of a node, where neighbours count by their nearness
     std::vector<int> decided_;  // members whose decision may decide others
 };

@@ -14,10 +14,9 @@ namespace {
 
 constexpr double kInfinity = std::numeric_limits<double>::infinity();
 
-// With at most this many open members a box is tried by linear programs, at most so many of them.
+// With at most this many open members a box that can be split is tried by linear programs, at most so many of them.
 constexpr std::size_t kFew = 48;
-constexpr std::int64_t kPatience = 20;
-constexpr std::int64_t kEndless = std::int64_t{1} << 60;
+constexpr std::int64_t kPrograms = 20;
 
 // Boxes narrower than this, in all directions, are as good as a context.
 constexpr double kNarrow = 1e-12;
@@ -82,13 +81,13 @@ NeighbourWorker::NeighbourWorker(const Space& space, const Criterion& criterion,
       changing_(space, few),
       solution_(space.axes.size()) {}
 
-void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius) {
+void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius, const Allowance& allowance) {
     while (--left >= 0) {
         const auto entry = tree_.heap.take(radius);
         if (!entry) break;
-        const bool solved = treat(*entry, radius);
+        const bool solved = treat(*entry, radius, allowance);
         tree_.heap.done();
-        if (solved) {
+        if (solved || allowance.pause.passed()) {
             tree_.heap.close();
             return;
         }
@@ -99,7 +98,7 @@ void NeighbourWorker::work(std::atomic<std::int64_t>& left, double radius) {
 }
 
 // Examine one box; whether it is solved, and no box that waits is nearer.
-bool NeighbourWorker::treat(Tree::Entry entry, double radius) {
+bool NeighbourWorker::treat(Tree::Entry entry, double radius, const Allowance& allowance) {
     const auto [key, node] = entry;
     tree_.load(node, examiner);
     if (changing_.limited() && !changing_.keep(examiner.box)) {
@@ -114,7 +113,7 @@ bool NeighbourWorker::treat(Tree::Entry entry, double radius) {
         add_choices(axis, std::max(key, examiner.distance), radius);
         return false;
     }
-    const auto [best, open] = solve(verdict, radius);
+    const auto [best, open] = solve(verdict, radius, allowance);
     const double value = std::max(key, examiner.distance + std::min(best, open));
     met.improve(examiner.distance + best, solution_);
     if (best <= open && value < radius) {
@@ -148,7 +147,7 @@ bool NeighbourWorker::categories_decided() const {
 }
 
 // Extra distance of the best explanation in the box last examined, and of the nearest place that is undecided.
-LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius) {
+LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius, const Allowance& allowance) {
     const double room = radius - examiner.distance;
     if (verdict == Verdict::pruned) return {kInfinity, kInfinity};
     if (verdict == Verdict::feasible) {
@@ -159,9 +158,11 @@ LeafSolver::Outcome NeighbourWorker::solve(Verdict verdict, double radius) {
         (space_.limited() && space_.turns(examiner.box, examiner.sets.settled))) {
         return {kInfinity, 0.0};
     }
-    if (verdict == Verdict::leaf) return leaf.solve(criterion_, examiner, room, kEndless, solution_);
+    LeafSolver::Patience patience{.numbers = allowance.numbers, .ends = allowance.ends};
+    if (verdict == Verdict::leaf) return leaf.solve(criterion_, examiner, room, patience, solution_);
     if (examiner.sets.open.size() <= kFew && categories_decided()) {
-        return leaf.solve(criterion_, examiner, room, kPatience, solution_);
+        patience.programs = kPrograms;
+        return leaf.solve(criterion_, examiner, room, patience, solution_);
     }
     return {kInfinity, 0.0};
 }
@@ -220,25 +221,25 @@ double NeighbourSearch::bound() const { return tree_.heap.empty() ? kInfinity : 
 
 void NeighbourSearch::forget_met() { met_.distance = kInfinity; }
 
-Progress NeighbourSearch::advance(std::int64_t boxes, double radius, int threads) {
-    const std::int64_t stop_at = nodes_ + boxes;
+Progress NeighbourSearch::advance(std::int64_t boxes, double radius, int threads, const Allowance& allowance) {
+    const std::int64_t began_at = nodes_, stop_at = nodes_ + boxes;
     // Such a criterion remembers the box that it looks at.
     if (criterion_->by_nearness()) threads = 1;
     while (bound() < radius) {
-        if (nodes_ >= stop_at) return Progress::spent;
-        if (work(stop_at - nodes_, radius, threads)) return Progress::candidate;
+        if (nodes_ >= stop_at || (nodes_ > began_at && allowance.pause.passed())) return Progress::spent;
+        if (work(stop_at - nodes_, radius, threads, allowance)) return Progress::candidate;
     }
     return Progress::exhausted;
 }
 
 // Let all threads work once, for about so many boxes; whether the nearest box that is left was solved.
-bool NeighbourSearch::work(std::int64_t boxes, double radius, int threads) {
+bool NeighbourSearch::work(std::int64_t boxes, double radius, int threads, const Allowance& allowance) {
     while (static_cast<int>(workers_.size()) < threads)
         workers_.push_back(std::make_unique<NeighbourWorker>(space_, *criterion_, tree_, few_.get()));
     std::atomic<std::int64_t> left = boxes;
     tree_.heap.open();
     work_together(
-        threads, [&](int i) { workers_[i]->work(left, radius); },
+        threads, [&](int i) { workers_[i]->work(left, radius, allowance); },
         [&] { tree_.heap.close(); });
     nodes_ += boxes - left;
     Found nearest(space_.dimension());

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "changing_axes.hpp"
+#include "deadline.hpp"
 #include "few_changes.hpp"
 #include "neighbour_box.hpp"
 #include "neighbour_criterion.hpp"
@@ -53,24 +54,31 @@ struct Found {
     void improve(double distance, const std::vector<double>& context);
 };
 
+// When threads return to their caller.
+struct Allowance {
+    Deadline pause{};  // no box is begun after it
+    Deadline ends{};   // nor is one under way looked at any closer: what is known of it by then has to do
+    std::int64_t numbers = LeafSolver::Patience{}.numbers;  // that linear programs of one box may look at
+};
+
 // One thread of the search.
 class NeighbourWorker {
 public:
     NeighbourWorker(const Space& space, const Criterion& criterion, Tree& tree, const FewChanges* few);
 
     // Examine the nearest boxes until none of the `left` ones is left to all threads, nothing nearer than `radius` is
-    // there, or one is solved and no other that waits is nearer: that is a candidate. Explanations met on the way go to
-    // `met`.
-    void work(std::atomic<std::int64_t>& left, double radius);
+    // there, it is time to pause, or one is solved and no other that waits is nearer: that is a candidate.
+    // Explanations met on the way go to `met`.
+    void work(std::atomic<std::int64_t>& left, double radius, const Allowance& allowance);
 
     Found candidate, met;
     Examiner examiner;
     LeafSolver leaf;
 
 private:
-    bool treat(Tree::Entry entry, double radius);
+    bool treat(Tree::Entry entry, double radius, const Allowance& allowance);
     bool categories_decided() const;
-    LeafSolver::Outcome solve(Verdict verdict, double radius);
+    LeafSolver::Outcome solve(Verdict verdict, double radius, const Allowance& allowance);
     void add_parts(double least, double radius);
     void add_choices(int axis, double least, double radius);
 
@@ -82,7 +90,7 @@ private:
 };
 
 enum class Progress {
-    spent,      // the boxes that were allowed
+    spent,      // the boxes or the time that were allowed
     candidate,  // the nearest explanation is proved nearest
     exhausted,  // nothing nearer than the radius is left
 };
@@ -102,7 +110,7 @@ public:
     void restart();
     // Examine at most `boxes` boxes nearer than `radius`, which may only shrink until a restart: what lies beyond it is
     // cut off. Several threads share the tree, each with a box of its own; a candidate is proved nearest all the same.
-    Progress advance(std::int64_t boxes, double radius, int threads = 1);
+    Progress advance(std::int64_t boxes, double radius, int threads, const Allowance& allowance);
     // Whether a context is an explanation.
     bool stands(std::span<const double> context);
     // Forget the explanation that was met.
@@ -118,7 +126,7 @@ public:
     double met_distance() const { return met_.distance; }
 
 private:
-    bool work(std::int64_t boxes, double radius, int threads);
+    bool work(std::int64_t boxes, double radius, int threads, const Allowance& allowance);
 
     Space space_;
     std::unique_ptr<Criterion> criterion_;

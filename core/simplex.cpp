@@ -195,15 +195,15 @@ Simplex::Result Simplex::minimise(double cutoff) {
     const std::size_t v = variables();
     const std::size_t patience = 20 * (v + basic_.size() + 5);
     for (std::size_t step = 0; step < 2 * patience; ++step) {
-        if (objective_[v] > cutoff) return {Status::infeasible, objective_[v]};
+        if (objective_[v] > cutoff) return {Status::infeasible, objective_[v], step};
         const bool careful = step > patience;
         const int out = leaving(careful);
-        if (out < 0) return {Status::solved, objective_[v]};
+        if (out < 0) return {Status::solved, objective_[v], step};
         const int in = lexicographic_ ? entering_lexicographic(out) : entering(out, careful);
-        if (in < 0) return {Status::infeasible, kInfinity};
+        if (in < 0) return {Status::infeasible, kInfinity, step};
         pivot(out, in);
     }
-    return {Status::unknown, objective_[v]};
+    return {Status::unknown, objective_[v], 2 * patience};
 }
 
 void Simplex::solution(std::span<double> u) const {

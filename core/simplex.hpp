@@ -17,6 +17,7 @@ public:
     struct Result {
         Status status;
         double cost;  // a lower bound where the status is unknown
+        std::size_t pivots;
     };
 
     struct Tolerances {

@@ -154,3 +154,34 @@ def test_other_threads_go_on_while_it_searches() -> None:
     stop.set()
     thread.join()
     assert during > 20
+
+
+@pytest.mark.parametrize("shape", ["cc", "ccc", "ccd"])
+def test_a_box_that_takes_too_long_is_halved(shape: str) -> None:
+    """Linear programs that may look at hardly any number leave boxes undecided: more boxes, the same answer."""
+    more = 0
+    for seed in range(12):
+        risk = CVaR(0.5) if seed % 2 else None
+        patient, hasty = (Scene(seed, shape, n=12, k=1 + seed % 6, rivals=1 + seed % 2, risk=risk) for _ in range(2))
+        end, boxes = _run(patient, 100)
+        while (progress := hasty.search.advance(100, 50.0, numbers=300)) is NeighbourProgress.SPENT:
+            assert hasty.search.bound <= patient.search.bound + 1e-9
+            assert hasty.search.nodes < 20_000
+        assert progress is end
+        if end is NeighbourProgress.CANDIDATE:
+            assert hasty.far(hasty.search.candidate) == pytest.approx(patient.far(patient.search.candidate), abs=1e-9)
+        more += hasty.search.nodes > boxes
+    assert more > 3
+
+
+def test_time_that_is_over_leaves_one_box() -> None:
+    """The box in which the time ends is the last, however many are asked for; slices of one box go on all the same."""
+    at_once, one_by_one = (Scene(3, "ccc", n=30, k=4, rivals=2) for _ in range(2))
+    end, boxes = _run(at_once, 10**6)
+    while (progress := one_by_one.search.advance(10**6, 50.0, pause=0.0)) is NeighbourProgress.SPENT:
+        pass
+    assert (progress, one_by_one.search.nodes) == (end, boxes)
+    assert one_by_one.search.bound == at_once.search.bound
+    again = Scene(3, "ccc", n=30, k=4, rivals=2).search
+    assert again.advance(10**6, 50.0, pause=0.0) is NeighbourProgress.SPENT
+    assert again.nodes == 1

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import signal
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
@@ -356,6 +357,40 @@ def test_many_features_give_an_answer_in_time(d: int) -> None:
         answer = explain(question)
     assert_stands(question, answer, rivals)
     assert 0.0 < answer.bound <= answer.distance
+
+
+def _corners(**limits: Any) -> Question:
+    """Numbers that were 0 or 1 in the past: no coordinate lies inside a box, and no split makes more of it linear."""
+    rng = np.random.default_rng(0)
+    n, d, k = 500, 20, 30
+    points = rng.integers(0, 2, (n, d)).astype(float)
+    demand = points @ rng.normal(size=d)
+    space = Space(points[0], np.zeros(d), np.ones(d), (None,) * d, np.ones(d), np.full(d, -1))
+    here, there = demand[KNNWeights(k).fit(points).at(points[0]) > 0].mean(), demand.min()
+    alternative, decision = np.abs(demand - there), 0.6 * np.abs(demand - here)
+    return ask(points, space, k, alternative, [decision], Expectation(), **limits)
+
+
+def test_a_box_that_no_split_makes_linear_ends_in_time() -> None:
+    """A time limit ends the search within such a box, with what is proved by then."""
+    question = _corners(time_limit=1.0)
+    answer = explain(question)
+    assert answer.status == "time_limit"
+    assert 0.0 < answer.bound <= answer.distance
+    assert question.limits.seconds < 20.0
+
+
+def test_ctrl_c_ends_a_search_among_such_boxes() -> None:
+    """A signal that raises KeyboardInterrupt, as that of Ctrl-C does, ends the search with what is known."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.setitimer(signal.ITIMER_REAL, 0.3)
+    try:
+        answer = explain(_corners(time_limit=60.0))
+    finally:
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, before)
+    assert answer.status == "interrupted"
+    assert 0.0 <= answer.bound <= answer.distance
 
 
 def _next_candidate(frontier: NeighbourFrontier) -> Floats:

@@ -15,13 +15,15 @@ import numpy as np
 
 from whence.aliases import Floats, Status
 from whence.problems._deadline import OutOfTime
-from whence.question import Answer, Question
+from whence.question import Answer, Limits, Question
 
-__all__ = ["Frontier", "run"]
+__all__ = ["Frontier", "longest", "run"]
 
 
 #: Seconds that a frontier should search before it is asked again whether to go on.
 SLICE = 0.05
+#: Seconds after which a frontier that can stop between two boxes returns, however many boxes it was asked for.
+LONGEST = 0.5
 #: A slice has at most this many times the boxes of the one before: the next ones may take longer than those measured.
 GROWTH = 8
 
@@ -72,6 +74,11 @@ class Frontier(Protocol):
     def cell(self, point: Floats) -> tuple[Floats, Floats] | None:
         """A box around `point` in which the weights stay the same, where the engine knows one."""
         ...
+
+
+def longest(limits: Limits) -> float:
+    """Return the seconds after which a slice must end between two boxes: Ctrl-C and limits are looked at after it."""
+    return min(LONGEST, limits.remaining)
 
 
 def run(question: Question, frontier: Frontier) -> Answer:

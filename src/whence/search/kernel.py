@@ -124,7 +124,7 @@ class KernelFrontier:
 
     def advance(self, nodes: int, cutoff: float) -> Floats | None:
         """Examine at most `nodes` boxes; the nearest context met, once nothing is nearer by more than the gap."""
-        ended = self.search.advance(nodes, cutoff, self.gap)
+        ended = self.search.advance(nodes, cutoff, self.gap, driver.longest(self.question.limits))
         self.proved = max(self.proved, min(self.search.bound, self.search.met_distance, cutoff))
         if not ended:
             self.bound = self.proved

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import time
 from dataclasses import replace
 from typing import cast
 
@@ -108,11 +109,13 @@ class NeighbourFrontier:
         # Slices follow the clock; they end where the course of the search is decided, so that it does not.
         last = min(self.nodes + nodes, self.milestone)
         wanted = (1.0 - self.gap) * cutoff
+        ends = time.perf_counter() + driver.longest(self.question.limits)
         while self.nodes < last:
             # Within one tree the radius may only shrink: what lies beyond it was cut off.
             self.radius = radius = min(wanted, self.radius)
             before = self.search.nodes
-            progress = self.search.advance(last - self.nodes, radius, self.question.threads or 1)
+            pause, seconds = ends - time.perf_counter(), self.question.limits.remaining
+            progress = self.search.advance(last - self.nodes, radius, self.question.threads or 1, pause, seconds)
             self.nodes += self.search.nodes - before
             if progress is NeighbourProgress.EXHAUSTED:
                 self.bound = self.proved = max(self.bound, np.inf if radius > self.farthest else radius)
@@ -124,6 +127,8 @@ class NeighbourFrontier:
                 if wanted < CLOSE * self.radius:
                     self.radius = wanted
                 self.search.restart()
+                if time.perf_counter() > ends:
+                    return None
                 continue
             self.bound = self.proved = max(self.bound, min(self.search.bound, radius))
             if progress is NeighbourProgress.CANDIDATE:
@@ -132,6 +137,8 @@ class NeighbourFrontier:
                     self.candidate = self.shown = point
                     return point
                 self.exclude(point)
+            if time.perf_counter() > ends:
+                return None
         return None
 
     def propose(self, cutoff: float) -> Floats | None:
