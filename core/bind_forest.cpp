@@ -253,7 +253,10 @@ void bind_criteria(nb::module_& m) {
         .def(nb::init<std::int32_t>(), "leaves"_a)
         .def(
             "add_rival",
-            [](MeanCriterion& criterion, Vector means) { criterion.add_rival(copied(means)); },
+            [](MeanCriterion& criterion, Vector means) {
+                require_finite(means, "means");
+                criterion.add_rival(copied(means));
+            },
             "means"_a.noconvert());
     nb::class_<ConfidentMeanCriterion, MeanCriterion>(
         m, "ConfidentMeanCriterion", "Expected cost: the mean difference plus kappa standard errors over the trees.")
@@ -282,6 +285,9 @@ void bind_criteria(nb::module_& m) {
                 require_size(first, count + 1, "first");
                 require_size(value, at.size(), "value");
                 require_size(slopes, 2 * count, "slopes");
+                require_finite(at, "at");
+                require_finite(value, "value");
+                require_finite(slopes, "slopes");
                 std::vector<BrokenLine> curves;
                 for (std::size_t k = 0; k < count; ++k) {
                     const auto end = static_cast<std::int64_t>(at.size());
@@ -321,6 +327,7 @@ void bind_criteria(nb::module_& m) {
         .def(
             "add_plan",
             [](TailCriterion& criterion, Vector etas, Integers rank, bool kept) {
+                require_finite(etas, "etas");
                 criterion.add_plan(copied(etas), copied(rank), kept);
             },
             "etas"_a.noconvert(), "rank"_a.noconvert(), "kept"_a)
@@ -365,6 +372,7 @@ void bind_criteria(nb::module_& m) {
 TailTable table_of(const LeafSamples& samples, const Vector& etas, const Integers& rank, double tail,
                    std::int32_t trees) {
     require(etas.size() > 0, "'etas' must not be empty.");
+    require_finite(etas, "etas");
     for (std::size_t i = 0; i < rank.size(); ++i)
         require(rank(i) >= 0 && static_cast<std::size_t>(rank(i)) < etas.size(), "'rank' must be about the etas.");
     for (const std::int32_t sample : samples.samples)
@@ -399,6 +407,7 @@ void bind_plan_sets(nb::module_& m) {
             "add_plans",
             [](PlanList& list, Matrix rows) {
                 require(rows.shape(1) == static_cast<std::size_t>(list.leaves()), "'rows' must have one number a leaf.");
+                require_finite(rows, "rows");
                 for (std::size_t i = 0; i < rows.shape(0); ++i)
                     list.add_plan({rows.data() + i * rows.shape(1), rows.shape(1)});
             },
@@ -407,6 +416,7 @@ void bind_plan_sets(nb::module_& m) {
             "add_rivals",
             [](PlanList& list, Matrix rows) {
                 require(rows.shape(1) == static_cast<std::size_t>(list.leaves()), "'rows' must have one number a leaf.");
+                require_finite(rows, "rows");
                 for (std::size_t i = 0; i < rows.shape(0); ++i)
                     list.add_rival({rows.data() + i * rows.shape(1), rows.shape(1)});
             },
@@ -597,6 +607,8 @@ void bind_plan_sets(nb::module_& m) {
             [](StockCriterion* self, std::shared_ptr<StockTable> table, Vector rival, std::shared_ptr<StockTable> all,
                double budget) {
                 require_size(rival, static_cast<std::size_t>(table->leaves()), "rival");
+                require_finite(rival, "rival");
+                require(!std::isnan(budget), "'budget' must be a number.");
                 new (self) StockCriterion(std::move(table), copied(rival), std::move(all), budget);
             },
             "table"_a, "rival"_a.noconvert(), "all"_a.none() = nb::none(),
@@ -683,13 +695,23 @@ void bind_search(nb::module_& m) {
             },
             "budget"_a, "cutoff"_a, "shares"_a.none() = nb::none(), "sharp"_a = false,
             "seconds"_a = std::numeric_limits<double>::infinity(), nb::call_guard<nb::gil_scoped_release>(),
+            nb::keep_alive<1, 4>(),  // every thread learns from the shares, about cells that they know
             "Search on for so many boxes or seconds: whether the nearest candidate was reached, and the proved bound.")
         .def(
-            "answer", [](ForestSearch& search, Vector row) { search.answer(copied(row)); }, "row"_a.noconvert(),
+            "answer",
+            [](ForestSearch& search, Vector row) {
+                require_finite(row, "row");
+                search.answer(copied(row));
+            },
+            "row"_a.noconvert(),
             "A plan that beats the alternative at the candidate: what each leaf adds to the criterion against it.")
         .def(
-            "meet", [](ForestSearch& search, Vector row) { search.meet(copied(row)); }, "row"_a.noconvert(),
-            "A plan that was met elsewhere.")
+            "meet",
+            [](ForestSearch& search, Vector row) {
+                require_finite(row, "row");
+                search.meet(copied(row));
+            },
+            "row"_a.noconvert(), "A plan that was met elsewhere.")
         .def("show_latest", &ForestSearch::show_latest, "count"_a, "Show the criterion the rivals met last.")
         .def_prop_ro("rivals_met", &ForestSearch::rivals_met)
         .def(

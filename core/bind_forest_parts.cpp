@@ -198,7 +198,7 @@ void bind_open_box(nb::module_& m) {
                 criterion.lean(*self);
             },
             "box"_a, "criterion"_a, "tau"_a, "plausible"_a.none() = nb::none(), nb::keep_alive<1, 2>(),
-            nb::keep_alive<1, 5>())
+            nb::keep_alive<1, 3>(), nb::keep_alive<1, 5>())
         .def_ro("box", &OpenBox::box)
         .def_ro("reach", &OpenBox::reach)
         .def_ro("near", &OpenBox::near)
@@ -218,7 +218,7 @@ void bind_open_box(nb::module_& m) {
                 require_fit(open, criterion);
                 return criterion.bound(open, tau) && (open.plausible == nullptr || open.plausible->bound(open));
             },
-            "criterion"_a, "tau"_a, "Bound the criterion, and how plausible contexts are, over the box; False where it "
+            "criterion"_a, "tau"_a, nb::keep_alive<1, 2>(), "Bound the criterion, and how plausible contexts are, over the box; False where it "
             "holds nowhere.")
         .def(
             "bound_again",
@@ -226,7 +226,7 @@ void bind_open_box(nb::module_& m) {
                 require_fit(open, criterion);
                 return criterion.bound_again(open, tau);
             },
-            "criterion"_a, "tau"_a, "The same with another threshold for the worst rival.")
+            "criterion"_a, "tau"_a, nb::keep_alive<1, 2>(), "The same with another threshold for the worst rival.")
         .def(
             "strong_bound",
             [](OpenBox& open, const Criterion& criterion, double tau, Shares& shares, double cutoff,
@@ -236,7 +236,7 @@ void bind_open_box(nb::module_& m) {
                 require(rounds > 0, "'rounds' must be positive.");
                 return shares.bound(open, criterion, tau, cutoff, {rounds, rate});
             },
-            "criterion"_a, "tau"_a, "shares"_a, "cutoff"_a, "rounds"_a, "rate"_a,
+            "criterion"_a, "tau"_a, "shares"_a, "cutoff"_a, "rounds"_a, "rate"_a, nb::keep_alive<1, 2>(),
             "Lower bound on the distance at which the criterion can hold in the box.")
         .def(
             "quantiles",

@@ -58,6 +58,12 @@ public:
 
     // A worker that is `alone` goes on with the box under way in the next slice; one of several puts it back.
     ForestWorker(Shared& shared, bool alone);
+    ForestWorker(const ForestWorker&) = delete;
+    ForestWorker& operator=(const ForestWorker&) = delete;
+    // The criterion outlives the rows that it was shown: it forgets them.
+    ~ForestWorker() {
+        if (absolute_) criterion_.show({}, false);
+    }
 
     // Work on the nearest boxes until the allowance is used up, nothing is left, or a candidate is met: the projection of
     // a box satisfies the criterion. The box goes back, for other threads may have nearer ones.

@@ -17,8 +17,12 @@ public:
     std::int32_t add(std::vector<double> row) {
         if (row.size() != static_cast<std::size_t>(leaves_))
             throw std::invalid_argument("A rival must have one number a leaf.");
-        if (count_ < capacity_) rows_.emplace_back();
-        rows_[static_cast<std::size_t>(count_ % capacity_)] = std::move(row);
+        if (count_ < capacity_) {
+            rows_.push_back(std::move(row));
+        } else {
+            // In the place of the oldest, which somebody may still look at.
+            std::ranges::copy(row, rows_[static_cast<std::size_t>(count_ % capacity_)].begin());
+        }
         return count_++;
     }
 
