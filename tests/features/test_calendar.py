@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import gc
 import warnings
+import weakref
 from dataclasses import replace
 from datetime import date, timedelta
 from typing import Any
@@ -189,3 +191,20 @@ def test_columns_that_look_as_if_they_went_round() -> None:
         "Hour": (24, 0), "month": (12, 1), "wind_direction": (360, 0),
     }  # fmt: skip
     assert wh.Schema(found).fit(X).suggestions(X) == {}
+
+
+def test_days_of_questions_are_not_kept_for_ever() -> None:
+    """Days that may be suggested differ from context to context: what was made of them is gone after many others."""
+    schema = wh.Schema({"day": wh.Date("date", ("weekday", "month"))}).fit(DAYS)
+    row = schema.row(DAYS.iloc[0])
+
+    def related(last: int) -> Any:
+        high = DAYS["date"].iloc[0] + pd.Timedelta(days=last)
+        return schema.space(row, bounds={"day": (DAYS["date"].iloc[0], high)}).relations
+
+    alive = weakref.ref(related(3))
+    assert alive() is not None
+    for last in range(4, 104):
+        related(last)
+    gc.collect()
+    assert alive() is None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import gc
+import weakref
+
 import numpy as np
 import pandas as pd
 import pytest
@@ -239,3 +242,16 @@ def test_relations_are_part_of_the_certificate() -> None:
     assert why.asked["relations"] == ["dew point + 6 <= temperature", "observed(day, hour)"]
     assert why.context["dew point"] + 6 <= why.context["temperature"] + 1e-6
     assert why.verify(policy).agrees
+
+
+def test_relations_of_questions_are_not_kept_for_ever() -> None:
+    """What the same texts were made into serves the next question; after many others it is gone."""
+    schema = wh.Schema().fit(X)
+    first = schema.related(["temperature <= 30"], X)
+    assert schema.related(["temperature <= 30"], X) is first
+    alive = weakref.ref(first)
+    del first
+    for limit in range(100):
+        schema.related([f"temperature <= {31 + limit}"], X)
+    gc.collect()
+    assert alive() is None

@@ -10,9 +10,13 @@ import pandas as pd
 
 from whence.aliases import Floats
 from whence.features.date_column import DateColumn, DateRange
+from whence.features.recent import Recent
 from whence.question.relations import Relations
 
 __all__ = ["Calendar"]
+
+#: Ranges of days, each beside some relations, that are kept for the next question.
+KEPT_RANGES = 64
 
 
 class Calendar:
@@ -23,7 +27,7 @@ class Calendar:
         self._order = list(order)
         #: The user's columns, and then the parts of all dates.
         self.names = [*order, *(part.name for column in columns for part in column.parts)]
-        self._existing: dict[Any, tuple[Relations | None, Relations]] = {}
+        self._existing: Recent[tuple[Relations | None, Relations]] = Recent(KEPT_RANGES)
 
     def row(self, values: list[Any]) -> list[Any]:
         """The values of a context, in the order of the user's columns, and the parts of its dates."""
@@ -55,7 +59,7 @@ class Calendar:
     ) -> tuple[Relations | None, dict[int, DateRange]]:
         """Relations, and that the parts of every date are those of a day that may be suggested; and these days.
 
-        They are kept: what an engine lays out for relations serves the next question about the same ones.
+        Those asked for last are kept: what an engine lays out for relations serves the next question about the same.
         """
         days = {}
         for column in self.columns:
@@ -65,12 +69,17 @@ class Calendar:
             held = restricted and (column.name in kept or column.feature.change == "fixed")
             if held or column.is_any(allowed):
                 continue
-            outside: date | None = None if allowed[0] <= start <= allowed[1] else start
-            key = column.name, allowed, outside, id(related)
-            if key not in self._existing:
-                self._existing[key] = related, column.exists(allowed, start, coordinates).joined(related)
-            related = self._existing[key][1]
+            related = self._with_days(related, column, allowed, start, coordinates)
         return related, days
+
+    def _with_days(
+        self, related: Relations | None, column: DateColumn, allowed: DateRange, start: date, coordinates: int
+    ) -> Relations:
+        """Relations, and that the parts of a date are those of an allowed day."""
+        outside = None if allowed[0] <= start <= allowed[1] else start
+        # What the key names by its identity is kept beside, so that nothing else can take that.
+        key = column.name, allowed, outside, id(related)
+        return self._existing.get(key, lambda: (related, column.exists(allowed, start, coordinates).joined(related)))[1]
 
     def beyond(self, days: Mapping[int, DateRange], context: pd.Series, point: Floats) -> list[int]:
         """First coordinates of the dates that are none of those that may be suggested at a point."""

@@ -29,6 +29,7 @@ from whence.features.inference import inferred
 from whence.features.kinds import Categorical, Feature
 from whence.features.ordered import OrderedColumn
 from whence.features.proposing import proposed_relations
+from whence.features.recent import Recent
 from whence.features.relations import Observed, bound_relations, check_complete, relation_texts
 from whence.features.room import Room
 from whence.features.suggesting import suggested_cycles
@@ -39,6 +40,8 @@ from whence.tables import as_table
 __all__ = ["Schema"]
 
 FEATURES = Rule("a mapping from names of columns to features such as Continuous()", MAPPING.fits).or_none(", or None")
+#: Relations given with questions that are kept for the next one: each may take some tens of kilobytes.
+KEPT_RELATIONS = 32
 
 
 class Schema(Coordinates):
@@ -74,7 +77,7 @@ class Schema(Coordinates):
                 )
         self.relations = relation_texts(relations)
         self._relations: Relations | None = None
-        self._further: dict[tuple[str, ...], Relations] = {}
+        self._further: Recent[Relations] = Recent(KEPT_RELATIONS)
 
     @classmethod
     def infer(cls, X: Any, **overrides: Feature) -> Schema:
@@ -129,17 +132,19 @@ class Schema(Coordinates):
     def related(self, relations: Any, X: Any) -> Relations | None:
         """The schema's relations and further ones, given the history `X` that it was fitted to.
 
-        They are kept: what an engine lays out for relations serves the next question about the same ones.
+        Those asked for last are kept: what an engine lays out for relations serves the next question about the same.
         """
         texts = relation_texts(relations)
         if not texts:
             return self._relations
-        if texts not in self._further:
+
+        def made() -> Relations:
             table = self._calendar.table(self._table(X))
             found = bound_relations(texts, self._parts(), table, self.n_coordinates)
             check_complete(found, self._parts(), table)
-            self._further[texts] = found if self._relations is None else self._relations.joined(found)
-        return self._further[texts]
+            return found if self._relations is None else self._relations.joined(found)
+
+        return self._further.get(texts, made)
 
     def broken(self, context: Any) -> list[str]:
         """The schema's relations, as they were written, that a context breaks."""
