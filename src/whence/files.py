@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import hashlib
 import os
 import stat
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 from whence.errors import InputError
 
-__all__ = ["claimed", "complete", "project_file", "read_file", "write_text"]
+__all__ = ["chunks", "claimed", "complete", "digest_of", "open_file", "project_file", "read_file", "write_text"]
+
+#: Bytes that are read at a time of a file that may be large.
+CHUNK = 1 << 20
 
 #: What a path may lead to instead of a file: reading it would wait for somebody who writes, or would never end.
 OTHERS = (
@@ -38,18 +42,20 @@ def read_file(path: Path) -> bytes:
     Traceback (most recent call last):
     whence.errors.InputError: '/' is a folder; a file was expected.
     """
+    with open_file(path) as file:
+        try:
+            return file.read()
+        except OSError as error:
+            raise InputError(f"The file {str(path)!r} cannot be read: {error.strerror or error}.") from None
+        except MemoryError:
+            raise InputError(f"The file {str(path)!r} does not fit into the memory that there is.") from None
+
+
+def open_file(path: Path) -> BinaryIO:
+    """A file to read from, refused as by :func:`read_file`; so is one that is larger than the memory of the machine."""
     try:
         # A pipe that nobody writes to would hold up an ordinary `open` for ever.
         handle = os.open(path, os.O_RDONLY | getattr(os, "O_NONBLOCK", 0) | getattr(os, "O_BINARY", 0))
-        mode = os.fstat(handle).st_mode
-        if not stat.S_ISREG(mode):
-            os.close(handle)
-            what = next((name for test, name in OTHERS if test(mode)), "no file")
-            raise InputError(f"{str(path)!r} is {what}; a file was expected.")
-        with os.fdopen(handle, "rb") as file:
-            return file.read()
-    except InputError:
-        raise
     except FileNotFoundError:
         raise InputError(f"The file {str(path)!r} does not exist.") from None
     except (OSError, ValueError) as error:
@@ -57,6 +63,43 @@ def read_file(path: Path) -> bytes:
             raise InputError(f"{str(path)!r} is a folder; a file was expected.") from None
         reason = getattr(error, "strerror", None) or error
         raise InputError(f"The file {str(path)!r} cannot be read: {reason}.") from None
+    found, memory = os.fstat(handle), _memory()
+    refused = ""
+    if not stat.S_ISREG(found.st_mode):
+        what = next((name for test, name in OTHERS if test(found.st_mode)), "no file")
+        refused = f"{str(path)!r} is {what}; a file was expected."
+    elif found.st_size > memory:
+        size = f"{found.st_size / 1e9:,.0f} GB, more than the memory of this machine ({memory / 1e9:,.0f} GB)"
+        refused = f"The file {str(path)!r} has {size}: take a part of it."
+    if refused:
+        os.close(handle)
+        raise InputError(refused)
+    return os.fdopen(handle, "rb")
+
+
+def _memory() -> float:
+    """Bytes of memory of this machine; infinite where the system does not say."""
+    try:
+        return float(os.sysconf("SC_PAGE_SIZE") * os.sysconf("SC_PHYS_PAGES"))
+    except (AttributeError, OSError, ValueError):
+        return float("inf")
+
+
+def chunks(path: Path) -> Iterator[bytes]:
+    """The content of a file, a part at a time."""
+    with open_file(path) as file:
+        while chunk := file.read(CHUNK):
+            yield chunk
+
+
+def digest_of(*paths: Path, more: bytes = b"") -> str:
+    """A text that changes whenever one of the files or `more` does."""
+    digest = hashlib.sha256()
+    for path in paths:
+        for chunk in chunks(path):
+            digest.update(chunk)
+    digest.update(more)
+    return digest.hexdigest()
 
 
 @contextmanager

@@ -55,3 +55,20 @@ def test_init_elsewhere(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.chdir(tmp_path / "data")
     assert run("init").exit_code == 0
     assert "must lie in a folder that exists" in refused(run("init", "--out", "no/such/whence.toml"))
+
+
+def test_a_large_file_is_judged_by_a_part_of_its_rows(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It says so; categories and values that may not be all there are, are not declared, so that `check` is content."""
+    monkeypatch.setattr("whence.project.starter.JUDGED", 4_000)
+    rows = [["temp", "day", "events", "sold"]]
+    for i in range(900):
+        day, events = ("holiday", 9) if i == 601 else (f"day {i % 7}", i % 3)
+        rows.append([f"{i % 90 / 10}", day, str(events), str(i % 50)])
+    data = tmp_path / "days.csv"
+    data.write_text(csv_text(rows), "utf-8")
+    told = run("init", data)
+    assert told.exit_code == 0, told.output
+    assert "Judged days.csv by one row in 4 (225 rows); 'whence check' looks at all." in told.stderr
+    assert "holiday" not in (tmp_path / "whence.toml").read_text("utf-8")
+    checked = run("check", tmp_path / "whence.toml")
+    assert checked.exit_code == 0, checked.output

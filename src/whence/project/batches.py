@@ -21,7 +21,7 @@ from whence.errors import InputError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import COLUMNS
 from whence.features.dates import as_day
-from whence.files import read_file, write_text
+from whence.files import digest_of, read_file, write_text
 from whence.plain_values import quoted, to_plain
 from whence.project.contexts import is_file
 from whence.project.csv_files import CsvTable, load_csv
@@ -62,8 +62,7 @@ def read_questions(project: Project, path: Path, instead: str | None = None, fil
     table = replace(table, cells=table.cells.rename(columns=as_meant).map(as_meant))
     reader = _RowReader(project, table, instead, files)
     rows = [reader.read(row) for row in range(len(table.cells))]
-    digest = hashlib.sha256(read_file(path) + repr((instead, files)).encode()).hexdigest()
-    return BatchInput(rows, table, digest)
+    return BatchInput(rows, table, digest_of(path, more=repr((instead, files)).encode()))
 
 
 class _RowReader:

@@ -6,9 +6,10 @@ import codecs
 import csv
 import io
 import re
+from array import array
 from collections import Counter
-from contextlib import suppress
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import numpy as np
@@ -16,7 +17,7 @@ import pandas as pd
 from numpy.typing import NDArray
 
 from whence.errors import InputError
-from whence.files import read_file
+from whence.files import chunks, open_file
 from whence.plain_values import quoted
 from whence.project.findings import Findings, Place, ProjectError
 
@@ -25,6 +26,12 @@ SEPARATORS = (",", ";", "\t", "|")
 LISTED = 3
 #: A line and the cells that begin on it.
 _Row = tuple[int, list[str]]
+#: Rows that are taken over together, so that their lists do not stay.
+ROWS_AT_ONCE = 10_000
+#: Different cells of a column that are kept once however often they occur. Of one with more hardly any repeats itself.
+REPEATED = 100_000
+#: Characters by which separators are found out.
+HEAD = 1 << 16
 
 _DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(?:[eE][+-]?\d+)?")
 _DECIMAL_POINT = re.compile(r"[+-]?\d*\.\d+(?:[eE][+-]?\d+)?")
@@ -48,6 +55,8 @@ class CsvTable:
     lines: NDArray[np.int64]
     decimal: str
     separator: str = ","
+    #: 1 where all rows of the file are here, 10 where every tenth is.
+    every: int = 1
 
     def at(self, row: int, column: str) -> Place:
         """Where a cell stands."""
@@ -64,86 +73,182 @@ class CsvTable:
 
 def decoded(data: bytes, encoding: str | None = None) -> str:
     """The text of a file: UTF-8 or UTF-16 with or without a mark, otherwise Western European, unless declared."""
-    if data[:4] == b"PK\x03\x04":
+    return data.decode(_encoding(lambda: [data], encoding)).replace("\0", "\ufffd")
+
+
+def _encoding(content: Callable[[], Iterable[bytes]], declared: str | None) -> str:
+    """The encoding in which all of `content` can be read, which comes in parts and is gone through more than once."""
+    start = next(iter(content()), b"")
+    if start[:4] == b"PK\x03\x04":
         raise InputError("is a spreadsheet or another packed file: save it as CSV first.")
-    if encoding is not None:
-        return _declared(data, encoding)
-    marked = data[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-    text = ""
+    if declared is not None:
+        return _declared(content, declared)
+    marked = start[:2] in (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
     for name in ("utf-16",) if marked else ("utf-8-sig", "cp1252", "latin-1"):
-        with suppress(UnicodeDecodeError):
-            text = data.decode(name)
-            break
-    else:
-        raise InputError("is not a text file.")
-    if "\0" in text:
-        raise InputError("is not a text file: it holds null bytes.")
-    return text
+        try:
+            for text in _texts(content(), name):
+                if "\0" in text:
+                    raise InputError("is not a text file: it holds null bytes.")
+        except UnicodeDecodeError:
+            continue
+        return name
+    raise InputError("is not a text file.")
 
 
-def _declared(data: bytes, encoding: str) -> str:
+def _declared(content: Callable[[], Iterable[bytes]], encoding: str) -> str:
+    lines = 1
     try:
-        return data.decode("utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding).replace("\0", "\ufffd")
+        name = "utf-8-sig" if codecs.lookup(encoding).name == "utf-8" else encoding
+        # Refuses what is no encoding of texts.
+        b"".decode(name)
+        for text in _texts(content(), name):
+            lines += text.count("\n")
     except UnicodeDecodeError as error:
-        line = data[: error.start].count(b"\n") + 1
-        raise InputError(f"is not written in {encoding!r}: line {line} holds bytes that do not exist in it.") from None
+        lines += error.object[: error.start].count(b"\n")
+        raise InputError(f"is not written in {encoding!r}: line {lines} holds bytes that do not exist in it.") from None
     except (LookupError, ValueError, TypeError, AssertionError):
         raise InputError(f"cannot be read: {encoding!r} is not a text encoding, such as 'utf-8'.") from None
+    return name
 
 
-def load_csv(path: Path, form: CsvFormat) -> CsvTable:
-    """The cells of a CSV file; a ProjectError lists everything that is wrong with it."""
+def _texts(parts: Iterable[bytes], encoding: str) -> Iterator[str]:
+    """The texts of the parts of a file; characters may reach over their ends."""
+    decoder = codecs.getincrementaldecoder(encoding)()
+    for part in parts:
+        yield decoder.decode(part)
+    yield decoder.decode(b"", True)
+
+
+def load_csv(path: Path, form: CsvFormat, most: float = float("inf")) -> CsvTable:
+    """The cells of a CSV file as by :func:`read_csv`; a ProjectError lists everything that is wrong with it."""
     found = Findings()
-    table = read_csv(path, form, found)
+    table = read_csv(path, form, found, most=most)
     if table is None or found.errors:
         raise ProjectError(path, found.errors)
     return table
 
 
-def read_csv(path: Path, form: CsvFormat, found: Findings, header: bool = True) -> CsvTable | None:
+def read_csv(
+    path: Path, form: CsvFormat, found: Findings, header: bool = True, most: float = float("inf")
+) -> CsvTable | None:
     """The cells of a CSV file; None where it cannot be used at all, with the reasons in `found`.
 
-    Without a `header`, columns are named by their number, from 1.
+    Without a `header`, columns are named by their number, from 1. Of a file that has more than `most` bytes, only so
+    many of its rows are taken as have that together, from all over it.
     """
     try:
-        text = decoded(read_file(path), form.encoding)
+        encoding = _encoding(lambda: chunks(path), form.encoding)
+        with open_file(path) as file, io.TextIOWrapper(file, encoding, newline="") as text:
+            separator = form.separator or _separator(text.read(HEAD), header)
+        with open_file(path) as file, io.TextIOWrapper(file, encoding, newline="") as text:
+            every = 1 if most == float("inf") else max(1, -int(-path.stat().st_size // most))
+            return _table(path, text, separator, form.decimal, found, header, every)
     except InputError as error:
         found.error(Place(path.name), str(error))
-        return None
-    # Without names to go by, a comma may as well be a decimal sign.
-    numbers = next((sign for sign in SEPARATORS[1:] if sign in text), ",")
-    separator = form.separator or (_separator(text) if header else numbers)
+    except MemoryError:
+        found.error(Place(path.name), "does not fit into the memory that there is: take a part of its rows.")
+    return None
+
+
+def _table(
+    path: Path, text: Iterable[str], separator: str, decimal: str | None, found: Findings, header: bool, every: int
+) -> CsvTable | None:
     rows = _rows(path, text, separator, found)
-    if not rows:
-        wanted = "a line of column names and at least one row were" if header else "at least one row was"
-        found.error(Place(path.name), f"is empty: {wanted} expected.")
+    first = next(rows, None)
+    if first is None:
+        if not found.errors:
+            wanted = "a line of column names and at least one row were" if header else "at least one row was"
+            found.error(Place(path.name), f"is empty: {wanted} expected.")
         return None
-    first = rows.pop(0)[1] if header else [str(number + 1) for number in range(len(rows[0][1]))]
-    names = [name.strip() for name in first]
+    names = [name.strip() for name in first[1]] if header else [str(n + 1) for n in range(len(first[1]))]
     usable = _check_header(path, names, found)
-    body = _full_rows(path, rows, len(names), found)
-    if not body and usable:
+    body = _Body(len(names), every)
+    if not header:
+        body.take(first)
+    for row in rows:
+        body.take(row)
+    body.flush()
+    body.report(path, found)
+    if not body.lines and usable:
         found.error(Place(path.name), "has a line of column names but no row that can be read.")
-    if not body or not usable:
+    if not body.lines or not usable:
         return None
-    cells = pd.DataFrame(np.array([[cell.strip() for cell in row] for _, row in body], dtype=object), columns=names)
-    decimal = form.decimal or ("." if separator == "," else _decimal(cells))
-    return CsvTable(path, cells, np.array([line for line, _ in body], dtype=np.int64), decimal, separator)
+    cells = pd.DataFrame({name: np.array(column, dtype=object) for name, column in body.columns(names)})
+    sign = decimal or ("." if separator == "," else _decimal(cells))
+    return CsvTable(path, cells, np.array(body.lines, dtype=np.int64), sign, separator, every)
 
 
-def _rows(path: Path, text: str, separator: str, found: Findings) -> list[_Row]:
+def _rows(path: Path, text: Iterable[str], separator: str, found: Findings) -> Iterator[_Row]:
     """The rows that are not blank, each with the line on which it begins."""
-    rows: list[_Row] = []
-    reader = csv.reader(io.StringIO(text, newline=""), delimiter=separator)
+    reader = csv.reader((line.replace("\0", "\ufffd") for line in text), delimiter=separator)
     before = 0
     try:
         for row in reader:
-            if any(cell.strip() for cell in row):
-                rows.append((before + 1, row))
+            if any(map(str.strip, row)):
+                yield before + 1, row
             before = reader.line_num
     except csv.Error as error:
         found.error(Place(path.name, reader.line_num), f"cannot be read as CSV: {error}.")
-    return rows
+
+
+@dataclass
+class _Body:
+    """The rows of a file, taken over column by column: cells that repeat themselves are kept once."""
+
+    width: int
+    #: Of how many full rows one is taken.
+    every: int
+    lines: array[int] = field(default_factory=lambda: array("q"))
+    ragged: list[_Row] = field(default_factory=list)
+    _full: int = 0
+    _ragged: int = 0
+    _waiting: list[list[str]] = field(default_factory=list)
+
+    def __post_init__(self) -> None:
+        self._columns: list[list[str]] = [[] for _ in range(self.width)]
+        self._known: list[dict[str, str]] = [{} for _ in range(self.width)]
+
+    def take(self, numbered: _Row) -> None:
+        """Take a row over that has one cell per column; the others are errors."""
+        line, row = numbered
+        # Spreadsheets like to end every line with separators.
+        while len(row) > self.width and not row[-1].strip():
+            row = row[:-1]
+        if len(row) != self.width:
+            self._ragged += 1
+            if self._ragged <= LISTED:
+                self.ragged.append((line, row))
+            return
+        self._full += 1
+        if (self._full - 1) % self.every == 0:
+            self.lines.append(line)
+            self._waiting.append(row)
+            if len(self._waiting) >= ROWS_AT_ONCE:
+                self.flush()
+
+    def flush(self) -> None:
+        """Take over the rows that wait."""
+        for column, known, cells in zip(self._columns, self._known, zip(*self._waiting, strict=True), strict=False):
+            stripped = map(str.strip, cells)
+            if len(known) < REPEATED:
+                column.extend([known.setdefault(cell, cell) for cell in stripped])
+            else:
+                column.extend([known.get(cell, cell) for cell in stripped])
+        self._waiting.clear()
+
+    def columns(self, names: list[str]) -> Iterator[tuple[str, list[str]]]:
+        """The columns one after the other, which are then gone from here."""
+        self._known.clear()
+        for number, name in enumerate(names):
+            column, self._columns[number] = self._columns[number], []
+            yield name, column
+
+    def report(self, path: Path, found: Findings) -> None:
+        """Add the rows with too few or too many cells to `found`."""
+        for line, row in self.ragged:
+            found.error(Place(path.name, line), f"has {len(row)} cells where the first line has {self.width}.")
+        if self._ragged > LISTED:
+            found.error(Place(path.name), f"has {self._ragged - LISTED} more lines with too few or too many cells.")
 
 
 def _check_header(path: Path, header: list[str], found: Findings) -> bool:
@@ -158,28 +263,18 @@ def _check_header(path: Path, header: list[str], found: Findings) -> bool:
     return len(found) == faults
 
 
-def _full_rows(path: Path, rows: list[_Row], width: int, found: Findings) -> list[_Row]:
-    """The rows that have one cell per column; the others are errors."""
-    kept, ragged = list[_Row](), list[_Row]()
-    for line, row in rows:
-        # Spreadsheets like to end every line with separators.
-        while len(row) > width and not row[-1].strip():
-            row = row[:-1]
-        (kept if len(row) == width else ragged).append((line, row))
-    for line, row in ragged[:LISTED]:
-        found.error(Place(path.name, line), f"has {len(row)} cells where the first line has {width}.")
-    if len(ragged) > LISTED:
-        found.error(Place(path.name), f"has {len(ragged) - LISTED} more lines with too few or too many cells.")
-    return kept
-
-
-def _separator(text: str) -> str:
+def _separator(head: str, header: bool) -> str:
     """The separator that cuts the first lines into the same number of columns, as many as possible."""
-    head = text.splitlines()[:20]
+    if not header:
+        # Without names to go by, a comma may as well be a decimal sign.
+        return next((sign for sign in SEPARATORS[1:] if sign in head), ",")
+    lines = head.splitlines()
+    if len(head) == HEAD and len(lines) > 1:
+        lines.pop()
     best, most = ",", 1
     for separator in SEPARATORS:
         try:
-            widths = [len(row) for row in csv.reader(head, delimiter=separator) if row]
+            widths = [len(row) for row in csv.reader(lines[:20], delimiter=separator) if row]
         except csv.Error:
             continue
         if widths and widths[0] > most and sum(w == widths[0] for w in widths) >= 0.5 * len(widths):

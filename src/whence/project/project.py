@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import hashlib
 import time
 import tomllib
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -18,7 +17,7 @@ from sklearn.base import clone
 from whence.errors import InputError, WhenceError
 from whence.features import Schema
 from whence.features.kinds import Feature
-from whence.files import project_file, read_file
+from whence.files import digest_of, project_file, read_file
 from whence.plain_values import quoted
 from whence.policy import Policy
 from whence.problems import DecisionProblem
@@ -191,8 +190,7 @@ class Project:
 
     def fingerprint(self) -> str:
         """A short text that changes whenever the project file or its data does."""
-        content = b"".join(map(read_file, (self.path, *self.files)))
-        return hashlib.sha256(content).hexdigest()[:16]
+        return digest_of(self.path, *self.files)[:16]
 
 
 def _plan_given(

@@ -18,6 +18,8 @@ from whence.report.numbers import plain
 from whence.spelling import nearest
 
 _BARE = re.compile(r"[A-Za-z0-9_-]+")
+#: Bytes of a file by which its columns are judged; of a larger one, as many rows from all over it.
+JUDGED = 16_000_000
 
 
 #: Why a column is left out.
@@ -46,9 +48,13 @@ def starter(data: Path, outcomes: Sequence[str] = (), name: str | None = None) -
 
     Its outcomes are by default the last column of numbers.
     """
-    table = load_csv(data, CsvFormat())
+    table = load_csv(data, CsvFormat(), JUDGED)
     kinds = {column: content(table, column) for column in table.cells.columns}
     remarks: list[str] = []
+    if table.every > 1:
+        remarks.append(
+            f"Judged {data.name} by one row in {table.every} ({len(table.cells):,} rows); 'whence check' looks at all."
+        )
     chosen = _outcomes(table, kinds, outcomes, remarks)
     index, ignore = _left_out(table, kinds, chosen, remarks)
     features = [column for column in kinds if column not in {*chosen, *ignore, index}]
@@ -131,7 +137,9 @@ def _feature(table: CsvTable, column: str, kind: str) -> str:
         lines.append('type = "binary"')
     elif kind == "text":
         levels = cells.unique().tolist()
-        lines += ['type = "categorical"', f"categories = {_list([level for level in levels if level])}"]
+        # What has been seen of a part of the rows may not be all there is.
+        seen = "" if table.every == 1 else "# "
+        lines += ['type = "categorical"', f"{seen}categories = {_list([level for level in levels if level])}"]
     else:
         lines += _number(table, column, kind)
     return "\n".join(lines)
@@ -142,7 +150,7 @@ def _number(table: CsvTable, column: str, kind: str) -> list[str]:
     distinct = sorted(set(values.tolist()))
     if set(distinct) <= {0, 1} and kind == "whole":
         return ['type = "binary"']
-    if kind == "whole" and len(distinct) <= FEW_LEVELS:
+    if kind == "whole" and len(distinct) <= FEW_LEVELS and table.every == 1:
         return ['type = "discrete"', f"values = [{', '.join(str(int(v)) for v in distinct)}]"]
     low, high = plain(distinct[0], 15), plain(distinct[-1], 15)
     if kind == "whole":
