@@ -16,6 +16,7 @@ __all__ = [
     "NotFittedError",
     "RowError",
     "SolverError",
+    "UnansweredError",
     "UnknownCategoryError",
     "WhenceError",
     "argument_error",
@@ -97,6 +98,10 @@ class SolverError(WhenceError, RuntimeError):
 
 class RowError(WhenceError, RuntimeError):
     """One row of a batch failed outside of whence, such as in a problem of the user's own; the message says how."""
+
+
+class UnansweredError(RowError):
+    """A row of a batch that nobody has answered, because the cluster was lost; it can be asked again."""
 
 
 class InternalError(WhenceError, RuntimeError):

@@ -211,6 +211,7 @@ class Policy(Decider):
         plan_per_row: bool | None = None,
         batch_size: int | None = None,
         on_progress: Callable[[int, int], Any] | None = None,
+        resume: Explanations | None = None,
         **options: Any,
     ) -> Explanations:
         """One explanation for each of many contexts, on any number of workers, in the order of the contexts.
@@ -237,6 +238,9 @@ class Policy(Decider):
             Rows that travel to a worker together; by default chosen from the number of rows and workers.
         on_progress : callable, optional
             Called with the number of rows done and of all rows. What it raises ends the batch.
+        resume : Explanations, optional
+            What an earlier call about the same contexts returned. Its explanations are kept, and only the rows that
+            have an error are asked again: those that were left when a cluster was lost, or whose worker died.
         **options
             As in :meth:`explain`, for all rows: kind, within, fixed, bounds, engine, time_limit, node_limit, tolerance,
             separation, and the options of the engine. Limits are for each row.
@@ -257,7 +261,7 @@ class Policy(Decider):
         """
         self._history()
         return explain_many(
-            self, Batch(contexts, instead, decision, plan_per_row, n_jobs, batch_size, on_progress, options)
+            self, Batch(contexts, instead, decision, plan_per_row, n_jobs, batch_size, on_progress, resume, options)
         )
 
     # ---- other questions -------------------------------------------------------------------------

@@ -14,7 +14,7 @@ from typing import Any
 import pandas as pd
 import pytest
 from tests.cli.support import ENVIRONMENT, refused, run
-from tests.processes import usual_signals
+from tests.processes import dask_cluster, usual_signals
 
 import whence as wh
 
@@ -173,3 +173,38 @@ def test_one_batch_at_a_time_writes_an_output(
     assert done.exit_code == 0, done.output
     assert len(pd.read_csv(answers)) == 1
     assert not lock.exists()
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a scheduler is killed by a signal")
+def test_batch_goes_on_after_a_lost_cluster(small: Path, tmp_path: Path) -> None:
+    """Rows go to a Dask cluster; where its scheduler is killed, what is done stays and the same command goes on."""
+    asked, answers = tmp_path / "asked.csv", tmp_path / "answered.csv"
+    rows = "".join(f"{1 + i % 40},{20 + i % 30},{10 + i % 20}\n" for i in range(400))
+    asked.write_text(f"context,rolls,cakes\n{rows}", "utf-8")
+    command = ("batch", str(small), str(asked), str(answers))
+    notes = answers.with_name("answered.csv.partial")
+    with dask_cluster(tmp_path / "dask") as (address, scheduler):
+        running = subprocess.Popen(
+            [sys.executable, "-m", "whence", *command, "--dask", address],
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+            env=ENVIRONMENT,
+        )
+        while not (notes.exists() and notes.stat().st_size > 1000) and running.poll() is None:
+            time.sleep(0.01)
+        scheduler.kill()
+        told, said = running.communicate(timeout=120)
+    done = len(notes.read_text("utf-8").splitlines()) - 1
+    assert 0 < done < 400
+    assert (running.returncode, told) == (2, "")
+    assert said == f"whence: The cluster was lost after {done} of 400 rows; run the same command again to continue.\n"
+    assert not answers.with_name("answered.csv.lock").exists()
+    gone = run(*command, "--dask", address)
+    assert "'--dask' must be the address of a Dask scheduler that runs" in gone.stderr
+    again = run(*command)
+    assert again.exit_code == 0, again.output
+    assert f"{done} of 400 rows were done before." in again.stderr
+    alone = run("batch", small, asked, tmp_path / "alone.csv")
+    assert alone.exit_code == 0
+    assert answers.read_text("utf-8") == (tmp_path / "alone.csv").read_text("utf-8")

@@ -16,10 +16,10 @@ import numpy as np
 import pandas as pd
 import pytest
 from tests.forests import paper_forest
-from tests.processes import usual_signals
+from tests.processes import dask_cluster, usual_signals
 
 import whence as wh
-from whence.errors import InputError, InputTypeError, NotFittedError, RowError, WhenceError
+from whence.errors import InputError, InputTypeError, NotFittedError, RowError, UnansweredError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Explanations
 
@@ -369,6 +369,65 @@ def test_a_cluster_that_loses_a_worker_loses_no_row(cluster: Any, policy: wh.Pol
     assert killed[0] not in cluster.run(os.getpid).values()
     assert not found.errors
     assert_same(found, list(policy.explain_many(X, PLAN)))
+
+
+def test_a_lost_scheduler_loses_no_answer(policy: wh.Policy, tmp_path: Path) -> None:
+    """Where the scheduler of a cluster is killed, what it has answered stays, and another call does the rest."""
+    import distributed
+
+    X, _ = demand()
+    with dask_cluster(tmp_path / "first") as (address, scheduler), distributed.Client(address) as client:
+
+        def kill(done: int, total: int) -> None:
+            if scheduler.poll() is None:
+                assert done < total
+                scheduler.kill()
+                scheduler.wait()
+
+        with joblib.parallel_config(backend="dask"):
+            first = policy.explain_many(X, PLAN, batch_size=2, on_progress=kill)
+        client.close(timeout=2)
+    lost = first.errors
+    assert 0 < len(lost) < len(X)
+    assert {type(error) for error in lost.values()} == {UnansweredError}
+    said = f"The cluster was lost after {len(X) - len(lost)} of {len(X)} rows: ask for the others with 'resume'."
+    assert {str(error) for error in lost.values()} == {said}
+    told: list[int] = []
+    with (
+        dask_cluster(tmp_path / "second") as (address, _),
+        distributed.Client(address),
+        joblib.parallel_config(backend="dask"),
+    ):
+        second = policy.explain_many(X, PLAN, resume=first, on_progress=lambda done, total: told.append(done))
+    assert told[0] > len(X) - len(lost)
+    assert told[-1] == len(X)
+    assert all(second[i] is first[i] for i in range(len(X)) if i not in lost)
+    assert_same(second, list(policy.explain_many(X, PLAN)))
+
+
+def test_resume_asks_only_rows_with_an_error(policy: wh.Policy, contexts: pd.DataFrame) -> None:
+    """Explanations of before are kept as they are; rows that could not be explained are asked anew."""
+    broken = contexts.copy()
+    broken.iloc[[1, 3], 0] = np.nan
+    before = policy.explain_many(broken, PLAN)
+    assert list(before.errors) == [1, 3]
+    told: list[tuple[int, int]] = []
+    after = policy.explain_many(contexts, PLAN, resume=before, on_progress=lambda *done: told.append(done))
+    total = len(contexts)
+    assert told == [(total - 1, total), (total, total)]
+    assert all(after[i] is before[i] for i in range(total) if i not in (1, 3))
+    assert_same(after, list(policy.explain_many(contexts, PLAN)))
+
+
+def test_resume_is_about_the_same_contexts(policy: wh.Policy, contexts: pd.DataFrame) -> None:
+    """What was asked about others, or is something else, is refused in a sentence."""
+    before = policy.explain_many(contexts.head(3), PLAN)
+    with pytest.raises(InputError, match=r"'resume' must be about the same contexts, of which there are 2. Got 3"):
+        policy.explain_many(contexts.head(2), PLAN, resume=before)
+    with pytest.raises(InputError, match=r"'resume' must be about the same contexts. Got another one in row 0"):
+        policy.explain_many(contexts.tail(3), PLAN, resume=before)
+    with pytest.raises(InputTypeError, match=r"must be what 'explain_many' returned before, or None. Got list"):
+        policy.explain_many(contexts.head(3), PLAN, resume=list(before))  # type: ignore[arg-type]
 
 
 LONG = """

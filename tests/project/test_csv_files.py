@@ -89,9 +89,7 @@ def test_a_file_larger_than_memory_is_refused_at_once(tmp_path: Path) -> None:
     path = tmp_path / "days.csv"
     path.write_text("temp,sold\n1,2\n", "utf-8")
     os.truncate(path, 8 << 40)
-    with pytest.raises(
-        ProjectError, match=r"has 8,796 GB, more than the memory of this machine \(\d+ GB\)"
-    ):
+    with pytest.raises(ProjectError, match=r"has 8,796 GB, more than the memory of this machine \(\d+ GB\)"):
         load_csv(path, CsvFormat())
 
 

@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated
 
+import joblib
 import typer
 
 from whence.cli import options
 from whence.cli.exits import BAD_INPUT, STOPPED
 from whence.cli.questions import QuestionOptions, asking
 from whence.cli.screen import counting, ending_well, note, print_text, waiting
-from whence.errors import InputError
+from whence.errors import InputError, MissingDependencyError
 from whence.files import claimed
 from whence.project.batches import BatchRun, read_questions
 
@@ -26,6 +30,9 @@ def batch(
         typer.Option("--instead", "-i", metavar="PLAN", help="Your plan in every row, where INPUT.csv has none."),
     ] = None,
     jobs: Annotated[int, typer.Option("--jobs", "-j", help="Processes; -1 for as many as there are cores.")] = 1,
+    dask: Annotated[
+        str | None, typer.Option(metavar="ADDRESS", help="A Dask scheduler, whose workers do the rows instead.")
+    ] = None,
     *,
     asked: QuestionOptions,
     rule: Annotated[bool, typer.Option("--rule", help="Find the rule of every explanation as well.")] = False,
@@ -51,6 +58,7 @@ def batch(
       whence batch whence.toml asked.csv answered.csv
       whence batch whence.toml asked.csv answered.csv --jobs 2 -i row:40
       whence batch whence.toml asked.csv answered.csv --holds 0.9 --rule
+      whence batch whence.toml asked.csv answered.csv --dask tcp://10.0.0.1:8786
     """
     if answers.is_dir() or not answers.parent.is_dir():
         raise InputError(f"OUTPUT.csv must be a file in a folder that exists. Got {str(answers)!r} instead.")
@@ -67,8 +75,8 @@ def batch(
                 run = BatchRun(ready, rows, answers, arguments, restart)
             if run.done:
                 note(f"{run.done} of {run.total} rows were done before.")
-            with counting("Explaining", run.total, run.done) as show:
-                for count in run.work(jobs):
+            with _workers(dask), counting("Explaining", run.total, run.done) as show:
+                for count in run.work(jobs if dask is None else -1):
                     show(count)
         except KeyboardInterrupt:
             done = "" if run is None else f" after {run.done} of {run.total} rows"
@@ -81,6 +89,37 @@ def batch(
     if failed := counts.get("error"):
         note(f"{failed} of {len(table)} rows could not be explained; the column 'error' says why.")
         raise typer.Exit(BAD_INPUT)
+
+
+@contextmanager
+def _workers(address: str | None) -> Iterator[None]:
+    """Let the rows go to the cluster at `address`, if there is one, while the block runs."""
+    if address is None:
+        yield
+        return
+    try:
+        import distributed
+    except ImportError:
+        raise MissingDependencyError(
+            "'--dask' needs dask.distributed, which is not installed: pip install 'whence[dask]'."
+        ) from None
+    # What it has to say of a lost connection, it says in tracebacks; each of its loggers has a level of its own.
+    for name in [name for name in logging.root.manager.loggerDict if name.partition(".")[0] == "distributed"]:
+        logging.getLogger(name).setLevel(logging.CRITICAL)
+    try:
+        client = distributed.Client(address, timeout=10)
+    except (OSError, ValueError):
+        raise InputError(
+            "'--dask' must be the address of a Dask scheduler that runs, such as 'tcp://10.0.0.1:8786'. "
+            f"None answers at {address!r}."
+        ) from None
+    try:
+        if not client.nthreads():
+            raise InputError(f"The Dask scheduler at {address!r} has no workers: start some with 'dask worker'.")
+        with joblib.parallel_config(backend="dask"):
+            yield
+    finally:
+        client.close(timeout=2)
 
 
 def _check_target(questions: Path, answers: Path, overwrite: bool) -> None:

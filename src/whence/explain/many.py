@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Generator, Iterable, Mapping, Sequence
-from concurrent.futures import BrokenExecutor
+from concurrent.futures import BrokenExecutor, CancelledError
 from contextlib import closing
 from dataclasses import dataclass, field, replace
 from functools import cache
@@ -15,7 +15,7 @@ from joblib import Parallel, delayed, effective_n_jobs
 from threadpoolctl import ThreadpoolController
 
 from whence.checks import FLAG, FUNCTION, JOBS, listed, whole
-from whence.errors import InputError, InputTypeError, RowError, WhenceError
+from whence.errors import InputError, InputTypeError, RowError, UnansweredError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import Entry, Explanations
 from whence.explain.parcels import Answered, Parcel, Shipped
@@ -53,6 +53,7 @@ class Batch:
     n_jobs: int | None = None
     batch_size: int | None = None
     on_progress: Callable[[int, int], Any] | None = None
+    resume: Explanations | None = None
     #: Keyword arguments of `Policy.explain`.
     options: dict[str, Any] = field(default_factory=dict)
 
@@ -76,13 +77,41 @@ def explain_many(policy: Policy, asked: Batch) -> Explanations:
     plans = (_plans(policy, name, getattr(asked, name), total, asked.plan_per_row) for name in ("instead", "decision"))
     rows = list(zip(contexts, *plans, strict=True))
     source = Source.of(policy)
-    entries: list[Entry] = []
-    with closing(_despite_lost_workers(policy, rows, asked)) as batches:
-        for batch in batches:
-            entries += [_with_source(entry, source) for entry in batch]
-            if asked.on_progress is not None:
-                asked.on_progress(len(entries), total)
+    found: dict[int, Entry] = _kept(policy, asked.resume, contexts)
+    todo = [i for i in range(total) if i not in found]
+    left = iter(todo)
+    try:
+        with closing(_despite_lost_workers(policy, [rows[i] for i in todo], asked)) as batches:
+            for batch in batches:
+                # The batch first: `zip` would otherwise take one from what is left before it sees the end of the batch.
+                found |= {i: _with_source(entry, source) for entry, i in zip(batch, left, strict=False)}
+                if asked.on_progress is not None:
+                    asked.on_progress(len(found), total)
+    except _ClusterLost:
+        said = f"The cluster was lost after {len(found)} of {total} rows: ask for the others with 'resume'."
+        found |= {i: UnansweredError(said) for i in todo if i not in found}
+    entries = [found[i] for i in range(total)]
     return Explanations(entries, labels, kind, asked.contexts if kind == "polars" else None)
+
+
+def _kept(policy: Policy, before: Explanations | None, contexts: Sequence[Any]) -> dict[int, Entry]:
+    """The explanations of an earlier call, by their rows; rows that had an error are to be asked again."""
+    if before is None:
+        return {}
+    if not isinstance(before, Explanations):
+        raise InputTypeError(
+            f"'resume' must be what 'explain_many' returned before, or None. Got {type(before).__name__} instead."
+        )
+    if len(before) != len(contexts):
+        raise InputError(
+            f"'resume' must be about the same contexts, of which there are {len(contexts)}. Got {len(before)} instead."
+        )
+    found: dict[int, Entry] = {i: entry for i, entry in enumerate(before) if isinstance(entry, Explanation)}
+    for i, entry in found.items():
+        assert isinstance(entry, Explanation)
+        if not policy.schema_.row(contexts[i]).equals(entry.initial):
+            raise InputError(f"'resume' must be about the same contexts. Got another one in row {i}.")
+    return found
 
 
 def _contexts(policy: Policy, contexts: Any) -> tuple[list[Any], pd.Index | None]:
@@ -167,7 +196,12 @@ def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answ
     Which row killed a worker is not known, so the rows that were on their way are asked again one at a
     time; the row that ends a worker all by itself gets the error.
     """
-    workers = effective_n_jobs(asked.n_jobs)
+    try:
+        workers = effective_n_jobs(asked.n_jobs)
+    except Exception as error:
+        if _cluster_lost(error):
+            raise _ClusterLost from error
+        raise
     size = 1 if workers == 1 else min(ROWS_PER_BATCH, -(-len(rows) // (BATCHES_PER_WORKER * workers)))
     size = asked.batch_size or size
     shipped = Shipped(policy)
@@ -181,6 +215,8 @@ def _despite_lost_workers(policy: Policy, rows: list[Row], asked: Batch) -> Answ
                     yield batch
             careful = max(0, careful - 1)
         except Exception as error:
+            if _cluster_lost(error):
+                raise _ClusterLost from error
             if not _worker_died(error):
                 raise
             if careful:
@@ -199,6 +235,16 @@ def _shared_out(shipped: Shipped, rows: list[Row], size: int, asked: Batch) -> A
     with closing(parallel(ask(shipped, rows[i : i + size], asked.options) for i in range(0, len(rows), size))) as found:
         for batch in found:
             yield batch.entries(shipped.policy) if isinstance(batch, Answered) else batch
+
+
+class _ClusterLost(Exception):
+    """The scheduler of a cluster is gone, and with it the rows that were on their way."""
+
+
+def _cluster_lost(error: Exception) -> bool:
+    """Whether Dask has lost its scheduler: it then cancels what it was asked for, or cannot ask any more."""
+    of_dask = type(error).__module__.partition(".")[0] == "distributed"
+    return isinstance(error, CancelledError) or (of_dask and isinstance(error, OSError))
 
 
 def _worker_died(error: Exception) -> bool:

@@ -17,7 +17,7 @@ from typing import Any
 import pandas as pd
 from joblib import effective_n_jobs
 
-from whence.errors import InputError, WhenceError
+from whence.errors import InputError, UnansweredError, WhenceError
 from whence.explain.explanation import Explanation
 from whence.explain.explanations import COLUMNS
 from whence.features.dates import as_day
@@ -180,7 +180,10 @@ class BatchRun:
         return len(self.records)
 
     def work(self, jobs: int = 1) -> Iterator[int]:
-        """Answer what is left, chunk by chunk, and give the number of rows done after each of them."""
+        """Answer what is left, chunk by chunk, and give the number of rows done after each of them.
+
+        Where a cluster is lost, what it has answered is noted before the error.
+        """
         todo = [question for question in self.questions.rows if question.row not in self.records]
         workers = effective_n_jobs(jobs)
         size = 1 if workers == 1 else ROWS_PER_NOTE * workers
@@ -194,6 +197,11 @@ class BatchRun:
                     notes.write(json.dumps(record, default=to_plain) + "\n")
                 notes.flush()
                 yield self.done
+                if any(question.row not in self.records for question in chunk):
+                    raise UnansweredError(
+                        f"The cluster was lost after {self.done} of {self.total} rows; run the same command again to "
+                        "continue."
+                    )
 
     def _answered(self, chunk: list[BatchRow], jobs: int) -> list[dict[str, Any]]:
         asked = [question for question in chunk if not question.error]
@@ -203,11 +211,13 @@ class BatchRun:
             whys = self.project.fitted().explain_many(contexts, plans, n_jobs=jobs, plan_per_row=True, **self.options)
             frame = whys.frame.drop(columns=["seconds"])
             for question, why, (_, answer) in zip(asked, whys, frame.iterrows(), strict=True):
+                if isinstance(why, UnansweredError):
+                    continue
                 nearest = why.context if isinstance(why, Explanation) else None
                 where = {} if nearest is None else {f"nearest {name}": value for name, value in nearest.items()}
                 answers = {str(name): value for name, value in answer.items()}
                 records[question.row] = {"row": question.row, **question.carried, **answers, **where}
-        return [records[question.row] for question in chunk]
+        return [records[question.row] for question in chunk if question.row in records]
 
     def finish(self) -> pd.DataFrame:
         """Write the answers in one go and forget the notes."""
