@@ -11,6 +11,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass, field, replace
 from pathlib import Path
+from typing import Any
 
 import numpy as np
 import pandas as pd
@@ -173,7 +174,7 @@ def _table(
         found.error(Place(path.name), "has a line of column names but no row that can be read.")
     if not body.lines or not usable:
         return None
-    cells = pd.DataFrame({name: np.array(column, dtype=object) for name, column in body.columns(names)})
+    cells = pd.DataFrame(body.cells(), columns=names)
     sign = decimal or ("." if separator == "," else _decimal(cells))
     return CsvTable(path, cells, np.array(body.lines, dtype=np.int64), sign, separator, every)
 
@@ -236,12 +237,14 @@ class _Body:
                 column.extend([known.get(cell, cell) for cell in stripped])
         self._waiting.clear()
 
-    def columns(self, names: list[str]) -> Iterator[tuple[str, list[str]]]:
-        """The columns one after the other, which are then gone from here."""
+    def cells(self) -> NDArray[Any]:
+        """All cells, which are then gone from here."""
         self._known.clear()
-        for number, name in enumerate(names):
-            column, self._columns[number] = self._columns[number], []
-            yield name, column
+        made = np.empty((len(self.lines), self.width), dtype=object)
+        for number, column in enumerate(self._columns):
+            made[:, number] = column
+            column.clear()
+        return made
 
     def report(self, path: Path, found: Findings) -> None:
         """Add the rows with too few or too many cells to `found`."""

@@ -206,6 +206,8 @@ def built_features(declared: Mapping[str, Declared], X: pd.DataFrame | None, fou
 
 def known_fault(declared: Declared, found: Findings) -> bool:
     """Whether something is wrong already with what is declared of a feature, or with the cells of its columns."""
+    if not found.errors:
+        return False
     at = declared.section.at().part
     columns = {f"column {name!r}" for name in declared.names}
     parts = [error.where.part for error in found.errors]
